@@ -1,0 +1,12 @@
+"""The server without its sockets: bytes in, bytes out, time as an argument.
+
+It imports no I/O library, no clock and no thread; a test holds it to that.
+"""
+
+from .config import Config, ConfigurationError
+from .engine import Engine, Facts
+from .instant import Instant
+from .session import Session
+from .version import VERSION
+
+__all__ = ["VERSION", "Config", "ConfigurationError", "Engine", "Facts", "Instant", "Session"]

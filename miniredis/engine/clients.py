@@ -1,0 +1,110 @@
+"""Clients as other clients see them: the lines of CLIENT LIST, and the filters that choose among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from . import errors
+from .errors import CommandError
+from .numbers import parse_integer
+
+if TYPE_CHECKING:
+    from .session import Session
+
+__all__ = ["FILTERS", "Filter", "describe", "select"]
+
+Filter: TypeAlias = "Callable[[Session], bool]"
+
+
+def describe(session: Session) -> bytes:
+    """A client's line in CLIENT LIST, without its line end.
+
+    Fields about buffers that this server does not have are left out; nothing is made up.
+    """
+    return b" ".join(b"%b=%b" % (name, value(session)) for name, value in FIELDS.items())
+
+
+def seconds_since(session: Session, wall: int) -> bytes:
+    return b"%d" % ((session.engine.now.wall - wall) // 1_000_000)
+
+
+def flags(session: Session) -> bytes:
+    letters = b""
+    if session.waiter is not None:
+        letters += b"b"
+    if session.transaction is not None:
+        letters += b"x"
+    if session.watch_broken:
+        letters += b"d"
+    if session.address.endswith(b":0"):
+        letters += b"U"
+    return letters or b"N"
+
+
+def queued_commands(session: Session) -> bytes:
+    return b"%d" % (-1 if session.transaction is None else len(session.transaction.queued))
+
+
+FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
+    b"id": lambda session: b"%d" % session.id,
+    b"addr": lambda session: session.address,
+    b"laddr": lambda session: session.local_address,
+    b"fd": lambda session: b"%d" % session.descriptor,
+    b"name": lambda session: session.name,
+    b"age": lambda session: seconds_since(session, session.created.wall),
+    b"idle": lambda session: seconds_since(session, session.last_active.wall),
+    b"flags": flags,
+    b"db": lambda session: b"%d" % session.db.index,
+    b"sub": lambda _: b"0",
+    b"psub": lambda _: b"0",
+    b"ssub": lambda _: b"0",
+    b"multi": queued_commands,
+    b"qbuf": lambda session: b"%d" % len(session.parser),
+    b"cmd": lambda session: session.last_command.name if session.last_command else b"NULL",
+    b"user": lambda _: b"default",
+    b"redir": lambda _: b"-1",
+    b"resp": lambda session: b"%d" % session.resp,
+}
+
+
+def by_number(text: bytes) -> Filter:
+    number = parse_integer(text)
+    if number is None or number < 1:
+        raise CommandError(errors.CLIENT_ID_NOT_POSITIVE)
+    return lambda session: session.id == number
+
+
+def by_type(text: bytes) -> Filter:
+    if text.lower() not in {b"normal", b"master", b"slave", b"replica", b"pubsub"}:
+        raise CommandError(errors.unknown_client_type(text))
+    return lambda _: text.lower() == b"normal"
+
+
+def by_user(text: bytes) -> Filter:
+    if text != b"default":
+        raise CommandError(errors.no_such_user(text))
+    return lambda _: True
+
+
+def by_address(text: bytes) -> Filter:
+    return lambda session: session.address == text
+
+
+def by_local_address(text: bytes) -> Filter:
+    return lambda session: session.local_address == text
+
+
+FILTERS: Final[dict[bytes, Callable[[bytes], Filter]]] = {
+    b"ID": by_number,
+    b"TYPE": by_type,
+    b"USER": by_user,
+    b"ADDR": by_address,
+    b"LADDR": by_local_address,
+}
+"""The filters of CLIENT KILL by the words that name them."""
+
+
+def select(session: Session, *filters: Filter) -> list[Session]:
+    """The connected clients that pass all filters, oldest first."""
+    return [other for other in session.engine.sessions.values() if all(passes(other) for passes in filters)]

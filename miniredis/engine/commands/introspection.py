@@ -1,0 +1,110 @@
+"""COMMAND: what commands there are, told from their declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..glob import compile_glob
+from ..registry import LOOKUP, Command, Keys, command, commands, find
+from ..replies import Map, Reply, Set, status
+from ..session import Session
+
+FLAGS: Final = "loading stale"
+UNORDERED: Final = "nondeterministic_output_order"
+
+
+@command("COMMAND", -1, FLAGS, acl="connection", tips=UNORDERED)
+def command_(session: Session, args: list[bytes]) -> Reply:
+    """The details of every command."""
+    return [details(declared) for declared in commands()]
+
+
+@command("COMMAND COUNT", 2, FLAGS, acl="connection")
+def command_count(session: Session, args: list[bytes]) -> Reply:
+    """How many commands there are."""
+    return len(list(commands()))
+
+
+@command("COMMAND INFO", -2, FLAGS, acl="connection", tips=UNORDERED)
+def command_info(session: Session, args: list[bytes]) -> Reply:
+    """The details of the commands named, null for one that is not there; of all if none is named."""
+    if len(args) == 2:
+        return command_(session, args)
+    found = [named(name) for name in args[2:]]
+    return [None if declared is None else details(declared) for declared in found]
+
+
+def named(name: bytes) -> Command | None:
+    """The command or ``command|subcommand`` of that name."""
+    parent, bar, part = name.partition(b"|")
+    declared = find(LOOKUP, parent)
+    return find(declared.subcommands, part) if declared and bar else declared
+
+
+@command("COMMAND LIST", -2, FLAGS, acl="connection", tips=UNORDERED)
+def command_list(session: Session, args: list[bytes]) -> Reply:
+    """The names of all commands, or of those that pass a filter."""
+    if len(args) == 2:
+        return [declared.name for declared in commands()]
+    if len(args) != 5 or args[2].upper() != b"FILTERBY" or args[3].upper() not in LIST_FILTERS:
+        raise CommandError(errors.SYNTAX)
+    passes = LIST_FILTERS[args[3].upper()](args[4])
+    everything = [each for declared in commands() for each in (declared, *commands(declared.subcommands))]
+    return [declared.name for declared in everything if passes(declared)]
+
+
+def in_module(name: bytes) -> Callable[[Command], bool]:
+    return lambda _: False
+
+
+def in_category(name: bytes) -> Callable[[Command], bool]:
+    category = name.decode("latin-1").lower()
+    return lambda declared: category in declared.acl_categories
+
+
+def fitting(pattern: bytes) -> Callable[[Command], bool]:
+    fits = compile_glob(pattern, ignore_case=True)
+    return lambda declared: fits(declared.name)
+
+
+LIST_FILTERS: Final = {b"MODULE": in_module, b"ACLCAT": in_category, b"PATTERN": fitting}
+
+
+def details(declared: Command) -> list[object]:
+    """One command as COMMAND INFO shows it."""
+    first, last, step = declared.key_range
+    return [
+        declared.name,
+        declared.arity,
+        words(declared.flags),
+        first,
+        last,
+        step,
+        words([f"@{category}" for category in declared.acl_categories]),
+        Set(tip.encode() for tip in declared.tips),
+        Set(key_specification(keys) for keys in declared.keys),
+        Set(details(part) for part in commands(declared.subcommands)),
+    ]
+
+
+def words(names: list[str] | tuple[str, ...]) -> Set:
+    return Set(status(name.encode()) for name in names)
+
+
+def key_specification(keys: Keys) -> Map:
+    notes = {b"notes": keys.notes.encode()} if keys.notes else {}
+    return Map(
+        notes
+        | {
+            b"flags": words(keys.flags.split()),
+            b"begin_search": part(b"index", {b"index": keys.first}),
+            b"find_keys": part(b"range", {b"lastkey": keys.last, b"keystep": keys.step, b"limit": 0}),
+        }
+    )
+
+
+def part(kind: bytes, values: dict[bytes, int]) -> Map:
+    return Map({b"type": kind, b"spec": Map(values)})

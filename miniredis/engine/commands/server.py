@@ -1,0 +1,120 @@
+"""The commands about the server as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .. import errors
+from ..config import DIRECTIVES, ConfigurationError
+from ..errors import CommandError
+from ..info import report
+from ..keyspace import Database
+from ..registry import command, container
+from ..replies import NO_REPLY, OK, Map, Reply, Verbatim
+from ..session import Session
+
+ALL_SHARDS = "request_policy:all_shards response_policy:all_succeeded"
+ADMIN = "admin noscript loading stale"
+
+
+@command(
+    "DBSIZE",
+    1,
+    "readonly fast",
+    acl="keyspace",
+    tips="request_policy:all_shards response_policy:agg_sum",
+)
+def dbsize(session: Session, args: list[bytes]) -> Reply:
+    """How many keys the database has."""
+    return len(session.db)
+
+
+@command("FLUSHDB", -1, "write", acl="keyspace dangerous", tips=ALL_SHARDS)
+def flushdb(session: Session, args: list[bytes]) -> Reply:
+    """Removes every key of the database."""
+    return flush(args, [session.db])
+
+
+@command("FLUSHALL", -1, "write", acl="keyspace dangerous", tips=ALL_SHARDS)
+def flushall(session: Session, args: list[bytes]) -> Reply:
+    """Removes every key of every database."""
+    return flush(args, session.engine.keyspace.databases)
+
+
+def flush(args: list[bytes], databases: list[Database]) -> Reply:
+    if len(args) > 2 or (len(args) == 2 and args[1].upper() not in {b"SYNC", b"ASYNC"}):
+        raise CommandError(errors.SYNTAX)
+    for db in databases:
+        db.clear()
+    return OK
+
+
+@command("TIME", 1, "loading stale fast", acl="", tips="nondeterministic_output")
+def time(session: Session, args: list[bytes]) -> Reply:
+    """The wall time: seconds since the epoch, and microseconds in this second."""
+    seconds, microseconds = divmod(session.engine.now.wall, 1_000_000)
+    return [b"%d" % seconds, b"%d" % microseconds]
+
+
+@command(
+    "INFO",
+    -1,
+    "loading stale",
+    acl="dangerous",
+    tips="nondeterministic_output request_policy:all_shards response_policy:special",
+)
+def info(session: Session, args: list[bytes]) -> Reply:
+    """Facts about the server, in sections."""
+    return Verbatim(report(session.engine, [name.decode("latin-1").lower() for name in args[1:]]).encode())
+
+
+@command("SHUTDOWN", -1, "admin noscript loading stale no_multi allow_busy", acl="")
+def shutdown(session: Session, args: list[bytes]) -> Reply:
+    """Stops the server; with nothing to save, its options change nothing."""
+    options = {word.upper() for word in args[1:]}
+    if not options <= {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:
+        raise CommandError(errors.SYNTAX)
+    if b"ABORT" in options:
+        raise CommandError(errors.SYNTAX if len(args) > 2 else errors.NO_SHUTDOWN)
+    session.engine.shutdown_requested = True
+    return NO_REPLY
+
+
+# CONFIG
+
+container("CONFIG", -2)
+
+
+@command("CONFIG GET", -3, ADMIN, acl="")
+def config_get(session: Session, args: list[bytes]) -> Reply:
+    """The directives whose names fit one of some glob patterns."""
+    found = Map()
+    for pattern in args[2:]:
+        for name, value in session.engine.config.matching(pattern).items():
+            found[name.encode()] = value.encode()
+    return found
+
+
+@command("CONFIG SET", -4, ADMIN, acl="", tips="request_policy:all_nodes response_policy:all_succeeded")
+def config_set(session: Session, args: list[bytes]) -> Reply:
+    """Changes directives, all of them or none."""
+    if len(args) % 2:
+        raise CommandError(errors.wrong_arity(b"config|set"))
+    try:
+        session.engine.config.change(read_directives(args[2:]))
+    except ConfigurationError as refusal:
+        name, reason = refusal.directive.encode(), refusal.reason.encode()
+        raise CommandError(errors.config_set_failed(name, reason)) from None
+    return OK
+
+
+def read_directives(words: list[bytes]) -> Mapping[str, str]:
+    values: dict[str, str] = {}
+    for name, value in zip(words[::2], words[1::2], strict=True):
+        directive = name.decode("latin-1").lower()
+        if directive not in DIRECTIVES:
+            raise CommandError(errors.unknown_option(name))
+        if directive in values:
+            raise CommandError(errors.config_set_failed(name, errors.DUPLICATE_PARAMETER))
+        values[directive] = value.decode("utf-8", "surrogateescape")
+    return values

@@ -1,0 +1,78 @@
+"""MULTI and EXEC, and WATCH, which makes EXEC depend on keys staying as they are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import errors
+from ..dispatch import call
+from ..errors import CommandError
+from ..registry import AT_ONCE, Keys, command
+from ..replies import NULL_ARRAY, OK, Encoded, Reply, encode
+from ..session import Session, Transaction
+
+HOUSEKEEPING: Final = "noscript loading stale fast allow_busy"
+
+
+@command("MULTI", 1, HOUSEKEEPING, acl="transaction", in_transaction=AT_ONCE)
+def multi(session: Session, args: list[bytes]) -> Reply:
+    """Holds back the commands that follow until EXEC."""
+    if session.transaction is not None:
+        raise CommandError(errors.NESTED_MULTI)
+    session.transaction = Transaction()
+    return OK
+
+
+@command("EXEC", 1, "noscript loading stale skip_slowlog", acl="transaction", in_transaction=AT_ONCE)
+def exec_(session: Session, args: list[bytes]) -> Reply:
+    """Runs what MULTI held back, with nobody else in between."""
+    transaction = session.transaction
+    if transaction is None:
+        raise CommandError(errors.EXEC_WITHOUT_MULTI)
+    for index, key in session.watched:
+        session.engine.keyspace.databases[index].find(key)  # one that has expired since has changed
+    broken = session.watch_broken
+    leave(session)
+    if transaction.aborted:
+        raise CommandError(errors.EXEC_ABORTED)
+    return NULL_ARRAY if broken else run(session, transaction)
+
+
+def run(session: Session, transaction: Transaction) -> Encoded:
+    """Each reply is encoded as it comes: a queued HELLO changes how the rest are written."""
+    session.running_exec = True
+    replies = [encode(call(session, command, args), session.resp) for command, args in transaction.queued]
+    session.running_exec = False
+    return Encoded(b"*%d\r\n%b" % (len(replies), b"".join(replies)))
+
+
+@command("DISCARD", 1, HOUSEKEEPING, acl="transaction", in_transaction=AT_ONCE)
+def discard(session: Session, args: list[bytes]) -> Reply:
+    """Forgets what MULTI held back."""
+    if session.transaction is None:
+        raise CommandError(errors.DISCARD_WITHOUT_MULTI)
+    leave(session)
+    return OK
+
+
+def leave(session: Session) -> None:
+    session.transaction = None
+    session.unwatch()
+
+
+@command("WATCH", -2, HOUSEKEEPING, acl="transaction", keys=Keys(1, "RO", last=-1), in_transaction=AT_ONCE)
+def watch(session: Session, args: list[bytes]) -> Reply:
+    """Lets the next EXEC run only if none of these keys has changed by then."""
+    if session.transaction is not None:
+        raise CommandError(errors.WATCH_INSIDE_MULTI)
+    if not session.watch_broken:
+        for key in args[1:]:
+            session.watch(key)
+    return OK
+
+
+@command("UNWATCH", 1, HOUSEKEEPING, acl="transaction")
+def unwatch(session: Session, args: list[bytes]) -> Reply:
+    """Forgets all watched keys."""
+    session.unwatch()
+    return OK

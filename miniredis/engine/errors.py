@@ -1,0 +1,159 @@
+"""Every error text a client can see, in Redis 7.0.15's own words.
+
+A text starts with its code (``ERR``, ``WRONGTYPE``...). Texts with something of the request in them are
+functions. To add one, add it here; commands raise it as ``CommandError(TEXT)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["CommandError", "ProtocolError"]
+
+
+class CommandError(Exception):
+    """A command answers with this error; the connection stays open."""
+
+    def __init__(self, message: bytes) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ProtocolError(Exception):
+    """The bytes are not a request: Redis says so and closes the connection."""
+
+    def __init__(self, message: bytes) -> None:
+        super().__init__(message)
+        self.message = b"ERR Protocol error: " + message
+
+
+# Values and arguments
+WRONG_TYPE = b"WRONGTYPE Operation against a key holding the wrong kind of value"
+SYNTAX = b"ERR syntax error"
+NOT_AN_INTEGER = b"ERR value is not an integer or out of range"
+NOT_POSITIVE = b"ERR value is out of range, must be positive"
+INCREMENT_OVERFLOW = b"ERR increment or decrement would overflow"
+DECREMENT_OVERFLOW = b"ERR decrement would overflow"
+DB_INDEX = b"ERR DB index is out of range"
+
+# Blocking
+TIMEOUT_NOT_A_FLOAT = b"ERR timeout is not a float or out of range"
+TIMEOUT_NEGATIVE = b"ERR timeout is negative"
+UNBLOCKED = b"UNBLOCKED client unblocked via CLIENT UNBLOCK"
+UNBLOCK_REASON = b"ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"
+
+# Transactions
+NESTED_MULTI = b"ERR MULTI calls can not be nested"
+EXEC_WITHOUT_MULTI = b"ERR EXEC without MULTI"
+DISCARD_WITHOUT_MULTI = b"ERR DISCARD without MULTI"
+WATCH_INSIDE_MULTI = b"ERR WATCH inside MULTI is not allowed"
+EXEC_ABORTED = b"EXECABORT Transaction discarded because of previous errors."
+NOT_IN_TRANSACTION = b"ERR Command not allowed inside a transaction"
+
+# Expiry
+NX_WITH_OTHERS = b"ERR NX and XX, GT or LT options at the same time are not compatible"
+GT_WITH_LT = b"ERR GT and LT options at the same time are not compatible"
+
+# Connections
+NO_PROTOCOL = b"NOPROTO unsupported protocol version"
+PROTOCOL_NOT_AN_INTEGER = b"ERR Protocol version is not an integer or out of range"
+WRONG_PASSWORD = b"WRONGPASS invalid username-password pair or user is disabled."
+CLIENT_NAME = b"ERR Client names cannot contain spaces, newlines or special characters."
+NO_SUCH_CLIENT = b"ERR No such client"
+CLIENT_ID_NOT_POSITIVE = b"ERR client-id should be greater than 0"
+INVALID_CLIENT_ID = b"ERR Invalid client ID"
+MAX_CLIENTS = b"ERR max number of clients reached"
+
+# Server
+NO_SHUTDOWN = b"ERR No shutdown in progress."
+
+DUPLICATE_PARAMETER = b"duplicate parameter"
+
+# What the parser of requests says of malformed bytes; see ``ProtocolError``
+INVALID_MULTIBULK = b"invalid multibulk length"
+INVALID_BULK = b"invalid bulk length"
+BIG_COUNT = b"too big mbulk count string"
+BIG_BULK_COUNT = b"too big bulk count string"
+BIG_INLINE = b"too big inline request"
+UNBALANCED_QUOTES = b"unbalanced quotes in request"
+
+ARGUMENTS_SHOWN = 128
+"""An unknown command's name and arguments are repeated up to this many bytes each."""
+
+
+def expected_dollar(got: bytes) -> bytes:
+    """An argument of a request did not start with ``$``."""
+    return b"expected '$', got '%b'" % got
+
+
+def one_line(text: bytes) -> bytes:
+    """An error reply is one line: line ends inside it become spaces, as Redis makes them."""
+    return text.replace(b"\r", b" ").replace(b"\n", b" ")
+
+
+def unknown_command(args: Sequence[bytes]) -> bytes:
+    """The command is not in the table; its arguments are shown as far as they fit."""
+    shown = b""
+    for argument in args[1:]:
+        if len(shown) >= ARGUMENTS_SHOWN:
+            break
+        shown += b"'%b' " % until_nul(argument)[: ARGUMENTS_SHOWN - len(shown)]
+    name = until_nul(args[0])[:ARGUMENTS_SHOWN]
+    return b"ERR unknown command '%b', with args beginning with: %b" % (name, shown)
+
+
+def unknown_subcommand(command: bytes, subcommand: bytes) -> bytes:
+    """The command is known, this part of it is not."""
+    name = until_nul(subcommand)[:ARGUMENTS_SHOWN]
+    return b"ERR unknown subcommand '%b'. Try %b HELP." % (name, command.upper())
+
+
+def subcommand_or_arity(subcommand: bytes, command: bytes) -> bytes:
+    """A subcommand that counts its own arguments got too many."""
+    shown = until_nul(subcommand)[:ARGUMENTS_SHOWN]
+    return b"ERR unknown subcommand or wrong number of arguments for '%b'. Try %b HELP." % (shown, command)
+
+
+def until_nul(text: bytes) -> bytes:
+    """What is left of a text that went through C's ``%s``."""
+    return text.split(b"\0", 1)[0]
+
+
+def wrong_arity(command: bytes) -> bytes:
+    """Too few or too many arguments; ``command`` is in lower case, as ``client|kill``."""
+    return b"ERR wrong number of arguments for '%b' command" % command
+
+
+def invalid_expire(command: bytes) -> bytes:
+    """An expiry that is not positive where it must be, or beyond 64 bits."""
+    return b"ERR invalid expire time in '%b' command" % command
+
+
+def unsupported_option(option: bytes) -> bytes:
+    """An unknown option of the EXPIRE family."""
+    return b"ERR Unsupported option %b" % option
+
+
+def unknown_client_type(name: bytes) -> bytes:
+    """CLIENT LIST and CLIENT KILL know normal, master, replica and pubsub."""
+    return b"ERR Unknown client type '%b'" % name
+
+
+def hello_option(option: bytes) -> bytes:
+    """HELLO takes AUTH and SETNAME, with their arguments."""
+    return b"ERR Syntax error in HELLO option '%b'" % option
+
+
+def no_such_user(name: bytes) -> bytes:
+    """CLIENT KILL USER names a user there is not."""
+    return b"ERR No such user '%b'" % name
+
+
+def unknown_option(name: bytes) -> bytes:
+    """CONFIG SET of a name that is no directive."""
+    return b"ERR Unknown option or number of arguments for CONFIG SET - '%b'" % name
+
+
+def config_set_failed(name: bytes, reason: bytes) -> bytes:
+    """CONFIG SET of a value the directive does not take; nothing was changed."""
+    return b"ERR CONFIG SET failed (possibly related to argument '%b') - %b" % (name, reason)

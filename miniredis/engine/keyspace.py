@@ -1,0 +1,203 @@
+"""Databases: keys, values, expiry and watched keys.
+
+There is one way to create a key (``create``, which tells the waiters), one to change it in place
+(``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
+A value is ``bytes`` for a string and ``deque[bytes]`` for a list; an empty list does not exist.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from .errors import WRONG_TYPE, CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .session import Session
+
+__all__ = ["Database", "Keyspace", "ListValue", "Value"]
+
+ListValue: TypeAlias = "deque[bytes]"
+Value: TypeAlias = "bytes | ListValue"
+
+TYPE_NAMES: Final[dict[type, bytes]] = {bytes: b"string", deque: b"list"}
+
+STALE_EXPIRIES: Final = 1000
+"""How many outdated entries the queue of expiries may hold beyond the valid ones."""
+
+
+class Keyspace:
+    """All databases of a server, and what they share.
+
+    Args:
+        count: how many databases.
+        on_create: told of every new key: database index, key, type of its value.
+    """
+
+    def __init__(self, count: int, on_create: Callable[[int, bytes, type], None]) -> None:
+        self.milliseconds = 0  # wall time; whoever calls the engine sets it
+        self.on_create = on_create
+        self.changes = 0  # since the start
+        self.hits = 0
+        self.misses = 0
+        self.expired = 0
+        self.databases = [Database(self, index) for index in range(count)]
+        self._expiries: list[tuple[int, int, bytes]] = []  # a heap of (milliseconds, database, key)
+
+    def note_expiry(self, milliseconds: int, index: int, key: bytes) -> None:
+        """Keeps in mind that a key expires then; the key's own deadline stays the truth."""
+        if len(self._expiries) > 2 * sum(len(db.deadlines) for db in self.databases) + STALE_EXPIRIES:
+            self._expiries = [
+                (when, db.index, name) for db in self.databases for name, when in db.deadlines.items()
+            ]
+            heapq.heapify(self._expiries)
+        heapq.heappush(self._expiries, (milliseconds, index, key))
+
+    def next_expiry(self) -> int | None:
+        """When the next key expires, in milliseconds of wall time; None if none will."""
+        while self._expiries:
+            when, index, key = self._expiries[0]
+            if self.databases[index].deadlines.get(key) == when:
+                return when
+            heapq.heappop(self._expiries)
+        return None
+
+    def expire(self, most: int) -> None:
+        """Deletes up to ``most`` keys whose time has come."""
+        for _ in range(most):
+            when = self.next_expiry()
+            if when is None or when >= self.milliseconds:
+                return
+            _, index, key = heapq.heappop(self._expiries)
+            self.databases[index].expire(key)
+
+
+class Database:
+    """One numbered database."""
+
+    def __init__(self, keyspace: Keyspace, index: int) -> None:
+        self.keyspace = keyspace
+        self.index = index
+        self.values: dict[bytes, Value] = {}
+        self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
+        self.watchers: dict[bytes, set[Session]] = {}
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    # Looking up
+
+    def find(self, key: bytes) -> Value | None:
+        """The value of a key about to be written, or None; an expired key goes away here."""
+        if key in self.deadlines and self.deadlines[key] < self.keyspace.milliseconds:
+            self.expire(key)
+        return self.values.get(key)
+
+    def read(self, key: bytes) -> Value | None:
+        """The value of a key that is only read, or None; counted as a hit or a miss."""
+        value = self.find(key)
+        if value is None:
+            self.keyspace.misses += 1
+        else:
+            self.keyspace.hits += 1
+        return value
+
+    def find_list(self, key: bytes) -> ListValue | None:
+        """The list at a key about to be written, or None; raises WRONGTYPE."""
+        return as_list(self.find(key))
+
+    def read_list(self, key: bytes) -> ListValue | None:
+        """The list at a key that is only read, or None; raises WRONGTYPE."""
+        return as_list(self.read(key))
+
+    def find_string(self, key: bytes) -> bytes | None:
+        """The string at a key about to be written, or None; raises WRONGTYPE."""
+        return as_string(self.find(key))
+
+    def read_string(self, key: bytes) -> bytes | None:
+        """The string at a key that is only read, or None; raises WRONGTYPE."""
+        return as_string(self.read(key))
+
+    def type_name(self, key: bytes) -> bytes:
+        """What TYPE answers."""
+        value = self.read(key)
+        return b"none" if value is None else TYPE_NAMES[type(value)]
+
+    def live_keys(self) -> list[bytes]:
+        """All keys that have not expired."""
+        now = self.keyspace.milliseconds
+        deadlines = self.deadlines
+        return [key for key in self.values if key not in deadlines or deadlines[key] >= now]
+
+    # Changing
+
+    def create(self, key: bytes, value: Value, event: str) -> None:
+        """Adds a key that is not there. Waiters for it hear of it, and are served after the command."""
+        self.values[key] = value
+        self.keyspace.on_create(self.index, key, type(value))
+        self.touched(key, event)
+
+    def store(self, key: bytes, value: Value, event: str, *, keep_ttl: bool = False) -> None:
+        """Sets a key whatever it held: creates it, or overwrites it in place, which wakes nobody."""
+        if self.find(key) is None:
+            self.create(key, value, event)
+            return
+        self.values[key] = value
+        if not keep_ttl:
+            self.deadlines.pop(key, None)
+        self.touched(key, event)
+
+    def delete(self, key: bytes, event: str = "del") -> bool:
+        """Removes a key; tells whether it was there."""
+        if self.values.pop(key, None) is None:
+            return False
+        self.deadlines.pop(key, None)
+        self.touched(key, event)
+        return True
+
+    def shrunk(self, key: bytes, value: ListValue, event: str) -> None:
+        """Something was taken from the list at a key, which goes away when it is empty."""
+        self.touched(key, event)
+        if not value:
+            self.delete(key)
+
+    def set_deadline(self, key: bytes, milliseconds: int) -> None:
+        """Lets an existing key expire at a wall time."""
+        self.deadlines[key] = milliseconds
+        self.keyspace.note_expiry(milliseconds, self.index, key)
+        self.touched(key, "expire")
+
+    def expire(self, key: bytes) -> None:
+        """Removes a key because its time has come."""
+        self.keyspace.expired += 1
+        self.delete(key, "expired")
+
+    def clear(self) -> None:
+        """Removes every key. Waiters keep their places."""
+        for key in self.watchers.keys() & self.values.keys():
+            self.touched(key, "del")
+        self.keyspace.changes += len(self.values)
+        self.values.clear()
+        self.deadlines.clear()
+
+    def touched(self, key: bytes, event: str) -> None:  # noqa: ARG002  (keyspace events will name it)
+        """A key changed: the one place that everyone who must know of it hears it from."""
+        self.keyspace.changes += 1
+        if key in self.watchers:
+            for session in tuple(self.watchers[key]):
+                session.watched_key_changed()
+
+
+def as_list(value: Value | None) -> ListValue | None:
+    if value is None or type(value) is deque:
+        return value
+    raise CommandError(WRONG_TYPE)
+
+
+def as_string(value: Value | None) -> bytes | None:
+    if value is None or type(value) is bytes:
+        return value
+    raise CommandError(WRONG_TYPE)

@@ -1,0 +1,98 @@
+"""Numbers as Redis reads them from arguments.
+
+Python's ``int`` and ``float`` take other things (spaces, underscores, plus signs, leading zeros), so the
+reading is ours. The functions named after a C function of Redis take exactly what that function takes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from typing import Final
+
+from .errors import NOT_AN_INTEGER, NOT_POSITIVE, TIMEOUT_NEGATIVE, TIMEOUT_NOT_A_FLOAT, CommandError
+
+__all__ = ["MAX", "MIN", "parse_integer", "read_integer", "read_positive", "read_timeout"]
+
+MIN: Final = -(1 << 63)
+MAX: Final = (1 << 63) - 1
+
+INTEGER: Final = re.compile(rb"0|-?[1-9][0-9]{0,18}").fullmatch
+DECIMAL: Final = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
+HEXADECIMAL: Final = re.compile(
+    rb"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?"
+).fullmatch
+INFINITE: Final = re.compile(rb"([+-]?)inf(?:inity)?", re.IGNORECASE).fullmatch
+
+LONGEST_FLOAT: Final = 255
+"""Redis copies a number's text into a buffer of 256 bytes; what is longer is no number."""
+
+LARGEST_EXPONENT: Final = 4932
+"""An 80-bit float ends near 10 to this power: more is out of range, and less is zero."""
+
+
+def parse_integer(text: bytes) -> int | None:
+    """A signed 64-bit integer in its one canonical form (``string2ll``), else None."""
+    if INTEGER(text) is None:
+        return None
+    value = int(text)
+    return value if MIN <= value <= MAX else None
+
+
+def read_integer(text: bytes, error: bytes = NOT_AN_INTEGER) -> int:
+    """An integer argument; raises ``error`` as a ``CommandError`` where it is none."""
+    value = parse_integer(text)
+    if value is None:
+        raise CommandError(error)
+    return value
+
+
+def read_positive(text: bytes) -> int:
+    """A count of 0 or more (``getPositiveLongFromObjectOrReply``)."""
+    value = read_integer(text, NOT_POSITIVE)
+    if value < 0:
+        raise CommandError(NOT_POSITIVE)
+    return value
+
+
+def read_timeout(text: bytes) -> int | None:
+    """A blocking command's timeout in seconds, as whole milliseconds; None means for ever.
+
+    The rounding is up, so -0.0001 is 0 and waits for ever (``getTimeoutFromObjectOrReply``).
+    """
+    seconds = parse_decimal(text)
+    if seconds is None:
+        raise CommandError(TIMEOUT_NOT_A_FLOAT)
+    if not seconds.is_finite() or seconds.adjusted() > len(str(MAX)):
+        raise CommandError(TIMEOUT_NEGATIVE)  # the conversion to 64 bits wraps to a negative number
+    milliseconds = math.ceil(seconds * 1000)
+    if not 0 <= milliseconds <= MAX:
+        raise CommandError(TIMEOUT_NEGATIVE)
+    return milliseconds or None
+
+
+def parse_decimal(text: bytes) -> Decimal | None:
+    """A floating point number as C's ``strtold`` takes it, or None; not-a-number is none."""
+    if len(text) > LONGEST_FLOAT:
+        return None
+    if DECIMAL(text):
+        return in_range(Decimal(text.decode()))
+    if HEXADECIMAL(text):
+        return parse_hexadecimal(text)
+    if infinite := INFINITE(text):
+        return Decimal("-Infinity" if infinite[1] == b"-" else "Infinity")
+    return None
+
+
+def parse_hexadecimal(text: bytes) -> Decimal | None:
+    try:
+        return Decimal(float.fromhex(text.decode()))
+    except OverflowError:
+        return None
+
+
+def in_range(value: Decimal) -> Decimal | None:
+    if value.is_zero() or value.adjusted() < -LARGEST_EXPONENT:
+        return Decimal(0)
+    return None if value.adjusted() > LARGEST_EXPONENT else value

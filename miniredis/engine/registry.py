@@ -1,0 +1,169 @@
+"""What a command is, and the table of all of them.
+
+A command stands in one place: its name, arity, flags, key positions and code, as one decorated function in a
+module of ``commands/``. Everything else (the gate, COMMAND, key extraction) reads the table built here.
+Declarations use the words of Redis's COMMAND reply; a test compares them with a real server's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from .replies import Reply
+    from .session import Session
+
+__all__ = ["Command", "Keys", "command", "commands", "container", "find"]
+
+Handler: TypeAlias = "Callable[[Session, list[bytes]], Reply]"
+
+CATEGORIES: Final = (
+    "keyspace read write set sortedset list hash string bitmap hyperloglog geo stream pubsub admin fast slow "
+    "blocking dangerous connection transaction scripting"
+).split()
+"""The ACL categories, in the order in which Redis lists them."""
+
+IMPLIED: Final = {
+    "write": ("write",),
+    "readonly": ("read",),
+    "admin": ("admin", "dangerous"),
+    "pubsub": ("pubsub",),
+    "fast": ("fast",),
+    "blocking": ("blocking",),
+}
+"""The categories that follow from a command's flags."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Where a command's keys are.
+
+    Attributes:
+        first: the index of the first one; the command's name is 0.
+        flags: what is done with them, in the words of COMMAND's key specifications.
+        last: the last one, counted from the first, or from the end of the request when negative.
+        step: the distance from one to the next.
+        notes: a remark COMMAND gives with them.
+    """
+
+    first: int
+    flags: str
+    last: int = 0
+    step: int = 1
+    notes: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Command:
+    """One command, or one subcommand, as declared.
+
+    Attributes:
+        name: in lower case, ``client|kill`` for a subcommand.
+        arity: how many arguments, its name included; a negative one means at least so many.
+        flags: in Redis's words and order.
+        categories: ACL categories beyond those that the flags imply.
+        handler: runs it; None for a container, which has subcommands only.
+    """
+
+    name: bytes
+    arity: int
+    flags: tuple[str, ...]
+    categories: tuple[str, ...]
+    keys: tuple[Keys, ...]
+    tips: tuple[str, ...]
+    handler: Handler | None
+    subcommands: dict[bytes, Command] = field(default_factory=dict)
+    in_transaction: str = "queue"
+
+    def takes(self, count: int) -> bool:
+        """Whether a request of so many arguments, name included, has the right number."""
+        return count == self.arity if self.arity > 0 else count >= -self.arity
+
+    @property
+    def acl_categories(self) -> list[str]:
+        """All ACL categories, in Redis's order."""
+        implied = {name for flag in self.flags for name in IMPLIED.get(flag, ())}
+        speed = set() if "fast" in self.flags else {"slow"}
+        return [name for name in CATEGORIES if name in implied | speed | set(self.categories)]
+
+    @property
+    def key_range(self) -> tuple[int, int, int]:
+        """First key, last key and step, as COMMAND gives them beside the key specifications."""
+        if not self.keys:
+            return 0, 0, 0
+        first, final = self.keys[0], self.keys[-1]
+        last = final.first + final.last if final.last >= 0 else final.last
+        return first.first, last, first.step
+
+
+LOOKUP: Final[dict[bytes, Command]] = {}
+"""Every command by its name in lower and in upper case, the two that clients send."""
+
+AT_ONCE: Final = "at once"
+"""For ``in_transaction``: the command runs inside MULTI instead of being queued."""
+
+
+def command(
+    name: str,
+    arity: int,
+    flags: str = "",
+    *,
+    acl: str,
+    keys: tuple[Keys, ...] | Keys = (),
+    tips: str = "",
+    in_transaction: str = "queue",
+) -> Callable[[Handler], Handler]:
+    """Declares a command; the decorated function runs it.
+
+    Args:
+        name: as clients send it, ``CLIENT KILL`` for a subcommand (its container is declared before it).
+        arity: how many arguments, names included; a negative one means at least so many.
+        flags: Redis's words, in Redis's order, separated by spaces.
+        acl: the ACL categories that the flags do not imply.
+        keys: where the keys are.
+        tips: COMMAND's tips, separated by spaces.
+        in_transaction: ``queue``, or ``AT_ONCE`` for the commands that MULTI does not hold back.
+    """
+
+    def declare(handler: Handler) -> Handler:
+        positions = (keys,) if isinstance(keys, Keys) else keys
+        register(
+            Command(
+                name=name.lower().replace(" ", "|").encode(),
+                arity=arity,
+                flags=tuple(flags.split()),
+                categories=tuple(acl.split()),
+                keys=positions,
+                tips=tuple(tips.split()),
+                handler=handler,
+                in_transaction=in_transaction,
+            )
+        )
+        return handler
+
+    return declare
+
+
+def container(name: str, arity: int, flags: str = "", *, acl: str = "") -> None:
+    """Declares a command that only has subcommands."""
+    register(Command(name.lower().encode(), arity, tuple(flags.split()), tuple(acl.split()), (), (), None))
+
+
+def register(declared: Command) -> None:
+    parent, _, part = declared.name.partition(b"|")
+    table = LOOKUP[parent].subcommands if part else LOOKUP
+    name = part or parent
+    assert name not in table, f"{declared.name!r} is declared twice"
+    table[name] = table[name.upper()] = declared
+
+
+def find(table: dict[bytes, Command], name: bytes) -> Command | None:
+    """The command of that name in any case, or None."""
+    return table.get(name) or table.get(name.lower())
+
+
+def commands(table: dict[bytes, Command] = LOOKUP) -> Iterator[Command]:
+    """Every command of a table once, in order of declaration."""
+    return (declared for name, declared in table.items() if name == declared.name.rpartition(b"|")[2])

@@ -1,0 +1,139 @@
+"""Values to bytes: how a reply looks in RESP2 and in RESP3.
+
+A command returns plain Python values: ``int``, ``bytes`` (a bulk string), ``None`` (null), ``list`` (an
+array), a ``CommandError``, or one of the few types below for what Python has no word for. ``encode`` turns
+them into the version the client speaks. To add a type of reply, add a class and a row to each table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from .errors import CommandError, one_line
+
+__all__ = ["NO_REPLY", "NULL_ARRAY", "OK", "PONG", "QUEUED", "Encoded", "Map", "Reply", "Set", "Verbatim"]
+
+
+class Encoded(bytes):
+    """A reply that is the same in both versions of the protocol, already in its wire form."""
+
+    __slots__ = ()
+
+
+class Map(dict[Any, Any]):
+    """Pairs: a map in RESP3, a flat array in RESP2."""
+
+
+class Set(list[Any]):
+    """Distinct values: a set in RESP3, an array in RESP2."""
+
+
+class Verbatim(bytes):
+    """A text for people to read: verbatim in RESP3, a bulk string in RESP2."""
+
+    __slots__ = ()
+
+
+class NullArray:
+    """RESP2 has a null of its own where an array was asked for; RESP3 has one null."""
+
+
+class NoReply:
+    """The command answers nothing now: its client is blocked, or goes without an answer."""
+
+
+Reply: TypeAlias = (
+    "int | bytes | list[Any] | Map | Set | Encoded | Verbatim | NullArray | NoReply | CommandError | None"
+)
+
+
+def status(text: bytes) -> Encoded:
+    """A simple string, such as ``+OK``; ``text`` is one line."""
+    return Encoded(b"+%b\r\n" % text)
+
+
+OK: Final = status(b"OK")
+PONG: Final = status(b"PONG")
+QUEUED: Final = status(b"QUEUED")
+NULL_ARRAY: Final = NullArray()
+NO_REPLY: Final = NoReply()
+
+
+def encode(value: Any, resp: int) -> bytes:
+    """The wire form of one reply.
+
+    Args:
+        value: what a command returned.
+        resp: 2 or 3, the version the client speaks.
+    """
+    kind = type(value)
+    if kind is int:
+        return b":%d\r\n" % value
+    if kind is bytes:
+        return b"$%d\r\n%b\r\n" % (len(value), value)
+    if kind is Encoded:
+        return value  # type: ignore[no-any-return]
+    return ENCODERS[resp][kind](value)
+
+
+def error(value: CommandError) -> bytes:
+    return b"-%b\r\n" % one_line(value.message)
+
+
+def items(values: Any, resp: int) -> bytes:
+    return b"".join([encode(value, resp) for value in values])
+
+
+def array2(values: list[Any]) -> bytes:
+    return b"*%d\r\n%b" % (len(values), items(values, 2))
+
+
+def array3(values: list[Any]) -> bytes:
+    return b"*%d\r\n%b" % (len(values), items(values, 3))
+
+
+def flat_map2(pairs: Map) -> bytes:
+    flat = [part for pair in pairs.items() for part in pair]
+    return array2(flat)
+
+
+def map3(pairs: Map) -> bytes:
+    flat = [part for pair in pairs.items() for part in pair]
+    return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
+
+
+def set3(values: Set) -> bytes:
+    return b"~%d\r\n%b" % (len(values), items(values, 3))
+
+
+def bulk2(text: Verbatim) -> bytes:
+    return b"$%d\r\n%b\r\n" % (len(text), text)
+
+
+def verbatim3(text: Verbatim) -> bytes:
+    return b"=%d\r\ntxt:%b\r\n" % (len(text) + 4, text)
+
+
+Encoder: TypeAlias = Callable[[Any], bytes]
+
+ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
+    2: {
+        type(None): lambda _: b"$-1\r\n",
+        NullArray: lambda _: b"*-1\r\n",
+        CommandError: error,
+        list: array2,
+        Map: flat_map2,
+        Set: array2,
+        Verbatim: bulk2,
+    },
+    3: {
+        type(None): lambda _: b"_\r\n",
+        NullArray: lambda _: b"_\r\n",
+        CommandError: error,
+        list: array3,
+        Map: map3,
+        Set: set3,
+        Verbatim: verbatim3,
+    },
+}

@@ -1,0 +1,297 @@
+"""Bytes to commands: RESP arrays and inline commands, with Redis's limits and protocol errors.
+
+Two readers, one outcome. The exact reader follows Redis's own, down to what it overlooks (the two bytes after
+an argument are skipped unseen, a NUL hides the line end behind it). The fast lane is hiredis, which reads
+replies and so takes more than requests; what it read counts only if encoding it again gives the very bytes
+that came in, and it is never shown a frame that announces much. Everything else goes to the exact reader.
+
+Nothing is read ahead of what is asked for: a blocked client's input stays the bytes it sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import hiredis
+
+from . import errors
+from .errors import ProtocolError
+from .numbers import parse_integer
+
+__all__ = ["FastLane", "RequestParser"]
+
+INLINE_LIMIT: Final = 64 * 1024
+"""The longest line, in bytes, that may go without its end."""
+
+LANE_LIMIT: Final = 64 * 1024
+"""The most bytes the fast lane is shown at once; it bounds the work done ahead of execution."""
+
+ANNOUNCES_MUCH: Final = re.compile(rb"\*[0-9]{4}").search
+"""hiredis makes room for all elements an array announces, before they have come."""
+
+ASTERISK: Final = ord("*")
+DOLLAR: Final = ord("$")
+MAX_ARGUMENTS: Final = (1 << 31) - 1
+
+Request: TypeAlias = list[bytes]
+
+pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type: ignore[assignment]
+"""Encodes a request; its stub speaks of one argument where any number will do."""
+
+
+class FastLane:
+    """Reads the well-formed requests at the start of some bytes; one lane serves many parsers in turn."""
+
+    def __init__(self) -> None:
+        self._reader = hiredis.Reader()
+
+    def read(self, data: bytes | bytearray) -> tuple[list[Request], int]:
+        """Returns the requests and how many bytes they took; none and 0 where there is any doubt."""
+        if ANNOUNCES_MUCH(data):
+            return [], 0
+        reader = self._reader
+        requests: list[Request] = []
+        try:
+            reader.feed(bytes(data))
+            while (request := reader.gets()) is not False:
+                requests.append(request)
+            encoded = b"".join([pack(tuple(request)) for request in requests])
+        except (hiredis.HiredisError, TypeError):
+            self._reader = hiredis.Reader()
+            return [], 0
+        if encoded == data:
+            return requests, len(data)
+        self._reader = hiredis.Reader()  # it holds the beginning of a request, or of something else
+        return (requests, len(encoded)) if data.startswith(encoded) else ([], 0)
+
+
+class RequestParser:
+    """One client's requests: ``feed`` it bytes, then take requests with ``next`` until there is none.
+
+    Args:
+        lane: the fast lane, shared by all parsers that run on one thread.
+        max_bulk: a function that tells the longest argument allowed, in bytes (``proto-max-bulk-len``).
+    """
+
+    __slots__ = (
+        "_arguments",
+        "_at",
+        "_bulk",
+        "_input",
+        "_lane",
+        "_max_bulk",
+        "_missing",
+        "_ready",
+        "_try_lane",
+    )
+
+    def __init__(self, lane: FastLane, max_bulk: Callable[[], int]) -> None:
+        self._lane = lane
+        self._max_bulk = max_bulk
+        self._input: bytes | bytearray = b""
+        self._at = 0  # where in the input the exact reader stands
+        self._ready: deque[Request] = deque()  # read by the fast lane
+        self._arguments: Request = []  # of the request being read
+        self._missing = 0  # how many arguments it still lacks
+        self._bulk: int | None = None  # the announced length of the next one
+        self._try_lane = True
+
+    def feed(self, data: bytes) -> None:
+        """Takes what the client sent, of any length, cut anywhere."""
+        if not self._input:
+            self._input = data
+        else:
+            if isinstance(self._input, bytes):
+                self._input = bytearray(self._input)
+            self._input += data
+        self._try_lane = True
+
+    def __len__(self) -> int:
+        """How many bytes wait to be read."""
+        return len(self._input) - self._at
+
+    def next(self) -> Request | None:
+        """The next request, or None if it has not wholly come.
+
+        Raises:
+            ProtocolError: the input is not a request; nothing behind it can be read.
+        """
+        if self._ready:
+            return self._ready.popleft()
+        if not self._input:
+            return None
+        if self._try_lane and not self._missing:
+            self._take_lane()
+            if self._ready:
+                return self._ready.popleft()
+        return self._read_exactly()
+
+    def _take_lane(self) -> None:
+        """Hands the input to the fast lane, once for each feed, so that no input is shown to it often."""
+        self._try_lane = False
+        data = self._input
+        if self._at or len(data) > LANE_LIMIT:
+            data = data[self._at : self._at + LANE_LIMIT]
+        if not data or data[0] != ASTERISK:
+            return
+        requests, used = self._lane.read(data)
+        self._ready.extend(request for request in requests if request)
+        self._at += used
+        self._try_lane = used > 0 and len(data) == LANE_LIMIT
+        self._forget_read()
+
+    def _forget_read(self) -> None:
+        if self._at == len(self._input):
+            self._input = b""
+            self._at = 0
+        elif self._at > LANE_LIMIT:
+            if isinstance(self._input, bytes):
+                self._input = bytearray(self._input)
+            del self._input[: self._at]  # moves the start of the buffer, not the rest of it
+            self._at = 0
+
+    def _read_exactly(self) -> Request | None:
+        while self._at < len(self._input):
+            if self._missing:
+                request = self._read_arguments()
+            elif self._input[self._at] == ASTERISK:
+                if not self._read_count():
+                    return None
+                continue
+            else:
+                request = self._read_inline()
+            self._forget_read()
+            if request is None or request:
+                return request
+        return None
+
+    def _read_count(self) -> bool:
+        line = self._line(errors.BIG_COUNT)
+        if line is None:
+            return False
+        count = parse_integer(line[1:])
+        if count is None or count > MAX_ARGUMENTS:
+            raise ProtocolError(errors.INVALID_MULTIBULK)
+        self._missing = max(count, 0)
+        self._forget_read()
+        return True
+
+    def _read_arguments(self) -> Request | None:
+        while self._missing:
+            if self._bulk is None and not self._read_length():
+                return None
+            argument = self._argument()
+            if argument is None:
+                return None
+            self._arguments.append(argument)
+            self._missing -= 1
+        request, self._arguments = self._arguments, []
+        return request
+
+    def _read_length(self) -> bool:
+        line = self._line(errors.BIG_BULK_COUNT)
+        if line is None:
+            return False
+        if line[:1] != b"$":
+            raise ProtocolError(errors.expected_dollar(line[:1] or b"\r"))
+        length = parse_integer(line[1:])
+        if length is None or not 0 <= length <= self._max_bulk():
+            raise ProtocolError(errors.INVALID_BULK)
+        self._bulk = length
+        return True
+
+    def _argument(self) -> bytes | None:
+        assert self._bulk is not None
+        end = self._at + self._bulk
+        if len(self._input) < end + 2:
+            return None
+        argument = bytes(self._input[self._at : end])
+        self._at = end + 2
+        self._bulk = None
+        return argument
+
+    def _line(self, too_long: bytes) -> bytes | None:
+        """The header at hand, without its line end, which is a CR and any one byte."""
+        end = self._visible(b"\r")
+        if end is None:
+            if len(self) > INLINE_LIMIT:
+                raise ProtocolError(too_long)
+            return None
+        if end + 2 > len(self._input):
+            return None
+        line = bytes(self._input[self._at : end])
+        self._at = end + 2
+        return line
+
+    def _visible(self, byte: bytes) -> int | None:
+        """Where the byte is; not behind a NUL, where C's string functions do not look."""
+        end = self._input.find(byte, self._at)
+        if end < 0 or self._input.find(b"\0", self._at, end) >= 0:
+            return None
+        return end
+
+    def _read_inline(self) -> Request | None:
+        end = self._visible(b"\n")
+        if end is None:
+            if len(self) > INLINE_LIMIT:
+                raise ProtocolError(errors.BIG_INLINE)
+            return None
+        line = bytes(self._input[self._at : end])
+        self._at = end + 1
+        arguments = split_arguments(line.removesuffix(b"\r"))
+        if arguments is None:
+            raise ProtocolError(errors.UNBALANCED_QUOTES)
+        return arguments
+
+
+SPACE: Final = b" \t\n\v\f\r"
+BARE: Final = re.compile(rb"[^ \t\n\v\f\r\"']+").match
+DOUBLE_QUOTED: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL).match
+SINGLE_QUOTED: Final = re.compile(rb"'((?:[^'\\]|\\'|\\(?!'))*)'", re.DOTALL).match
+ESCAPE: Final = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
+ESCAPES: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"a": b"\a"}
+
+
+def split_arguments(line: bytes) -> Request | None:
+    """An inline command's words, quoted as redis-cli quotes them; None where a quote is unbalanced."""
+    arguments: Request = []
+    at = 0
+    while True:
+        while at < len(line) and line[at] in SPACE:
+            at += 1
+        if at == len(line):
+            return arguments
+        word = read_word(line, at)
+        if word is None:
+            return None
+        argument, at = word
+        arguments.append(argument)
+
+
+def read_word(line: bytes, at: int) -> tuple[bytes, int] | None:
+    """One word: bare and quoted pieces in a row. A closing quote ends it, and white space must follow."""
+    word = b""
+    while at < len(line) and line[at] not in SPACE:
+        if bare := BARE(line, at):
+            word += bare[0]
+            at = bare.end()
+            continue
+        quoted = DOUBLE_QUOTED(line, at) or SINGLE_QUOTED(line, at)
+        if quoted is None:
+            return None
+        at = quoted.end()
+        if at < len(line) and line[at] not in SPACE:
+            return None
+        word += unescape(quoted[1]) if quoted[0][:1] == b'"' else quoted[1].replace(b"\\'", b"'")
+    return word, at
+
+
+def unescape(text: bytes) -> bytes:
+    def meaning(escape: re.Match[bytes]) -> bytes:
+        name = escape[1]
+        return bytes([int(name[1:], 16)]) if len(name) == 3 else ESCAPES.get(name, name)
+
+    return ESCAPE.sub(meaning, text)

@@ -1,0 +1,143 @@
+"""One client's conversation: what was asked, what is to be sent, and all state that is the client's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from .replies import NO_REPLY, NoReply, Reply, encode
+from .waiting import Waiter
+
+if TYPE_CHECKING:
+    from .engine import Engine
+    from .instant import Instant
+    from .keyspace import Database
+    from .registry import Command
+    from .requests import RequestParser
+
+__all__ = ["Session", "Transaction"]
+
+
+class Transaction:
+    """What MULTI has queued.
+
+    Attributes:
+        queued: the commands, in order.
+        aborted: one was refused by the gate, so EXEC will refuse them all.
+    """
+
+    __slots__ = ("aborted", "queued")
+
+    def __init__(self) -> None:
+        self.queued: list[tuple[Command, list[bytes]]] = []
+        self.aborted = False
+
+
+class Session:
+    """A client of the engine, from ``Engine.connect`` to ``Engine.disconnect``.
+
+    Attributes:
+        id: unique and rising; CLIENT ID.
+        db: the database it SELECTed.
+        resp: the version of the protocol it speaks, 2 or 3.
+        waiter: set while it is blocked; its input then stays unread.
+        closing: nothing more is read from it, and it is to be hung up once its output is sent.
+        watched: the (database, key) pairs of WATCH.
+        watch_broken: one of them has changed.
+    """
+
+    __slots__ = (
+        "_outgoing", "address", "closing", "connected", "created", "db", "descriptor", "engine", "id",
+        "last_active", "last_command", "local_address", "name", "parser", "resp", "running_exec",
+        "transaction", "waiter", "watch_broken", "watched",
+    )  # fmt: skip
+
+    def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
+        self.engine = engine
+        self.id = number
+        self.parser = parser
+        self.db: Database = engine.keyspace.databases[0]
+        self.resp: int = 2
+        self.name: bytes = b""
+        self.address: bytes = b""
+        self.local_address: bytes = b""
+        self.descriptor: int = -1
+        self.created: Instant = now
+        self.last_active: Instant = now
+        self.last_command: Command | None = None
+        self.transaction: Transaction | None = None
+        self.running_exec = False
+        self.watched: set[tuple[int, bytes]] = set()
+        self.watch_broken = False
+        self.waiter: Waiter | None = None
+        self.connected = True
+        self.closing = False
+        self._outgoing: list[bytes] = []
+
+    # Replies
+
+    def reply(self, value: Reply) -> None:
+        """Queues a reply to be sent when the tick ends."""
+        if value is not NO_REPLY:
+            self._outgoing.append(encode(value, self.resp))
+            self.engine.outbox[self] = None
+
+    def take_output(self) -> bytes:
+        """All bytes that are to be sent; they are the caller's from now on."""
+        output = self._outgoing[0] if len(self._outgoing) == 1 else b"".join(self._outgoing)
+        self._outgoing.clear()
+        return output
+
+    def close(self) -> None:
+        """Hangs up once all replies are sent."""
+        self.closing = True
+        self.engine.outbox[self] = None
+
+    # Blocking
+
+    def block(
+        self,
+        keys: Iterable[bytes],
+        waits_for: type,
+        serve: Callable[[Database, bytes, Any], Reply],
+        timeout: int | None,
+    ) -> NoReply:
+        """Waits until one of the keys can serve this client.
+
+        Args:
+            keys: in the order of the command; repeated ones count once.
+            waits_for: the type of value that serves it.
+            serve: pops from the value, and returns the reply.
+            timeout: milliseconds; None waits for ever.
+        """
+        deadline = None if timeout is None else self.engine.now.monotonic + timeout * 1000
+        self.waiter = Waiter(self, self.db.index, tuple(dict.fromkeys(keys)), waits_for, serve, deadline)
+        self.engine.waiting.add(self.waiter)
+        return NO_REPLY
+
+    @property
+    def may_block(self) -> bool:
+        """Not inside EXEC, where a command that would block answers as if its time were over."""
+        return not self.running_exec
+
+    # WATCH
+
+    def watch(self, key: bytes) -> None:
+        """Makes the next EXEC depend on this key staying as it is."""
+        self.db.find(key)  # a key that has expired by now is watched as missing
+        self.watched.add((self.db.index, key))
+        self.db.watchers.setdefault(key, set()).add(self)
+
+    def unwatch(self) -> None:
+        """Forgets all watched keys, and that one has changed."""
+        for index, key in self.watched:
+            watchers = self.engine.keyspace.databases[index].watchers
+            watchers[key].discard(self)
+            if not watchers[key]:
+                del watchers[key]
+        self.watched.clear()
+        self.watch_broken = False
+
+    def watched_key_changed(self) -> None:
+        """The next EXEC will run nothing."""
+        self.watch_broken = True

@@ -1,0 +1,164 @@
+"""Blocked clients: who waits for which keys, in which order, and how they are served.
+
+The rules are those of Redis 7.0.15, each of them a test that runs against both servers:
+
+* A waiter stands in one FIFO per key it waits for, in the order in which clients blocked. The FIFOs of a key
+  are kept apart by the type waited for: a value has one type, so the others keep their places by themselves.
+* A key is signalled ready when it is *created* with a type that somebody may wait for, not when it grows.
+* Ready keys are served after each complete command, EXEC counting as one, in the order of their signals.
+  Keys created while serving wait for the next round, so chains of BLMOVE run breadth first.
+* Serving a key takes its waiters oldest first while the value lasts. One whose pop fails hears the error,
+  and the next is tried.
+* A waiter that is served, timed out, unblocked or gone leaves all its FIFOs in one step.
+
+A new kind of blocking command brings its own ``serve`` function and the type it waits for; nothing changes
+here.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from .errors import CommandError
+
+if TYPE_CHECKING:
+    from .keyspace import Database
+    from .replies import Reply
+    from .session import Session
+
+__all__ = ["Waiter", "Waiting"]
+
+STALE_DEADLINES: Final = 1000
+"""How many outdated deadlines the heap may hold beyond the valid ones."""
+
+
+@dataclass(slots=True, eq=False)
+class Waiter:
+    """One blocked client.
+
+    Attributes:
+        session: the client.
+        database: the index of the database it waits in.
+        keys: the distinct keys it waits for, in the order of its command.
+        waits_for: the type of value that serves it.
+        serve: takes from the value at a ready key what the command takes, and returns the reply.
+        deadline: when it gives up, in microseconds of monotonic time; None for never.
+    """
+
+    session: Session
+    database: int
+    keys: tuple[bytes, ...]
+    waits_for: type
+    serve: Callable[[Database, bytes, Any], Reply]
+    deadline: int | None
+
+
+Queue: TypeAlias = "OrderedDict[Waiter, None]"
+"""A FIFO from which anyone can be taken at the same cost; a plain dict finds its first entry slowly."""
+
+
+class Waiting:
+    """All waiters of a server.
+
+    Args:
+        databases: looks up by index.
+        wake: told of each waiter that was served, with its reply or error.
+    """
+
+    def __init__(
+        self, databases: list[Database], wake: Callable[[Waiter, Reply | CommandError], None]
+    ) -> None:
+        self._databases = databases
+        self._wake = wake
+        self._queues: dict[tuple[int, bytes], dict[type, Queue]] = {}
+        self._ready: dict[tuple[int, bytes], None] = {}  # in the order of the signals
+        self._deadlines: list[tuple[int, int, Waiter]] = []  # a heap; the second number breaks ties
+        self._blocked: set[Waiter] = set()
+        self._blocked_by_type: Counter[type] = Counter()
+        self._blocked_ever = 0
+
+    def __len__(self) -> int:
+        return len(self._blocked)
+
+    @property
+    def with_deadline(self) -> int:
+        """How many waiters will give up some day."""
+        return sum(waiter.deadline is not None for waiter in self._blocked)
+
+    def add(self, waiter: Waiter) -> None:
+        """Lets a client wait, behind all who already wait for the same keys."""
+        self._blocked.add(waiter)
+        self._blocked_by_type[waiter.waits_for] += 1
+        self._blocked_ever += 1
+        for key in waiter.keys:
+            queues = self._queues.setdefault((waiter.database, key), {})
+            queues.setdefault(waiter.waits_for, OrderedDict())[waiter] = None
+        if waiter.deadline is not None:
+            heapq.heappush(self._deadlines, (waiter.deadline, self._blocked_ever, waiter))
+
+    def remove(self, waiter: Waiter) -> None:
+        """Takes a client out of every FIFO it stands in."""
+        self._blocked.remove(waiter)
+        self._blocked_by_type[waiter.waits_for] -= 1
+        for key in waiter.keys:
+            self._leave(waiter, key)
+        if len(self._deadlines) > 2 * len(self._blocked) + STALE_DEADLINES:
+            self._deadlines = [entry for entry in self._deadlines if entry[2] in self._blocked]
+            heapq.heapify(self._deadlines)
+
+    def _leave(self, waiter: Waiter, key: bytes) -> None:
+        place = (waiter.database, key)
+        queues = self._queues[place]
+        del queues[waiter.waits_for][waiter]
+        if not queues[waiter.waits_for]:
+            del queues[waiter.waits_for]
+        if not queues:
+            del self._queues[place]
+
+    def signal(self, database: int, key: bytes, kind: type) -> None:
+        """A key was created: if anybody waits for it, it is served after the command."""
+        if self._blocked_by_type[kind] and (database, key) in self._queues:
+            self._ready.setdefault((database, key))
+
+    def serve_ready(self) -> None:
+        """Serves all ready keys, and those that become ready by it, until none is left."""
+        while self._ready:
+            ready, self._ready = self._ready, {}
+            for database, key in ready:
+                self._serve(self._databases[database], key)
+
+    def _serve(self, database: Database, key: bytes) -> None:
+        while (value := database.find(key)) is not None:
+            queue = self._queues.get((database.index, key), {}).get(type(value))
+            if not queue:
+                return
+            self._serve_one(next(iter(queue)), database, key, value)
+
+    def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> None:
+        reply: Reply
+        try:
+            reply = waiter.serve(database, key, value)
+        except CommandError as error:
+            reply = error
+        self.remove(waiter)
+        self._wake(waiter, reply)
+
+    def next_deadline(self) -> int | None:
+        """When the next waiter gives up, in microseconds of monotonic time; None if none will."""
+        while self._deadlines:
+            deadline, _, waiter = self._deadlines[0]
+            if waiter in self._blocked:
+                return deadline
+            heapq.heappop(self._deadlines)
+        return None
+
+    def timed_out(self, monotonic: int) -> Iterator[Waiter]:
+        """The waiters whose time has come, earliest deadline first; each is removed before it is given."""
+        while (deadline := self.next_deadline()) is not None and deadline <= monotonic:
+            waiter = heapq.heappop(self._deadlines)[2]
+            self.remove(waiter)
+            yield waiter
