@@ -1,0 +1,119 @@
+"""Listening sockets, from the directives ``bind``, ``port``, ``unixsocket`` and ``tcp-backlog``."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .engine import Config
+
+__all__ = ["Listener", "open_listeners"]
+
+UNAVAILABLE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
+"""What an address marked as optional with ``-`` may fail with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A socket that listens, and how clients reach it.
+
+    Attributes:
+        socket: non-blocking.
+        host: the address it is bound to; the path of a Unix socket.
+        port: the port it got; 0 for a Unix socket.
+    """
+
+    socket: socket.socket
+    host: str
+    port: int
+
+    @property
+    def is_unix(self) -> bool:
+        """Whether it is a Unix socket."""
+        return not self.port
+
+    def close(self) -> None:
+        """Stops listening; a Unix socket's file goes away."""
+        self.socket.close()
+        if self.is_unix:
+            Path(self.host).unlink(missing_ok=True)
+
+
+def open_listeners(config: Config) -> list[Listener]:
+    """Listens on every address of ``bind``, all on one port (a free one if it is 0), and on ``unixsocket``.
+
+    Raises:
+        OSError: an address cannot be had; the message names it.
+    """
+    with ExitStack() as opened:
+        listeners: list[Listener] = []
+        port = config.integer("port")
+        for listener in addresses(config, port):
+            opened.callback(listener.close)
+            listeners.append(listener)
+        if config["unixsocket"]:
+            listeners.append(open_unix(config))
+        opened.pop_all()
+        return listeners
+
+
+def addresses(config: Config, port: int) -> Iterator[Listener]:
+    for word in config["bind"].split():
+        optional, host = word.startswith("-"), word.removeprefix("-")
+        try:
+            listener = open_tcp(host, port, config.integer("tcp-backlog"))
+        except OSError as error:
+            if optional and error.errno in UNAVAILABLE:
+                continue
+            raise OSError(error.errno, f"could not listen on {host}:{port}: {error.strerror}") from error
+        port = listener.port
+        yield listener
+
+
+def open_tcp(host: str, port: int, backlog: int) -> Listener:
+    family, address = resolve(host, port)
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.bind(address)
+        listening.listen(backlog)
+        listening.setblocking(False)
+    except OSError:
+        listening.close()
+        raise
+    return Listener(listening, host, listening.getsockname()[1])
+
+
+def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
+    """``*`` means every IPv4 address and ``::*`` every IPv6 one, as in redis.conf."""
+    if host == "*":
+        return socket.AF_INET, ("0.0.0.0", port)  # noqa: S104  (asked for)
+    if host == "::*":
+        return socket.AF_INET6, ("::", port)
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    return family, (str(address[0]), port)
+
+
+def open_unix(config: Config) -> Listener:
+    path = Path(config["unixsocket"])
+    if path.is_socket():
+        path.unlink()  # left behind by a server that was killed, as redis-server takes it
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listening.bind(str(path))
+        if permissions := int(config["unixsocketperm"], 8):
+            path.chmod(permissions)
+        listening.listen(config.integer("tcp-backlog"))
+        listening.setblocking(False)
+    except OSError as error:
+        listening.close()
+        raise OSError(error.errno, f"could not listen on {path}: {error.strerror}") from error
+    return Listener(listening, str(path), 0)

@@ -1,0 +1,152 @@
+"""A running server as its users hold it, and ``serve``, which runs one in a Trio program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import secrets
+import selectors
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import trio
+
+from .clock import Clock, RealClock
+from .engine import Config, Engine, Facts
+from .listeners import Listener, open_listeners
+from .poll import PollLoop
+
+__all__ = ["Server", "serve"]
+
+
+class Started(Protocol):
+    """Who wants the handle as soon as clients can connect; Trio's ``TaskStatus`` is one."""
+
+    def started(self, server: Any, /) -> None:
+        """Clients can connect."""
+
+
+class Server:
+    """A server that listens.
+
+    Attributes:
+        host: the address of its first listener, such as ``127.0.0.1``.
+        port: its TCP port.
+        url: both, as redis clients take them: ``redis://127.0.0.1:6379``.
+        unixsocket: the path of its Unix socket; empty if it has none.
+    """
+
+    def __init__(self, loop: PollLoop, listeners: list[Listener]) -> None:
+        tcp = next(listener for listener in listeners if not listener.is_unix)
+        self.host = tcp.host
+        self.port = tcp.port
+        self.url = f"redis://[{tcp.host}]:{tcp.port}" if ":" in tcp.host else f"redis://{tcp.host}:{tcp.port}"
+        self.unixsocket = next((each.host for each in listeners if each.is_unix), "")
+        self._loop = loop
+        self._token = trio.lowlevel.current_trio_token()
+        self._scope = trio.CancelScope()
+
+    def reset(self) -> None:
+        """Removes every key, as FLUSHALL does; clients stay connected, and blocked ones blocked.
+
+        May be called from any thread.
+        """
+        with self._loop.lock:
+            self._loop.engine.reset(self._loop.clock.now())
+
+    def stop(self) -> None:
+        """Hangs up on all clients and stops listening. May be called from any thread, and again."""
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._scope.cancel)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.url}>"
+
+    async def _run(self) -> None:
+        with self._scope:
+            await self._loop.run()
+
+
+async def serve(
+    *,
+    config: Config | None = None,
+    engine: Engine | None = None,
+    clock: Clock | None = None,
+    handle: type[Server] = Server,
+    task_status: Started = trio.TASK_STATUS_IGNORED,
+    **directives: str | int,
+) -> None:
+    """Runs a server until it is cancelled or stopped: ``server = await nursery.start(miniredis.serve)``.
+
+    Args:
+        config: its directives, if they are at hand as such.
+        engine: an engine of your own making, which brings its own ``config``.
+        clock: where the time comes from; the machine's clocks if omitted.
+        handle: the class of the handle.
+        task_status: hands a ``Server`` to ``nursery.start`` as soon as clients can connect.
+        directives: redis-server's directives, with ``_`` for ``-``; the port is a free one unless given.
+
+    Raises:
+        ConfigurationError: a directive is unknown or takes no such value.
+        OSError: it cannot listen there.
+    """
+    clock = clock or RealClock()
+    config = config or (engine.config if engine else configure(directives))
+    engine = engine or Engine(config, clock.now(), secrets.randbits(64))
+    with listening(config) as listeners:
+        loop = PollLoop(engine, clock, listeners)
+        server = handle(loop, listeners)
+        engine.facts = facts(server.port)
+        task_status.started(server)
+        await server._run()
+
+
+def configure(directives: dict[str, str | int]) -> Config:
+    """The configuration of an embedded server: like redis-server's, but on a free port."""
+    given = {name.replace("_", "-"): str(value) for name, value in directives.items()}
+    return Config({"port": "0"} | given)
+
+
+@contextlib.contextmanager
+def listening(config: Config) -> Iterator[list[Listener]]:
+    listeners = open_listeners(config)
+    try:
+        yield listeners
+    finally:
+        for listener in listeners:
+            listener.close()
+
+
+def facts(port: int) -> Facts:
+    return Facts(
+        pid=os.getpid(),
+        port=port,
+        executable=sys.executable,
+        memory=resident_memory,
+        poller=selectors.DefaultSelector.__name__.removesuffix("Selector").lower(),
+    )
+
+
+def resident_memory() -> int:
+    """Bytes of this process in memory; its peak where the system tells no more."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * resource.getpagesize()
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
