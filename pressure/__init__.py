@@ -1,0 +1,44 @@
+"""Bounded, distributed, exclusive FIFO queues on any Redis server: the pressure protocol, version 0.15.
+
+from pressure import Queue
+
+queue = Queue("jobs", url="redis://127.0.0.1:6379/0")
+queue.create(bound=1000)
+queue.put("a line")
+queue.close()
+print(list(queue))
+"""
+
+from pressure.errors import (
+    ClusterError,
+    ConnectionFailedError,
+    OutcomeUnknownError,
+    PressureError,
+    PressureWarning,
+    QueueAlreadyExistsError,
+    QueueClosedError,
+    QueueDoesNotExistError,
+    QueueEmptyError,
+    QueueFullError,
+    QueueInUseError,
+    ServerReplyError,
+)
+from pressure.protocol import RepairReport
+from pressure.queue import Queue
+
+__all__ = [
+    "ClusterError",
+    "ConnectionFailedError",
+    "OutcomeUnknownError",
+    "PressureError",
+    "PressureWarning",
+    "Queue",
+    "QueueAlreadyExistsError",
+    "QueueClosedError",
+    "QueueDoesNotExistError",
+    "QueueEmptyError",
+    "QueueFullError",
+    "QueueInUseError",
+    "RepairReport",
+    "ServerReplyError",
+]

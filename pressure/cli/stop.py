@@ -1,0 +1,94 @@
+"""Stopping cleanly: signals and closed pipes, seen only where nothing can be lost.
+
+Rules:
+    - A first SIGINT or SIGTERM is noted and wakes whoever waits for input or output; a second one kills. A
+      signal that was ignored when we started (as under nohup) stays ignored.
+    - An operation on the queue is stopped before its next wait, by ``Queue.interrupt``.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from types import FrameType, TracebackType
+from typing import Final
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_GONE: Final = select.POLLERR | select.POLLHUP
+
+
+class Stop(Exception):  # noqa: N818, it is a wish and not an error
+    """The command ends here; ``status`` is its exit status."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Signals:
+    """A context in which the signals that end a process are noted instead."""
+
+    def __init__(self) -> None:
+        self._came: int | None = None
+        self._before: dict[int, object] = {}
+        self._woken, self._wake = os.pipe()
+
+    def __enter__(self) -> Signals:
+        for fd in (self._woken, self._wake):
+            os.set_blocking(fd, False)
+        for number in _SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number in self._before:
+            signal.signal(number, signal.SIG_DFL if self._came else self._before[number])  # type: ignore[arg-type]
+        os.close(self._woken)
+        os.close(self._wake)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self._came = number
+        os.write(self._wake, b"!")
+        for each in self._before:
+            signal.signal(each, signal.SIG_DFL)
+
+    def wish(self) -> Stop | None:
+        """What to stop with, if a signal came."""
+        if self._came is None:
+            return None
+        return Stop(f"stopped by {signal.Signals(self._came).name}", 128 + self._came)
+
+    def check(self) -> None:
+        """Raises Stop if a signal came."""
+        if wish := self.wish():
+            raise wish
+
+    def wait_for(self, fd: int, events: int) -> int:
+        """Wait until ``fd`` has one of the poll events; the events it has. Raises Stop if a signal comes first."""
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        poll.register(fd, events)
+        while True:
+            ready = dict(poll.poll())
+            self.check()
+            if fd in ready:
+                return ready[fd]
+
+
+def is_closed(fd: int) -> bool:
+    """Whether nobody can read any more what would be written to ``fd``."""
+    poll = select.poll()
+    poll.register(fd, 0)
+    return any(events & _GONE for _, events in poll.poll(0))
+
+
+OUTPUT_CLOSED: Final = "nobody reads the output any more"
+
+
+def output_closed() -> Stop:
+    """What to stop with when the reader of a pipe went away; that is how pipelines end, so it is no failure."""
+    return Stop(OUTPUT_CLOSED, 0)

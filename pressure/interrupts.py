@@ -1,0 +1,62 @@
+"""Holding back Ctrl-C while an operation runs.
+
+A KeyboardInterrupt raised while a reply is being read would lose the reply: a value that was popped, or a
+role. So, where Python's own handler of SIGINT is in place and we run on the main thread, the signal is
+noted instead, and the operation is stopped before its next wait. Programs with their own handler, and other
+threads, are left alone.
+
+Rules:
+    - An operation that was stopped, or failed, raises KeyboardInterrupt.
+    - An operation that succeeded returns its result all the same; KeyboardInterrupt is raised a moment
+      later, when the caller has had time to keep it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Final
+
+#: Seconds between the return of an operation and the KeyboardInterrupt that was held back during it.
+GRACE: Final = 0.02
+
+
+class HeldInterrupt:
+    """A context in which SIGINT is noted; ``pending`` says whether one was."""
+
+    __slots__ = ("_installed", "_noted")
+
+    def __init__(self) -> None:
+        self._noted = False
+        self._installed = False
+
+    def pending(self) -> BaseException | None:
+        """What to stop the operation with, if a signal came."""
+        return KeyboardInterrupt() if self._noted else None
+
+    def _note(self, _signal: int, _frame: FrameType | None) -> None:
+        self._noted = True
+
+    def __enter__(self) -> HeldInterrupt:
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        ):
+            signal.signal(signal.SIGINT, self._note)
+            self._installed = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._installed:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if not self._noted or isinstance(error, KeyboardInterrupt):
+            return
+        if error is not None:
+            raise KeyboardInterrupt from error
+        timer = threading.Timer(GRACE, _thread.interrupt_main)
+        timer.daemon = True
+        timer.start()

@@ -1,0 +1,114 @@
+"""The keys that make up one queue.
+
+A queue is twelve keys (pressure protocol 0.15, Queues): a list of values named ``prefix:name`` and eleven
+more that add a suffix to it. One key beyond the twelve, ``:unacked``, belongs to the reliable get that the
+protocol leaves room for; nothing here creates it, and deleting a queue takes it along.
+
+Rules:
+    - Names are bytes. A ``str`` is UTF-8; any byte is allowed and the empty name is a name.
+    - The order of ``SUFFIXES`` is the order in which the protocol's Delete removes the keys.
+
+To add a key: a field in ``Keys`` and its suffix in ``SUFFIXES``; ``Keys.of`` and the tests follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+#: Field of ``Keys`` -> what the key adds to ``prefix:name``. Only ``queue`` adds nothing.
+SUFFIXES: Final[dict[str, bytes]] = {
+    "bound": b":bound",
+    "producer_free": b":producer_free",
+    "producer": b":producer",
+    "consumer_free": b":consumer_free",
+    "consumer": b":consumer",
+    "not_full": b":not_full",
+    "closed": b":closed",
+    "produced_messages": b":stats:produced_messages",
+    "produced_bytes": b":stats:produced_bytes",
+    "consumed_messages": b":stats:consumed_messages",
+    "consumed_bytes": b":stats:consumed_bytes",
+    "queue": b"",
+    "unacked": b":unacked",
+}
+
+DEFAULT_PREFIX: Final = b"__pressure__"
+
+
+def as_bytes(text: bytes | str) -> bytes:
+    """A name or a prefix as the bytes Redis is sent: ``str`` is encoded as UTF-8.
+
+    Raises:
+        TypeError: Neither ``bytes`` nor ``str``.
+    """
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogateescape")
+    if isinstance(text, bytes):
+        return text
+    raise TypeError(f"a name is bytes or str, not {type(text).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The full names of one queue's keys (pressure protocol 0.15, Queues).
+
+    The documents swap two descriptions; here ``producer`` names the producer, ``consumer`` the
+    consumer. The counters carry ``:stats:``, as the prose has them and the pseudocode does not.
+    """
+
+    name: bytes
+    prefix: bytes
+    queue: bytes
+    bound: bytes
+    producer: bytes
+    consumer: bytes
+    producer_free: bytes
+    consumer_free: bytes
+    produced_messages: bytes
+    produced_bytes: bytes
+    consumed_messages: bytes
+    consumed_bytes: bytes
+    not_full: bytes
+    closed: bytes
+    unacked: bytes
+
+    @classmethod
+    def of(cls, name: bytes | str, prefix: bytes | str = DEFAULT_PREFIX) -> Keys:
+        """The keys of the queue called ``name`` under ``prefix``."""
+        name, prefix = as_bytes(name), as_bytes(prefix)
+        root = prefix + b":" + name
+        return cls(name=name, prefix=prefix, **{field: root + suffix for field, suffix in SUFFIXES.items()})
+
+    @property
+    def twelve(self) -> tuple[bytes, ...]:
+        """The protocol's own keys, ``bound`` first, in the order in which Delete removes them."""
+        return tuple(getattr(self, field) for field in SUFFIXES if field != "unacked")
+
+    @property
+    def all(self) -> tuple[bytes, ...]:
+        """Every key that a queue may leave behind: the twelve and ``unacked``."""
+        return (*self.twelve, self.unacked)
+
+    def neighbours(self) -> tuple[bytes, ...]:
+        """The ``:bound`` keys of queues whose keys could be mistaken for this one's.
+
+        ``jobs:closed`` is a fine name, but its list of values is the key that says whether ``jobs`` is
+        closed. So a queue is not created beside another whose name is its own plus or minus one of the
+        protocol's suffixes.
+        """
+        suffixes = [suffix for suffix in SUFFIXES.values() if suffix]
+        longer = [self.queue + suffix for suffix in suffixes]
+        shorter = [self.queue.removesuffix(suffix) for suffix in suffixes if self.name.endswith(suffix)]
+        return tuple(root + SUFFIXES["bound"] for root in (*longer, *shorter))
+
+    @property
+    def has_hash_tag(self) -> bool:
+        """Whether Redis Cluster keeps all keys in one slot: name or prefix has a ``{tag}`` not empty."""
+        _, brace, rest = self.queue.partition(b"{")
+        tag, closing, _ = rest.partition(b"}")
+        return bool(brace and closing and tag)
+
+    def __str__(self) -> str:
+        """The queue's name for people."""
+        return repr(self.name.decode("utf-8", "backslashreplace"))

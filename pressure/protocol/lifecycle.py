@@ -1,0 +1,196 @@
+"""Create and Delete, and the questions that take no role (pressure protocol 0.15, Create to Closed, Delete).
+
+Rules:
+    - Create is one transaction that watches every key of the queue. The documents' SETNX and three pushes,
+      run during a Delete, leave only ``:bound`` and a queue that is stuck.
+    - ``:bound`` gone means deleted. A Delete that was interrupted half-way is finished by running Delete
+      again.
+    - Delete waits for its roles in slices, like everybody. A role nobody holds and that is not free either
+      was collected by a Delete before ours; to tell it from a client between its pop and its SET, it has to
+      stay so for a whole slice.
+    - Waiting for a close rotates the list of marks (BRPOPLPUSH onto itself): popping them would open the
+      queue again.
+"""
+
+from __future__ import annotations
+
+from pressure.errors import QueueAlreadyExistsError
+from pressure.protocol.put import bound_of
+from pressure.protocol.roles import CONSUMER, PRODUCER, Role, attempt, does_not_exist, in_use
+from pressure.protocol.steps import (
+    Batch,
+    Command,
+    Context,
+    Operation,
+    Patience,
+    atomic,
+    blocking,
+    check,
+    executed,
+    operation,
+)
+
+
+@operation
+def create(ctx: Context, bound: int) -> Operation[None]:
+    """Create the queue; bound 0 means none.
+
+    Raises:
+        QueueAlreadyExistsError: One of its keys exists, or a queue whose keys would be mistaken for its own.
+    """
+    keys = ctx.keys
+    present = (*keys.twelve, *keys.neighbours())
+    while True:
+        counts = check((yield Batch(((b"WATCH", *present), *_count(present)))))[1:]
+        if taken := [key for key, count in zip(present, counts, strict=True) if count]:
+            yield Batch(((b"UNWATCH",),))
+            raise _already(ctx, taken[0])
+        replies = yield Batch(atomic((b"SET", keys.bound, bound), *_fresh(ctx)))
+        if (done := executed(replies[-1])) is not None:
+            check(done)
+            return
+
+
+def _fresh(ctx: Context) -> tuple[Command, ...]:
+    """The pushes that initialize a queue."""
+    keys = ctx.keys
+    return tuple((b"LPUSH", key, 0) for key in (keys.producer_free, keys.consumer_free, keys.not_full))
+
+
+def _count(present: tuple[bytes, ...]) -> tuple[Command, ...]:
+    return tuple((b"EXISTS", key) for key in present)
+
+
+def _already(ctx: Context, key: bytes) -> QueueAlreadyExistsError:
+    keys = ctx.keys
+    shown = key.decode("utf-8", "backslashreplace")
+    if key == keys.bound:
+        return QueueAlreadyExistsError(f"queue {keys} already exists")
+    if key in keys.twelve:
+        return QueueAlreadyExistsError(
+            f"queue {keys} is left over from an unfinished delete, or another program's: key {shown} exists"
+        )
+    return QueueAlreadyExistsError(f"queue {keys} would share keys with another queue: {shown} exists")
+
+
+@operation
+def exists(ctx: Context) -> Operation[bool]:
+    """Whether the queue was created and not deleted."""
+    (found,) = check((yield Batch(((b"EXISTS", ctx.keys.bound),))))
+    return bool(found)
+
+
+@operation
+def length(ctx: Context) -> Operation[int]:
+    """How many values are in the queue.
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+    """
+    count, _ = yield from length_and_bound(ctx)
+    return count
+
+
+@operation
+def length_and_bound(ctx: Context) -> Operation[tuple[int, int]]:
+    """How many values are in the queue, and how many may be (0: any number).
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+    """
+    bound, count = check((yield Batch(((b"GET", ctx.keys.bound), (b"LLEN", ctx.keys.queue)))))
+    return count, bound_of(ctx, bound)
+
+
+@operation
+def closed(ctx: Context) -> Operation[bool]:
+    """Whether the queue is closed.
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+    """
+    found, marked = check((yield Batch(_open(ctx))))
+    if not found:
+        raise does_not_exist(ctx)
+    return bool(marked)
+
+
+def _open(ctx: Context) -> tuple[Command, Command]:
+    return (b"EXISTS", ctx.keys.bound), (b"EXISTS", ctx.keys.closed)
+
+
+@operation
+def wait_closed(ctx: Context, patience: Patience) -> Operation[bool]:
+    """Wait until the queue is closed; False when it was not in the time allowed.
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+    """
+    if (yield from closed(ctx)):
+        return True
+    marks = ctx.keys.closed
+    for seconds in patience.attempts():
+        if not seconds:
+            return (yield from closed(ctx))
+        replies = yield blocking(b"BRPOPLPUSH", marks, marks, seconds=seconds, then=_open(ctx))
+        mark, found, marked = check(replies)
+        if not found:
+            raise does_not_exist(ctx)
+        if mark is not None or marked:
+            return True
+    return False
+
+
+@operation
+def delete(ctx: Context, patience: Patience) -> Operation[None]:
+    """Delete the queue, or finish a Delete that was interrupted.
+
+    Everybody who waits is woken first, then both roles are waited for. If that takes too long, or is
+    interrupted, the queue is deleted as far as its users can see; running Delete again removes what is
+    left.
+
+    Raises:
+        QueueDoesNotExistError: There is nothing of it.
+        QueueInUseError: A role did not come free in time; names its holder.
+    """
+    yield from _begin_delete(ctx)
+    keys = ctx.keys
+    for role in (PRODUCER, CONSUMER):
+        yield from _collect(ctx, role, patience)
+    check((yield Batch(((b"DEL", *keys.all),))))
+
+
+def _begin_delete(ctx: Context) -> Operation[None]:
+    """Remove ``:bound`` and wake everybody who waits for room or for a close."""
+    keys = ctx.keys
+    wake: tuple[Command, ...] = (
+        (b"DEL", keys.bound),
+        (b"LPUSH", keys.not_full, 0),
+        (b"LPUSH", keys.closed, 0, 0),
+    )
+    while True:
+        # Watched, so that a queue created in this moment, after another client's Delete, is not hit.
+        replies = check((yield Batch(((b"WATCH", keys.bound), (b"EXISTS", *keys.all)))))
+        if not replies[-1]:
+            yield Batch(((b"UNWATCH",),))
+            raise does_not_exist(ctx)
+        replies = yield Batch(atomic(*wake))
+        if (done := executed(replies[-1])) is not None:
+            check(done)
+            return
+
+
+def _collect(ctx: Context, role: Role, patience: Patience) -> Operation[None]:
+    """Wait for a role and remove it."""
+    free, holder = role.free(ctx.keys), role.holder(ctx.keys)
+    looks: tuple[Command, ...] = ((b"GET", holder),)
+    popped, held_by = check((yield attempt((free,), 0.0, looks)))
+    attempts = patience.attempts()
+    absent = 0.0
+    while popped is None and absent < ctx.slice:
+        seconds = next(attempts, None)
+        if seconds is None:
+            raise in_use(ctx, role, held_by)
+        popped, held_by = check((yield attempt((free,), seconds, looks)))
+        absent = absent + seconds if held_by is None else 0.0
+    check((yield Batch(((b"DEL", free, holder),))))

@@ -1,0 +1,241 @@
+"""Taking one of a queue's two roles, and giving it back on every way out.
+
+A role is a list with one element while it is free (``:producer_free``, ``:consumer_free``); popping the
+element takes the role, pushing one gives it back. ``:producer`` and ``:consumer`` say who took it last.
+Beside its role a producer may hold the token it popped from ``:not_full``.
+
+Rules:
+    - The looks that tell whether the queue is usable travel with every attempt to pop. An attempt that
+      finds the queue gone or closed but popped the role gives it back before it raises.
+    - Nobody waits for ever: after each slice of waiting the looks are repeated, since Delete removes the
+      very list that is waited for.
+    - The holder's key is watched from the moment it is written. What a holder does last, giving the role back
+      included, is one transaction, so that nothing is written by a holder whose role was taken away.
+    - The documents' pseudocode raises without giving the role back; here ``holding`` gives it back whatever
+      happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from pressure.errors import QueueClosedError, QueueDoesNotExistError, QueueInUseError, ServerReplyError
+from pressure.keys import Keys
+from pressure.protocol.steps import (
+    Batch,
+    Command,
+    Context,
+    Operation,
+    Patience,
+    Reply,
+    T,
+    atomic,
+    blocking,
+    check,
+    executed,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One of the two roles and where its keys are.
+
+    Attributes:
+        name: ``"producer"`` or ``"consumer"``.
+        free: The key of the list that has an element while the role is free.
+        holder: The key that says who took the role last.
+    """
+
+    name: str
+    free: Callable[[Keys], bytes]
+    holder: Callable[[Keys], bytes]
+
+
+PRODUCER: Final = Role("producer", lambda keys: keys.producer_free, lambda keys: keys.producer)
+CONSUMER: Final = Role("consumer", lambda keys: keys.consumer_free, lambda keys: keys.consumer)
+
+
+@dataclass(slots=True)
+class Hold:
+    """What an operation holds at the moment, and so has to give back.
+
+    Attributes:
+        role: The role that was popped.
+        claimed: Whether our identifier was written to the role's holder key.
+        token: Whether we hold the element of ``:not_full``.
+    """
+
+    role: Role
+    claimed: bool = False
+    token: bool = False
+
+
+def does_not_exist(ctx: Context) -> QueueDoesNotExistError:
+    """The error for a queue whose ``:bound`` is gone."""
+    return QueueDoesNotExistError(f"queue {ctx.keys} does not exist")
+
+
+def is_closed(ctx: Context) -> QueueClosedError:
+    """The error for a queue whose ``:closed`` has marks."""
+    return QueueClosedError(f"queue {ctx.keys} is closed")
+
+
+def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
+    """The error for a role that another client holds."""
+    by = f"held by {holder.decode('utf-8', 'backslashreplace')}" if holder else "taken, by whom is not known"
+    return QueueInUseError(f"queue {ctx.keys}: the {role.name} role is {by}", role.name, holder)
+
+
+def take_role(
+    ctx: Context, role: Role, patience: Patience, *, refuse_closed: bool = False
+) -> Operation[Hold]:
+    """Take a role, waiting for it as long as ``patience`` allows.
+
+    Raises:
+        QueueDoesNotExistError: ``:bound`` is gone, at once or while waiting.
+        QueueClosedError: The queue is closed and ``refuse_closed`` is set.
+        QueueInUseError: The role did not come free in time; names its holder.
+    """
+    keys, free = ctx.keys, role.free(ctx.keys)
+    looks: tuple[Command, ...] = ((b"EXISTS", keys.bound), (b"EXISTS", keys.closed))
+    *seen, popped = yield Batch((*looks, (b"RPOP", free)))
+    attempts = patience.attempts()
+    while True:
+        yield from _usable(ctx, free, popped, seen, refuse_closed)
+        if popped is not None:
+            return Hold(role)
+        seconds = next(attempts, None)
+        if seconds is None:
+            raise in_use(ctx, role, (yield from _holder(ctx, role)))
+        popped, *seen = yield attempt((free,), seconds, looks)
+
+
+def attempt(lists: tuple[bytes, ...], seconds: float, looks: tuple[Command, ...]) -> Batch:
+    """One more try to pop from the first of the lists that has something, with looks right after it.
+
+    Without waiting only the first list is tried. The popped reply is ``[list, value]`` with waiting, a
+    value without.
+    """
+    if seconds:
+        return blocking(b"BRPOP", *lists, seconds=seconds, then=looks)
+    return Batch(((b"RPOP", lists[0]), *looks))
+
+
+def _usable(
+    ctx: Context, free: bytes, popped: Reply, seen: list[Reply], refuse_closed: bool
+) -> Operation[None]:
+    """Raise if the queue is gone, or closed and so refused; a role popped on the way goes back first."""
+    problem: Exception | None = None
+    try:
+        exists, closed = check([popped, *seen])[1:]
+    except ServerReplyError as error:
+        problem = error
+    else:
+        if not exists:
+            problem = does_not_exist(ctx)
+        elif closed and refuse_closed:
+            problem = is_closed(ctx)
+    if problem is None:
+        return
+    if popped is not None and not isinstance(popped, ServerReplyError):
+        _note_failure(problem, ctx, (yield Batch(((b"LPUSH", free, 0),))))
+    raise problem
+
+
+def _holder(ctx: Context, role: Role) -> Operation[bytes | None]:
+    """Who took the role last, if anybody did."""
+    (holder,) = yield Batch(((b"GET", role.holder(ctx.keys)),))
+    return holder if isinstance(holder, bytes) else None
+
+
+def claim(ctx: Context, role: Role) -> tuple[Command, Command]:
+    """The commands that say we hold the role, and watch that nobody says so after us."""
+    holder = role.holder(ctx.keys)
+    return (b"SET", holder, ctx.client_id), (b"WATCH", holder)
+
+
+def holding(ctx: Context, hold: Hold, body: Operation[T]) -> Operation[T]:
+    """Run the body; if it ends by an exception, give back what is held before passing it on.
+
+    A body that returns has given everything back itself, in its last batch. ``GeneratorExit`` means that
+    the driver has no connection any more, so nothing is sent.
+    """
+    try:
+        return (yield from body)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        replies = yield from give_back(ctx, hold)
+        _note_failure(error, ctx, replies)
+        raise
+
+
+def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
+    """Give back the role and the token, if the role is still ours; the replies of the last batch sent."""
+    release = (*token_back(ctx, hold), (b"LPUSH", hold.role.free(ctx.keys), 0))
+    if not hold.claimed:
+        return (yield Batch(((b"UNWATCH",), *release)))
+    holder = hold.role.holder(ctx.keys)
+    replies = yield Batch(((b"UNWATCH",), (b"WATCH", holder), (b"GET", holder)))
+    if replies[-1] != ctx.client_id:
+        return (yield Batch(((b"UNWATCH",),)))
+    return (yield Batch(atomic(*release)))
+
+
+def token_back(ctx: Context, hold: Hold) -> tuple[Command, ...]:
+    """The commands that put the token back which a failed Put had popped."""
+    return refill(ctx) if hold.token else ()
+
+
+def refill(ctx: Context) -> tuple[Command, Command]:
+    """The commands after which ``:not_full`` has exactly one element, whatever others left in it.
+
+    The documents' earlier ``LTRIM 0 1`` leaves two; any value and any length is accepted from other clients.
+    """
+    return (b"LPUSH", ctx.keys.not_full, 0), (b"LTRIM", ctx.keys.not_full, 0, 0)
+
+
+def trouble(replies: list[Reply]) -> ServerReplyError | None:
+    """The first error among the replies of a batch, inside its transaction too."""
+    for reply in replies:
+        if isinstance(reply, ServerReplyError):
+            return reply
+        if isinstance(reply, list) and (inner := trouble(reply)):
+            return inner
+    return None
+
+
+def _note_failure(error: BaseException, ctx: Context, replies: list[Reply]) -> None:
+    """Say in the error that the role could not be given back, if the replies say so."""
+    if refused := trouble(replies):
+        error.add_note(f"queue {ctx.keys}: a role could not be given back ({refused}); repair the queue")
+
+
+def lost_role(ctx: Context, role: Role) -> Operation[Exception]:
+    """The error for a transaction that was not carried out: the queue was deleted, or the role taken away."""
+    keys = ctx.keys
+    bound, holder = check((yield Batch(((b"GET", keys.bound), (b"GET", role.holder(keys))))))
+    return does_not_exist(ctx) if bound is None else in_use(ctx, role, holder)
+
+
+__all__ = [
+    "CONSUMER",
+    "PRODUCER",
+    "Hold",
+    "Role",
+    "attempt",
+    "claim",
+    "does_not_exist",
+    "executed",
+    "give_back",
+    "holding",
+    "in_use",
+    "is_closed",
+    "lost_role",
+    "refill",
+    "take_role",
+    "token_back",
+    "trouble",
+]

@@ -1,0 +1,163 @@
+"""What an operation asks of its driver, and what it is given.
+
+An operation is a generator without I/O. It yields a ``Batch``, a ``Wait`` or a ``Pause``, is sent the list
+of replies, and returns its result or raises. It reads no clock but ``Context.clock``.
+
+What a driver has to keep:
+    - One connection carries the whole operation: WATCH and MULTI travel as ordinary commands of a batch.
+    - The commands of a step are sent together and all replies are read, in order. An error reply is passed
+      as a ``ServerReplyError`` value, not raised, nested ones (inside an EXEC reply) too. Null is None, a
+      string is bytes.
+    - Replies that arrived are always sent in. To stop an operation, throw an exception into it *instead of*
+      sending a ``Wait`` or a ``Pause``; the operation then yields the batches that give its role back, and
+      raises.
+    - When the connection is lost, ``close()`` the generator: it yields nothing more, since nothing could be
+      sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
+
+from pressure.errors import ClusterError, ServerReplyError
+from pressure.keys import Keys
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+#: One Redis command: its name and arguments.
+Command: TypeAlias = tuple[bytes | int, ...]
+#: Whatever a Redis server answers: bytes, int, None, ``ServerReplyError`` or a list of these.
+Reply: TypeAlias = Any
+
+#: A wait shorter than this (seconds) is a try without waiting: BRPOP rounded down to 0 would wait for ever.
+SHORTEST_WAIT: Final = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Commands sent in one round trip; not a transaction unless it has MULTI and EXEC in it."""
+
+    commands: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Batch):
+    """A batch whose first command blocks for up to ``seconds``; the rest is carried out right after it."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing to send: let ``seconds`` pass. The reply is an empty list."""
+
+    seconds: float
+
+
+Step: TypeAlias = Batch | Pause
+Operation: TypeAlias = Generator[Step, list[Reply], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an operation needs to know.
+
+    Attributes:
+        keys: The queue.
+        client_id: Our unique identifying value (pressure protocol 0.15, Clients).
+        clock: Monotonic time in seconds.
+        slice: Longest single wait in seconds. Between two of them ``:bound`` is looked at, so that nobody
+            waits for ever on a queue that was deleted, and the driver may stop the operation.
+    """
+
+    keys: Keys
+    client_id: bytes
+    clock: Callable[[], float]
+    slice: float = 1.0
+
+
+#: What a cluster answers when one server does not keep all keys of a command.
+_ELSEWHERE: Final = frozenset({"CROSSSLOT", "MOVED", "ASK"})
+
+
+def operation(
+    function: Callable[Concatenate[Context, P], Operation[T]], /
+) -> Callable[Concatenate[Context, P], Operation[T]]:
+    """Mark a generator as a whole operation: a server's error that leaves it names the queue."""
+
+    @wraps(function)
+    def whole(ctx: Context, /, *args: P.args, **kwargs: P.kwargs) -> Operation[T]:
+        try:
+            return (yield from function(ctx, *args, **kwargs))
+        except ServerReplyError as error:
+            error.explain(str(ctx.keys))
+            if error.code not in _ELSEWHERE or ctx.keys.has_hash_tag:
+                raise
+            name = ctx.keys.name.decode("utf-8", "backslashreplace")
+            raise ClusterError(
+                f"{error.code}: this is a Redis Cluster, where a queue's name needs a hash tag, "
+                f"such as {'{' + name + '}'!r} instead of {name!r}"
+            ) from error
+
+    return whole
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long an operation may wait: one deadline for all of its waits together."""
+
+    context: Context
+    deadline: float | None
+
+    @classmethod
+    def of(cls, context: Context, block: bool = True, timeout: float | None = None) -> Patience:
+        """No waiting at all, waiting up to ``timeout`` seconds from now, or (None) for ever."""
+        if not block:
+            return cls(context, None)
+        return cls(context, float("inf") if timeout is None else context.clock() + timeout)
+
+    def attempts(self) -> Iterator[float]:
+        """The seconds to wait in each attempt after the first; the last is 0, one try without waiting."""
+        if self.deadline is None:
+            return
+        while (left := self.deadline - self.context.clock()) > SHORTEST_WAIT:
+            yield min(left, self.context.slice)
+        yield 0.0
+
+
+def blocking(name: bytes, *arguments: bytes, seconds: float, then: tuple[Command, ...] = ()) -> Wait:
+    """A wait on one blocking command, whose last argument is its timeout."""
+    return Wait(((name, *arguments, b"%.3f" % seconds), *then), seconds)
+
+
+def atomic(*commands: Command) -> tuple[Command, ...]:
+    """The commands as one transaction. Its one result is the last reply of the batch; see ``executed``."""
+    return ((b"MULTI",), *commands, (b"EXEC",))
+
+
+def executed(reply: Reply) -> list[Reply] | None:
+    """The replies in an EXEC reply, or None when a watched key had changed and nothing was done.
+
+    Raises:
+        ServerReplyError: The server refused the transaction as a whole; nothing was done.
+    """
+    if isinstance(reply, ServerReplyError):
+        raise reply
+    result: list[Reply] | None = reply
+    return result
+
+
+def check(replies: list[Reply]) -> list[Reply]:
+    """The replies, if none of them is an error.
+
+    Raises:
+        ServerReplyError: The first of them that is.
+    """
+    for reply in replies:
+        if isinstance(reply, ServerReplyError):
+            raise reply
+    return replies
