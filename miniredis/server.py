@@ -111,6 +111,7 @@ async def serve(
     with listening(config) as listeners:
         loop = PollLoop(engine, clock, listeners)
         server = handle(loop, listeners)
+        engine.config.learn("port", str(server.port))
         engine.facts = facts(server.port)
         task_status.started(server)
         await server._run()

@@ -90,10 +90,15 @@ def text(value: str) -> str:
     return value
 
 
+YES_OR_NO: Final = ("yes", "no")
+
+
 def only(off: str) -> Check:
     """For a feature that is not there: the one value that asks for nothing."""
 
     def check(value: str) -> str:
+        if off in YES_OR_NO and value.lower() not in YES_OR_NO:
+            raise ValueError("argument must be 'yes' or 'no'")
         if value.lower() != off:
             raise ValueError(f"this server takes only '{off}' here")
         return off
@@ -202,6 +207,11 @@ class Config:
         """The directives whose names fit a glob pattern."""
         fits = compile_glob(pattern, ignore_case=True)
         return {name: value for name, value in self._values.items() if fits(name.encode())}
+
+    def learn(self, name: str, value: str) -> None:
+        """Takes in what is known only once the server runs, such as the port it got."""
+        self._values[name] = value
+        self._integers.pop(name, None)
 
     def change(self, values: Mapping[str, str]) -> None:
         """Changes several directives, or none if one of them is refused."""

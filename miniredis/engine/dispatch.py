@@ -41,10 +41,9 @@ def look_up(args: list[bytes]) -> Command:
         raise CommandError(errors.unknown_command(args))
     if command.subcommands and len(args) > 1:
         subcommand = find(command.subcommands, args[1])
-        if subcommand is not None:
-            command = subcommand
-        elif command.handler is None:
+        if subcommand is None:
             raise CommandError(errors.unknown_subcommand(command.name, args[1]))
+        command = subcommand
     if not command.takes(len(args)):
         raise CommandError(errors.wrong_arity(command.name))
     return command

@@ -124,6 +124,11 @@ def wrong_arity(command: bytes) -> bytes:
     return b"ERR wrong number of arguments for '%b' command" % command
 
 
+def outside(low: int, high: int) -> bytes:
+    """A number that does not fit where it is to go."""
+    return b"ERR value is out of range, value must between %d and %d" % (low, high)
+
+
 def invalid_expire(command: bytes) -> bytes:
     """An expiry that is not positive where it must be, or beyond 64 bits."""
     return b"ERR invalid expire time in '%b' command" % command

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from .errors import NOT_AN_INTEGER, NOT_POSITIVE, TIMEOUT_NEGATIVE, TIMEOUT_NOT_A_FLOAT, CommandError
@@ -25,11 +25,14 @@ HEXADECIMAL: Final = re.compile(
 ).fullmatch
 INFINITE: Final = re.compile(rb"([+-]?)inf(?:inity)?", re.IGNORECASE).fullmatch
 
-LONGEST_FLOAT: Final = 255
-"""Redis copies a number's text into a buffer of 256 bytes; what is longer is no number."""
+NONZERO: Final = b"123456789"
+
+LONGEST_FLOAT: Final = 5 * 1024 - 1
+"""Redis copies a number's text into a buffer of 5 KiB; what is longer is no number."""
 
 LARGEST_EXPONENT: Final = 4932
-"""An 80-bit float ends near 10 to this power: more is out of range, and less is zero."""
+SMALLEST_EXPONENT: Final = -4951
+"""The powers of ten between which an 80-bit float has a value; outside, a number is out of range."""
 
 
 def parse_integer(text: bytes) -> int | None:
@@ -77,7 +80,7 @@ def parse_decimal(text: bytes) -> Decimal | None:
     if len(text) > LONGEST_FLOAT:
         return None
     if DECIMAL(text):
-        return in_range(Decimal(text.decode()))
+        return parse_plain(text)
     if HEXADECIMAL(text):
         return parse_hexadecimal(text)
     if infinite := INFINITE(text):
@@ -92,7 +95,11 @@ def parse_hexadecimal(text: bytes) -> Decimal | None:
         return None
 
 
-def in_range(value: Decimal) -> Decimal | None:
-    if value.is_zero() or value.adjusted() < -LARGEST_EXPONENT:
+def parse_plain(text: bytes) -> Decimal | None:
+    if not any(digit in NONZERO for digit in text.lower().partition(b"e")[0]):
         return Decimal(0)
-    return None if value.adjusted() > LARGEST_EXPONENT else value
+    try:
+        value = Decimal(text.decode())
+    except InvalidOperation:  # an exponent beyond even Decimal's
+        return None
+    return value if SMALLEST_EXPONENT <= value.adjusted() <= LARGEST_EXPONENT else None

@@ -29,8 +29,10 @@ INLINE_LIMIT: Final = 64 * 1024
 LANE_LIMIT: Final = 64 * 1024
 """The most bytes the fast lane is shown at once; it bounds the work done ahead of execution."""
 
-ANNOUNCES_MUCH: Final = re.compile(rb"\*[0-9]{4}").search
-"""hiredis makes room for all elements an array announces, before they have come."""
+ANNOUNCED: Final = (re.compile(rb"\*([0-9]{2,9})").findall, re.compile(rb">([0-9]{2,9})").findall)
+"""The sizes of arrays: hiredis makes room for all elements one announces, before they have come."""
+
+SHORTEST_ARGUMENT: Final = len(b"$0\r\n\r\n")
 
 ASTERISK: Final = ord("*")
 DOLLAR: Final = ord("$")
@@ -50,7 +52,7 @@ class FastLane:
 
     def read(self, data: bytes | bytearray) -> tuple[list[Request], int]:
         """Returns the requests and how many bytes they took; none and 0 where there is any doubt."""
-        if ANNOUNCES_MUCH(data):
+        if announces_more_than_it_holds(data):
             return [], 0
         reader = self._reader
         requests: list[Request] = []
@@ -66,6 +68,12 @@ class FastLane:
             return requests, len(data)
         self._reader = hiredis.Reader()  # it holds the beginning of a request, or of something else
         return (requests, len(encoded)) if data.startswith(encoded) else ([], 0)
+
+
+def announces_more_than_it_holds(data: bytes | bytearray) -> bool:
+    """Whether arrays are announced for which these bytes have no room; values may look so, too."""
+    room = len(data) // SHORTEST_ARGUMENT
+    return any(sum(map(int, counts(data))) > room for counts in ANNOUNCED)
 
 
 class RequestParser:

@@ -16,6 +16,8 @@ from ..version import VERSION
 
 OPEN_TO_ALL: Final = "noscript loading stale fast no_auth allow_busy"
 OWN: Final = "noscript loading stale"
+MIN32: Final = -(1 << 31)
+MAX32: Final = (1 << 31) - 1
 ADMIN: Final = "admin noscript loading stale"
 
 
@@ -50,8 +52,8 @@ def quit_(session: Session, args: list[bytes]) -> Reply:
 def select_(session: Session, args: list[bytes]) -> Reply:
     """Chooses the database that the next commands work on."""
     index = read_integer(args[1])
-    if not -(1 << 31) <= index < 1 << 31:
-        raise CommandError(errors.NOT_AN_INTEGER)
+    if not MIN32 <= index <= MAX32:
+        raise CommandError(errors.outside(MIN32, MAX32))
     databases = session.engine.keyspace.databases
     if not 0 <= index < len(databases):
         raise CommandError(errors.DB_INDEX)

@@ -14,6 +14,7 @@ from ..replies import NO_REPLY, OK, Map, Reply, Verbatim
 from ..session import Session
 
 ALL_SHARDS = "request_policy:all_shards response_policy:all_succeeded"
+GLOB = set(b"*?[")
 ADMIN = "admin noscript loading stale"
 
 
@@ -91,7 +92,8 @@ def config_get(session: Session, args: list[bytes]) -> Reply:
     found = Map()
     for pattern in args[2:]:
         for name, value in session.engine.config.matching(pattern).items():
-            found[name.encode()] = value.encode()
+            shown = name.encode() if GLOB & set(pattern) else pattern  # a plain name comes back as it came
+            found[shown] = value.encode()
     return found
 
 

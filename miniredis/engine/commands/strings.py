@@ -60,7 +60,11 @@ def read_set_options(words: list[bytes]) -> SetOptions:
             options.get = True
         elif option == b"KEEPTTL" and not options.unit:
             options.keep_ttl = True
-        elif option in {b"EX", b"PX", b"EXAT", b"PXAT"} and not (options.unit or options.keep_ttl):
+        elif (
+            option in {b"EX", b"PX", b"EXAT", b"PXAT"}
+            and options.unit in {b"", option}
+            and not options.keep_ttl
+        ):
             options.unit, options.amount = option, read_operand(next(rest, None))
         else:
             raise CommandError(errors.SYNTAX)

@@ -1,0 +1,77 @@
+"""Records what a real server answers into the transcripts: ``python -m tests.miniredis.record HOST PORT [FILE...]``.
+
+What clients send stays as written; what they get is asked anew. Look at the difference before keeping it.
+"""
+
+from __future__ import annotations
+
+import select
+import sys
+from pathlib import Path
+
+from .transcript import TRANSCRIPTS, Client, Player, Scenario, Step, escape, read
+
+QUIET = 0.06
+"""Seconds without a byte after which a server is taken to have said all."""
+
+
+class Recorder(Player):
+    def record(self, scenario: Scenario) -> Scenario:
+        recorded = Scenario(scenario.title)
+        for step in scenario.steps:
+            if step.verb in {":", "!", "speaks", "leaves"}:
+                recorded.steps += [step, *self.outcome(step)]
+        return recorded
+
+    def outcome(self, step: Step) -> list[Step]:
+        getattr(self, self.VERBS[step.verb])(step)
+        heard = self.listen()
+        steps = [
+            Step(name, "closed") if not data else Step(name, "=", escape(data))
+            for name, parts in sorted(heard.items())
+            for data in parts
+        ]
+        if step.verb in {":", "!"} and step.client not in heard and self.is_blocked():
+            self.waiting.add(step.client)
+            steps.append(Step(step.client, "waits"))
+        return steps
+
+    def is_blocked(self) -> bool:
+        return f"\r\nblocked_clients:{len(self.waiting) + 1}\r\n".encode() in self.control.ask("INFO clients")
+
+    def listen(self) -> dict[str, list[bytes]]:
+        """What each client gets until all are quiet; an empty end where the server hung up."""
+        heard: dict[str, list[bytes]] = {}
+        open_clients = {name: client for name, client in self.clients.items() if name not in self.gone}
+        while ready := self.readable(open_clients):
+            for name in ready:
+                data = open_clients[name].socket.recv(1 << 20)
+                parts = heard.setdefault(name, [b""])
+                if data:
+                    parts[0] += data
+                else:
+                    parts[:] = [part for part in (*parts, b"") if part] + [b""]
+                    self.gone.add(name)
+                    del open_clients[name]
+                self.waiting.discard(name)
+        return heard
+
+    @staticmethod
+    def readable(clients: dict[str, Client]) -> list[str]:
+        sockets = {client.socket: name for name, client in clients.items()}
+        return [sockets[each] for each in select.select(list(sockets), [], [], QUIET)[0]]
+
+
+def record(path: Path, address: tuple[str, int]) -> None:
+    lines: list[str] = []
+    for scenario in read(path):
+        with Recorder(address) as recorder:
+            recorded = recorder.record(scenario)
+        lines += [f"== {recorded.title}", *map(str, recorded.steps), ""]
+    path.write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    host, port, *files = sys.argv[1:]
+    for path in [Path(file) for file in files] or sorted(TRANSCRIPTS.glob("*.txt")):
+        record(path, (host, int(port)))

@@ -1,0 +1,239 @@
+"""The engine by itself: time is held, and bytes are cut where we like."""
+
+import random
+
+import pytest
+
+from miniredis.engine import Config, ConfigurationError, Engine, Instant, Session
+
+SECOND = 1_000_000
+BEGINNING = Instant(wall=1_700_000_000 * SECOND, monotonic=50 * SECOND)
+
+
+class World:
+    """An engine, its clients and a held clock."""
+
+    def __init__(self, **directives: str) -> None:
+        self.now = BEGINNING
+        self.engine = Engine(
+            Config({name.replace("_", "-"): value for name, value in directives.items()}), self.now
+        )
+
+    def client(self) -> Session:
+        return self.engine.connect(self.now, address="1.2.3.4:5")
+
+    def send(self, session: Session, *lines: str) -> None:
+        """Inline commands, handed over without ending the tick."""
+        self.engine.receive(session, "".join(f"{line}\r\n" for line in lines).encode(), self.now)
+
+    def settle(self) -> dict[int, bytes]:
+        return {session.id: session.take_output() for session in self.engine.settle(self.now)}
+
+    def ask(self, session: Session, *lines: str) -> bytes:
+        self.send(session, *lines)
+        return self.settle().get(session.id, b"")
+
+    def wait(self, seconds: float, *, wall: float | None = None) -> dict[int, bytes]:
+        microseconds = round(seconds * SECOND)
+        on_the_wall = microseconds if wall is None else round(wall * SECOND)
+        self.now = Instant(self.now.wall + on_the_wall, self.now.monotonic + microseconds)
+        return self.settle()
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+# Time
+
+
+def test_a_key_lives_until_its_last_millisecond(world: World) -> None:
+    a = world.client()
+    world.ask(a, "SET k v PX 1000")
+    world.wait(1)
+    assert world.ask(a, "GET k") == b"$1\r\nv\r\n"
+    world.wait(0.001)
+    assert world.ask(a, "GET k", "DBSIZE") == b"$-1\r\n:0\r\n"
+
+
+def test_expired_keys_go_away_unasked(world: World) -> None:
+    a = world.client()
+    world.ask(a, "SET k v EX 10", "SET j v EX 20", "RPUSH l 1")
+    assert world.engine.next_deadline() == BEGINNING.monotonic + 10 * SECOND + 1000
+    world.wait(10.001)
+    assert world.engine.keyspace.databases[0].values.keys() == {b"j", b"l"}
+    world.ask(a, "PERSIST j")
+    assert world.engine.next_deadline() is None
+
+
+def test_a_crowd_of_expired_keys_goes_in_slices(world: World) -> None:
+    a = world.client()
+    world.send(a, *(f"SET k{number} v PX 1" for number in range(2500)))
+    world.settle()
+    sizes = [len(world.engine.keyspace.databases[0])]
+    world.wait(1)
+    while sizes[-1] != (left := len(world.engine.keyspace.databases[0])):
+        sizes.append(left)
+        assert left == 0 or world.engine.next_deadline() == world.now.monotonic
+        world.settle()
+    assert sizes == [2500, 1500, 500, 0]
+    assert world.ask(a, "DBSIZE") == b":0\r\n"
+
+
+def test_expiry_times_set_again_and_again_take_no_room(world: World) -> None:
+    a = world.client()
+    world.send(a, "SET k v", *(f"EXPIRE k {100 + number % 7}" for number in range(10_000)))
+    assert len(world.engine.keyspace._expiries) < 2000
+    assert world.settle()[a.id].count(b":1\r\n") == 10_000
+
+
+def test_a_waiter_gives_up_on_time_and_not_before(world: World) -> None:
+    a = world.client()
+    assert world.ask(a, "BLPOP k 1.5") == b""
+    assert world.engine.next_deadline() == BEGINNING.monotonic + 1_500_000
+    assert world.wait(1.499) == {}
+    assert world.wait(0.001) == {a.id: b"*-1\r\n"}
+    assert world.engine.next_deadline() is None
+
+
+def test_waiters_heed_the_steady_clock_and_keys_the_wall_clock(world: World) -> None:
+    a, b = world.client(), world.client()
+    world.ask(b, "SET k v EX 100")
+    world.ask(a, "BLPOP l 10")
+    assert world.wait(1, wall=200) == {}
+    assert world.ask(b, "EXISTS k") == b":0\r\n"
+    assert world.wait(9, wall=-500) == {a.id: b"*-1\r\n"}
+
+
+def test_a_push_in_the_tick_of_the_timeout_wins(world: World) -> None:
+    a, b = world.client(), world.client()
+    world.ask(a, "BLPOP k 1")
+    world.now = Instant(world.now.wall + SECOND, world.now.monotonic + SECOND)
+    world.send(b, "RPUSH k v")
+    assert world.settle() == {a.id: b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n", b.id: b":1\r\n"}
+
+
+def test_waiters_give_up_in_the_order_of_their_deadlines(world: World) -> None:
+    clients = [world.client() for _ in range(5)]
+    for client, seconds in zip(clients, (3, 1, 2, 1, 3), strict=True):
+        world.ask(client, f"BLPOP k {seconds}")
+    assert list(world.wait(10)) == [clients[index].id for index in (1, 3, 2, 0, 4)]
+
+
+def test_timeouts_of_the_served_take_no_room(world: World) -> None:
+    a, b = world.client(), world.client()
+    for _ in range(3000):
+        world.ask(a, "BLPOP k 1000")
+        world.ask(b, "RPUSH k v")
+    assert len(world.engine.waiting._deadlines) < 2000
+    assert not world.engine.waiting._queues
+
+
+def test_a_key_that_expires_between_push_and_serve_serves_nobody(world: World) -> None:
+    a, b = world.client(), world.client()
+    world.ask(a, "BLPOP k 0")
+    assert world.ask(b, "MULTI", "RPUSH k v", "PEXPIRE k -1", "EXEC").endswith(b"*2\r\n:1\r\n:1\r\n")
+    assert a.waiter is not None
+    assert world.ask(b, "EXISTS k") == b":0\r\n"
+
+
+def test_watch_of_a_key_that_expires(world: World) -> None:
+    a = world.client()
+    world.ask(a, "SET k v EX 1", "WATCH k")
+    world.wait(2)
+    assert world.ask(a, "MULTI", "EXEC") == b"+OK\r\n*-1\r\n"
+
+
+def test_watch_of_a_key_that_has_expired_already(world: World) -> None:
+    a = world.client()
+    world.ask(a, "SET k v PXAT 1", "WATCH k")
+    assert world.ask(a, "MULTI", "EXEC") == b"+OK\r\n*0\r\n"
+
+
+# Ticks
+
+
+def test_a_woken_client_goes_on_when_the_tick_ends(world: World) -> None:
+    a, b, c = world.client(), world.client(), world.client()
+    world.send(a, "BLPOP k 0", "RPUSH log a")
+    world.send(b, "RPUSH k v", "RPUSH log b")
+    world.send(c, "RPUSH log c")
+    assert world.settle().keys() == {a.id, b.id, c.id}
+    assert world.ask(c, "LRANGE log 0 -1") == b"*3\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\na\r\n"
+
+
+def test_a_client_that_leaves_while_blocked_takes_nothing(world: World) -> None:
+    a, b, c = world.client(), world.client(), world.client()
+    world.ask(a, "BLPOP k j 0")
+    world.ask(b, "BLPOP k 0")
+    world.engine.disconnect(a, world.now)
+    world.send(c, "RPUSH k v", "EXISTS k j")
+    assert world.settle() == {b.id: b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n", c.id: b":1\r\n:0\r\n"}
+
+
+def test_what_a_client_watched_is_forgotten_with_it(world: World) -> None:
+    a = world.client()
+    world.ask(a, "WATCH k j")
+    world.engine.disconnect(a, world.now)
+    assert not world.engine.keyspace.databases[0].watchers
+
+
+def test_too_many_clients_hear_so(world: World) -> None:
+    small = World(maxclients="2")
+    first, _, third = small.client(), small.client(), small.client()
+    assert small.settle() == {third.id: b"-ERR max number of clients reached\r\n"}
+    assert third.closing
+    small.engine.disconnect(first, small.now)
+    assert not small.client().closing
+
+
+def test_a_blocked_client_that_sends_too_much_is_hung_up_on() -> None:
+    world = World(client_query_buffer_limit="1048576")
+    a = world.client()
+    world.ask(a, "BLPOP k 0")
+    for _ in range(17):
+        world.engine.receive(a, b"x" * 65536, world.now)
+    assert a.closing
+    assert not world.engine.waiting._queues
+    assert world.ask(world.client(), "PING") == b"+PONG\r\n"
+
+
+def test_the_same_bytes_at_the_same_times_give_the_same_replies() -> None:
+    def run() -> list[bytes]:
+        world, random_numbers = World(), random.Random(7)
+        clients = [world.client() for _ in range(4)]
+        commands = [
+            "RPUSH k 1 2",
+            "BLPOP k j 0.5",
+            "LPOP k",
+            "BLMOVE k j LEFT RIGHT 1",
+            "INFO server",
+            "DEL k",
+        ]
+        heard = []
+        for _ in range(500):
+            world.send(random_numbers.choice(clients), random_numbers.choice(commands))
+            heard += world.wait(random_numbers.random() / 4).values()
+        return heard
+
+    assert run() == run()
+
+
+# Directives
+
+
+def test_directives_not_there_and_values_not_taken() -> None:
+    for name, value in [
+        ("nosuch", "1"),
+        ("port", "x"),
+        ("port", "70000"),
+        ("appendonly", "yes"),
+        ("save", "1 1"),
+    ]:
+        with pytest.raises(ConfigurationError):
+            Config({name: value})
+    assert (
+        Config({"appendonly": "no", "save": "", "proto-max-bulk-len": "1mb"})["proto-max-bulk-len"]
+        == "1048576"
+    )

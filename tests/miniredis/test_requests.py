@@ -1,0 +1,160 @@
+"""The parser: each case whole, byte by byte, and with more behind it; the fast lane changes nothing."""
+
+import tracemalloc
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from miniredis.engine.errors import ProtocolError
+from miniredis.engine.requests import LANE_LIMIT, FastLane, RequestParser
+
+MAX_BULK = 512 * 1024 * 1024
+
+
+class NoLane(FastLane):
+    """Leaves everything to the exact reader."""
+
+    def read(self, data: bytes | bytearray) -> tuple[list[list[bytes]], int]:
+        return [], 0
+
+
+def parse(chunks: Iterable[bytes], lane: FastLane | None = None) -> tuple[list[list[bytes]], bytes]:
+    """All requests in the chunks, and the error that ends them, if any."""
+    parser = RequestParser(lane or FastLane(), lambda: MAX_BULK)
+    requests = []
+    for chunk in chunks:
+        parser.feed(chunk)
+        try:
+            while (request := parser.next()) is not None:
+                requests.append(request)
+        except ProtocolError as error:
+            return requests, error.message.removeprefix(b"ERR Protocol error: ")
+    return requests, b""
+
+
+def encode(*arguments: bytes) -> bytes:
+    return b"*%d\r\n" % len(arguments) + b"".join(b"$%d\r\n%b\r\n" % (len(each), each) for each in arguments)
+
+
+CASES: dict[str, tuple[bytes, list[list[bytes]], bytes]] = {
+    "one": (encode(b"PING"), [[b"PING"]], b""),
+    "several": (encode(b"GET", b"k") + encode(b"PING"), [[b"GET", b"k"], [b"PING"]], b""),
+    "an empty argument": (encode(b"ECHO", b""), [[b"ECHO", b""]], b""),
+    "binary": (encode(b"ECHO", b"\x00\r\n$1\r\n*\xff"), [[b"ECHO", b"\x00\r\n$1\r\n*\xff"]], b""),
+    "inline": (b"ECHO 'a b'\r\n", [[b"ECHO", b"a b"]], b""),
+    "inline without a CR": (b"PING\n", [[b"PING"]], b""),
+    "inline between arrays": (
+        encode(b"A") + b"B\r\n" + encode(b"C"), [[b"A"], [b"B"], [b"C"]], b"",
+    ),
+    "nothing": (b"\r\n\n*0\r\n*-1\r\n", [], b""),
+    "a plus sign": (b"*+1\r\n", [], b"invalid multibulk length"),
+    "a leading zero": (b"*1\r\n$04\r\nPING\r\n", [], b"invalid bulk length"),
+    "minus zero": (b"*1\r\n$-0\r\n\r\n", [], b"invalid bulk length"),
+    "a null": (b"*1\r\n$-1\r\n", [], b"invalid bulk length"),
+    "a status": (b"*1\r\n+PING\r\n", [], b"expected '$', got '+'"),
+    "a verbatim string": (b"*1\r\n=8\r\ntxt:PING\r\n", [], b"expected '$', got '='"),
+    "a big number": (b"*1\r\n(12\r\n", [], b"expected '$', got '('"),
+    "a nested array": (b"*1\r\n*1\r\n$4\r\nPING\r\n", [], b"expected '$', got '*'"),
+    "right before wrong": (encode(b"PING") + b"*1\r\n:1\r\n" + encode(b"PING"), [[b"PING"]], b"expected '$', got ':'"),
+    "unbalanced quotes": (b"ECHO 'a\r\n", [], b"unbalanced quotes in request"),
+    "any two bytes behind an argument": (b"*1\r\n$4\r\nPING..", [[b"PING"]], b""),
+    "any byte behind a CR": (b"*1\r.$4\r.PING..", [[b"PING"]], b""),
+    "a status behind two wrong bytes": (b"*2\r\n$1\r\na..+b\r\n", [], b"expected '$', got '+'"),
+    "too many arguments": (b"*2147483648\r\n", [], b"invalid multibulk length"),
+    "too long an argument": (b"*1\r\n$536870913\r\n", [], b"invalid bulk length"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_each_case_cut_in_any_way(case: tuple[bytes, list[list[bytes]], bytes]) -> None:
+    data, requests, error = case
+    assert parse([data]) == (requests, error), "whole"
+    assert parse(data[at : at + 1] for at in range(len(data))) == (requests, error), "byte by byte"
+    for at in range(1, len(data)):
+        assert parse([data[:at], data[at:]]) == (requests, error), f"cut at {at}"
+    if not error:
+        more = encode(b"MORE", b"x" * 100)
+        assert parse([data + more]) == ([*requests, [b"MORE", b"x" * 100]], b""), "with more behind it"
+        assert parse([data + b"*1\r\n"]) == (requests, b""), "with the beginning of another behind it"
+
+
+pieces = st.one_of(
+    st.lists(st.binary(max_size=8), min_size=1, max_size=4).map(lambda arguments: encode(*arguments)),
+    st.sampled_from([case[0] for case in CASES.values()]),
+    st.sampled_from(
+        [b"*", b"$", b"\r\n", b"\r", b"+", b":", b"1", b"2", b"-1", b"0", b"PING", b" ", b"'", b'"', b"\0"]
+    ),
+    st.binary(max_size=4),
+)
+
+
+@given(st.lists(pieces, max_size=12).map(b"".join), st.lists(st.integers(0, 80), max_size=6))
+@example(b"*1\r\n$1\r\nxAB+OK\r\n", [])
+def test_the_fast_lane_and_the_cuts_change_nothing(data: bytes, cuts: list[int]) -> None:
+    places = [0, *sorted({min(cut, len(data)) for cut in cuts}), len(data)]
+    chunks = [data[start:end] for start, end in zip(places, places[1:], strict=False)]
+    exactly = parse([data], NoLane())
+    assert parse([data]) == exactly
+    assert parse(chunks) == exactly
+
+
+def test_the_fast_lane_takes_what_is_well_formed() -> None:
+    requests, used = FastLane().read(encode(b"SET", b"k", b"v") * 10 + b"*1\r\n$4\r\nPI")
+    assert requests == [[b"SET", b"k", b"v"]] * 10
+    assert used == 10 * len(encode(b"SET", b"k", b"v"))
+
+
+@pytest.mark.parametrize("size", [1, LANE_LIMIT - 100, LANE_LIMIT, LANE_LIMIT + 1, 1_000_000])
+def test_large_values_and_long_pipelines(size: int) -> None:
+    value = bytes(range(256)) * (size // 256 + 1)
+    data = encode(b"SET", b"k", value[:size]) * 3 + encode(b"PING") * 5000
+    expected = [[b"SET", b"k", value[:size]]] * 3 + [[b"PING"]] * 5000
+    assert parse([data]) == (expected, b"")
+    assert parse(data[at : at + 65536] for at in range(0, len(data), 65536)) == (expected, b"")
+
+
+@pytest.mark.parametrize(
+    "line", [b"*" + b"1" * 70_000, b"*1\r\n$" + b"1" * 70_000, b"a" * 70_000, b"\0" * 70_000]
+)
+def test_lines_without_an_end(line: bytes) -> None:
+    requests, error = parse([line])
+    assert requests == []
+    assert error in {b"too big mbulk count string", b"too big bulk count string", b"too big inline request"}
+    assert parse([line[:60_000]]) == ([], b"")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"*1000000000\r\n$1\r\n",
+        b"*999\r\n" * 5000,
+        b"*1\r\n$536870912\r\n",
+        b"*2147483647\r\n" + b"$0\r\n\r\n" * 100,
+        b"*99\r\n*99\r\n*99\r\n*99\r\n*99\r\n*99\r\n*99\r\n",
+    ],
+)
+def test_no_frame_takes_memory_that_was_not_sent(data: bytes) -> None:
+    tracemalloc.start()
+    try:
+        parse([data])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 400_000 + 20 * len(data)
+
+
+def test_what_a_blocked_client_sends_is_kept_as_it_came() -> None:
+    parser = RequestParser(FastLane(), lambda: MAX_BULK)
+    data = encode(b"") * 100_000
+    tracemalloc.start()
+    try:
+        parser.feed(data)
+        for at in range(0, len(data), 65536):
+            parser.feed(data[at : at + 65536])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * len(data)
+    assert len(parser) == 2 * len(data)
