@@ -229,7 +229,7 @@ class Connections:
 
 
 def _is_quiet(connection: Any) -> bool:
-    """Whether an idle connection is still open, with nothing to read; a server that hung up has an end to read."""
+    """Whether an idle connection is open and has nothing to read; a server that hung up makes it readable."""
     try:
         return not connection.can_read(0)
     except (redis.RedisError, OSError):

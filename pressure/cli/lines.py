@@ -51,7 +51,7 @@ class LineWriter:
         self._signals = signals
 
     def wait_ready(self) -> None:
-        """Wait until a line can be written. Raises Stop if a signal comes first, or when nobody reads any more."""
+        """Wait until a line can be written. Raises Stop if a signal comes, or when nobody reads."""
         if self._signals.wait_for(self._fd, select.POLLOUT) & select.POLLERR or is_closed(self._fd):
             raise output_closed()
 

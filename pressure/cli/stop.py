@@ -68,7 +68,7 @@ class Signals:
             raise wish
 
     def wait_for(self, fd: int, events: int) -> int:
-        """Wait until ``fd`` has one of the poll events; the events it has. Raises Stop if a signal comes first."""
+        """Wait until ``fd`` has one of the poll events, and return them. Raises Stop if a signal comes."""
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
         poll.register(fd, events)
@@ -90,5 +90,5 @@ OUTPUT_CLOSED: Final = "nobody reads the output any more"
 
 
 def output_closed() -> Stop:
-    """What to stop with when the reader of a pipe went away; that is how pipelines end, so it is no failure."""
+    """What to stop with when the reader of a pipe went away; pipelines end so, it is no failure."""
     return Stop(OUTPUT_CLOSED, 0)

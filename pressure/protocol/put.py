@@ -69,15 +69,14 @@ def _put_as_producer(
     keys = ctx.keys
     replies = yield Batch(
         (
-            *claim(ctx, PRODUCER),
-            (b"WATCH", keys.bound),
+            *claim(ctx, PRODUCER, keys.bound),
             (b"EXISTS", keys.closed),
             (b"RPOP", keys.not_full),
             (b"GET", keys.bound),
             (b"LLEN", keys.queue),
         )
     )
-    claimed, _, _, closed, token, bound, length = replies
+    claimed, _, closed, token, bound, length = replies
     hold.claimed = not isinstance(claimed, ServerReplyError)
     hold.token = isinstance(token, bytes)
     check(replies)
@@ -197,8 +196,7 @@ def _close_as_producer(ctx: Context, hold: Hold) -> Operation[None]:
     keys = ctx.keys
     replies = yield Batch(
         (
-            *claim(ctx, PRODUCER),
-            (b"WATCH", keys.bound),
+            *claim(ctx, PRODUCER, keys.bound),
             (b"EXISTS", keys.bound),
             (b"EXISTS", keys.closed),
         )

@@ -150,10 +150,10 @@ def _holder(ctx: Context, role: Role) -> Operation[bytes | None]:
     return holder if isinstance(holder, bytes) else None
 
 
-def claim(ctx: Context, role: Role) -> tuple[Command, Command]:
-    """The commands that say we hold the role, and watch that nobody says so after us."""
+def claim(ctx: Context, role: Role, *watched: bytes) -> tuple[Command, Command]:
+    """The commands that say we hold the role, and watch that nobody says so after us (and more keys)."""
     holder = role.holder(ctx.keys)
-    return (b"SET", holder, ctx.client_id), (b"WATCH", holder)
+    return (b"SET", holder, ctx.client_id), (b"WATCH", holder, *watched)
 
 
 def holding(ctx: Context, hold: Hold, body: Operation[T]) -> Operation[T]:
@@ -173,13 +173,16 @@ def holding(ctx: Context, hold: Hold, body: Operation[T]) -> Operation[T]:
 
 
 def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
-    """Give back the role and the token, if the role is still ours; the replies of the last batch sent."""
+    """Give back the role and the token, unless the role was taken away; the replies of the last batch sent.
+
+    Where the server does not let us ask whose the role is, it counts as ours.
+    """
     release = (*token_back(ctx, hold), (b"LPUSH", hold.role.free(ctx.keys), 0))
     if not hold.claimed:
         return (yield Batch(((b"UNWATCH",), *release)))
     holder = hold.role.holder(ctx.keys)
     replies = yield Batch(((b"UNWATCH",), (b"WATCH", holder), (b"GET", holder)))
-    if replies[-1] != ctx.client_id:
+    if replies[-1] != ctx.client_id and not isinstance(replies[-1], ServerReplyError):
         return (yield Batch(((b"UNWATCH",),)))
     return (yield Batch(atomic(*release)))
 

@@ -1,0 +1,197 @@
+"""A real Redis server for the tests of ``pressure``, and the helpers they share."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from pressure import Queue
+
+DEADLINE = 20.0
+ROOT = Path(__file__).parents[2]
+
+
+def until(condition: Callable[[], Any], what: str = "condition") -> Any:
+    """Poll a condition until it holds; its value."""
+    end = time.monotonic() + DEADLINE
+    while not (value := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not in {DEADLINE} s: {what}")
+        time.sleep(0.002)
+    return value
+
+
+class Server:
+    """A redis-server process of our own."""
+
+    def __init__(self, folder: Path, *extra: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self.process = subprocess.Popen(
+            ["redis-server", *options, "--dir", str(folder), *extra], stdout=subprocess.DEVNULL
+        )
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        until(self._answers, "server answers")
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(redis.ConnectionError), contextlib.closing(redis.Redis(port=self.port)) as r:
+            return bool(r.ping())
+        return False
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture(scope="session")
+def _server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def redis_url(_server: Server) -> str:
+    """The URL of an empty server."""
+    with contextlib.closing(redis.Redis.from_url(_server.url)) as client:
+        client.flushall()
+        client.config_set("maxmemory", 0)
+    return _server.url
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Starts servers that a test may kill."""
+    with contextlib.ExitStack() as stack:
+
+        def start(*extra: str) -> Server:
+            server = Server(tmp_path, *extra)
+            stack.callback(server.stop)
+            return server
+
+        yield start
+
+
+@pytest.fixture
+def raw(redis_url: str) -> Iterator[redis.Redis]:
+    """A plain client, for looking at keys and for playing other clients."""
+    with contextlib.closing(redis.Redis.from_url(redis_url)) as client:
+        yield client
+
+
+@pytest.fixture
+def make(redis_url: str) -> Iterator[Callable[..., Queue]]:
+    """Makes queue objects, which are disconnected at the end."""
+    with contextlib.ExitStack() as stack:
+        yield lambda name="jobs": stack.enter_context(Queue(name, url=redis_url))
+
+
+@pytest.fixture
+def queue(make: Callable[..., Queue]) -> Queue:
+    """The queue ``jobs``, not created yet."""
+    return make()
+
+
+class Task:
+    """A call on a thread of its own; its queue object can be told to stop."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._result: list[Any] = []
+        self._error: BaseException | None = None
+        self._call = call
+        self._thread = threading.Thread(target=self._go)
+        self._thread.start()
+
+    def _go(self) -> None:
+        try:
+            self._result.append(self._call())
+        except BaseException as error:
+            self._error = error
+
+    def done(self) -> bool:
+        return not self._thread.is_alive()
+
+    def result(self) -> Any:
+        self._thread.join(DEADLINE)
+        assert not self._thread.is_alive(), "the call did not return"
+        if self._error is not None:
+            raise self._error
+        return self._result[0]
+
+
+@pytest.fixture
+def task() -> Iterator[Callable[[Callable[[], Any]], Task]]:
+    """Runs a call on a thread."""
+    tasks: list[Task] = []
+
+    def start(call: Callable[[], Any]) -> Task:
+        tasks.append(Task(call))
+        return tasks[-1]
+
+    yield start
+    for each in tasks:
+        each._thread.join(DEADLINE)
+        assert each.done(), "a thread was left behind"
+
+
+def waiting(raw: redis.Redis, count: int = 1) -> None:
+    """Wait until so many clients are blocked on the server."""
+    until(lambda: raw.info("clients")["blocked_clients"] >= count, f"{count} blocked clients")
+
+
+@pytest.fixture
+def cli(redis_url: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Starts ``pressure`` commands; what still runs at the end is killed."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "REDIS_URL": redis_url, "PYTHONPATH": str(ROOT)}
+        pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pressure", *arguments], env=environment, **{**pipes, **options}
+        )
+        running.append(process)
+        return process
+
+    yield start
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+        process.wait(DEADLINE)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+
+PREFIX = "__pressure__:"
+
+
+def roles_free(raw: redis.Redis, name: str = "jobs") -> bool:
+    """Whether both roles are free, each with exactly one element."""
+    return [raw.llen(f"{PREFIX}{name}:{role}_free") for role in ("producer", "consumer")] == [1, 1]
+
+
+def invariant(raw: redis.Redis, name: str = "jobs") -> None:
+    """Assert what holds between operations when only our clients are at work, over-filling apart."""
+    root = PREFIX + name
+    bound, length = int(raw.get(f"{root}:bound")), raw.llen(root)
+    counts = [int(raw.get(f"{root}:stats:{which}_messages") or 0) for which in ("produced", "consumed")]
+    assert roles_free(raw, name)
+    assert raw.llen(f"{root}:not_full") == (1 if bound == 0 or length < bound else 0)
+    assert raw.llen(f"{root}:closed") in (0, 2)
+    assert counts[0] - counts[1] == length

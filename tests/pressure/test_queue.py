@@ -1,0 +1,629 @@
+"""Every operation of a queue on a real server, key by key (pressure protocol 0.15)."""
+
+from __future__ import annotations
+
+import math
+import queue as standard
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+
+from pressure import (
+    PressureError,
+    Queue,
+    QueueAlreadyExistsError,
+    QueueClosedError,
+    QueueDoesNotExistError,
+    QueueEmptyError,
+    QueueFullError,
+    QueueInUseError,
+    ServerReplyError,
+)
+from pressure.keys import Keys
+
+from .conftest import PREFIX, Task, invariant, roles_free, until, waiting
+
+JOBS = PREFIX + "jobs"
+Start = Callable[[Callable[[], Any]], Task]
+Make = Callable[..., Queue]
+
+OPERATIONS: dict[str, Callable[[Queue], object]] = {
+    "put": lambda q: q.put(b"v"),
+    "put_nowait": lambda q: q.put_nowait(b"v"),
+    "get": lambda q: q.get(),
+    "get_nowait": lambda q: q.get_nowait(),
+    "close": lambda q: q.close(),
+    "delete": lambda q: q.delete(),
+    "length": lambda q: q.length(),
+    "closed": lambda q: q.closed(),
+    "wait_closed": lambda q: q.wait_closed(),
+    "qsize": lambda q: q.qsize(),
+    "empty": lambda q: q.empty(),
+    "full": lambda q: q.full(),
+    "repair": lambda q: q.repair(),
+    "iteration": lambda q: list(q),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_nothing_works_on_a_queue_that_was_not_created(queue: Queue, raw: redis.Redis, name: str) -> None:
+    assert queue.exists() is False
+    with pytest.raises(QueueDoesNotExistError, match="queue 'jobs' does not exist"):
+        OPERATIONS[name](queue)
+    assert raw.keys() == []
+
+
+def test_create_writes_the_bound_and_fills_three_lists(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(3)
+    assert raw.get(f"{JOBS}:bound") == b"3"
+    assert {key: raw.llen(key) for key in raw.keys() if key != f"{JOBS}:bound".encode()} == {
+        f"{JOBS}:{which}".encode(): 1 for which in ("producer_free", "consumer_free", "not_full")
+    }
+    invariant(raw)
+
+
+def test_create_without_a_bound_saves_0(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    assert raw.get(f"{JOBS}:bound") == b"0"
+
+
+@pytest.mark.parametrize("bound", [-1, 1.0, True, None, "5"])
+def test_decision_23_a_bound_is_an_integer_of_0_or_more(queue: Queue, raw: redis.Redis, bound: Any) -> None:
+    with pytest.raises(ValueError, match="bound must be"):
+        queue.create(bound)
+    assert raw.keys() == []
+
+
+def test_creating_twice_is_an_error(queue: Queue) -> None:
+    queue.create(3)
+    with pytest.raises(QueueAlreadyExistsError, match="'jobs' already exists"):
+        queue.create(3)
+
+
+@pytest.mark.parametrize("key", Keys.of("jobs").twelve)
+def test_decision_17_create_is_refused_if_any_key_exists(queue: Queue, raw: redis.Redis, key: bytes) -> None:
+    raw.lpush(key, "x")
+    with pytest.raises(QueueAlreadyExistsError):
+        queue.create()
+    assert raw.keys() == [key]
+
+
+@pytest.mark.parametrize("suffix", [":closed", ":bound", ":stats:produced_bytes", ":unacked"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_decision_17_no_queue_beside_one_that_would_share_its_keys(
+    make: Make, suffix: str, order: int
+) -> None:
+    first, second = [make("jobs"), make("jobs" + suffix)][::order]
+    first.create()
+    with pytest.raises(QueueAlreadyExistsError, match=r"share keys|left over"):
+        second.create()
+    assert first.length() == 0
+
+
+def test_values_come_out_in_order_and_the_counters_count(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(5)
+    for value in (b"a", "b\u00e9", bytearray(b"c"), memoryview(b"dd")):
+        queue.put(value)
+    assert raw.llen(JOBS) == queue.length() == queue.qsize() == 4
+    invariant(raw)
+    assert [queue.get() for _ in range(3)] == [b"a", b"b\xc3\xa9", b"c"]
+    invariant(raw)
+    stats = {key: raw.get(f"{JOBS}:stats:{key}") for key in ("produced_messages", "produced_bytes")}
+    assert stats == {"produced_messages": b"4", "produced_bytes": b"7"}  # decision 2: always :stats:
+    stats = {key: raw.get(f"{JOBS}:stats:{key}") for key in ("consumed_messages", "consumed_bytes")}
+    assert stats == {"consumed_messages": b"3", "consumed_bytes": b"5"}
+
+
+@pytest.mark.parametrize("value", [b"", b"\0\r\n\xff", b"x" * 3_000_000])
+def test_values_are_any_bytes(queue: Queue, value: bytes) -> None:
+    queue.create()
+    queue.put(value)
+    assert queue.get() == value
+
+
+@pytest.mark.parametrize("value", [1, None, 1.5, ["x"]])
+def test_other_values_are_type_errors_before_any_key_is_touched(
+    queue: Queue, raw: redis.Redis, value: Any
+) -> None:
+    with pytest.raises(TypeError):
+        queue.put(value)
+    assert raw.keys() == []
+
+
+@pytest.mark.parametrize("name", ["", b"\xff\0 \r\n", "a:b", "\u00fc", "{t}x"])
+def test_decision_24_names_are_any_bytes(make: Make, raw: redis.Redis, name: Any) -> None:
+    queue = make(name)
+    queue.create(1)
+    queue.put(b"v")
+    assert queue.get() == b"v"
+    encoded = name if isinstance(name, bytes) else name.encode()
+    assert raw.exists(b"__pressure__:" + encoded + b":bound")
+    queue.delete()
+    assert raw.keys() == []
+
+
+def test_decision_1_each_role_key_names_its_own_role(make: Make, raw: redis.Redis, task: Start) -> None:
+    queue = make()
+    queue.create()
+    queue.put(b"v")
+    assert raw.exists(f"{JOBS}:producer", f"{JOBS}:consumer") == 1
+    assert raw.get(f"{JOBS}:producer")
+    task(queue.get).result()
+    assert raw.get(f"{JOBS}:consumer") != raw.get(f"{JOBS}:producer")
+
+
+def test_a_put_waits_for_room(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create(1)
+    queue.put(b"1")
+    invariant(raw)
+    put = task(lambda: queue.put(b"2"))
+    waiting(raw)
+    assert queue.get() == b"1"
+    put.result()
+    invariant(raw)
+    assert queue.get() == b"2"
+    invariant(raw)
+
+
+def test_a_get_waits_for_a_value(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create(1)
+    get = task(queue.get)
+    waiting(raw)
+    queue.put(b"1")
+    assert get.result() == b"1"
+    invariant(raw)
+
+
+@pytest.mark.parametrize("role", ["producer", "consumer"])
+def test_an_operation_waits_for_its_role(queue: Queue, raw: redis.Redis, task: Start, role: str) -> None:
+    queue.create()
+    queue.put(b"0")
+    raw.rpop(f"{JOBS}:{role}_free")
+    operation = task((lambda: queue.put(b"1")) if role == "producer" else queue.get)
+    waiting(raw)
+    raw.lpush(f"{JOBS}:{role}_free", 0)
+    operation.result()
+    invariant(raw)
+
+
+@pytest.mark.parametrize(
+    ("call", "role"),
+    [
+        (lambda q: q.put_nowait(b"v"), "producer"),
+        (lambda q: q.put(b"v", timeout=0.05), "producer"),
+        (lambda q: q.put(b"v", timeout=0), "producer"),
+        (lambda q: q.close(timeout=0.05), "producer"),
+        (lambda q: q.delete(timeout=0.05), "producer"),
+        (lambda q: q.get_nowait(), "consumer"),
+        (lambda q: q.get(timeout=0.05), "consumer"),
+        (lambda q: q.get(timeout=0.0001), "consumer"),
+        (lambda q: q.delete(timeout=0.05), "consumer"),
+    ],
+)
+def test_a_taken_role_is_reported_with_its_holder(
+    queue: Queue, raw: redis.Redis, call: Callable[[Queue], object], role: str
+) -> None:
+    queue.create()
+    raw.rpop(f"{JOBS}:{role}_free")
+    raw.set(f"{JOBS}:{role}", "somebody")
+    with pytest.raises(QueueInUseError, match=f"'jobs': the {role} role is held by somebody") as caught:
+        call(queue)
+    assert (caught.value.role, caught.value.holder) == (role, b"somebody")
+    assert raw.llen(f"{JOBS}:{role}_free") == 0
+
+
+@pytest.mark.parametrize("timeout", [0, 0.0001, 0.05])
+def test_decision_11_timeouts_end_in_one_try_without_waiting(
+    queue: Queue, raw: redis.Redis, timeout: float
+) -> None:
+    queue.create(1)
+    with pytest.raises(QueueEmptyError, match="'jobs' is empty") as empty:
+        queue.get(timeout=timeout)
+    assert isinstance(empty.value, standard.Empty)
+    invariant(raw)
+    queue.put(b"1", timeout=timeout)
+    with pytest.raises(QueueFullError, match="'jobs' is full") as full:
+        queue.put(b"2", timeout=timeout)
+    assert isinstance(full.value, standard.Full)
+    invariant(raw)
+    assert queue.get(timeout=timeout) == b"1"
+
+
+def test_decision_12_without_waiting_full_and_empty_are_errors(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(1)
+    with pytest.raises(QueueEmptyError):
+        queue.get_nowait()
+    queue.put_nowait(b"1")
+    with pytest.raises(QueueFullError):
+        queue.put_nowait(b"2")
+    invariant(raw)
+    assert queue.get_nowait() == b"1"
+    invariant(raw)
+
+
+def test_decision_13_nothing_read_nothing_touched_but_the_role(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(1)
+    raw.delete(f"{JOBS}:not_full")
+    with pytest.raises(QueueEmptyError):
+        queue.get_nowait()
+    assert not raw.exists(f"{JOBS}:not_full", f"{JOBS}:stats:consumed_messages", f"{JOBS}:closed")
+    assert roles_free(raw)
+
+
+@pytest.mark.parametrize("timeout", [-1, -0.001, math.nan])
+def test_a_negative_timeout_is_a_value_error(queue: Queue, timeout: float) -> None:
+    for call in (queue.get, queue.wait_closed, queue.delete, queue.close, lambda **t: queue.put(b"", **t)):
+        with pytest.raises(ValueError, match="timeout"):
+            call(timeout=timeout)  # type: ignore[operator]
+
+
+def test_decision_10_overfilling_takes_the_token_if_there_is_one(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(2)
+    queue.put(b"1", overfill=True)
+    queue.put(b"2", overfill=True)
+    with pytest.raises(QueueFullError):
+        queue.put_nowait(b"no room")
+    queue.put(b"3", overfill=True)
+    queue.put_nowait(b"4", overfill=True)
+    assert queue.length() == 4
+    assert queue.full()
+    assert raw.llen(f"{JOBS}:not_full") == 0
+
+
+def test_decision_5_an_overfilled_queue_drains_to_its_bound_first(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(2)
+    for value in b"12345":
+        queue.put(bytes([value]), overfill=True)
+    for _ in range(3):
+        queue.get()
+        with pytest.raises(QueueFullError):
+            queue.put_nowait(b"no room")
+    queue.get()
+    invariant(raw)
+    queue.put_nowait(b"room")
+
+
+@pytest.mark.parametrize("left", [b"", b"x" * 5])
+def test_decisions_3_and_18_whatever_others_leave_in_not_full_is_trimmed_to_one(
+    queue: Queue, raw: redis.Redis, left: bytes
+) -> None:
+    queue.create(9)
+    raw.lpush(f"{JOBS}:not_full", *[left] * 4)
+    queue.put(b"1")
+    assert raw.llen(f"{JOBS}:not_full") == 1
+    raw.lpush(f"{JOBS}:not_full", *[left] * 4)
+    queue.get()
+    assert raw.llen(f"{JOBS}:not_full") == 1
+
+
+def test_close_pushes_two_marks_and_happens_once(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    assert queue.closed() is False
+    queue.close()
+    assert queue.closed() is True
+    assert raw.llen(f"{JOBS}:closed") == 2
+    with pytest.raises(QueueClosedError, match="'jobs' is closed"):  # decision 6
+        queue.close()
+    invariant(raw)
+
+
+@pytest.mark.parametrize("overfill", [False, True])
+def test_decision_14_a_put_on_a_closed_queue_fails_at_once(
+    queue: Queue, raw: redis.Redis, overfill: bool
+) -> None:
+    queue.create()
+    queue.close()
+    with pytest.raises(QueueClosedError):
+        queue.put(b"v", overfill=overfill)
+    invariant(raw)
+    raw.rpop(f"{JOBS}:producer_free")
+    with pytest.raises(QueueClosedError):  # before the role
+        queue.put(b"v", overfill=overfill)
+
+
+def test_decision_14_a_put_that_waits_for_its_role_sees_the_close(
+    queue: Queue, raw: redis.Redis, task: Start
+) -> None:
+    queue.create()
+    raw.rpop(f"{JOBS}:producer_free")
+    put = task(lambda: queue.put(b"v"))
+    waiting(raw)
+    raw.lpush(f"{JOBS}:closed", 0, 0)
+    raw.lpush(f"{JOBS}:producer_free", 0)
+    with pytest.raises(QueueClosedError):
+        put.result()
+    invariant(raw)
+
+
+def test_decision_15_a_closed_queue_delivers_what_is_left(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    queue.put(b"1")
+    queue.put(b"2")
+    queue.close()
+    assert list(queue) == [b"1", b"2"]
+    for call in (queue.get, queue.get_nowait, lambda: queue.get(timeout=1)):
+        with pytest.raises(QueueClosedError):
+            call()
+    invariant(raw)
+
+
+def test_decision_19_a_waiting_get_sees_the_close_and_leaves_both_marks(
+    queue: Queue, raw: redis.Redis, task: Start
+) -> None:
+    queue.create()
+    get = task(queue.get)
+    waiting(raw)
+    queue.close()
+    with pytest.raises(QueueClosedError):
+        get.result()
+    invariant(raw)
+    assert queue.closed()
+
+
+@pytest.mark.parametrize("value_first", [True, False])
+def test_decision_20_no_value_is_lost_to_a_close(
+    queue: Queue, raw: redis.Redis, task: Start, value_first: bool
+) -> None:
+    queue.create()
+    get = task(queue.get)
+    waiting(raw)
+    pushes = [(JOBS, b"v"), (f"{JOBS}:closed", 0)]
+    with raw.pipeline(transaction=True) as together:
+        for key, value in pushes if value_first else pushes[::-1]:
+            together.lpush(key, value)
+        together.lpush(f"{JOBS}:closed", 0)
+        together.execute()
+    assert get.result() == b"v"
+    assert raw.llen(f"{JOBS}:closed") == 2
+    with pytest.raises(QueueClosedError):
+        queue.get()
+
+
+@pytest.mark.parametrize("name", ["put", "get", "close", "wait_closed"])
+def test_decision_7_an_operation_that_waits_is_told_of_the_delete(
+    make: Make, raw: redis.Redis, task: Start, name: str
+) -> None:
+    queue = make()
+    queue.create(1)
+    if name == "put":
+        queue.put(b"full")
+    if name == "close":
+        raw.rpop(f"{JOBS}:producer_free")
+    operation = task(lambda: OPERATIONS[name](queue))
+    waiting(raw)
+    delete = task(lambda: make().delete())
+    if name == "close":
+        until(lambda: not queue.exists())
+        raw.lpush(f"{JOBS}:producer_free", 0)
+    with pytest.raises(QueueDoesNotExistError):
+        operation.result()
+    delete.result()
+    assert raw.keys() == []
+
+
+@pytest.mark.parametrize("name", ["put", "get", "close"])
+def test_decision_8_nobody_waits_for_ever_for_a_role_that_was_deleted(
+    queue: Queue, raw: redis.Redis, task: Start, name: str
+) -> None:
+    queue.create()
+    raw.delete(f"{JOBS}:producer_free", f"{JOBS}:consumer_free")
+    operation = task(lambda: OPERATIONS[name](queue))
+    waiting(raw)
+    raw.flushall()
+    with pytest.raises(QueueDoesNotExistError):
+        operation.result()
+    assert raw.keys() == []
+
+
+def test_delete_removes_every_key(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(2)
+    queue.put(b"1")
+    queue.put(b"2")
+    queue.get()
+    queue.close()
+    raw.lpush(f"{JOBS}:unacked", "in flight")
+    queue.delete()
+    assert raw.keys() == []
+    queue.create()
+    assert queue.empty()
+
+
+@pytest.mark.parametrize("role", ["producer", "consumer"])
+def test_decision_16_a_delete_that_took_too_long_is_finished_by_another(
+    queue: Queue, raw: redis.Redis, role: str
+) -> None:
+    queue.create()
+    queue.put(b"v")
+    raw.rpop(f"{JOBS}:{role}_free")
+    raw.set(f"{JOBS}:{role}", "somebody")
+    with pytest.raises(QueueInUseError, match="held by somebody"):
+        queue.delete(timeout=0.05)
+    assert not queue.exists()
+    with pytest.raises(QueueDoesNotExistError):
+        queue.put(b"v")
+    with pytest.raises(QueueAlreadyExistsError, match="left over from an unfinished delete"):
+        queue.create()
+    raw.lpush(f"{JOBS}:{role}_free", 0)
+    queue.delete()
+    assert raw.keys() == []
+
+
+def test_two_deletes_at_once_leave_nothing(make: Make, raw: redis.Redis, task: Start) -> None:
+    queue = make()
+    queue.create()
+    raw.rpop(f"{JOBS}:producer_free")
+    raw.set(f"{JOBS}:producer", "somebody")
+    deletes = [task(lambda: make().delete()) for _ in range(2)]
+    waiting(raw, 2)
+    raw.lpush(f"{JOBS}:producer_free", 0)
+    for delete in deletes:
+        delete.result()
+    assert raw.keys() == []
+
+
+def test_wait_closed(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create()
+    assert queue.wait_closed(timeout=0.05) is False
+    assert queue.wait_closed(timeout=0) is False
+    waits = [task(queue.wait_closed) for _ in range(3)]
+    waiting(raw, 3)
+    queue.close()
+    assert [wait.result() for wait in waits] == [True] * 3
+    assert queue.wait_closed() is True
+    invariant(raw)
+
+
+def test_decision_19_wait_closed_beside_clients_that_eat_the_marks(
+    queue: Queue, raw: redis.Redis, task: Start, redis_url: str
+) -> None:
+    queue.create()
+    wait = task(queue.wait_closed)
+    waiting(raw)
+
+    def eat() -> None:
+        with redis.Redis.from_url(redis_url) as other:
+            other.brpop([f"{JOBS}:closed"], timeout=10)
+
+    eaters = [task(eat) for _ in range(2)]
+    waiting(raw, 3)
+    queue.close()
+    assert wait.result() is True
+    for eater in eaters:
+        eater.result()
+
+
+def test_full_and_empty_mean_what_the_standard_queue_means(queue: Queue) -> None:
+    queue.create(1)
+    assert (queue.empty(), queue.full()) == (True, False)
+    queue.put(b"1")
+    assert (queue.empty(), queue.full()) == (False, True)
+    queue.delete()
+    queue.create(0)
+    queue.put(b"1")
+    assert not queue.full()
+
+
+WRONG_TYPES = [
+    (key, name)
+    for key in ("producer_free", "not_full", "", "bound", "closed")
+    for name in ("put", "put_nowait")
+] + [(key, name) for key in ("consumer_free", "", "bound") for name in ("get", "get_nowait")]
+
+
+@pytest.mark.parametrize(("key", "name"), WRONG_TYPES)
+def test_decision_4_the_role_goes_back_on_every_error_of_the_server(
+    queue: Queue, raw: redis.Redis, key: str, name: str
+) -> None:
+    queue.create(5)
+    broken = f"{JOBS}:{key}" if key else JOBS
+    held = raw.lrange(broken, 0, -1) if key != "bound" else []
+    raw.delete(broken)
+    if key == "closed":
+        raw.set(f"{JOBS}:not_full", "x")
+        broken = f"{JOBS}:not_full"
+        held = [b"0"]
+    elif key == "bound":
+        raw.lpush(broken, "x")
+    else:
+        raw.set(broken, "x")
+    with pytest.raises(ServerReplyError, match="queue 'jobs': WRONGTYPE") as caught:
+        OPERATIONS[name](queue)
+    assert caught.value.code == "WRONGTYPE"
+    raw.delete(broken)
+    for value in held:
+        raw.lpush(broken, value)
+    if key == "bound":
+        raw.set(broken, 5)
+    invariant(raw)
+
+
+def test_a_bound_that_is_no_number_gives_role_and_token_back(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(5)
+    raw.set(f"{JOBS}:bound", "many")
+    with pytest.raises(PressureError, match="its bound is not a number: b'many'"):
+        queue.put(b"v")
+    raw.set(f"{JOBS}:bound", 5)
+    invariant(raw)
+
+
+def test_a_command_that_is_not_allowed_leaves_nothing_taken(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(5)
+    port = raw.connection_pool.connection_kwargs["port"]
+    for forbidden in ("incrby", "llen", "get", "set"):
+        raw.execute_command("ACL", "SETUSER", "limited", "on", ">pw", "~*", "+@all", f"-{forbidden}")
+        with Queue("jobs", url=f"redis://limited:pw@127.0.0.1:{port}/0") as limited:
+            with pytest.raises(ServerReplyError, match="NOPERM|EXECABORT"):
+                limited.put(b"v")
+        invariant(raw)
+    raw.execute_command("ACL", "DELUSER", "limited")
+
+
+def test_a_value_once_popped_is_returned_whatever_comes_after(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(5)
+    queue.put(b"v")
+    raw.set(f"{JOBS}:stats:consumed_messages", "no number")
+    with pytest.warns(RuntimeWarning, match="the value is delivered"):
+        assert queue.get() == b"v"
+    assert roles_free(raw)
+
+
+def test_a_value_once_stored_is_reported_stored(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(2)
+    raw.set(f"{JOBS}:stats:produced_messages", "no number")
+    for _ in range(2):  # with room for more, and at the bound
+        with pytest.warns(RuntimeWarning, match="the value is stored"):
+            queue.put(b"v")
+        assert roles_free(raw)
+    assert queue.length() == 2
+
+
+def test_a_holder_whose_role_was_taken_away_writes_nothing(
+    queue: Queue, raw: redis.Redis, task: Start
+) -> None:
+    queue.create(1)
+    queue.put(b"1")
+    put = task(lambda: queue.put(b"2"))
+    waiting(raw)
+    raw.set(f"{JOBS}:producer", "another")
+    raw.lpush(f"{JOBS}:not_full", 0)
+    with pytest.raises(QueueInUseError, match="held by another"):
+        put.result()
+    assert raw.lrange(JOBS, 0, -1) == [b"1"]
+    assert raw.llen(f"{JOBS}:producer_free") == 0
+
+
+def test_threads_share_one_object(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create(3)
+    producers = [
+        task(lambda start=start: [queue.put(b"%d" % n) for n in range(start, start + 50)])
+        for start in (0, 100, 200)
+    ]
+    got: list[bytes] = []
+    consumers = [task(lambda: got.extend(queue)) for _ in range(2)]
+    for producer in producers:
+        producer.result()
+    queue.close()
+    for consumer in consumers:
+        consumer.result()
+    assert sorted(map(int, got)) == [*range(50), *range(100, 150), *range(200, 250)]
+    invariant(raw)
+
+
+def test_an_operation_can_be_stopped_and_gives_its_role_back(
+    queue: Queue, raw: redis.Redis, task: Start
+) -> None:
+    class StoppedError(Exception):
+        pass
+
+    queue.create(1)
+    wish = threading.Event()
+    queue.interrupt = lambda: StoppedError() if wish.is_set() else None
+    get = task(queue.get)
+    waiting(raw)
+    wish.set()
+    with pytest.raises(StoppedError):
+        get.result()
+    invariant(raw)
