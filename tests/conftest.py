@@ -7,7 +7,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -71,8 +70,3 @@ def empty_address(address: tuple[str, int]) -> tuple[str, int]:
     with redis.Redis(*address) as client:
         client.flushall()
     return address
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path

@@ -179,7 +179,7 @@ def test_what_a_client_watched_is_forgotten_with_it(world: World) -> None:
     assert not world.engine.keyspace.databases[0].watchers
 
 
-def test_too_many_clients_hear_so(world: World) -> None:
+def test_too_many_clients_hear_so() -> None:
     small = World(maxclients="2")
     first, _, third = small.client(), small.client(), small.client()
     assert small.settle() == {third.id: b"-ERR max number of clients reached\r\n"}
@@ -201,7 +201,7 @@ def test_a_blocked_client_that_sends_too_much_is_hung_up_on() -> None:
 
 def test_the_same_bytes_at_the_same_times_give_the_same_replies() -> None:
     def run() -> list[bytes]:
-        world, random_numbers = World(), random.Random(7)
+        world, random_numbers = World(), random.Random(7)  # noqa: S311
         clients = [world.client() for _ in range(4)]
         commands = [
             "RPUSH k 1 2",
@@ -211,7 +211,7 @@ def test_the_same_bytes_at_the_same_times_give_the_same_replies() -> None:
             "INFO server",
             "DEL k",
         ]
-        heard = []
+        heard: list[bytes] = []
         for _ in range(500):
             world.send(random_numbers.choice(clients), random_numbers.choice(commands))
             heard += world.wait(random_numbers.random() / 4).values()

@@ -10,7 +10,7 @@ A file holds scenarios. ``== title`` begins one; each runs on empty databases, w
     a leaves            client a hangs up
     a closed            the server has hung up on a
 
-What is expected was recorded from redis-server 7.0.15: ``python -m tests.miniredis.record URL`` does it again.
+What is expected was recorded from redis-server 7.0.15, by ``python -m tests.miniredis.record HOST PORT``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 PATIENCE = 5.0
@@ -148,7 +148,7 @@ class Player:
         for name in self.clients.keys() - self.gone:
             self.check_nothing_more(name)
 
-    VERBS = {
+    VERBS: ClassVar = {
         ":": "send", "!": "send", "=": "expect", "speaks": "speak", "waits": "wait", "leaves": "leave",
         "closed": "expect_end",
     }  # fmt: skip

@@ -1,0 +1,25 @@
+"""The fixtures that come with the package, in a test run of somebody else's."""
+
+import pytest
+
+pytest_plugins = "pytester"
+
+THEIR_TESTS = """
+seen = []
+
+def test_first(redis_client, redis_url, miniredis_server):
+    assert redis_url == miniredis_server.url
+    assert redis_client.set("k", "v")
+    seen.append(miniredis_server)
+
+def test_second_has_a_server_of_its_own(redis_client):
+    assert redis_client.get("k") is None
+    import socket, pytest
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((seen[0].host, seen[0].port))
+"""
+
+
+def test_each_test_gets_a_server_of_its_own(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(THEIR_TESTS)
+    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=2)

@@ -1,0 +1,343 @@
+"""A server as its users hold it: on a thread, in a Trio program, with many clients."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+import trio
+
+import miniredis
+from miniredis.engine import Engine
+
+from .transcript import Client
+
+TRIALS = 200
+WAITERS = 50
+
+
+@pytest.fixture
+def server() -> Iterator[miniredis.Server]:
+    with miniredis.start() as server:
+        yield server
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+# Waiters, on both servers
+
+
+def blocked(control: Client) -> int:
+    line = next(
+        line for line in control.ask("INFO clients").splitlines() if line.startswith(b"blocked_clients:")
+    )
+    return int(line.partition(b":")[2])
+
+
+def until_blocked(control: Client, count: int) -> None:
+    deadline = time.monotonic() + 10
+    while blocked(control) != count:
+        assert time.monotonic() < deadline
+
+
+def test_waiters_are_served_in_the_order_in_which_they_blocked(empty_address: tuple[str, int]) -> None:
+    control = Client(empty_address)
+    waiters = [Client(empty_address) for _ in range(WAITERS)]
+    violations = 0
+    for _ in range(TRIALS):
+        for place, waiter in enumerate(waiters, start=1):
+            waiter.send(b"BLPOP k 0\r\n")
+            until_blocked(control, place)
+        control.ask("RPUSH k " + " ".join(f"{place:02}" for place in range(WAITERS)))
+        expected = [b"*2\r\n$1\r\nk\r\n$2\r\n%02d\r\n" % place for place in range(WAITERS)]
+        violations += [waiter.get(19) for waiter in waiters] != expected
+    for client in (control, *waiters):
+        client.close()
+    assert violations == 0
+
+
+# Handles
+
+
+def test_a_handle_tells_where_it_is(server: miniredis.Server) -> None:
+    assert server.host == "127.0.0.1"
+    assert server.url == f"redis://127.0.0.1:{server.port}"
+    assert server.url in repr(server)
+    with redis.Redis(port=server.port) as client:
+        assert client.config_get("port") == {"port": str(server.port)}
+        assert client.info("server")["tcp_port"] == server.port
+
+
+def test_reset_empties_every_database_and_keeps_the_clients(server: miniredis.Server) -> None:
+    with redis.Redis(port=server.port) as first, redis.Redis(port=server.port, db=1) as second:
+        first.set("k", "v")
+        second.set("k", "v")
+        first_id = first.client_id()
+        server.reset()
+        assert (first.dbsize(), second.dbsize()) == (0, 0)
+        assert first.client_id() == first_id
+
+
+def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    with miniredis.start():
+        pass  # what the first server of a process loads stays loaded
+    files, threads = open_files(), threading.active_count()
+    path = tmp_path / "socket"
+    with miniredis.start(unixsocket=str(path)) as server, ExitStack() as clients:
+        for _ in range(5):
+            clients.enter_context(socket.create_connection((server.host, server.port)))
+        blocker, control = Client((server.host, server.port)), Client((server.host, server.port))
+        clients.callback(blocker.close)
+        clients.callback(control.close)
+        blocker.send(b"BLPOP k 0\r\n")
+        until_blocked(control, 1)
+        assert path.exists()
+    server.stop()
+    assert not path.exists()
+    assert (open_files(), threading.active_count()) == (files, threads)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((server.host, server.port))
+
+
+def test_a_port_that_is_taken(server: miniredis.Server) -> None:
+    threads = threading.active_count()
+    with pytest.raises(
+        OSError, match=rf"could not listen on 127.0.0.1:{server.port}: Address already in use"
+    ):
+        miniredis.start(port=server.port)
+    assert threading.active_count() == threads
+
+
+def test_a_directive_that_is_not_there() -> None:
+    with pytest.raises(miniredis.ConfigurationError, match="Bad directive"):
+        miniredis.start(nosuch=1)
+    with pytest.raises(miniredis.ConfigurationError, match="this server takes only 'no' here"):
+        miniredis.start(appendonly="yes")
+
+
+def test_several_addresses_share_the_port() -> None:
+    with miniredis.start(bind="127.0.0.1 127.0.0.2 -203.0.113.1") as server:
+        for host in ("127.0.0.1", "127.0.0.2"):
+            with redis.Redis(host, server.port) as client:
+                assert client.ping()
+
+
+def test_a_unix_socket(tmp_path: Path) -> None:
+    path = str(tmp_path / "socket")
+    with miniredis.start(unixsocket=path, unixsocketperm=700) as server:
+        assert server.unixsocket == path
+        assert (tmp_path / "socket").stat().st_mode & 0o777 == 0o700
+        with redis.Redis(unix_socket_path=path) as client:
+            assert client.rpush("k", "v") == 1
+            assert client.client_info()["addr"] == f"{path}:0"
+    with miniredis.start(unixsocket=path):
+        pass
+
+
+def test_shutdown_stops_the_server(server: miniredis.Server) -> None:
+    client = Client((server.host, server.port))
+    client.send(b"SHUTDOWN NOSAVE\r\n")
+    assert client.get(1) == b""
+    client.close()
+    assert not still_listens(server)
+
+
+def still_listens(server: miniredis.Server) -> bool:
+    """Whether it goes on listening for as long as anyone would wait."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((server.host, server.port)).close()
+        except ConnectionRefusedError:
+            return False
+    return True
+
+
+def test_an_engine_of_ones_own() -> None:
+    engine = Engine()
+    engine.config.learn("port", "0")
+    with miniredis.start(engine=engine) as server, redis.Redis(port=server.port) as client:
+        client.set("k", "v")
+    assert engine.keyspace.databases[0].values == {b"k": b"v"}
+
+
+def test_serve_in_a_trio_program() -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            server = await nursery.start(miniredis.serve)
+            stream = await trio.open_tcp_stream(server.host, server.port)
+            async with stream:
+                await stream.send_all(b"PING\r\n")
+                assert await stream.receive_some() == b"+PONG\r\n"
+                server.stop()
+                assert await stream.receive_some() == b""
+
+    trio.run(main)
+
+
+def test_serve_ends_with_its_nursery() -> None:
+    async def main() -> str:
+        async with trio.open_nursery() as nursery:
+            server: miniredis.Server = await nursery.start(miniredis.serve)
+            nursery.cancel_scope.cancel()
+        return server.url
+
+    files = open_files()
+    trio.run(main)
+    assert open_files() <= files
+
+
+# Clients
+
+
+def test_a_pipeline_read_only_at_its_end(server: miniredis.Server) -> None:
+    value = "x" * 10_000
+    with redis.Redis(port=server.port) as client:
+        pipeline = client.pipeline(transaction=False)
+        for _ in range(3000):
+            pipeline.set("k", value)
+            pipeline.get("k")
+        assert pipeline.execute() == [True, value.encode()] * 3000
+
+
+def test_a_client_that_does_not_read_holds_nobody_up(server: miniredis.Server) -> None:
+    slow, other = Client((server.host, server.port)), Client((server.host, server.port))
+    other.send(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1000000\r\n" + b"x" * 1_000_000 + b"\r\n")
+    assert other.get(5) == b"+OK\r\n"
+    slow.send(b"GET k\r\n" * 20 + b"QUIT\r\n")
+    for _ in range(10):
+        assert other.ask("PING") == b"+PONG\r\n"
+    one = b"$1000000\r\n" + b"x" * 1_000_000 + b"\r\n"
+    assert slow.get(len(one) * 20 + 5) == one * 20 + b"+OK\r\n"
+    assert slow.get(1) == b""
+    slow.close()
+    other.close()
+
+
+def test_a_client_that_hangs_up_with_replies_unread(server: miniredis.Server) -> None:
+    rude, other = Client((server.host, server.port)), Client((server.host, server.port))
+    rude.send(b"SET k " + b"x" * 60_000 + b"\r\n" + b"GET k\r\n" * 1000)
+    rude.close()
+    deadline = time.monotonic() + 10
+    while other.ask("CLIENT LIST").count(b"id=") > 1:
+        assert time.monotonic() < deadline
+    other.close()
+
+
+def test_half_closing_is_leaving(server: miniredis.Server) -> None:
+    waiter, control = Client((server.host, server.port)), Client((server.host, server.port))
+    waiter.send(b"BLPOP k 0\r\n")
+    until_blocked(control, 1)
+    waiter.socket.shutdown(socket.SHUT_WR)
+    until_blocked(control, 0)
+    assert control.ask("RPUSH k v") == b":1\r\n"
+    assert control.ask("LLEN k") == b":1\r\n"
+    waiter.close()
+    control.close()
+
+
+def test_client_kill_and_unblock(empty_address: tuple[str, int]) -> None:
+    a, b, control = (Client(empty_address) for _ in range(3))
+    ids = [int(client.ask("CLIENT ID")[1:]) for client in (a, b)]
+    for client in (a, b):
+        client.send(b"BLMOVE k t LEFT LEFT 0\r\n")
+    until_blocked(control, 2)
+    assert control.ask(f"CLIENT UNBLOCK {ids[0]}") == b":1\r\n"
+    assert a.get(5) == b"*-1\r\n"
+    assert control.ask(f"CLIENT UNBLOCK {ids[0]}") == b":0\r\n"
+    assert control.ask(f"CLIENT UNBLOCK {ids[1]} ERROR") == b":1\r\n"
+    unblocked = b"-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"
+    assert b.get(len(unblocked)) == unblocked
+    a.send(b"BLPOP k 0\r\n")
+    until_blocked(control, 1)
+    assert control.ask(f"CLIENT KILL ID {ids[0]}") == b":1\r\n"
+    assert a.get(1) == b""
+    assert control.ask("RPUSH k v") == b":1\r\n"
+    assert control.ask("LLEN k") == b":1\r\n"
+    host, port = b.socket.getsockname()
+    assert control.ask(f"CLIENT KILL {host}:{port}") == b"+OK\r\n"
+    assert b.get(1) == b""
+    own = int(control.ask("CLIENT ID")[1:])
+    assert control.ask(f"CLIENT KILL ID {own}") == b":0\r\n"
+    assert control.ask(f"CLIENT KILL ID {own} SKIPME no") == b":1\r\n"
+    assert control.get(1) == b""
+    for client in (a, b, control):
+        client.close()
+
+
+def test_push_and_unblock_in_one_exec_leave_the_item(empty_address: tuple[str, int]) -> None:
+    waiter, other = Client(empty_address), Client(empty_address)
+    number = int(waiter.ask("CLIENT ID")[1:])
+    waiter.send(b"BLPOP k 0\r\n")
+    until_blocked(other, 1)
+    other.send(b"MULTI\r\nRPUSH k v\r\n" + f"CLIENT UNBLOCK {number}\r\n".encode() + b"EXEC\r\n")
+    assert other.get(31) == b"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:1\r\n"[:31]
+    assert waiter.get(5) == b"*-1\r\n"
+    other.get(4)
+    assert other.ask("LLEN k") == b":1\r\n"
+    waiter.close()
+    other.close()
+
+
+def test_client_list_tells_of_each_client(empty_address: tuple[str, int]) -> None:
+    with redis.Redis(*empty_address, db=3, client_name="worker") as client:
+        mine = client.client_info()
+        assert (mine["name"], int(mine["db"]), mine["cmd"], mine["user"]) == (
+            "worker",
+            3,
+            "client|info",
+            "default",
+        )
+        assert [each["name"] for each in client.client_list(client_id=[str(client.client_id())])] == [
+            "worker"
+        ]
+        assert "worker" in {each["name"] for each in client.client_list(_type="normal")}
+
+
+def test_hello_in_a_transaction_changes_how_the_rest_is_written(empty_address: tuple[str, int]) -> None:
+    client = Client(empty_address)
+    client.send(b"MULTI\r\nHELLO 3\r\nGET nokey\r\nEXEC\r\nGET nokey\r\n")
+    data = b""
+    while not data.endswith(b"_\r\n_\r\n"):
+        data += client.get(1) or pytest.fail(repr(data))
+    assert b"*2\r\n%7\r\n" in data
+    client.close()
+
+
+# A fault of ours
+
+
+def test_a_fault_in_a_command_costs_one_connection(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    from miniredis.engine.registry import LOOKUP
+
+    def faulty(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(LOOKUP[b"llen"], "handler", faulty)
+    with miniredis.start() as server:
+        unlucky, other = Client((server.host, server.port)), Client((server.host, server.port))
+        unlucky.send(b"LLEN k\r\n")
+        assert unlucky.get(1) == b""
+        assert other.ask("PING") == b"+PONG\r\n"
+        unlucky.close()
+        other.close()
+    assert "was hung up on" in caplog.text
+
+
+def test_importing_the_core_loads_no_extras() -> None:
+    program = (
+        "import sys, miniredis, pressure; print(*{'pyspark', 'lupa', 'pytest', 'numpy'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == ""
