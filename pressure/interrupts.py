@@ -13,7 +13,6 @@ Rules:
 
 from __future__ import annotations
 
-import _thread
 import signal
 import threading
 from types import FrameType, TracebackType
@@ -57,6 +56,7 @@ class HeldInterrupt:
             return
         if error is not None:
             raise KeyboardInterrupt from error
-        timer = threading.Timer(GRACE, _thread.interrupt_main)
+        main = threading.main_thread().ident or 0
+        timer = threading.Timer(GRACE, signal.pthread_kill, (main, signal.SIGINT))
         timer.daemon = True
         timer.start()

@@ -33,19 +33,32 @@ def until(condition: Callable[[], Any], what: str = "condition") -> Any:
     return value
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def execute(client: Any, *words: str | int) -> Any:
+    """A command without a method of its own (redis-py leaves ``execute_command`` without types)."""
+    return client.execute_command(*words)
+
+
 class Server:
     """A redis-server process of our own."""
 
     def __init__(self, folder: Path, *extra: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         self.process = subprocess.Popen(
             ["redis-server", *options, "--dir", str(folder), *extra], stdout=subprocess.DEVNULL
         )
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        until(self._answers, "server answers")
+        try:
+            until(self._answers, "server answers")
+        except BaseException:
+            self.stop()
+            raise
 
     def _answers(self) -> bool:
         with contextlib.suppress(redis.ConnectionError), contextlib.closing(redis.Redis(port=self.port)) as r:
@@ -160,7 +173,7 @@ def cli(redis_url: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
     def start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "REDIS_URL": redis_url, "PYTHONPATH": str(ROOT)}
-        pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         process = subprocess.Popen(
             [sys.executable, "-m", "pressure", *arguments], env=environment, **{**pipes, **options}
         )
@@ -189,7 +202,7 @@ def roles_free(raw: redis.Redis, name: str = "jobs") -> bool:
 def invariant(raw: redis.Redis, name: str = "jobs") -> None:
     """Assert what holds between operations when only our clients are at work, over-filling apart."""
     root = PREFIX + name
-    bound, length = int(raw.get(f"{root}:bound")), raw.llen(root)
+    bound, length = int(raw.get(f"{root}:bound") or -1), raw.llen(root)
     counts = [int(raw.get(f"{root}:stats:{which}_messages") or 0) for which in ("produced", "consumed")]
     assert roles_free(raw, name)
     assert raw.llen(f"{root}:not_full") == (1 if bound == 0 or length < bound else 0)

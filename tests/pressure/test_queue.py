@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import queue as standard
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from pressure import (
 )
 from pressure.keys import Keys
 
-from .conftest import PREFIX, Task, invariant, roles_free, until, waiting
+from .conftest import PREFIX, Task, execute, invariant, roles_free, until, waiting
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
@@ -59,7 +60,7 @@ def test_nothing_works_on_a_queue_that_was_not_created(queue: Queue, raw: redis.
 def test_create_writes_the_bound_and_fills_three_lists(queue: Queue, raw: redis.Redis) -> None:
     queue.create(3)
     assert raw.get(f"{JOBS}:bound") == b"3"
-    assert {key: raw.llen(key) for key in raw.keys() if key != f"{JOBS}:bound".encode()} == {
+    assert {key: raw.llen(key) for key in raw.scan_iter() if key != f"{JOBS}:bound".encode()} == {
         f"{JOBS}:{which}".encode(): 1 for which in ("producer_free", "consumer_free", "not_full")
     }
     invariant(raw)
@@ -257,7 +258,7 @@ def test_decision_13_nothing_read_nothing_touched_but_the_role(queue: Queue, raw
 def test_a_negative_timeout_is_a_value_error(queue: Queue, timeout: float) -> None:
     for call in (queue.get, queue.wait_closed, queue.delete, queue.close, lambda **t: queue.put(b"", **t)):
         with pytest.raises(ValueError, match="timeout"):
-            call(timeout=timeout)  # type: ignore[operator]
+            call(timeout=timeout)
 
 
 def test_decision_10_overfilling_takes_the_token_if_there_is_one(queue: Queue, raw: redis.Redis) -> None:
@@ -370,7 +371,7 @@ def test_decision_20_no_value_is_lost_to_a_close(
     queue.create()
     get = task(queue.get)
     waiting(raw)
-    pushes = [(JOBS, b"v"), (f"{JOBS}:closed", 0)]
+    pushes: list[tuple[str, bytes | int]] = [(JOBS, b"v"), (f"{JOBS}:closed", 0)]
     with raw.pipeline(transaction=True) as together:
         for key, value in pushes if value_first else pushes[::-1]:
             together.lpush(key, value)
@@ -553,12 +554,15 @@ def test_a_command_that_is_not_allowed_leaves_nothing_taken(queue: Queue, raw: r
     queue.create(5)
     port = raw.connection_pool.connection_kwargs["port"]
     for forbidden in ("incrby", "llen", "get", "set"):
-        raw.execute_command("ACL", "SETUSER", "limited", "on", ">pw", "~*", "+@all", f"-{forbidden}")
-        with Queue("jobs", url=f"redis://limited:pw@127.0.0.1:{port}/0") as limited:
-            with pytest.raises(ServerReplyError, match="NOPERM|EXECABORT"):
-                limited.put(b"v")
+        execute(raw, "ACL", "SETUSER", "limited", "on", ">pw", "~*", "+@all", f"-{forbidden}")
+        url = f"redis://limited:pw@127.0.0.1:{port}/0"
+        with (
+            Queue("jobs", url=url) as limited,
+            pytest.raises(ServerReplyError, match=r"NOPERM|EXECABORT"),
+        ):
+            limited.put(b"v")
         invariant(raw)
-    raw.execute_command("ACL", "DELUSER", "limited")
+    execute(raw, "ACL", "DELUSER", "limited")
 
 
 def test_a_value_once_popped_is_returned_whatever_comes_after(queue: Queue, raw: redis.Redis) -> None:
@@ -595,12 +599,14 @@ def test_a_holder_whose_role_was_taken_away_writes_nothing(
     assert raw.llen(f"{JOBS}:producer_free") == 0
 
 
+def put_numbers(queue: Queue, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        queue.put(b"%d" % number)
+
+
 def test_threads_share_one_object(queue: Queue, raw: redis.Redis, task: Start) -> None:
     queue.create(3)
-    producers = [
-        task(lambda start=start: [queue.put(b"%d" % n) for n in range(start, start + 50)])
-        for start in (0, 100, 200)
-    ]
+    producers = [task(partial(put_numbers, queue, range(start, start + 50))) for start in (0, 100, 200)]
     got: list[bytes] = []
     consumers = [task(lambda: got.extend(queue)) for _ in range(2)]
     for producer in producers:

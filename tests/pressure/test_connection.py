@@ -1,0 +1,270 @@
+"""Settings, our own connections, and what happens when the server goes away."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+
+from pressure import (
+    ClusterError,
+    ConnectionFailedError,
+    OutcomeUnknownError,
+    Queue,
+    QueueDoesNotExistError,
+    QueueEmptyError,
+)
+from pressure.connection import settings
+from pressure.identity import connection_name
+
+from .conftest import PREFIX, Server, Task, execute, free_port, invariant, roles_free, until, waiting
+
+JOBS = PREFIX + "jobs"
+Start = Callable[[Callable[[], Any]], Task]
+ARGUMENTS: list[tuple[dict[str, Any], dict[str, str], tuple[str, int, int, bytes]]] = [
+    ({}, {}, ("127.0.0.1", 6379, 0, b"__pressure__")),
+    ({"host": "h", "port": 1, "db": 2, "prefix": "p"}, {}, ("h", 1, 2, b"p")),
+    ({"url": "redis://h:1/2"}, {"REDIS_URL": "redis://x", "REDIS_DB": "9"}, ("h", 1, 2, b"__pressure__")),
+    ({}, {"REDIS_URL": "redis://h:1/2", "REDIS_SERVER": "x"}, ("h", 1, 2, b"__pressure__")),
+    ({"db": 3}, {"REDIS_URL": "redis://h:1/2"}, ("h", 1, 3, b"__pressure__")),
+    ({"host": "h"}, {"REDIS_URL": "redis://x:1/2", "REDIS_PORT": "7"}, ("h", 7, 0, b"__pressure__")),
+    (
+        {},
+        {"REDIS_SERVER": "h", "REDIS_PORT": "1", "REDIS_DB": "2", "PRESSURE_PREFIX": "p"},
+        ("h", 1, 2, b"p"),
+    ),
+    ({}, {"REDIS_PORT": "tcp://10.0.0.1:7000"}, ("10.0.0.1", 7000, 0, b"__pressure__")),
+    ({}, {"REDIS_PORT": "tcp://[::1]:7000"}, ("::1", 7000, 0, b"__pressure__")),
+    ({}, {"REDIS_SERVER": "h", "REDIS_PORT": "tcp://10.0.0.1:7000"}, ("h", 7000, 0, b"__pressure__")),
+    ({"prefix": b""}, {"PRESSURE_PREFIX": "p"}, ("127.0.0.1", 6379, 0, b"")),
+    ({}, {"REDIS_URL": "", "REDIS_PORT": "", "PRESSURE_PREFIX": ""}, ("127.0.0.1", 6379, 0, b"__pressure__")),
+]
+
+
+@pytest.mark.parametrize(("arguments", "environ", "expected"), ARGUMENTS)
+def test_decision_25_where_the_settings_come_from(
+    arguments: dict[str, Any], environ: dict[str, str], expected: tuple[str, int, int, bytes]
+) -> None:
+    found = settings(**arguments, environ=environ)
+    kwargs = found.kwargs
+    assert (kwargs["host"], kwargs["port"], kwargs.get("db", 0), found.prefix) == expected
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"url": "redis://h", "host": "h"},
+        {"url": "redis://h", "client": object()},
+        {"url": "http://h"},
+        {"port": 0},
+        {"port": 65536},
+        {"port": "x"},
+        {"db": -1},
+    ],
+)
+def test_settings_that_cannot_be_meant_are_value_errors(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        Queue("jobs", **arguments)
+
+
+def test_other_clients_and_names_are_type_errors() -> None:
+    with pytest.raises(TypeError, match=r"redis\.Redis"):
+        Queue("jobs", client=object())
+    with pytest.raises(TypeError, match="name"):
+        Queue(1)  # type: ignore[arg-type]
+
+
+def test_making_a_queue_neither_connects_nor_creates() -> None:
+    assert repr(Queue("jobs", port=1)) == "<Queue 'jobs' at 127.0.0.1:1>"
+
+
+@pytest.mark.parametrize("options", [{"decode_responses": True}, {"socket_timeout": 0.5}, {"protocol": 3}])
+def test_decision_22_a_client_lends_its_settings_only(
+    redis_url: str, raw: redis.Redis, task: Start, options: dict[str, Any]
+) -> None:
+    with redis.Redis.from_url(redis_url, **options) as client, Queue("jobs", client=client) as queue:
+        queue.create()
+        get = task(queue.get)
+        waiting(raw)
+        queue.put(b"v")
+        assert get.result() == b"v"
+        kwargs = queue._driver.connections.settings.kwargs
+        assert kwargs["socket_timeout"] > 10
+        assert (kwargs["retry"], kwargs["decode_responses"]) == (None, False)
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_both_versions_of_the_wire_protocol_do(redis_url: str, raw: redis.Redis, protocol: int) -> None:
+    with Queue("jobs", url=f"{redis_url}?protocol={protocol}") as queue:
+        queue.create(1)
+        with pytest.raises(QueueEmptyError):
+            queue.get(timeout=0.05)
+        queue.put(b"v")
+        assert queue.get() == b"v"
+        assert str(queue.repair(force=True)) == "nothing to repair"
+        invariant(raw)
+
+
+def test_connections_carry_the_name_of_the_process(queue: Queue, raw: redis.Redis) -> None:
+    queue.exists()
+    assert connection_name() in [client["name"] for client in raw.client_list()]
+
+
+OPERATIONS: dict[str, Callable[[Queue], object]] = {
+    "create": lambda q: q.create(),
+    "exists": lambda q: q.exists(),
+    "length": lambda q: q.length(),
+    "closed": lambda q: q.closed(),
+    "put": lambda q: q.put(b"v"),
+    "get": lambda q: q.get(),
+    "close": lambda q: q.close(),
+    "delete": lambda q: q.delete(),
+    "wait_closed": lambda q: q.wait_closed(),
+    "repair": lambda q: q.repair(),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_decision_22_every_operation_reports_a_server_that_is_not_there(name: str) -> None:
+    with pytest.raises(ConnectionFailedError, match=r"127\.0\.0\.1:1") as caught:
+        OPERATIONS[name](Queue("jobs", port=1))
+    assert isinstance(caught.value, ConnectionError)
+
+
+@pytest.mark.parametrize("name", ["get", "put", "wait_closed"])
+def test_a_server_that_dies_during_a_wait(start_server: Callable[[], Server], task: Start, name: str) -> None:
+    server = start_server()
+    with Queue("jobs", url=server.url) as queue, redis.Redis(port=server.port) as look:
+        queue.create(1)
+        if name == "put":
+            queue.put(b"v")
+        operation = task(lambda: OPERATIONS[name](queue))
+        waiting(look)
+        server.stop()
+        with pytest.raises(OutcomeUnknownError, match="may or may not"):
+            operation.result()
+        with pytest.raises(ConnectionFailedError):
+            queue.exists()
+
+
+def test_coming_back_needs_no_restart(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    for kind in ("normal", "normal"):
+        execute(raw, "CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
+        queue.put(b"v")
+    assert queue.length() == 2
+    invariant(raw)
+
+
+def test_a_connection_killed_during_a_wait_is_reported_and_not_retried(
+    queue: Queue, raw: redis.Redis, task: Start
+) -> None:
+    queue.create()
+    get = task(queue.get)
+    waiting(raw)
+    execute(raw, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    with pytest.raises(OutcomeUnknownError):
+        get.result()
+    queue.repair(force=True)
+    invariant(raw)
+
+
+def test_an_id_per_thread_the_same_for_every_operation(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create()
+
+    def producers() -> set[Any]:
+        found = set()
+        for _ in range(3):
+            queue.put(b"v")
+            found.add(raw.get(f"{JOBS}:producer"))
+        return found
+
+    mine, another = producers(), task(producers).result()
+    assert len(mine) == len(another) == 1
+    assert mine != another
+    (identifier,) = mine
+    assert identifier.startswith(connection_name().encode() + b"/MainThread/")
+
+
+def test_disconnect_leaves_queue_and_object_usable(redis_url: str, raw: redis.Redis) -> None:
+    with Queue("jobs", url=redis_url) as queue:
+        queue.create()
+    until(lambda: connection_name() not in [client["name"] for client in raw.client_list()])
+    assert queue.exists()
+    assert not queue.closed()
+    queue.disconnect()
+
+
+def test_decision_24_a_cluster_wants_a_hash_tag(start_server: Callable[..., Server]) -> None:
+    server = start_server("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    with redis.Redis(port=server.port) as admin:
+        execute(admin, "CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        until(lambda: re.search(r"cluster_state\W+ok", repr(execute(admin, "CLUSTER", "INFO"))))
+    wanted = r"needs a hash tag, such as '\{jobs\}'"
+    with Queue("jobs", url=server.url) as queue, pytest.raises(ClusterError, match=wanted):
+        queue.create()
+    with Queue("{jobs}", url=server.url) as queue:
+        queue.create(1)
+        queue.put(b"v")
+        assert queue.get() == b"v"
+        queue.delete()
+        with pytest.raises(QueueDoesNotExistError):
+            queue.get()
+
+
+def test_ctrl_c_during_a_wait_loses_nothing(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create()
+
+    def interrupt() -> None:
+        waiting(raw)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    stopper = task(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        queue.get()
+    stopper.result()
+    invariant(raw)
+
+
+def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
+    queue: Queue, raw: redis.Redis, task: Start, make: Callable[..., Queue]
+) -> None:
+    queue.create()
+    come = threading.Event()
+
+    def interrupt_and_put() -> None:
+        waiting(raw)
+        os.kill(os.getpid(), signal.SIGINT)
+        make().put(b"v")
+
+    stopper = task(interrupt_and_put)
+    value = None
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012, the interrupt comes some time after the value
+        value = queue.get()
+        come.wait(10)
+    assert value == b"v"
+    stopper.result()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    invariant(raw)
+
+
+def test_out_of_memory_says_that_the_role_is_left(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    queue.put(b"v")
+    raw.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(Exception, match="OOM") as caught:
+            queue.put(b"w")
+        assert any("repair the queue" in note for note in caught.value.__notes__)
+        with pytest.warns(RuntimeWarning, match="could not be given back"):
+            assert queue.get() == b"v"
+    finally:
+        raw.config_set("maxmemory", 0)
+    queue.repair(force=True)
+    assert roles_free(raw)

@@ -1,0 +1,438 @@
+"""The operations driven by hand: scripted replies, no server, no clock but the test's."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pressure.protocol
+from pressure import (
+    QueueClosedError,
+    QueueDoesNotExistError,
+    QueueEmptyError,
+    QueueFullError,
+    QueueInUseError,
+    ServerReplyError,
+    protocol,
+)
+from pressure.identity import client_id, name_in
+from pressure.keys import SUFFIXES, Keys
+from pressure.protocol import Batch, Context, Operation, Patience, Pause, Step, Wait
+
+KEYS = Keys.of("q", "p")
+ME = b"host:1/main/00000000"
+OK, NULL, QUEUED = b"OK", None, b"QUEUED"
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def context(clock: Callable[[], float] | None = None) -> Context:
+    return Context(KEYS, ME, clock or Clock(), 1.0)
+
+
+def words(step: Step) -> list[str]:
+    """The commands of a step as text, keys without their root."""
+    assert isinstance(step, Batch)
+    return [
+        " ".join(
+            re.sub("^p:q", "", word.decode()) or "queue" if isinstance(word, bytes) else str(word)
+            for word in command
+        )
+        for command in step.commands
+    ]
+
+
+class Play:
+    """Runs an operation against scripted replies and records what it sent."""
+
+    def __init__(self, operation: Operation[Any]) -> None:
+        self.operation = operation
+        self.step: Step | None = next(operation)
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def _go(self, advance: Callable[[], Step]) -> None:
+        try:
+            self.step = advance()
+        except StopIteration as stop:
+            self.step, self.result = None, stop.value
+        except BaseException as error:
+            self.step, self.error = None, error
+
+    def reply(self, *replies: Any) -> Play:
+        if isinstance(self.step, Batch):
+            assert len(replies) == len(self.step.commands), words(self.step)
+        self._go(lambda: self.operation.send(list(replies)))
+        return self
+
+    def throw(self, error: BaseException) -> Play:
+        self._go(lambda: self.operation.throw(error))
+        return self
+
+    @property
+    def sent(self) -> list[str]:
+        assert self.step is not None, self.error
+        return words(self.step)
+
+
+def put(block: bool = True, timeout: float | None = None, **options: Any) -> Play:
+    ctx = context()
+    return Play(protocol.put(ctx, b"v", Patience.of(ctx, block, timeout), **options))
+
+
+def get(block: bool = True, timeout: float | None = None) -> Play:
+    ctx = context()
+    return Play(protocol.get(ctx, Patience.of(ctx, block, timeout)))
+
+
+def test_a_put_with_room_is_three_round_trips() -> None:
+    play = put()
+    assert play.sent == ["EXISTS :bound", "EXISTS :closed", "RPOP :producer_free"]
+    play.reply(1, 0, b"0")
+    assert play.sent == [
+        f"SET :producer {ME.decode()}",
+        "WATCH :producer :bound",
+        "EXISTS :closed",
+        "RPOP :not_full",
+        "GET :bound",
+        "LLEN queue",
+    ]
+    play.reply(OK, OK, 0, b"0", b"5", 3)
+    assert play.sent == [
+        "MULTI",
+        "LPUSH queue v",
+        "INCR :stats:produced_messages",
+        "INCRBY :stats:produced_bytes 1",
+        "LPUSH :not_full 0",
+        "LTRIM :not_full 0 0",
+        "LPUSH :producer_free 0",
+        "EXEC",
+    ]
+    play.reply(OK, *[QUEUED] * 6, [4, 1, 1, 1, OK, 1])
+    assert (play.step, play.error) == (None, None)
+
+
+@pytest.mark.parametrize(("length", "room"), [(5, False), (4, True)])
+def test_a_put_at_the_bound_goes_by_the_length_that_the_push_answered(length: int, room: bool) -> None:
+    play = put().reply(1, 0, b"0").reply(OK, OK, 0, b"0", b"5", 4)
+    assert play.sent[-2:] == ["WATCH :producer", "GET :producer"]
+    assert "LPUSH :not_full 0" not in play.sent
+    play.reply(OK, *[QUEUED] * 3, [length, 1, 1], OK, ME)
+    refill = ["LPUSH :not_full 0", "LTRIM :not_full 0 0"] if room else []
+    assert play.sent == ["MULTI", *refill, "LPUSH :producer_free 0", "EXEC"]
+
+
+def test_a_get_with_a_value_is_three_round_trips() -> None:
+    play = get()
+    assert play.sent == ["EXISTS :bound", "EXISTS :closed", "RPOP :consumer_free"]
+    play.reply(1, 0, b"0")
+    assert play.sent == [
+        f"SET :consumer {ME.decode()}",
+        "WATCH :consumer",
+        "EXISTS :closed",
+        "RPOP queue",
+        "GET :bound",
+        "LLEN queue",
+    ]
+    play.reply(OK, OK, 0, b"value", b"5", 4)
+    assert play.sent == [
+        "MULTI",
+        "LPUSH :not_full 0",
+        "LTRIM :not_full 0 0",
+        "INCR :stats:consumed_messages",
+        "INCRBY :stats:consumed_bytes 5",
+        "LPUSH :consumer_free 0",
+        "EXEC",
+    ]
+    play.reply(OK, *[QUEUED] * 5, [1, OK, 1, 1, 1])
+    assert play.result == b"value"
+
+
+def test_a_get_from_an_overfilled_queue_does_not_refill() -> None:
+    play = get().reply(1, 0, b"0").reply(OK, OK, 0, b"v", b"5", 5)
+    assert not [command for command in play.sent if "not_full" in command]
+
+
+def test_a_get_during_a_delete_keeps_its_value_and_writes_nothing_but_its_release() -> None:
+    play = get().reply(1, 0, b"0").reply(OK, OK, 0, b"v", NULL, 3)
+    assert play.sent == ["MULTI", "LPUSH :consumer_free 0", "EXEC"]
+    assert play.reply(OK, QUEUED, [1]).result == b"v"
+
+
+def test_a_get_whose_role_was_taken_away_keeps_its_value() -> None:
+    play = get().reply(1, 0, b"0").reply(OK, OK, 0, b"v", b"5", 3)
+    assert play.reply(OK, *[QUEUED] * 5, NULL).result == b"v"
+
+
+def test_a_popped_mark_goes_back_before_the_role_and_the_values_are_looked_at_again() -> None:
+    play = get().reply(1, 0, b"0").reply(OK, OK, 0, NULL, b"5", 0)
+    assert isinstance(play.step, Wait)
+    assert play.sent == ["BRPOP queue :closed 1.000", "GET :bound", "LLEN queue"]
+    play.reply([KEYS.closed, b"mark"], b"5", 1)
+    assert play.sent == ["LPUSH :closed mark", "RPOP queue", "GET :bound", "LLEN queue"]
+    assert play.reply(2, b"last", b"5", 0).reply(OK, *[QUEUED] * 5, [1] * 5).result == b"last"
+
+
+ERROR = ServerReplyError("OOM command not allowed")
+OURS = [OK, OK, ME]
+RELEASE = {"producer": "LPUSH :producer_free 0", "consumer": "LPUSH :consumer_free 0"}
+TOKEN = ["LPUSH :not_full 0", "LTRIM :not_full 0 0"]
+WITH_ROLE = [1, 0, b"0"]
+
+#: What an operation was answered -> the error it raises, and what it gives back before.
+WAYS_OUT: dict[str, tuple[Callable[[], Play], list[list[Any]], type[Exception], list[str]]] = {
+    "put: closed meanwhile": (
+        put,
+        [WITH_ROLE, [OK, OK, 1, b"0", b"5", 0]],
+        QueueClosedError,
+        [*TOKEN, RELEASE["producer"]],
+    ),
+    "put: deleted meanwhile": (
+        put,
+        [WITH_ROLE, [OK, OK, 0, NULL, NULL, 0]],
+        QueueDoesNotExistError,
+        [RELEASE["producer"]],
+    ),
+    "put: full": (
+        lambda: put(block=False),
+        [WITH_ROLE, [OK, OK, 0, NULL, b"5", 5]],
+        QueueFullError,
+        [RELEASE["producer"]],
+    ),
+    "put: an error beside the token": (
+        put,
+        [WITH_ROLE, [OK, OK, 0, b"0", b"5", ERROR]],
+        ServerReplyError,
+        [*TOKEN, RELEASE["producer"]],
+    ),
+    "put: the transaction refused": (
+        put,
+        [WITH_ROLE, [OK, OK, 0, b"0", b"5", 0], [OK, ERROR, *[QUEUED] * 5, ERROR]],
+        ServerReplyError,
+        [*TOKEN, RELEASE["producer"]],
+    ),
+    "put: deleted before the transaction": (
+        put,
+        [WITH_ROLE, [OK, OK, 0, b"0", b"5", 0], [OK, *[QUEUED] * 6, NULL], [NULL, ME]],
+        QueueDoesNotExistError,
+        [*TOKEN, RELEASE["producer"]],
+    ),
+    "put: deleted while waiting for room": (
+        put,
+        [WITH_ROLE, [OK, OK, 0, NULL, b"5", 5], [[KEYS.not_full, b"0"], NULL, 5]],
+        QueueDoesNotExistError,
+        [*TOKEN, RELEASE["producer"]],
+    ),
+    "get: empty": (
+        lambda: get(block=False),
+        [WITH_ROLE, [OK, OK, 0, NULL, b"5", 0]],
+        QueueEmptyError,
+        [RELEASE["consumer"]],
+    ),
+    "get: closed and empty": (
+        get,
+        [WITH_ROLE, [OK, OK, 1, NULL, b"5", 0]],
+        QueueClosedError,
+        [RELEASE["consumer"]],
+    ),
+    "get: deleted while waiting": (
+        get,
+        [WITH_ROLE, [OK, OK, 0, NULL, b"5", 0], [NULL, NULL, 0]],
+        QueueDoesNotExistError,
+        [RELEASE["consumer"]],
+    ),
+    "get: an error while waiting": (
+        get,
+        [WITH_ROLE, [OK, OK, 0, NULL, b"5", 0], [ERROR, b"5", 0]],
+        ServerReplyError,
+        [RELEASE["consumer"]],
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_decision_4_the_role_goes_back_on_every_way_out(way: str) -> None:
+    start, script, error, given_back = WAYS_OUT[way]
+    play = start()
+    for replies in script:
+        play.reply(*replies)
+    assert play.sent[0] == "UNWATCH"
+    play.reply(*OURS)
+    assert play.sent == ["MULTI", *given_back, "EXEC"]
+    play.reply(OK, *[QUEUED] * len(given_back), [1] * len(given_back))
+    assert isinstance(play.error, error)
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_a_role_that_is_not_ours_any_more_is_not_given_back(way: str) -> None:
+    start, script, error, _ = WAYS_OUT[way]
+    play = start()
+    for replies in script:
+        play.reply(*replies)
+    play.reply(OK, OK, b"another")
+    assert play.sent == ["UNWATCH"]
+    assert isinstance(play.reply(OK).error, error)
+
+
+@pytest.mark.parametrize(
+    ("replies", "error"),
+    [
+        ([0, 0, b"0"], QueueDoesNotExistError),
+        ([1, 1, b"0"], QueueClosedError),
+        ([ERROR, 0, b"0"], ServerReplyError),
+    ],
+)
+def test_a_role_popped_in_vain_goes_straight_back(replies: list[Any], error: type[Exception]) -> None:
+    play = put().reply(*replies)
+    assert play.sent == ["LPUSH :producer_free 0"]
+    assert isinstance(play.reply(1).error, error)
+
+
+def test_a_refused_claim_gives_the_role_back_without_asking_whose_it_is() -> None:
+    play = put().reply(*WITH_ROLE).reply(ERROR, OK, 0, NULL, b"5", 0)
+    assert play.sent == ["UNWATCH", "LPUSH :producer_free 0"]
+    play.reply(OK, ERROR)
+    assert play.error is not None
+    assert "repair the queue" in play.error.__notes__[0]
+
+
+@pytest.mark.parametrize("start", [put, get])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("stop")])
+def test_an_exception_in_place_of_a_wait(start: Callable[[], Play], error: BaseException) -> None:
+    play = start().reply(*WITH_ROLE).reply(OK, OK, 0, NULL, b"1", 1)
+    assert isinstance(play.step, Wait)
+    play.throw(error).reply(*OURS)
+    assert play.sent[0] == "MULTI"
+    assert play.sent[1] in RELEASE.values()
+    assert play.reply(OK, QUEUED, [1]).error is error
+
+
+@pytest.mark.parametrize("start", [put, get])
+def test_when_the_connection_is_gone_nothing_is_sent(start: Callable[[], Play]) -> None:
+    play = start().reply(*WITH_ROLE).reply(OK, OK, 0, NULL, b"1", 1)
+    play.operation.close()
+
+
+def test_decision_11_one_deadline_for_all_waits_in_slices() -> None:
+    clock = Clock()
+    ctx = context(clock)
+    play = Play(protocol.put(ctx, b"v", Patience.of(ctx, True, 2.5)))
+    seconds: list[float] = []
+    play.reply(1, 0, NULL)
+    for popped in (NULL, [KEYS.producer_free, b"0"]):
+        assert isinstance(play.step, Wait)
+        seconds.append(play.step.seconds)
+        clock.now += play.step.seconds
+        play.reply(popped, 1, 0)
+    play.reply(OK, OK, 0, NULL, b"5", 5)
+    assert isinstance(play.step, Wait)
+    seconds.append(play.step.seconds)
+    clock.now += play.step.seconds
+    play.reply(NULL, b"5", 5)
+    assert seconds == [1.0, 1.0, 0.5]
+    assert type(play.step) is Batch
+    assert play.sent[0] == "RPOP :not_full"
+    play.reply(NULL, b"5", 5).reply(*OURS).reply(OK, QUEUED, [1])
+    assert isinstance(play.error, QueueFullError)
+
+
+@pytest.mark.parametrize("timeout", [0.0, 0.0004, 0.004])
+def test_decision_11_a_wait_is_never_rounded_to_0(timeout: float) -> None:
+    play = get(timeout=timeout).reply(1, 0, NULL)
+    assert type(play.step) is Batch
+    assert play.sent[0] == "RPOP :consumer_free"
+    play.reply(NULL, 1, 0).reply(b"somebody")
+    assert isinstance(play.error, QueueInUseError)
+
+
+def test_create_is_one_transaction_under_watch() -> None:
+    play = Play(protocol.create(context(), 7))
+    count = len(play.sent) - 1
+    assert play.sent[0].startswith("WATCH :bound ")
+    play.reply(OK, *[0] * count)
+    pushes = [f"LPUSH :{which} 0" for which in ("producer_free", "consumer_free", "not_full")]
+    assert play.sent == ["MULTI", "SET :bound 7", *pushes, "EXEC"]
+    play.reply(OK, *[QUEUED] * 4, NULL)  # somebody was faster: look again
+    assert play.sent[0].startswith("WATCH ")
+
+
+def test_delete_takes_the_steps_in_order() -> None:
+    ctx = context()
+    play = Play(protocol.delete(ctx, Patience.of(ctx)))
+    log: list[str] = []
+    script: Iterable[list[Any]] = [
+        [OK, 5],
+        [OK, QUEUED, QUEUED, QUEUED, [1, 1, 2]],
+        [b"0", ME],
+        [1],
+        [b"0", ME],
+        [1],
+        [7],
+    ]
+    for replies in script:
+        log += play.sent
+        play.reply(*replies)
+    assert play.error is None
+    assert [command for command in log if not command.startswith(("WATCH", "EXISTS", "GET"))] == [
+        "MULTI",
+        "DEL :bound",
+        "LPUSH :not_full 0",
+        "LPUSH :closed 0 0",
+        "EXEC",
+        "RPOP :producer_free",
+        "DEL :producer_free :producer",
+        "RPOP :consumer_free",
+        "DEL :consumer_free :consumer",
+        (
+            "DEL :bound :producer_free :producer :consumer_free :consumer :not_full :closed "
+            ":stats:produced_messages :stats:produced_bytes :stats:consumed_messages :stats:consumed_bytes "
+            "queue :unacked"
+        ),
+    ]
+
+
+def test_repair_looks_twice_five_seconds_apart() -> None:
+    play = Play(protocol.repair(context()))
+    info = [b"id=1 name=other:9 db=0\n", b"uptime_in_seconds:99\n", b"role:master\nmaster_replid2:00\n"]
+    look = [b"5", 4, 0, 1, ME, NULL, *info]
+    play.reply(*look)
+    assert play.step == Pause(5.0)
+    play.reply().reply(*look)
+    assert play.sent == ["WATCH :producer_free :producer", "LLEN :producer_free", "GET :producer"]
+    play.reply(OK, 0, ME)
+    assert play.sent == ["MULTI", "DEL :producer", "LPUSH :producer_free 0", "EXEC"]
+
+
+def test_the_operations_do_no_io_and_read_no_clock() -> None:
+    folder = Path(pressure.protocol.__file__).parent
+    allowed = {"pressure", "collections", "dataclasses", "functools", "typing", "warnings", "__future__"}
+    for module in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert {name.partition(".")[0] for name in names} <= allowed, module
+
+
+def test_the_twelve_keys() -> None:
+    assert [key.decode() for key in Keys.of(b"q", b"p").twelve] == [
+        "p:q" + suffix.decode() for field, suffix in SUFFIXES.items() if field != "unacked"
+    ]
+    assert len(KEYS.twelve) == 12
+    assert KEYS.produced_bytes == b"p:q:stats:produced_bytes"
+
+
+def test_our_identifiers_are_recognized_and_no_others() -> None:
+    assert name_in(client_id()) is not None
+    assert name_in(b"web-1.example:77/worker_3/0123abcd") == b"web-1.example:77"
+    for other in (b"", b"host:1", b"host:1/t", b"host:1/t/xyz", b"host:x/t/0123abcd", b"a b:1/t/0123abcd"):
+        assert name_in(other) is None

@@ -1,0 +1,205 @@
+"""Repair: what a dead client left, and every false sign of death."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+
+from pressure import Queue, ServerReplyError
+from pressure.identity import client_id, connection_name
+from pressure.protocol.repair import _connected, _doubt, _Seen, _steady
+from pressure.protocol.roles import CONSUMER, PRODUCER
+
+from .conftest import PREFIX, Task, invariant, roles_free, waiting
+
+JOBS = PREFIX + "jobs"
+Start = Callable[[Callable[[], Any]], Task]
+DEAD = b"host:1/MainThread/01234567"
+
+
+def take(raw: redis.Redis, role: str, holder: bytes | None = DEAD) -> None:
+    raw.rpop(f"{JOBS}:{role}_free")
+    if holder is not None:
+        raw.set(f"{JOBS}:{role}", holder)
+
+
+@pytest.mark.parametrize("role", ["producer", "consumer"])
+@pytest.mark.parametrize("holder", [DEAD, b"somebody else", None])
+def test_force_frees_whatever_holds_a_role(
+    queue: Queue, raw: redis.Redis, role: str, holder: bytes | None
+) -> None:
+    queue.create(2)
+    take(raw, role, holder)
+    report = queue.repair(force=True)
+    assert len(report.done) == 1
+    assert f"freed the {role} role" in report.done[0]
+    assert holder is None or holder.decode() in str(report)
+    assert report.left == ()
+    invariant(raw)
+    queue.put(b"v")
+    assert queue.get() == b"v"
+
+
+def test_a_healthy_queue_needs_no_repair(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(2)
+    queue.put(b"v")
+    before = {key: raw.dump(key) for key in raw.scan_iter()}
+    assert str(queue.repair()) == str(queue.repair(force=True)) == "nothing to repair"
+    assert before == {key: raw.dump(key) for key in raw.scan_iter()}
+
+
+def test_a_live_holder_is_left_alone(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create(2)
+    get = task(queue.get)
+    waiting(raw)
+    report = queue.repair()
+    assert report.done == ()
+    assert "left alone" in report.left[0]
+    queue.put(b"v")
+    assert get.result() == b"v"
+    invariant(raw)
+
+
+def test_repair_restores_a_lost_token_and_a_lost_mark(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(1)
+    queue.close()
+    take(raw, "producer")
+    raw.delete(f"{JOBS}:not_full")
+    raw.rpop(f"{JOBS}:closed")
+    raw.lpush(f"{JOBS}:consumer_free", 0, 0)
+    report = queue.repair(force=True)
+    assert len(report.done) == 4
+    invariant(raw)
+
+
+def test_repair_does_not_give_room_to_a_full_queue(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(1)
+    queue.put(b"v")
+    take(raw, "producer")
+    queue.repair(force=True)
+    invariant(raw)
+
+
+def test_a_half_done_create_is_finished(queue: Queue, raw: redis.Redis) -> None:
+    raw.setnx(f"{JOBS}:bound", 2)
+    queue.repair(force=True)
+    invariant(raw)
+    queue.put(b"v")
+
+
+def test_a_half_done_delete_is_finished(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(2)
+    queue.put(b"v")
+    raw.delete(f"{JOBS}:bound", f"{JOBS}:producer", f"{JOBS}:producer_free")
+    report = queue.repair(force=True)
+    assert report.done == ("finished a delete that was interrupted",)
+    assert raw.keys() == []
+
+
+def test_a_half_done_delete_waits_for_a_holder_that_may_be_alive(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(2)
+    take(raw, "consumer", b"somebody")
+    raw.delete(f"{JOBS}:bound")
+    report = queue.repair()
+    assert "being deleted" in report.left[-1]
+    assert raw.keys() != []
+
+
+def test_a_holder_that_was_alive_after_all_does_not_free_the_role_twice(
+    queue: Queue, raw: redis.Redis, task: Start
+) -> None:
+    queue.create(1)
+    queue.put(b"1")
+    put = task(lambda: queue.put(b"2"))
+    waiting(raw)
+    queue.repair(force=True)
+    assert queue.get() == b"1"
+    with contextlib.suppress(Exception):
+        put.result()
+    assert raw.lrange(JOBS, 0, -1) == []
+    assert roles_free(raw)
+
+
+def seen(**changes: Any) -> _Seen:
+    look: dict[str, Any] = {
+        "bound": b"1",
+        "keys": 5,
+        "free": {PRODUCER: 0, CONSUMER: 1},
+        "holder": {PRODUCER: DEAD, CONSUMER: None},
+        "connected": frozenset({b"host:2"}),
+        "steady": True,
+    }
+    return _Seen(**{**look, **changes})
+
+
+ALIVE: dict[str, tuple[_Seen, _Seen]] = {
+    "free at the first look": (seen(free={PRODUCER: 1, CONSUMER: 1}), seen()),
+    "free at the second": (seen(), seen(free={PRODUCER: 1, CONSUMER: 1})),
+    "another holder by now": (seen(), seen(holder={PRODUCER: DEAD[:-1] + b"0", CONSUMER: None})),
+    "a foreign client": (seen(holder={PRODUCER: b"me", CONSUMER: None}),) * 2,
+    "connected at the first look": (seen(connected=frozenset({b"host:1"})), seen()),
+    "connected at the second": (seen(), seen(connected=frozenset({b"host:1"}))),
+    "the server does not tell": (seen(), seen(connected=None)),
+    "just started, or promoted": (seen(steady=False), seen()),
+}
+
+
+@pytest.mark.parametrize("sign", ALIVE)
+def test_a_false_sign_of_death_frees_nothing(sign: str) -> None:
+    assert _doubt(PRODUCER, *ALIVE[sign]) is not None
+
+
+def test_a_holder_without_any_sign_of_life_is_dead() -> None:
+    assert _doubt(PRODUCER, seen(), seen()) is None
+
+
+STEADY = [b"uptime_in_seconds:60\r\n", b"role:master\r\nmaster_replid2:0000\r\n"]
+
+
+@pytest.mark.parametrize(
+    ("replies", "steady"),
+    [
+        (STEADY, True),
+        ([b"uptime_in_seconds:59\r\n", STEADY[1]], False),
+        ([STEADY[0], b"role:slave\r\nmaster_replid2:0000\r\n"], False),
+        ([STEADY[0], b"role:master\r\nmaster_replid2:00a0\r\n"], False),
+        ([STEADY[0], b"role:master\r\n"], False),
+        ([b"", b""], False),
+    ],
+)
+def test_only_a_server_that_is_up_and_was_never_a_replica_is_trusted(
+    replies: list[bytes], steady: bool
+) -> None:
+    assert _steady(replies) is steady
+
+
+def test_a_forked_child_keeps_its_parents_connection_listed(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    queue.put(b"v")
+    identifier = raw.get(f"{JOBS}:producer")
+    assert identifier == client_id()
+    assert connection_name() in [client["name"] for client in raw.client_list()]
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            queue.put(b"from the child")
+        os._exit(0)
+    os.waitpid(child, 0)
+    holder = raw.get(f"{JOBS}:producer")
+    assert isinstance(holder, bytes)
+    assert holder != identifier
+    assert f":{child}/".encode() in holder
+    assert [queue.get(), queue.get()] == [b"v", b"from the child"]
+    invariant(raw)
+
+
+def test_the_names_that_connections_carry() -> None:
+    assert _connected(b"id=1 name=a:1 db=0\nid=2 name= db=0\nid=3 name=b:2\n") == frozenset(
+        {b"a:1", b"", b"b:2"}
+    )
+    assert _connected(ServerReplyError("NOPERM no")) is None
