@@ -436,3 +436,15 @@ def test_our_identifiers_are_recognized_and_no_others() -> None:
     assert name_in(b"web-1.example:77/worker_3/0123abcd") == b"web-1.example:77"
     for other in (b"", b"host:1", b"host:1/t", b"host:1/t/xyz", b"host:x/t/0123abcd", b"a b:1/t/0123abcd"):
         assert name_in(other) is None
+
+
+@pytest.mark.parametrize("now", [[1, ME], [0, b"another"], [0, NULL]])
+def test_repair_compares_before_it_frees(now: list[Any]) -> None:
+    play = Play(protocol.repair(context(), force=True)).reply(b"5", 4, 0, 1, ME, NULL)
+    play.reply(OK, *now)
+    assert play.sent == ["UNWATCH"]
+    play.reply(OK)
+    assert play.sent[0] == "LLEN :consumer_free"
+    play.reply(1, OK).reply(OK, 0).reply(OK)
+    assert play.result.done == ()
+    assert play.result.left == ("the producer role changed hands during the repair",)
