@@ -178,7 +178,9 @@ def test_only_a_server_that_is_up_and_was_never_a_replica_is_trusted(
     assert _steady(replies) is steady
 
 
-def test_a_forked_child_keeps_its_parents_connection_listed(queue: Queue, raw: redis.Redis) -> None:
+def test_a_forked_child_has_an_identity_and_a_connection_of_its_own(
+    queue: Queue, raw: redis.Redis, redis_url: str
+) -> None:
     queue.create()
     queue.put(b"v")
     identifier = raw.get(f"{JOBS}:producer")
@@ -186,10 +188,13 @@ def test_a_forked_child_keeps_its_parents_connection_listed(queue: Queue, raw: r
     assert connection_name() in [client["name"] for client in raw.client_list()]
     child = os.fork()
     if child == 0:
+        named = False
         with contextlib.suppress(BaseException):
             queue.put(b"from the child")
-        os._exit(0)
-    os.waitpid(child, 0)
+            with redis.Redis.from_url(redis_url) as look:
+                named = connection_name() in [client["name"] for client in look.client_list()]
+        os._exit(0 if named else 1)
+    assert os.waitpid(child, 0)[1] == 0, "the child has no connection of its own"
     holder = raw.get(f"{JOBS}:producer")
     assert isinstance(holder, bytes)
     assert holder != identifier
