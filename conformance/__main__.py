@@ -1,0 +1,92 @@
+"""``python -m conformance``: judges miniredis and a real Redis, with our client, by every clause."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from .clauses import CLAUSES, SUITES, Clause
+from .report import failed, lines
+from .runner import Outcome, judge
+from .targets import NoRealRedisError, Target, target_named
+
+__all__ = ["main"]
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="python -m conformance",
+        description="Judges servers and the pressure client by every clause of the documents.",
+        epilog="Exit status: 0 all clauses hold, 1 some do not, 2 a target that was asked for is not there.",
+    )
+    made.add_argument(
+        "--target", action="append", metavar="TARGET",
+        help="embedded, real or a redis:// URL; several allowed (default: embedded and real)",
+    )  # fmt: skip
+    made.add_argument("--suite", action="append", choices=SUITES, help="only this suite; several allowed")
+    made.add_argument(
+        "--clause", action="append", choices=CLAUSES, metavar="ID", help="only this clause; several allowed"
+    )
+    made.add_argument("--list", action="store_true", help="print the clauses, and judge nothing")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    options = parser().parse_args(arguments)
+    suites = options.suite or list(SUITES)
+    clauses = chosen(suites, options.clause)
+    if options.list:
+        list_clauses(clauses)
+        return 0
+    try:
+        targets = [target_named(name) for name in options.target or ("embedded", "real")]
+    except ValueError as error:
+        parser().error(str(error))
+    return max(judge_target(target, clauses, asked_for=bool(options.target)) for target in targets)
+
+
+def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
+    """The clauses of the suites, or of them those with some ids."""
+    wanted = ids or CLAUSES
+    return [each for each in CLAUSES.values() if each.id in wanted and set(each.suites) & set(suites)]
+
+
+def judge_target(target: Target, clauses: Sequence[Clause], *, asked_for: bool) -> int:
+    try:
+        with target.up() as address:
+            say(f"{target.name} is {address.origin}")
+            outcomes = judge(address, clauses, progress=show)
+    except (NoRealRedisError, OSError) as error:
+        say(f"{target.name}: {error}{'' if asked_for else '; miniredis alone is judged'}")
+        return 2 if asked_for else 0
+    clear()
+    for line in lines(target.name, outcomes):
+        say(line)
+    return int(failed(outcomes))
+
+
+def list_clauses(clauses: Sequence[Clause]) -> None:
+    for clause in clauses:
+        say(f"{clause.id} [{clause.level}; {', '.join(clause.suites)}; {clause.place}] {clause.text}")
+
+
+def show(outcome: Outcome) -> None:
+    """Progress, on a terminal only."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{outcome.clause.id}")
+        sys.stderr.flush()
+
+
+def clear() -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\033[K")
+
+
+def say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main())

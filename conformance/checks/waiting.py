@@ -1,0 +1,255 @@
+"""List commands that wait: who is served, when, and with what."""
+
+from __future__ import annotations
+
+from ..environment import Environment, Failure, expect
+from .lists import NULL_ARRAY, OK, WRONG_TYPE, Talk, array, bulk, number
+from .registry import check
+
+WAITERS = 10
+
+
+def waiters(env: Environment, *lines: str) -> list[Talk]:
+    """Clients that have blocked one after the other, each with its command."""
+    blocked = []
+    for line in lines:
+        blocked.append(Talk(env, "a", "b", "c"))
+        blocked[-1].send(line)
+        env.until_blocked(len(blocked))
+    return blocked
+
+
+def expect_served(talk: Talk, wanted: bytes, who: str = "the waiter") -> None:
+    """Fails unless a client that waits gets this next, and nothing behind it."""
+    expect(talk.raw.reply(), wanted, f"what {who} gets")
+    expect(talk.ask("PING"), b"+PONG\r\n", f"what {who} gets next")
+
+
+def expect_still_waiting(env: Environment, talk: Talk, count: int = 1) -> None:
+    """Fails unless a client still waits, one of so many."""
+    env.until_blocked(count)
+    if not talk.raw.is_silent():
+        raise Failure("a client that waits got something")
+
+
+@check("list.bpop.reply")
+def bpop_reply(env: Environment) -> None:
+    talk = Talk(env)
+    talk.ask("RPUSH k 1 2")
+    talk.expect("BLPOP k 0", array(talk.key("k"), b"1"))
+    talk.expect("BRPOP k 0", array(talk.key("k"), b"2"))
+
+
+@check("list.bpop.timeout-zero")
+def bpop_timeout_zero(env: Environment) -> None:
+    (waiter,) = waiters(env, "BRPOP k 0")
+    Talk(env).ask("LPUSH k v")
+    expect_served(waiter, array(waiter.key("k"), b"v"))
+
+
+@check("list.bpop.timeout-fraction", "list.bpop.timed-out")
+def bpop_timeout_fraction(env: Environment) -> None:
+    talk = Talk(env)
+    talk.expect("BLPOP k 0.02", NULL_ARRAY)
+    talk.expect("BRPOP k t 0.02", NULL_ARRAY)
+
+
+@check("list.bpop.timeout-bad")
+def bpop_timeout_bad(env: Environment) -> None:
+    talk = Talk(env)
+    for timeout in ("x", "1x", "nan", "1_0"):
+        talk.expect(f"BLPOP k {timeout}", b"-ERR timeout is not a float or out of range\r\n")
+    talk.expect("BRPOP k -1", b"-ERR timeout is negative\r\n")
+
+
+@check("list.blmove.immediate")
+def blmove_immediate(env: Environment) -> None:
+    talk = Talk(env)
+    talk.ask("RPUSH k 1 2")
+    talk.expect("BLMOVE k t RIGHT LEFT 0", bulk(b"2"))
+    talk.expect("LRANGE t 0 -1", array(b"2"))
+
+
+@check("list.blmove.waits")
+def blmove_waits(env: Environment) -> None:
+    (waiter,) = waiters(env, "BLMOVE k t LEFT RIGHT 0")
+    other = Talk(env)
+    other.expect("RPUSH k v", number(1))
+    other.expect("LRANGE t 0 -1", array(b"v"))
+    expect_served(waiter, bulk(b"v"))
+
+
+@check("list.blmove.timed-out")
+def blmove_timed_out(env: Environment) -> None:
+    Talk(env).expect("BLMOVE k t LEFT LEFT 0.02", NULL_ARRAY)
+
+
+@check("list.brpoplpush")
+def brpoplpush(env: Environment) -> None:
+    (waiter,) = waiters(env, "BRPOPLPUSH k t 0")
+    other = Talk(env)
+    other.expect("RPUSH k 1 2", number(2))
+    expect_served(waiter, bulk(b"2"))
+    other.expect("LRANGE t 0 -1", array(b"2"))
+    other.expect("BRPOPLPUSH k t 0", bulk(b"1"))
+
+
+@check("list.block.at-once", "list.matrix.key-order")
+def at_once(env: Environment) -> None:
+    talk = Talk(env, "a", "b", "c")
+    talk.ask("RPUSH c 3")
+    talk.ask("RPUSH b 2")
+    talk.expect("BLPOP a b c 0", array(talk.key("b"), b"2"))
+    talk.expect("BRPOP a b c 0", array(talk.key("c"), b"3"))
+
+
+@check("list.block.registers")
+def registers(env: Environment) -> None:
+    first, second = waiters(env, "BLPOP k 0", "BLPOP t 0")
+    other = Talk(env)
+    other.ask("RPUSH k v")
+    expect_served(first, array(first.key("k"), b"v"))
+    expect_still_waiting(env, second)
+
+
+@check("list.block.wakes-on-push")
+def wakes_on_push(env: Environment) -> None:
+    for line in ("LPUSH k v", "RPUSH k v", "RPOPLPUSH a k"):
+        (waiter,) = waiters(env, "BLPOP k 0")
+        other = Talk(env, "a")
+        other.ask("RPUSH a v")
+        other.ask(line)
+        expect_served(waiter, array(waiter.key("k"), b"v"))
+        other.ask("DEL a")
+
+
+@check("list.block.fifo")
+def fifo(env: Environment) -> None:
+    line = waiters(env, *["BLPOP k 0"] * WAITERS)
+    other = Talk(env)
+    for place in range(WAITERS):
+        other.expect(f"RPUSH k {place}", number(1))
+    for place, waiter in enumerate(line):
+        expect_served(waiter, array(waiter.key("k"), b"%d" % place), f"the waiter in place {place}")
+
+
+@check("list.block.one-push-many")
+def one_push_many(env: Environment) -> None:
+    first, second, third = waiters(env, "BLPOP k 0", "BRPOP k 0", "BLPOP k 0")
+    Talk(env).expect("LPUSH k 1 2 3", number(3))  # the list is 3 2 1
+    for waiter, element in ((first, b"3"), (second, b"1"), (third, b"2")):
+        expect_served(waiter, array(waiter.key("k"), element))
+
+
+@check("list.block.push-reply")
+def push_reply(env: Environment) -> None:
+    waiter, *_ = waiters(env, "BLPOP k 0")
+    other = Talk(env)
+    other.expect("RPUSH k 1 2 3", number(3))
+    expect_served(waiter, array(waiter.key("k"), b"1"))
+    other.expect("LLEN k", number(2))
+
+
+@check("list.block.atomic")
+def atomic(env: Environment) -> None:
+    (waiter,) = waiters(env, "BLPOP k 0")
+    other = Talk(env)
+    other.raw.socket.sendall(b"RPUSH %b v\r\nEXISTS %b\r\n" % (other.key("k"), other.key("k")))
+    expect((other.raw.reply(), other.raw.reply()), (number(1), number(0)), "length and EXISTS behind it")
+    expect_served(waiter, array(waiter.key("k"), b"v"))
+
+
+@check("list.block.after-transaction")
+def after_transaction(env: Environment) -> None:
+    (waiter,) = waiters(env, "BLPOP k 0")
+    other = Talk(env)
+    for line in ("MULTI", "RPUSH k 1", "LPUSH k 2", "LLEN k"):
+        other.ask(line)
+    expect_still_waiting(env, waiter)
+    other.expect("EXEC", b"*3\r\n" + number(1) + number(2) + number(2))
+    expect_served(waiter, array(waiter.key("k"), b"2"))
+
+
+@check("list.block.several-keys")
+def several_keys(env: Environment) -> None:
+    first, second = waiters(env, "BLPOP a b 0", "BLPOP b 0")
+    other = Talk(env, "a", "b")
+    other.ask("RPUSH a 1")
+    expect_served(first, array(first.key("a"), b"1"))
+    other.ask("RPUSH b 2")
+    expect_served(second, array(second.key("b"), b"2"))
+
+
+@check("list.block.first-ready")
+def first_ready(env: Environment) -> None:
+    (waiter,) = waiters(env, "BLPOP a b 0")
+    other = Talk(env, "a", "b")
+    for line in ("MULTI", "RPUSH b 2", "RPUSH a 1", "EXEC"):
+        other.ask(line)
+    expect_served(waiter, array(waiter.key("b"), b"2"))
+    other.expect("LLEN a", number(1))
+
+
+@check("list.block.timeout-clears")
+def timeout_clears(env: Environment) -> None:
+    talk = Talk(env)
+    talk.expect("BLPOP k 0.02", NULL_ARRAY)
+    other = Talk(env)
+    other.expect("RPUSH k v", number(1))
+    other.expect("LLEN k", number(1))
+    talk.expect("PING", b"+PONG\r\n")
+
+
+@check("list.block.disconnect")
+def disconnect(env: Environment) -> None:
+    first, second = waiters(env, "BLPOP a b 0", "BLPOP a 0")
+    first.raw.close()
+    env.until_blocked(1)
+    other = Talk(env, "a", "b")
+    other.ask("RPUSH a 1")
+    expect_served(second, array(second.key("a"), b"1"))
+    other.expect("RPUSH b 2", number(1))
+    other.expect("LLEN b", number(1))
+
+
+@check("list.block.other-type")
+def other_type(env: Environment) -> None:
+    first, second = waiters(env, "BLPOP k 0", "BLPOP k 0")
+    other = Talk(env)
+    other.expect("SET k v", OK)
+    other.ask("DEL k")
+    expect_still_waiting(env, first, 2)
+    other.ask("RPUSH k 1 2")
+    expect_served(first, array(first.key("k"), b"1"))
+    expect_served(second, array(second.key("k"), b"2"))
+
+
+@check("list.block.chain")
+def chain(env: Environment) -> None:
+    first, second, third = waiters(env, "BLMOVE a b LEFT LEFT 0", "BLMOVE b c LEFT LEFT 0", "BLPOP c 0")
+    other = Talk(env, "a", "b", "c")
+    other.expect("RPUSH a v", number(1))
+    expect_served(first, bulk(b"v"))
+    expect_served(second, bulk(b"v"))
+    expect_served(third, array(third.key("c"), b"v"))
+    other.expect("EXISTS a b c", number(0))
+
+
+@check("list.block.wrong-target")
+def wrong_target(env: Environment) -> None:
+    Talk(env).expect("SET s v", OK)
+    first, second = waiters(env, "BLMOVE k s LEFT LEFT 0", "BLPOP k 0")
+    Talk(env).expect("RPUSH k 1", number(1))
+    expect_served(first, WRONG_TYPE)
+    expect_served(second, array(second.key("k"), b"1"))
+
+
+@check("list.matrix.blocking")
+def matrix_blocking(env: Environment) -> None:
+    talk = Talk(env)
+    talk.ask("RPUSH k 1")
+    talk.expect("BLPOP k 0", array(talk.key("k"), b"1"))
+    (waiter,) = waiters(env, "BLPOP k 0")
+    talk.expect("RPUSH k 2", number(1))
+    expect_served(waiter, array(waiter.key("k"), b"2"))
+    talk.expect("BLPOP k 0.02", NULL_ARRAY)

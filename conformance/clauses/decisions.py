@@ -1,0 +1,44 @@
+"""What was decided where the documents of the pressure protocol are silent or disagree.
+
+0.15 wins over 0.1, and the prose wins over the reference pseudocode.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .model import Clause
+
+__all__ = ["DECISIONS"]
+
+
+def decided(id_: str, place: str, text: str) -> Clause:
+    return Clause(id_, ("decisions",), place, "decided", text)
+
+
+DECISIONS: Final = (
+    decided("decided.producer-is-producer", "prose of Queues swaps two keys", ":producer names the producer and :consumer the consumer."),
+    decided("decided.stats-names", "prose against pseudocode", "The counters are under :stats:."),
+    decided("decided.one-token", "pseudocode of 0.1 leaves two", "not_full never has more than one element after an operation."),
+    decided("decided.role-back-on-error", "pseudocode keeps the role", "The role goes back on every way out, errors included."),
+    decided("decided.drains-to-bound", "0.1 against 0.15", "An over-filled queue takes no value before it has drained to its bound."),
+    decided("decided.close-twice", "Close of a closed queue 'is an error'", "A second Close raises QueueClosedError and gives the role back."),
+    decided("decided.deleted-meanwhile", "operations that wait while Delete runs", "Put, Get and Close that find the bound gone raise QueueDoesNotExistError, and leave no key."),
+    decided("decided.role-wait-ends", "a role list that Delete removes", "A client that waits for a role of a queue that is deleted does not wait for ever."),
+    decided("decided.overfill-takes-token", "over-filling 'may' skip not_full", "An over-filling Put takes the token if there is one, so that later Puts respect the bound."),
+    decided("decided.one-deadline", "'an error after some fixed timeout'", "A timeout is one deadline for the whole operation, and ends it with the error of what was waited for."),
+    decided("decided.empty-is-an-error", "pseudocode returns nil", "A Get without waiting from an open empty queue raises QueueEmptyError."),
+    decided("decided.nothing-read", "pseudocode refills though nothing was read", "A Get that reads nothing touches nothing but the role."),
+    decided("decided.closed-first", "prose against pseudocode", "A Put to a closed queue fails at once, though the role is held."),
+    decided("decided.delete-interrupted", "Delete interrupted half-way", "A Delete that gives up raises QueueInUseError naming the holder; running it again finishes it."),
+    decided("decided.create-atomic", "Create during Delete leaves a stuck queue", "Create is one step, refused while any of the twelve keys is there."),
+    decided("decided.create-reserved", "names that collide", "A name that is another queue's name and one of the protocol's suffixes is refused."),
+    decided("decided.foreign-tokens", "BRPOPLPUSH onto not_full", "Any value and any number of elements that others leave in not_full is accepted."),
+    decided("decided.wait-closed", "'allow clients to block waiting for a queue to close'", "wait_closed returns when the queue is closed, and leaves both marks."),
+    decided("decided.wait-closed-times-out", "the same", "wait_closed tells that its time is over."),
+    decided("decided.mark-goes-back", "a woken Get eats a mark", "A Get that was woken by a close leaves both marks in place."),
+    decided("decided.item-before-close", "value and close at the same moment", "A value that is there when the queue closes is never lost."),
+    decided("decided.bound-is-a-number", "the bound", "A bound that is not an integer of 0 or more is a ValueError, and no key is written."),
+    decided("decided.name-bytes", "names", "A name may be any bytes, empty too."),
+    decided("decided.standard-errors", "names of errors", "Full and empty are the standard queue's errors too, and all errors share one base."),
+)  # fmt: skip

@@ -1,0 +1,184 @@
+"""What a check has at hand: connections to one server, clients under test, and ways to wait for a state."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final, Protocol, Self, TypeVar
+
+import redis
+
+from .targets import Address
+from .wire import RawConnection
+
+__all__ = ["Client", "Environment", "Failure", "Judged", "Running", "Skipped", "expect", "expect_error"]
+
+T = TypeVar("T")
+
+PATIENCE: Final = 5.0
+"""Seconds until a condition that should hold has to hold."""
+
+
+class Failure(Exception):  # noqa: N818  (a verdict)
+    """The clause does not hold; the text says what was seen."""
+
+
+class Skipped(Exception):  # noqa: N818  (a verdict)
+    """The clause cannot be judged here; the text names the capability that is missing."""
+
+
+class Judged(Protocol):
+    """A queue client under test, with the methods of ``pressure.Queue``."""
+
+    def create(self, bound: int = 0) -> None: ...  # noqa: D102
+    def exists(self) -> bool: ...  # noqa: D102
+    def length(self) -> int: ...  # noqa: D102
+    def closed(self) -> bool: ...  # noqa: D102
+    def put(  # noqa: D102
+        self, value: Any, block: bool = True, timeout: float | None = None, *, overfill: bool = False
+    ) -> None: ...
+    def put_nowait(self, value: Any) -> None: ...  # noqa: D102
+    def get(self, block: bool = True, timeout: float | None = None) -> bytes: ...  # noqa: D102
+    def get_nowait(self) -> bytes: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+    def delete(self, timeout: float | None = None) -> None: ...  # noqa: D102
+    def wait_closed(self, timeout: float | None = None) -> bool: ...  # noqa: D102
+    def disconnect(self) -> None: ...  # noqa: D102
+
+
+class Client(Protocol):
+    """Makes clients under test; ``pressure.Queue`` is one."""
+
+    def __call__(self, name: str, /, *, url: str, prefix: str) -> Judged: ...  # noqa: D102
+
+
+def expect(seen: object, wanted: object, what: str) -> None:
+    """Fails unless what was seen is what was wanted."""
+    if seen != wanted:
+        raise Failure(f"{what}: wanted {wanted!r}, got {seen!r}")
+
+
+@contextmanager
+def expect_error(kind: type[Exception], what: str) -> Iterator[None]:
+    """Fails unless the block raises an error of this kind."""
+    try:
+        yield
+    except kind:
+        return
+    except Failure:
+        raise
+    except Exception as other:
+        raise Failure(f"{what}: wanted {kind.__name__}, got {other!r}") from other
+    raise Failure(f"{what}: wanted {kind.__name__}, nothing was raised")
+
+
+class Environment:
+    """One check's own corner of a server; leaving it removes the check's keys and hangs up.
+
+    Attributes:
+        address: the server.
+        redis: a plain redis-py client, to look at keys and to play the other side.
+        prefix: what all keys of this check start with.
+    """
+
+    def __init__(self, address: Address, client: Client) -> None:
+        self.address = address
+        self.prefix = f"conformance:{uuid.uuid4().hex[:12]}"
+        self._client = client
+        self._resources = ExitStack()
+        self.redis: redis.Redis = redis.Redis.from_url(address.url, protocol=2, socket_timeout=PATIENCE)
+        self._blocked_before = 0
+
+    def __enter__(self) -> Self:
+        self._resources.callback(self.redis.close)
+        self._resources.callback(self._remove_keys)
+        try:
+            self._blocked_before = self._blocked()
+        except BaseException:
+            self.redis.close()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._resources.close()
+
+    def _remove_keys(self) -> None:
+        keys: Any = self.redis.keys(f"{self.prefix}*")
+        if keys:
+            self.redis.delete(*keys)
+
+    # Who talks to the server
+
+    def connect(self) -> RawConnection:
+        """A raw connection."""
+        return self._resources.enter_context(
+            RawConnection(self.address.host, self.address.port, self.address.db)
+        )
+
+    def queue(self, name: str = "jobs") -> Judged:
+        """A client under test; each call is a client of its own."""
+        made = self._client(name, url=self.address.url, prefix=self.prefix)
+        self._resources.callback(made.disconnect)
+        return made
+
+    def created(self, bound: int = 0) -> Judged:
+        """A client under test of a queue that has just been created."""
+        made = self.queue()
+        made.create(bound)
+        return made
+
+    def key(self, name: str) -> str:
+        """A key of this check's own."""
+        return f"{self.prefix}:{name}"
+
+    def queue_key(self, suffix: str = "") -> str:
+        """One of the keys of the queue ``jobs``: ``:bound``, ``:producer_free``..., or the list itself."""
+        return f"{self.prefix}:jobs{suffix}"
+
+    # Waiting
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Waits until a condition holds; fails with ``what`` if it never does."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > deadline:
+                raise Failure(f"never {what}")
+
+    def until_blocked(self, count: int) -> None:
+        """Waits until so many clients of this check are blocked."""
+        self.until(lambda: self._blocked() - self._blocked_before == count, f"were {count} clients blocked")
+
+    def _blocked(self) -> int:
+        info: Any = self.redis.info("clients")
+        blocked: int = info["blocked_clients"]
+        return blocked
+
+    def start(self, work: Callable[[], T]) -> Running[T]:
+        """Runs something on a thread of its own, such as an operation that is to wait."""
+        return Running(work)
+
+
+class Running(Future[T]):
+    """Work on a thread; ``finish`` waits for it."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        super().__init__()
+        self._work = work
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self.set_result(self._work())
+        except BaseException as error:
+            self.set_exception(error)
+
+    def finish(self, what: str) -> T:
+        """The result; fails with ``what`` if there is none in time, and raises what the work raised."""
+        try:
+            return self.result(PATIENCE)
+        except TimeoutError:
+            raise Failure(f"{what}: still waiting after {PATIENCE:.0f} s") from None

@@ -1,0 +1,117 @@
+"""Clients that are wrong: ``pressure`` with one small change each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .model import Guilty
+
+__all__ = ["CLIENTS"]
+
+CLIENTS: Final = (
+    Guilty(
+        "keeps its role when it fails",
+        "pressure/protocol/roles.py",
+        '(b"LPUSH", hold.role.free(ctx.keys), 0))',
+        '(b"EXISTS", hold.role.free(ctx.keys)))',
+        ("put.gives-up", "get.gives-up", "put-nowait.full", "decided.role-back-on-error"),
+    ),
+    Guilty(
+        "leaves two tokens, as the first document's pseudocode does",
+        "pressure/protocol/roles.py",
+        '(b"LTRIM", ctx.keys.not_full, 0, 0)',
+        '(b"LTRIM", ctx.keys.not_full, 0, 1)',
+        ("put.trims-not-full", "decided.foreign-tokens"),
+    ),
+    Guilty(
+        "passes the bound by one",
+        "pressure/protocol/put.py",
+        "refill(ctx) if done[0] < bound else ()",
+        "refill(ctx) if done[0] <= bound else ()",
+        ("put.leaves-full", "queue.synchronized"),
+    ),
+    Guilty(
+        "does not count messages",
+        "pressure/protocol/put.py",
+        '(b"INCR", keys.produced_messages)',
+        '(b"EXISTS", keys.produced_messages)',
+        ("put.counts-message", "queue.exclusive"),
+    ),
+    Guilty(
+        "counts characters it did not send",
+        "pressure/protocol/put.py",
+        '(b"INCRBY", keys.produced_bytes, len(value))',
+        '(b"INCRBY", keys.produced_bytes, len(value) + 1)',
+        ("put.counts-bytes", "decided.stats-names"),
+    ),
+    Guilty(
+        "pushes at the wrong end",
+        "pressure/protocol/put.py",
+        '(b"LPUSH", keys.queue, value)',
+        '(b"RPUSH", keys.queue, value)',
+        ("put.pushes-left", "keys.left-in-right-out", "queue.fifo"),
+    ),
+    Guilty(
+        "skips the token when it over-fills",
+        "pressure/protocol/put.py",
+        '(b"RPOP", keys.not_full),',
+        '(b"LLEN" if overfill else b"RPOP", keys.not_full),',
+        ("decided.overfill-takes-token",),
+    ),
+    Guilty(
+        "looks whether the queue is closed only when it has the role",
+        "pressure/protocol/put.py",
+        "take_role(ctx, PRODUCER, patience, refuse_closed=True)",
+        "take_role(ctx, PRODUCER, patience)",
+        ("decided.closed-first",),
+    ),
+    Guilty(
+        "marks a close once",
+        "pressure/protocol/put.py",
+        '(b"LPUSH", keys.closed, 0, 0)',
+        '(b"LPUSH", keys.closed, 0)',
+        ("close.marks-twice",),
+    ),
+    Guilty(
+        "refills though the queue is over-full",
+        "pressure/protocol/get.py",
+        "refill(ctx) if bound == 0 or popped.length < bound else ()",
+        "refill(ctx)",
+        ("get.over-full", "decided.drains-to-bound"),
+    ),
+    Guilty(
+        "eats the mark that woke it",
+        "pressure/protocol/get.py",
+        '(b"LPUSH", keys.closed, mark)',
+        '(b"EXISTS", keys.closed)',
+        ("decided.mark-goes-back",),
+    ),
+    Guilty(
+        "loses a value to a close",
+        "pressure/protocol/get.py",
+        "value = replies[1]\n",
+        "value = None\n",
+        ("decided.item-before-close",),
+    ),
+    Guilty(
+        "waits where it must not",
+        "pressure/protocol/steps.py",
+        "return cls(context, None)",
+        'return cls(context, float("inf"))',
+        ("put-nowait.full", "get-nowait.empty", "put-nowait.role-taken"),
+    ),
+    Guilty(
+        "waits for ever for a role that Delete removed",
+        "pressure/protocol/roles.py",
+        "        if not exists:\n",
+        "        if not exists and popped is not None:\n",
+        ("decided.role-wait-ends",),
+    ),
+    Guilty(
+        "forgets a key when it deletes",
+        "pressure/protocol/lifecycle.py",
+        'check((yield Batch(((b"DEL", *keys.all),))))',
+        'check((yield Batch(((b"DEL", *keys.all[:-2]),))))',
+        ("delete.leaves-nothing",),
+    ),
+)

@@ -1,0 +1,114 @@
+"""Raw connections: the bytes that go to a server, and the very bytes that come back.
+
+Decoded values hide differences (a null bulk string from a null array, a status from a bulk string), so the
+checks of commands compare replies as they are on the wire.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Final, Self
+
+__all__ = ["Hangup", "RawConnection", "encode"]
+
+PATIENCE: Final = 5.0
+"""Seconds to wait for a reply that is due."""
+
+
+class Hangup(Exception):  # noqa: N818  (it is what a server does)
+    """The server closed the connection instead of answering."""
+
+
+def encode(*arguments: str | bytes) -> bytes:
+    """A command as a RESP array; ``str`` is UTF-8."""
+    words = [each.encode() if isinstance(each, str) else each for each in arguments]
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words)
+
+
+class RawConnection:
+    """One client of a server, speaking RESP2 unless it says HELLO 3.
+
+    Args:
+        host: the server's address.
+        port: its port.
+        db: the database to SELECT.
+    """
+
+    def __init__(self, host: str, port: int, db: int = 0) -> None:
+        self.socket = socket.create_connection((host, port), timeout=PATIENCE)
+        self._buffer = bytearray()
+        if db:
+            self.command("SELECT", str(db))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hangs up."""
+        self.socket.close()
+
+    def send(self, *arguments: str | bytes) -> None:
+        """Sends a command, without waiting for its reply."""
+        self.socket.sendall(encode(*arguments))
+
+    def command(self, *arguments: str | bytes) -> bytes:
+        """Sends a command; returns its reply as it is on the wire."""
+        self.send(*arguments)
+        return self.reply()
+
+    def reply(self) -> bytes:
+        """The next reply as it is on the wire, whole.
+
+        Raises:
+            Hangup: the server closed the connection.
+            TimeoutError: no whole reply came in time.
+        """
+        while (end := reply_end(self._buffer, 0)) is None:
+            data = self.socket.recv(65536)
+            if not data:
+                raise Hangup(f"hung up after {bytes(self._buffer)!r}")
+            self._buffer += data
+        reply = bytes(self._buffer[:end])
+        del self._buffer[:end]
+        return reply
+
+    def is_silent(self) -> bool:
+        """Whether nothing has come so far that was not asked for yet."""
+        self.socket.setblocking(False)
+        try:
+            self._buffer += self.socket.recv(65536)
+        except BlockingIOError:
+            pass
+        finally:
+            self.socket.settimeout(PATIENCE)
+        return not self._buffer
+
+
+def reply_end(data: bytes | bytearray, at: int) -> int | None:
+    """Where the reply that begins at ``at`` ends, or None if it has not wholly come."""
+    line_end = data.find(b"\r\n", at)
+    if line_end < 0:
+        return None
+    kind, after = bytes(data[at : at + 1]), line_end + 2
+    if kind in {b"$", b"=", b"!"}:
+        size = int(data[at + 1 : line_end])
+        end = after if size < 0 else after + size + 2
+        return end if end <= len(data) else None
+    if kind in AGGREGATES:
+        return items_end(data, after, int(data[at + 1 : line_end]) * AGGREGATES[kind])
+    return after
+
+
+AGGREGATES: Final = {b"*": 1, b"~": 1, b">": 1, b"%": 2}
+
+
+def items_end(data: bytes | bytearray, at: int, count: int) -> int | None:
+    end: int | None = at
+    for _ in range(count):
+        if end is None:
+            return None
+        end = reply_end(data, end)
+    return end
