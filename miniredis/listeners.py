@@ -57,6 +57,8 @@ def open_listeners(config: Config) -> list[Listener]:
         for listener in addresses(config, port):
             opened.callback(listener.close)
             listeners.append(listener)
+        if not listeners:
+            raise OSError(errno.EADDRNOTAVAIL, "could not listen on any address of 'bind'")
         if config["unixsocket"]:
             listeners.append(open_unix(config))
         opened.pop_all()

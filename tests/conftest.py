@@ -2,71 +2,62 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
+import redis
 
-import miniredis
-
-
-def wait_until_listening(port: int) -> None:
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 
 
 @pytest.fixture(scope="session")
-def embedded_address() -> Iterator[tuple[str, int]]:
-    with miniredis.start() as server:
-        yield server.host, server.port
+def embedded_server() -> Iterator[Address]:
+    with embedded() as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
-def real_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    executable = shutil.which("redis-server")
-    if executable is None:
-        pytest.skip("no redis-server on this machine")
-    port, folder = free_port(), tmp_path_factory.mktemp("redis")
-    process = subprocess.Popen(
-        [executable, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)],
-        stdout=subprocess.DEVNULL,
-    )
+def real_server() -> Iterator[Address]:
     try:
-        wait_until_listening(port)
-        yield "127.0.0.1", port
-    finally:
-        process.kill()
-        process.wait()
+        with real_redis() as address:
+            yield address
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(params=["miniredis", "redis-server"])
-def address(request: pytest.FixtureRequest) -> tuple[str, int]:
-    """A server of either kind, as host and port."""
-    name = {"miniredis": "embedded_address", "redis-server": "real_address"}[request.param]
-    found: tuple[str, int] = request.getfixturevalue(name)
-    return found
+def server_address(request: pytest.FixtureRequest) -> Address:
+    """A server of either kind, with whatever earlier tests left on it."""
+    name = {"miniredis": "embedded_server", "redis-server": "real_server"}[request.param]
+    address: Address = request.getfixturevalue(name)
+    return address
 
 
 @pytest.fixture
-def empty_address(address: tuple[str, int]) -> tuple[str, int]:
-    """Its databases are empty."""
-    import redis
-
-    with redis.Redis(*address) as client:
+def empty_server(server_address: Address) -> Address:
+    """A server of either kind, with nothing on it."""
+    with redis.Redis.from_url(server_address.url) as client:
         client.flushall()
-    return address
+    return server_address
+
+
+@pytest.fixture
+def address(server_address: Address) -> tuple[str, int]:
+    """Where a server of either kind is."""
+    return server_address.host, server_address.port
+
+
+@pytest.fixture
+def empty_address(empty_server: Address) -> tuple[str, int]:
+    """Where a server of either kind is that has nothing on it."""
+    return empty_server.host, empty_server.port
+
+
+@pytest.fixture
+def embedded_address(embedded_server: Address) -> tuple[str, int]:
+    return embedded_server.host, embedded_server.port
+
+
+@pytest.fixture(scope="session")
+def real_address(real_server: Address) -> tuple[str, int]:
+    return real_server.host, real_server.port

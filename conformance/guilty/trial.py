@@ -23,8 +23,8 @@ RUN: Final = (
 )
 
 
-def convicted_of(party: Guilty) -> set[str]:
-    """The clauses, of those that the party names, by which it fails on an embedded server.
+def convicted_of(party: Guilty) -> dict[str, str]:
+    """The clauses, of those that the party names, by which it fails on an embedded server, and why.
 
     Raises:
         ValueError: the change does not fit the file: its text is not there, or more than once.
@@ -39,7 +39,7 @@ def convicted_of(party: Guilty) -> set[str]:
         )  # fmt: skip
     if done.returncode not in {0, 1}:
         raise ValueError(f"{party.name}: the suite did not run\n{done.stdout}{done.stderr}")
-    return set(re.findall(r"^  failed (\S+):", done.stdout, re.MULTILINE))
+    return dict(re.findall(r"^  failed (\S+): (.*)$", done.stdout, re.MULTILINE))
 
 
 def changed_copy(party: Guilty, folder: Path) -> None:

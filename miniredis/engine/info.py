@@ -120,6 +120,7 @@ def replication(engine: Engine) -> Fields:
         "connected_slaves": 0,
         "master_failover_state": "no-failover",
         "master_replid": engine.run_id.decode(),
+        "master_replid2": "0" * 40,  # never was a replica
         "master_repl_offset": 0,
     }
 

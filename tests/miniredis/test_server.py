@@ -133,6 +133,11 @@ def test_several_addresses_share_the_port() -> None:
                 assert client.ping()
 
 
+def test_no_address_at_all() -> None:
+    with pytest.raises(OSError, match="could not listen on any address"):
+        miniredis.start(bind="-203.0.113.1")
+
+
 def test_a_unix_socket(tmp_path: Path) -> None:
     path = str(tmp_path / "socket")
     with miniredis.start(unixsocket=path, unixsocketperm=700) as server:

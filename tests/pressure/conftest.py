@@ -1,4 +1,4 @@
-"""A real Redis server for the tests of ``pressure``, and the helpers they share."""
+"""The helpers that the tests of ``pressure`` share."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import redis
 
+from conformance.targets import Address
 from pressure import Queue
 
 DEADLINE = 20.0
@@ -70,20 +71,10 @@ class Server:
         self.process.wait()
 
 
-@pytest.fixture(scope="session")
-def _server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("redis"))
-    yield server
-    server.stop()
-
-
 @pytest.fixture
-def redis_url(_server: Server) -> str:
-    """The URL of an empty server."""
-    with contextlib.closing(redis.Redis.from_url(_server.url)) as client:
-        client.flushall()
-        client.config_set("maxmemory", 0)
-    return _server.url
+def redis_url(empty_server: Address) -> str:
+    """The URL of an empty server, miniredis or a real Redis."""
+    return empty_server.url
 
 
 @pytest.fixture
@@ -104,6 +95,26 @@ def raw(redis_url: str) -> Iterator[redis.Redis]:
     """A plain client, for looking at keys and for playing other clients."""
     with contextlib.closing(redis.Redis.from_url(redis_url)) as client:
         yield client
+
+
+@pytest.fixture
+def with_acl(raw: redis.Redis) -> None:
+    """For tests that need users of the server's own."""
+    try:
+        execute(raw, "ACL", "WHOAMI")
+    except redis.ResponseError as error:
+        pytest.skip(f"this server has no users: {error}")
+
+
+@pytest.fixture
+def with_maxmemory(raw: redis.Redis) -> None:
+    """For tests that need a server that can run out of memory."""
+    try:
+        raw.config_set("maxmemory", 0)
+        raw.config_set("maxmemory", 1 << 40)
+    except redis.ResponseError as error:
+        pytest.skip(f"this server has no limit of memory: {error}")
+    raw.config_set("maxmemory", 0)
 
 
 @pytest.fixture

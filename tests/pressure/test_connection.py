@@ -254,6 +254,7 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
     invariant(raw)
 
 
+@pytest.mark.usefixtures("with_maxmemory")
 def test_out_of_memory_says_that_the_role_is_left(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put(b"v")

@@ -1,0 +1,50 @@
+"""Every clause, on miniredis and on a real Redis, with our client."""
+
+from __future__ import annotations
+
+import pytest
+
+import pressure
+from conformance.capabilities import capabilities_of
+from conformance.checks import CHECKS
+from conformance.clauses import CLAUSES, SUITES
+from conformance.environment import Environment
+from conformance.runner import judge_clause
+from conformance.targets import Address
+
+CAPABILITIES: dict[str, frozenset[str]] = {}
+
+
+def capabilities(address: Address) -> frozenset[str]:
+    if address.url not in CAPABILITIES:
+        CAPABILITIES[address.url] = capabilities_of(lambda: Environment(address, pressure.Queue))
+    return CAPABILITIES[address.url]
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+def test_clause(clause: str, server_address: Address) -> None:
+    outcome = judge_clause(
+        CLAUSES[clause], capabilities(server_address), lambda: Environment(server_address, pressure.Queue)
+    )
+    if outcome.verdict == "skipped":
+        pytest.skip(outcome.reason)
+    assert outcome.verdict == "passed", outcome.reason
+
+
+def test_miniredis_can_do_all_that_is_asked_of_redis_7_0(embedded_server: Address) -> None:
+    needed = {name for clause in CLAUSES.values() for name in clause.needs}
+    assert needed <= capabilities(embedded_server)
+
+
+def test_every_clause_has_a_check_and_every_check_a_clause() -> None:
+    assert set(CHECKS) == set(CLAUSES)
+
+
+def test_no_two_clauses_share_an_id() -> None:
+    from conformance.clauses import ALL
+
+    assert len(ALL) == len(CLAUSES)
+
+
+def test_the_suites_are_the_documents() -> None:
+    assert SUITES == ("protocol-0.1", "protocol-0.15", "decisions", "list-notes")

