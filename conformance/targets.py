@@ -24,7 +24,15 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from miniredis import Engine
 
-__all__ = ["Address", "NoRealRedisError", "Target", "find_real_redis", "real_redis", "target_named"]
+__all__ = [
+    "Address",
+    "NoRealRedisError",
+    "Target",
+    "find_real_redis",
+    "real_redis",
+    "start_real",
+    "target_named",
+]
 
 START_LIMIT: Final = 15.0
 """Seconds a server may take to accept connections."""
@@ -111,7 +119,7 @@ def real_redis() -> Iterator[Address]:
     """A real redis-server on a free port, in a folder that goes away with it."""
     executable = find_real_redis()
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        process, port = start_on_free_port(executable, Path(folder))
+        process, port = start_real(executable, Path(folder))
         try:
             yield Address(f"redis://127.0.0.1:{port}/0", f"{executable}, {version_of(executable)}")
         finally:
@@ -119,12 +127,26 @@ def real_redis() -> Iterator[Address]:
             process.wait()
 
 
-def start_on_free_port(executable: Path, folder: Path) -> tuple[subprocess.Popen[bytes], int]:
-    """Another process may take the free port first; then the next one is tried."""
+def start_real(executable: Path, folder: Path, *flags: str) -> tuple[subprocess.Popen[bytes], int]:
+    """Starts a redis-server on a free port of 127.0.0.1; the process is the caller's to end.
+
+    Another process may take the free port first; then the next one is tried.
+
+    Raises:
+        NoRealRedisError: it does not start.
+    """
     for _ in range(5):
         port = free_port()
+        settings = {
+            "port": str(port),
+            "bind": "127.0.0.1",
+            "save": "",
+            "appendonly": "no",
+            "dir": str(folder),
+        }
+        words = [word for name, value in settings.items() for word in (f"--{name}", value)]
         process = subprocess.Popen(  # noqa: S603  (the program was found above)
-            [executable, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)],
+            [executable, *words, *flags],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         if accepts(port, process):

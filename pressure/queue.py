@@ -241,7 +241,7 @@ class Queue:
         context = self._context()
         self._run(protocol.delete(context, _patience(context, True, timeout)))
 
-    def repair(self, force: bool = False) -> RepairReport:
+    def repair(self, force: bool = False, role: str | None = None) -> RepairReport:
         """Free what a client that died has left taken, and finish a create or delete that stopped half-way.
 
         Without force a role is freed only when its holder is dead for certain: its identifier has our form,
@@ -250,14 +250,19 @@ class Queue:
 
         Args:
             force: Free the roles whoever holds them. A holder that is alive then fails in what it is doing.
+            role: Free this one only, ``"producer"`` or ``"consumer"``: with force, the one whose holder is
+                known to be dead.
 
         Returns:
             What was done, and what was left alone and why.
 
         Raises:
             QueueDoesNotExistError: There is nothing of it.
+            ValueError: There is no such role.
         """
-        return self._run(protocol.repair(self._context(), force))
+        if role not in (None, "producer", "consumer"):
+            raise ValueError(f"role must be 'producer' or 'consumer', not {role!r}")
+        return self._run(protocol.repair(self._context(), force, role))
 
     def qsize(self) -> int:
         """``length`` under the standard library's name."""

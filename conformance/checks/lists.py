@@ -88,9 +88,11 @@ def push_creates(env: Environment) -> None:
     )
 
 
-@check("list.last-pop-deletes")
+@check("list.last-pop-deletes", "list.matrix.last-pop")
 def last_pop_deletes(env: Environment) -> None:
-    takers = ("LPOP k", "RPOP k", "LREM k 0 a", "LTRIM k 1 0", "RPOPLPUSH k t", "BLPOP k 0", "BRPOP k 0")
+    takers = (
+        "LPOP k", "RPOP k", "LREM k 0 a", "LTRIM k 1 0", "RPOPLPUSH k t", "BLPOP k 0", "BRPOP k 0",
+        "BRPOPLPUSH k t 0",)  # fmt: skip
     talk = Talk(env)
     for taker in takers:
         talk.expect("RPUSH k a", number(1))
@@ -231,7 +233,9 @@ def lmove_ends(env: Environment) -> None:
 def lmove_reply(env: Environment) -> None:
     talk_all(
         env, ("RPUSH k a", number(1)), ("LMOVE k t LEFT LEFT", bulk(b"a")), ("LMOVE k t LEFT LEFT", NULL),
-        ("LMOVE t k UP LEFT", b"-ERR syntax error\r\n"), ("LLEN t", number(1)),
+        ("EXISTS k", number(0)), ("SET s v", OK), ("LMOVE none s LEFT LEFT", NULL),
+        ("LMOVE t k UP LEFT", b"-ERR syntax error\r\n"), ("LMOVE t k LEFT UP", b"-ERR syntax error\r\n"),
+        ("LRANGE t 0 -1", array(b"a")), ("EXISTS k", number(0)),
     )  # fmt: skip
 
 
@@ -244,7 +248,7 @@ def lmove_rotate(env: Environment) -> None:
     )  # fmt: skip
 
 
-@check("list.lmove.atomic")
+@check("list.lmove.atomic", "list.matrix.cross-list")
 def lmove_atomic(env: Environment) -> None:
     talk_all(
         env, ("SET s v", OK), ("RPUSH k 1", number(1)), ("LMOVE k s LEFT LEFT", WRONG_TYPE), ("LRANGE k 0 -1", array(b"1")),
@@ -256,7 +260,7 @@ def lmove_atomic(env: Environment) -> None:
 def rpoplpush(env: Environment) -> None:
     talk_all(
         env, ("RPUSH k 1 2 3", number(3)), ("RPOPLPUSH k t", bulk(b"3")), ("RPOPLPUSH k t", bulk(b"2")),
-        ("LRANGE t 0 -1", array(b"2", b"3")), ("RPOPLPUSH none t", NULL),
+        ("LRANGE t 0 -1", array(b"2", b"3")), ("RPOPLPUSH none t", NULL), ("LLEN t", number(2)),
     )  # fmt: skip
 
 
@@ -339,21 +343,21 @@ def lrange(env: Environment) -> None:
 def lindex(env: Environment) -> None:
     talk_all(
         env, ("RPUSH k 0 1 2", number(3)), ("LINDEX k 0", bulk(b"0")), ("LINDEX k -1", bulk(b"2")), ("LINDEX k 3", NULL),
-        ("LINDEX k -4", NULL), ("LLEN k", number(3)),
+        ("LINDEX k -3", bulk(b"0")), ("LINDEX k 2", bulk(b"2")), ("LINDEX k -4", NULL), ("LLEN k", number(3)),
     )  # fmt: skip
 
 
 # 3) Errors and types
 
 
-@check("list.wrong-type")
+@check("list.wrong-type", "list.matrix.types")
 def wrong_type(env: Environment) -> None:
     talk = Talk(env)
     talk.expect("SET s v", OK)
     talk.expect("RPUSH k 1", number(1))
     commands = (
         "LPUSH s a", "RPUSH s a", "LPUSHX s a", "RPUSHX s a", "LPOP s", "RPOP s", "LLEN s", "LRANGE s 0 -1",
-        "LINDEX s 0", "LREM s 0 v", "LTRIM s 0 0", "RPOPLPUSH s k", "RPOPLPUSH k s", "BLPOP s 0", "BRPOP s 0",
+        "LINDEX s 0", "LREM s 0 v", "LTRIM s 0 0", "RPOPLPUSH s k", "RPOPLPUSH k s", "BLPOP s 0", "BRPOP s 0", "BLPOP none s 0",
         "BRPOPLPUSH s k 0", "BRPOPLPUSH k s 0",
     )  # fmt: skip
     for line in commands:
@@ -362,19 +366,45 @@ def wrong_type(env: Environment) -> None:
     talk.expect("LRANGE k 0 -1", array(b"1"))
 
 
+@check("list.wrong-type.move")
+def wrong_type_move(env: Environment) -> None:
+    talk = Talk(env)
+    talk.expect("SET s v", OK)
+    talk.expect("RPUSH k 1", number(1))
+    for keys in ("s k", "k s", "s s", "s none"):
+        talk.expect(f"LMOVE {keys} LEFT RIGHT", WRONG_TYPE)
+        talk.expect(f"BLMOVE {keys} LEFT RIGHT 0", WRONG_TYPE)
+    talk.expect("GET s", bulk(b"v"))
+    talk.expect("LRANGE k 0 -1", array(b"1"))
+    talk.expect("EXISTS none", number(0))
+
+
+@check("list.wrong-type.count")
+def wrong_type_count(env: Environment) -> None:
+    talk_all(
+        env, ("SET s v", OK), ("LPOP s 0", WRONG_TYPE), ("LPOP s 1", WRONG_TYPE), ("RPOP s 2", WRONG_TYPE), ("GET s", bulk(b"v")),
+    )  # fmt: skip
+
+
 @check("list.wrong-arity")
 def wrong_arity(env: Environment) -> None:
     talk = Talk(env)
     lines = (
         "LPUSH k",
         "RPUSH k",
+        "LPUSHX k",
+        "RPUSHX k",
         "LPOP",
+        "RPOP",
         "LLEN",
         "LRANGE k 0",
+        "LINDEX k",
         "LREM k 0",
         "LTRIM k 0",
         "BLPOP k",
+        "BRPOP k",
         "RPOPLPUSH k",
+        "BRPOPLPUSH k t",
     )
     for line in lines:
         name = line.split()[0].lower().encode()
@@ -396,7 +426,7 @@ def reliable_take(env: Environment) -> None:
     talk.expect("LRANGE t 0 -1", array(b"3", b"2", b"1"))
 
 
-@check("list.reliable.ack")
+@check("list.reliable.ack", "list.matrix.ack")
 def reliable_ack(env: Environment) -> None:
     talk_all(
         env, ("LPUSH t job job other", number(3)), ("LREM t 1 job", number(1)), ("LLEN t", number(2)),

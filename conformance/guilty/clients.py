@@ -98,7 +98,7 @@ CLIENTS: Final = (
         "pressure/protocol/steps.py",
         "return cls(context, None)",
         'return cls(context, float("inf"))',
-        ("put-nowait.full", "get-nowait.empty", "put-nowait.role-taken"),
+        ("get-nowait.empty",),
     ),
     Guilty(
         "waits for ever for a role that Delete removed",

@@ -44,7 +44,7 @@ SERVERS: Final = (
         "miniredis/engine/commands/lists.py",
         "    receiver = db.find_list(target)\n    element = POP[take](values)\n",
         "    element = pop_one(db, source, values, take)\n    receiver = db.find_list(target)\n",
-        ("list.lmove.atomic", "list.wrong-type", "list.block.wrong-target"),
+        ("list.lmove.atomic",),
     ),
     Guilty(
         "keeps the key of an empty list",

@@ -93,7 +93,10 @@ COMMANDS: Final = {
     "repair": _Command(
         commands.repair,
         "free what dead clients left taken, finish a half done create or delete",
-        {"--force": {**_FLAG, "help": "free the roles whoever holds them"}},
+        {
+            "--force": {**_FLAG, "help": "free the roles whoever holds them"},
+            "--role": {"choices": ("producer", "consumer"), "help": "free this one only"},
+        },
     ),
 }
 

@@ -58,7 +58,7 @@ def delete(queue: Queue, arguments: Namespace) -> int:
 def repair(queue: Queue, arguments: Namespace) -> int:
     """Free what the dead left taken, and print what was done and what was not."""
     with _stoppable(queue):
-        report = queue.repair(arguments.force)
+        report = queue.repair(arguments.force, arguments.role)
     _print(str(report))
     return NO if report.left else DONE
 

@@ -79,15 +79,17 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Findings:
+    freed: set[Role] = field(default_factory=set)
     done: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
 
 @operation
-def repair(ctx: Context, force: bool = False) -> Operation[RepairReport]:
+def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operation[RepairReport]:
     """Free the roles of dead holders, finish a half done Create or Delete, restore what they lost.
 
-    Without force and with a role taken this takes ``LOOK_APART`` seconds.
+    ``only`` names the one role that may be freed. Without force and with a role taken this takes
+    ``LOOK_APART`` seconds.
 
     Raises:
         QueueDoesNotExistError: There is nothing of it.
@@ -101,8 +103,11 @@ def repair(ctx: Context, force: bool = False) -> Operation[RepairReport]:
         last = yield from _look(ctx, ask_server=True)
     settled: dict[Role, bool] = {}
     for role in _ROLES:
-        doubt = None if force else _doubt(role, first, last)
-        settled[role] = yield from _settle(ctx, role, doubt, last, found)
+        if only in (None, role.name):
+            doubt = None if force else _doubt(role, first, last)
+            settled[role] = yield from _settle(ctx, role, doubt, last, found)
+        else:
+            settled[role] = bool(last.free[role])
     if last.bound is None:
         yield from _finish_delete(ctx, settled, found)
     else:
@@ -185,6 +190,7 @@ def _settle(ctx: Context, role: Role, doubt: str | None, last: _Seen, found: _Fi
     if not (yield from _free(ctx, role, holder)):
         found.left.append(f"the {role.name} role changed hands during the repair")
         return False
+    found.freed.add(role)
     found.done.append(f"freed the {role.name} role, {by}")
     return True
 
@@ -223,7 +229,8 @@ def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) ->
 def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Operation[None]:
     """Bring the lists back to what they hold while nobody works: one element each, two marks if closed."""
     keys = ctx.keys
-    if settled[PRODUCER] and (yield from _restore_token(ctx)):
+    owed = CONSUMER in found.freed
+    if (settled[PRODUCER] or owed) and (yield from _restore_token(ctx, owed)):
         found.done.append("restored the token that says there is room")
     for role in (role for role in _ROLES if settled[role]):
         count, _ = check((yield Batch(((b"LLEN", role.free(keys)), (b"LTRIM", role.free(keys), 0, 0)))))
@@ -233,8 +240,12 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
         found.done.append("restored the second mark of the close")
 
 
-def _restore_token(ctx: Context) -> Operation[bool]:
-    """Refill ``:not_full`` if there is room and no producer is at work."""
+def _restore_token(ctx: Context, owed: bool) -> Operation[bool]:
+    """Refill ``:not_full`` if there is room, and no producer is at work or a dead consumer owed the token.
+
+    In the second case a producer may wait for the token for ever. If it was not waiting but just about to
+    push, the bound is passed by one this once, as the documents' own clients may.
+    """
     keys = ctx.keys
     looks: tuple[Command, ...] = (
         (b"WATCH", keys.producer_free, keys.not_full, keys.bound),
@@ -245,7 +256,7 @@ def _restore_token(ctx: Context) -> Operation[bool]:
     )
     _, free, tokens, limit, length = check((yield Batch(looks)))
     bound = bound_of(ctx, limit)
-    if not free or tokens or (bound and length >= bound):
+    if not (free or owed) or tokens or (bound and length >= bound):
         yield Batch(((b"UNWATCH",),))
         return False
     replies = yield Batch(atomic(*refill(ctx)))

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.targets import Address
+from conformance.targets import Address, NoRealRedisError, find_real_redis, start_real
 from pressure import Queue
 
 DEADLINE = 20.0
@@ -46,25 +46,11 @@ def execute(client: Any, *words: str | int) -> Any:
 
 
 class Server:
-    """A redis-server process of our own."""
+    """A real redis-server that a test may kill."""
 
-    def __init__(self, folder: Path, *extra: str) -> None:
-        self.port = free_port()
-        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-        self.process = subprocess.Popen(
-            ["redis-server", *options, "--dir", str(folder), *extra], stdout=subprocess.DEVNULL
-        )
+    def __init__(self, folder: Path, *flags: str) -> None:
+        self.process, self.port = start_real(find_real_redis(), folder, *flags)
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        try:
-            until(self._answers, "server answers")
-        except BaseException:
-            self.stop()
-            raise
-
-    def _answers(self) -> bool:
-        with contextlib.suppress(redis.ConnectionError), contextlib.closing(redis.Redis(port=self.port)) as r:
-            return bool(r.ping())
-        return False
 
     def stop(self) -> None:
         self.process.kill()
@@ -82,8 +68,11 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     """Starts servers that a test may kill."""
     with contextlib.ExitStack() as stack:
 
-        def start(*extra: str) -> Server:
-            server = Server(tmp_path, *extra)
+        def start(*flags: str) -> Server:
+            try:
+                server = Server(tmp_path, *flags)
+            except NoRealRedisError as error:
+                pytest.skip(str(error))
             stack.callback(server.stop)
             return server
 

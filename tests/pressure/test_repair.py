@@ -72,6 +72,37 @@ def test_a_live_holder_is_left_alone(queue: Queue, raw: redis.Redis, task: Start
     invariant(raw)
 
 
+def test_a_producer_that_waits_gets_the_token_that_a_dead_consumer_owed(
+    queue: Queue, raw: redis.Redis, task: Start
+) -> None:
+    queue.create(1)
+    queue.put(b"a")
+    put = task(lambda: queue.put(b"b"))
+    waiting(raw)
+    jobs = "__pressure__:jobs"
+    assert raw.rpop(f"{jobs}:consumer_free")
+    raw.set(f"{jobs}:consumer", "somewhere:1/dead/00000000")
+    assert raw.rpop(jobs) == b"a"  # and there it died
+    report = queue.repair(force=True, role="consumer")
+    put.result()
+    assert report.done == (
+        "freed the consumer role, held by somewhere:1/dead/00000000",
+        "restored the token that says there is room",
+    )
+    assert queue.get() == b"b"
+    assert roles_free(raw)
+
+
+def test_one_role_can_be_freed_and_the_other_left(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    for role in ("producer", "consumer"):
+        raw.rpop(f"__pressure__:jobs:{role}_free")
+    assert queue.repair(force=True, role="consumer").left == ()
+    assert [raw.llen(f"__pressure__:jobs:{role}_free") for role in ("producer", "consumer")] == [0, 1]
+    with pytest.raises(ValueError, match="role must be"):
+        queue.repair(role="reader")
+
+
 def test_repair_restores_a_lost_token_and_a_lost_mark(queue: Queue, raw: redis.Redis) -> None:
     queue.create(1)
     queue.close()
