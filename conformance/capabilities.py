@@ -12,7 +12,7 @@ __all__ = ["CAPABILITIES", "capabilities_of"]
 
 
 def pop_with_count(env: Environment) -> bool:
-    """LPOP and RPOP take a count (6.2); that a count on a missing list answers a null array came with 7.0."""
+    """LPOP and RPOP take a count (since 6.2), and answer a null array where there is no list."""
     return env.connect().command("LPOP", env.key("none"), "2") == b"*-1\r\n"
 
 

@@ -92,7 +92,8 @@ def push_creates(env: Environment) -> None:
 def last_pop_deletes(env: Environment) -> None:
     takers = (
         "LPOP k", "RPOP k", "LREM k 0 a", "LTRIM k 1 0", "RPOPLPUSH k t", "BLPOP k 0", "BRPOP k 0",
-        "BRPOPLPUSH k t 0",)  # fmt: skip
+        "BRPOPLPUSH k t 0",
+    )  # fmt: skip
     talk = Talk(env)
     for taker in takers:
         talk.expect("RPUSH k a", number(1))
@@ -357,8 +358,8 @@ def wrong_type(env: Environment) -> None:
     talk.expect("RPUSH k 1", number(1))
     commands = (
         "LPUSH s a", "RPUSH s a", "LPUSHX s a", "RPUSHX s a", "LPOP s", "RPOP s", "LLEN s", "LRANGE s 0 -1",
-        "LINDEX s 0", "LREM s 0 v", "LTRIM s 0 0", "RPOPLPUSH s k", "RPOPLPUSH k s", "BLPOP s 0", "BRPOP s 0", "BLPOP none s 0",
-        "BRPOPLPUSH s k 0", "BRPOPLPUSH k s 0",
+        "LINDEX s 0", "LREM s 0 v", "LTRIM s 0 0", "RPOPLPUSH s k", "RPOPLPUSH k s", "BLPOP s 0", "BRPOP s 0",
+        "BLPOP none s 0", "BRPOPLPUSH s k 0", "BRPOPLPUSH k s 0",
     )  # fmt: skip
     for line in commands:
         talk.expect(line, WRONG_TYPE)

@@ -210,7 +210,7 @@ def inside_transaction(env: Environment) -> None:
 
 @check("list.block.wakes-on-push")
 def wakes_on_push(env: Environment) -> None:
-    for line in ("LPUSH k v", "RPUSH k v", "RPOPLPUSH a k", "RENAME a k"):
+    for line in ("LPUSH k v", "RPUSH k v", "RPOPLPUSH a k"):
         (waiter,) = waiters(env, "BLPOP k 0")
         other = Talk(env, "a")
         other.ask("RPUSH a v")
@@ -284,6 +284,7 @@ def several_keys(env: Environment) -> None:
         expect_served(third, array(third.key(key), b"3"), f"who waits for {key} too")
         for each in ("a", "b", "c"):
             other.expect(f"RPUSH {each} 4", number(1))
+            other.expect(f"LLEN {each}", number(1))
         other.ask("DEL a b c")
 
 
@@ -305,6 +306,10 @@ def timeout_clears(env: Environment) -> None:
     for key in ("k", "t"):
         other.expect(f"RPUSH {key} v", number(1))
         other.expect(f"LLEN {key}", number(1))
+        other.ask(f"DEL {key}")
+        (second,) = waiters(env, f"BLPOP {key} 0")
+        other.expect(f"RPUSH {key} v", number(1))
+        expect_served(second, array(second.key(key), b"v"), f"the next who waits for {key}")
     talk.expect("PING", b"+PONG\r\n")
 
 
@@ -322,9 +327,9 @@ def served_in_time(env: Environment) -> None:
 
 @check("list.block.disconnect")
 def disconnect(env: Environment) -> None:
-    first, second = waiters(env, "BLPOP a b 0", "BLPOP a 0")
+    first, second, _ = waiters(env, "BLPOP a b 0", "BLPOP a 0", "BLPOP c 0")
     first.raw.close()
-    env.until_blocked(1)
+    env.until_blocked(2)
     other = Talk(env, "a", "b")
     other.ask("RPUSH a 1")
     expect_served(second, array(second.key("a"), b"1"))

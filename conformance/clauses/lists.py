@@ -76,7 +76,7 @@ LISTS: Final = (
     of("list.block.registers", "4", "Otherwise the client is blocked, and INFO counts it."),
     of("list.block.holds-input", "4", "What a blocked client sends meanwhile is answered after its wait (the notes are silent).", level="decided"),
     of("list.block.inside-transaction", "4", "Inside MULTI nobody waits: with nothing to take a pop answers a null array, a move a null bulk string (the notes are silent).", level="decided"),
-    of("list.block.wakes-on-push", "4", "A push wakes the client that waits; whatever else creates the list does so too (the notes name LPUSH and RPUSH alone)."),
+    of("list.block.wakes-on-push", "4", "A push wakes the client that waits, and so does a move to its list (the notes name LPUSH and RPUSH alone)."),
     of("list.block.fifo", "4", "Clients are served in the order in which they blocked, each with one element."),
     of("list.block.one-push-many", "4", "One push of several elements serves as many clients, in order (the notes speak of one client)."),
     of("list.block.push-reply", "4", "The pusher hears the length its push made, taken elements included."),

@@ -24,12 +24,12 @@ DEADLINE = 20.0
 ROOT = Path(__file__).parents[2]
 
 
-def until(condition: Callable[[], Any], what: str = "condition") -> Any:
+def until(condition: Callable[[], Any], what: str = "condition", limit: float = DEADLINE) -> Any:
     """Poll a condition until it holds; its value."""
-    end = time.monotonic() + DEADLINE
+    end = time.monotonic() + limit
     while not (value := condition()):
         if time.monotonic() > end:
-            raise AssertionError(f"not in {DEADLINE} s: {what}")
+            raise AssertionError(f"not in {limit} s: {what}")
         time.sleep(0.002)
     return value
 

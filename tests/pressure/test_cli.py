@@ -25,8 +25,10 @@ Cli = Callable[..., "subprocess.Popen[bytes]"]
 Start = Callable[[Callable[[], Any]], Task]
 
 
-def finish(process: subprocess.Popen[bytes], text: bytes | None = None) -> tuple[int, bytes, bytes]:
-    out, err = process.communicate(text, timeout=60)
+def finish(
+    process: subprocess.Popen[bytes], text: bytes | None = None, limit: float = 60
+) -> tuple[int, bytes, bytes]:
+    out, err = process.communicate(text, timeout=limit)
     assert b"Traceback" not in (err or b"")
     return process.returncode, out, err
 
@@ -278,6 +280,6 @@ def test_100_000_lines_in_order(cli: Cli, queue: Queue, raw: redis.Redis, tmp_pa
     with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as target:
         put = cli("put", "jobs", "--close", stdin=source)
         get = cli("get", "jobs", "--delete", stdout=target)
-        assert finish(put)[0] == finish(get)[0] == 0
+        assert finish(put, limit=600)[0] == finish(get, limit=600)[0] == 0
     assert (tmp_path / "out").read_bytes() == text
     assert raw.keys() == []
