@@ -57,6 +57,7 @@ class PollLoop:
         self._connections: dict[Session, Connection] = {}
         self._selector = selectors.DefaultSelector()
         self._alarm = trio.CancelScope()
+        self._tasks = trio.CancelScope()
         self._armed: int | None = None
         self._out_of_files = trio.Event()
 
@@ -66,10 +67,10 @@ class PollLoop:
             for listener in self._listeners:
                 self._selector.register(listener.socket, READ, listener)
             async with trio.open_nursery() as nursery:
+                self._tasks = nursery.cancel_scope
                 nursery.start_soon(self._keep_deadlines)
                 nursery.start_soon(self._accept_again)
-                await self._serve()
-                nursery.cancel_scope.cancel()
+                nursery.start_soon(self._serve)
         finally:
             for connection in self._connections.values():
                 connection.close()
@@ -77,7 +78,7 @@ class PollLoop:
 
     async def _serve(self) -> None:
         poller = self._selector.fileno()  # epoll and kqueue have one
-        while not self.engine.shutdown_requested:
+        while True:
             await trio.lowlevel.wait_readable(poller)
             self._tick()
 
@@ -110,7 +111,11 @@ class PollLoop:
                     self._accept(key.data, now)
             for session in self.engine.settle(now):
                 self._send(session, now)
+            for session, fault in self.engine.take_faults():
+                log.error("client %d was hung up on", session.id, exc_info=fault)
             self._arm(now)
+        if self.engine.shutdown_requested:
+            self._tasks.cancel()
 
     def _attend(self, connection: Connection, events: int, now: Instant) -> None:
         if events & WRITE:
@@ -122,14 +127,9 @@ class PollLoop:
         data = connection.read()
         if data is None:
             return
-        if not data:
-            self._drop(connection, now)
-            return
-        try:
+        if data:
             self.engine.receive(connection.session, data, now)
-        except Exception:
-            # A fault of ours must not take the server from its other clients.
-            log.exception("client %d was hung up on", connection.session.id)
+        else:
             self._drop(connection, now)
 
     def _send(self, session: Session, now: Instant) -> None:

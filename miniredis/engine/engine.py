@@ -76,6 +76,7 @@ class Engine:
         self.commands_processed = 0
         self.input_bytes = 0
         self.error_counts: Counter[bytes] = Counter()
+        self._faults: list[tuple[Session, Exception]] = []
         self._unblocked: deque[Session] = deque()
         self._lane = FastLane()
         self._advance(now)
@@ -145,6 +146,11 @@ class Engine:
         expiry_due = self.now.monotonic + max(wait, 0)
         return expiry_due if timeout is None else min(timeout, expiry_due)
 
+    def take_faults(self) -> list[tuple[Session, Exception]]:
+        """The clients that were hung up on because a command of theirs met a fault of ours, to be logged."""
+        faults, self._faults = self._faults, []
+        return faults
+
     def reset(self, now: Instant) -> None:
         """Empties every database, as FLUSHALL does."""
         self._advance(now)
@@ -197,6 +203,9 @@ class Engine:
         except ProtocolError as error:
             session.reply(CommandError(error.message))
             session.close()
+        except Exception as fault:
+            self._faults.append((session, fault))
+            self.hang_up(session)
 
     def _forget(self, session: Session) -> None:
         if not session.connected:

@@ -336,8 +336,24 @@ def test_a_fault_in_a_command_costs_one_connection(monkeypatch: pytest.MonkeyPat
         assert unlucky.get(1) == b""
         assert other.ask("PING") == b"+PONG\r\n"
         unlucky.close()
+        waiter = Client((server.host, server.port))
+        waiter.send(b"BLPOP k 0\r\nLLEN k\r\n")
+        until_blocked(other, 1)
+        assert other.ask("RPUSH k v") == b":1\r\n"
+        assert waiter.get(21) == b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n"
+        assert other.ask("PING") == b"+PONG\r\n"
+        waiter.close()
         other.close()
-    assert "was hung up on" in caplog.text
+    assert caplog.text.count("was hung up on") == 2
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_shutdown_from_a_client_that_waited_for_its_time_to_be_over(server: miniredis.Server) -> None:
+    client = Client((server.host, server.port))
+    client.send(b"BLPOP k 0.02\r\nSHUTDOWN\r\n")
+    assert client.get(6) == b"*-1\r\n"
+    client.close()
+    assert not still_listens(server)
 
 
 def test_importing_the_core_loads_no_extras() -> None:
