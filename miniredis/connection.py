@@ -21,13 +21,15 @@ class Connection:
     Attributes:
         socket: non-blocking.
         session: its conversation with the engine.
+        watched_for: the events a poller watches its socket for, in the poller's terms.
     """
 
-    __slots__ = ("_unsent", "session", "socket")
+    __slots__ = ("_unsent", "session", "socket", "watched_for")
 
     def __init__(self, sock: socket.socket, session: Session) -> None:
         self.socket = sock
         self.session = session
+        self.watched_for = 0
         self._unsent = bytearray()
 
     @property

@@ -158,8 +158,9 @@ class PollLoop:
             self._drop(connection, now)
             return
         events = (0 if session.closing else READ) | (WRITE if connection.has_unsent else 0)
-        if events != self._selector.get_key(connection.socket).events:
+        if events != connection.watched_for:
             self._selector.modify(connection.socket, events, connection)
+            connection.watched_for = events
 
     def _drop(self, connection: Connection, now: Instant) -> None:
         del self._connections[connection.session]
@@ -201,6 +202,7 @@ class PollLoop:
         )
         connection = self._connections[session] = Connection(accepted, session)
         self._selector.register(accepted, READ, connection)
+        connection.watched_for = READ
 
     def _arm(self, now: Instant) -> None:
         """Sets the alarm to the engine's next deadline."""

@@ -29,8 +29,9 @@ INLINE_LIMIT: Final = 64 * 1024
 LANE_LIMIT: Final = 64 * 1024
 """The most bytes the fast lane is shown at once; it bounds the work done ahead of execution."""
 
+ANNOUNCES: Final = re.compile(rb"[*>][0-9]{2}").search
 ANNOUNCED: Final = (re.compile(rb"\*([0-9]{2,9})").findall, re.compile(rb">([0-9]{2,9})").findall)
-"""The sizes of arrays: hiredis makes room for all elements one announces, before they have come."""
+"""The sizes of larger arrays: hiredis makes room for all elements one announces, before they have come."""
 
 SHORTEST_ARGUMENT: Final = len(b"$0\r\n\r\n")
 
@@ -52,7 +53,7 @@ class FastLane:
 
     def read(self, data: bytes | bytearray) -> tuple[list[Request], int]:
         """Returns the requests and how many bytes they took; none and 0 where there is any doubt."""
-        if announces_more_than_it_holds(data):
+        if ANNOUNCES(data) and announces_more_than_it_holds(data):
             return [], 0
         reader = self._reader
         requests: list[Request] = []
@@ -60,7 +61,7 @@ class FastLane:
             reader.feed(bytes(data))
             while (request := reader.gets()) is not False:
                 requests.append(request)
-            encoded = b"".join([pack(tuple(request)) for request in requests])
+            encoded = b"".join(map(pack, map(tuple, requests)))
         except (hiredis.HiredisError, TypeError):
             self._reader = hiredis.Reader()
             return [], 0

@@ -298,12 +298,8 @@ def test_push_and_unblock_in_one_exec_leave_the_item(empty_address: tuple[str, i
 def test_client_list_tells_of_each_client(empty_address: tuple[str, int]) -> None:
     with redis.Redis(*empty_address, db=3, client_name="worker") as client:
         mine = client.client_info()
-        assert (mine["name"], int(mine["db"]), mine["cmd"], mine["user"]) == (
-            "worker",
-            3,
-            "client|info",
-            "default",
-        )
+        assert (mine["name"], int(mine["db"]), mine["user"]) == ("worker", 3, "default")
+        assert mine["cmd"] in {"client|info", "client"}, "7.0 names the subcommand, 6.2 does not"
         assert [each["name"] for each in client.client_list(client_id=[str(client.client_id())])] == [
             "worker"
         ]
