@@ -1,4 +1,11 @@
-"""What a server can do, found out by asking it, each thing by name; checks never look at version numbers."""
+"""What a server can do, found out by asking it, each thing by name; checks never look at version numbers.
+
+A server lacks a capability only if it says so, by the very answer of those that do not have it. A wrong answer,
+a hang or a hang-up is none of these: it leaves the capability in place, so that the clauses judge it, and what
+is broken is never skipped as unsupported.
+
+To add a capability, write a function that says whether it is lacking, and a row in ``LACKS``.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +15,22 @@ from typing import Final
 
 from .environment import Environment
 
-__all__ = ["CAPABILITIES", "capabilities_of"]
+__all__ = ["LACKS", "capabilities_of"]
 
 
-def pop_with_count(env: Environment) -> bool:
-    """LPOP and RPOP take a count (since 6.2), and answer a null array where there is no list."""
-    return env.connect().command("LPOP", env.key("none"), "2") == b"*-1\r\n"
+def pops_without_count(env: Environment) -> bool:
+    """LPOP and RPOP take a count since 6.2; before, it is an argument too many."""
+    return env.connect().command("LPOP", env.key("none"), "2").startswith(b"-ERR wrong number of arguments")
 
 
-def moves(env: Environment) -> bool:
-    """LMOVE and BLMOVE (6.2)."""
-    return env.connect().command("LMOVE", env.key("none"), env.key("none"), "LEFT", "LEFT") == b"$-1\r\n"
+def does_not_move(env: Environment) -> bool:
+    """LMOVE and BLMOVE are there since 6.2."""
+    reply = env.connect().command("LMOVE", env.key("none"), env.key("none"), "LEFT", "LEFT")
+    return reply.lower().startswith(b"-err unknown command")
 
 
-def serves_in_order_of_readiness(env: Environment) -> bool:
-    """A waiter for several keys gets the one that became ready first (up to 7.0), not its first argument."""
+def serves_in_order_of_arguments(env: Environment) -> bool:
+    """A waiter for several keys gets the first of its arguments since 7.2; before, what became ready first."""
     first, second = env.key("first" + uuid.uuid4().hex), env.key("second" + uuid.uuid4().hex)
     waiter = env.connect()
     waiter.send("BLPOP", first, second, "5")
@@ -31,25 +39,37 @@ def serves_in_order_of_readiness(env: Environment) -> bool:
         pipeline.rpush(second, "s")
         pipeline.rpush(first, "f")
         pipeline.execute()
-    return waiter.reply().endswith(b"\r\ns\r\n")
+    return waiter.reply().endswith(b"\r\nf\r\n")
 
 
-CAPABILITIES: Final[Mapping[str, Callable[[Environment], bool]]] = {
-    "list-count": pop_with_count,
-    "list-move": moves,
-    "order:ready": serves_in_order_of_readiness,
+def has_one_database(env: Environment) -> bool:
+    """Some servers have a single database, as those of a cluster do."""
+    return env.connect().command("SELECT", str(env.other_database)).startswith(b"-ERR")
+
+
+def wants_a_password(env: Environment) -> bool:
+    """Host, port and database, which is all that the protocol configures, do not let anybody in there."""
+    return bool(env.address.password)
+
+
+LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
+    "list-count": pops_without_count,
+    "list-move": does_not_move,
+    "order:ready": serves_in_order_of_arguments,
+    "databases": has_one_database,
+    "no-password": wants_a_password,
 }
-"""Every capability by the name that clauses use in ``needs``."""
+"""Every capability by the name that clauses use in ``needs``, with what tells that a server lacks it."""
 
 
 def capabilities_of(environment: Callable[[], Environment]) -> frozenset[str]:
-    """The names of what the server can do; what it fails at is not among them."""
-    found = set()
-    for name, has in CAPABILITIES.items():
-        try:
-            with environment() as env:
-                if has(env):
-                    found.add(name)
-        except Exception:  # noqa: S112  (a server that fails here cannot do it)
-            continue
-    return frozenset(found)
+    """The names of what the server does not say it cannot do."""
+    return frozenset(name for name, lacks in LACKS.items() if not says_so(lacks, environment))
+
+
+def says_so(lacks: Callable[[Environment], bool], environment: Callable[[], Environment]) -> bool:
+    try:
+        with environment() as env:
+            return lacks(env)
+    except Exception:  # what it is, the clauses will tell
+        return False

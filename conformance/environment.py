@@ -115,9 +115,8 @@ class Environment:
 
     def connect(self) -> RawConnection:
         """A raw connection."""
-        return self._resources.enter_context(
-            RawConnection(self.address.host, self.address.port, self.address.db)
-        )
+        to = self.address
+        return self._resources.enter_context(RawConnection(to.host, to.port, to.db, to.password, to.user))
 
     def queue(self, name: str = "jobs") -> Judged:
         """A client under test; each call is a client of its own."""
@@ -130,6 +129,11 @@ class Environment:
         made = self.queue()
         made.create(bound)
         return made
+
+    @property
+    def other_database(self) -> int:
+        """The number of a database beside the one that is used; most servers have 16."""
+        return self.address.db - 1 if self.address.db else 1
 
     def key(self, name: str) -> str:
         """A key of this check's own."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
     from miniredis import Engine
@@ -68,6 +68,18 @@ class Address:
     def db(self) -> int:
         """The number of the database to use."""
         return int(urlsplit(self.url).path.strip("/") or 0)
+
+    @property
+    def user(self) -> str | None:
+        """Who to be there, if the URL says."""
+        name = urlsplit(self.url).username
+        return unquote(name) if name else None
+
+    @property
+    def password(self) -> str | None:
+        """The password, if the URL has one; never shown."""
+        word = urlsplit(self.url).password
+        return unquote(word) if word else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +135,7 @@ def real_redis() -> Iterator[Address]:
         try:
             yield Address(f"redis://127.0.0.1:{port}/0", f"{executable}, {version_of(executable)}")
         finally:
-            process.kill()
-            process.wait()
+            end(process)
 
 
 def start_real(executable: Path, folder: Path, *flags: str) -> tuple[subprocess.Popen[bytes], int]:
@@ -149,11 +160,19 @@ def start_real(executable: Path, folder: Path, *flags: str) -> tuple[subprocess.
             [executable, *words, *flags],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        if accepts(port, process):
-            return process, port
-        process.kill()
-        process.wait()
+        try:
+            if accepts(port, process):
+                return process, port
+        except BaseException:
+            end(process)
+            raise
+        end(process)
     raise NoRealRedisError(f"{executable} does not start")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
 
 
 def free_port() -> int:
@@ -184,7 +203,15 @@ def version_of(executable: Path) -> str:
 @contextmanager
 def at_url(url: str) -> Iterator[Address]:
     """A server that is up already; only keys of our own are touched on it."""
-    yield Address(url, f"the server at {url}")
+    yield Address(url, f"the server at {without_password(url)}")
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return parts._replace(netloc=f"{parts.username}:***@{parts.netloc.rpartition('@')[2]}").geturl()
 
 
 TARGETS: Final[Mapping[str, Target]] = {
@@ -202,5 +229,5 @@ def target_named(name: str) -> Target:
     if name in TARGETS:
         return TARGETS[name]
     if name.startswith("redis://"):
-        return Target(name, partial(at_url, name))
+        return Target(without_password(name), partial(at_url, name))
     raise ValueError(f"no target {name!r}: name one of {', '.join(TARGETS)}, or a redis:// URL")

@@ -32,11 +32,17 @@ class RawConnection:
         host: the server's address.
         port: its port.
         db: the database to SELECT.
+        password: what to AUTH with, if need be.
+        user: as whom.
     """
 
-    def __init__(self, host: str, port: int, db: int = 0) -> None:
+    def __init__(
+        self, host: str, port: int, db: int = 0, password: str | None = None, user: str | None = None
+    ) -> None:
         self.socket = socket.create_connection((host, port), timeout=PATIENCE)
         self._buffer = bytearray()
+        if password:
+            self.command("AUTH", *([user] if user else []), password)
         if db:
             self.command("SELECT", str(db))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import resource
 import secrets
 import selectors
@@ -138,6 +139,7 @@ def facts(port: int) -> Facts:
         pid=os.getpid(),
         port=port,
         executable=sys.executable,
+        system=f"{platform.system()} {platform.release()} {platform.machine()}",
         memory=resident_memory,
         poller=selectors.DefaultSelector.__name__.removesuffix("Selector").lower(),
     )

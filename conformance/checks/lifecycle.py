@@ -53,9 +53,8 @@ def host_and_port(env: Environment) -> None:
 
 @check("broker.database")
 def database(env: Environment) -> None:
-    other = env.address.db + 1
     where = {"host": env.address.host, "port": env.address.port, "prefix": env.prefix}
-    with our_own("jobs", db=other, **where) as queue:
+    with our_own("jobs", db=env.other_database, **where) as queue:
         queue.create()
         try:
             expect(text(env, ":bound"), None, "the bound in a database that was not chosen")

@@ -15,18 +15,20 @@ FIRST: Final = ("protocol-0.1",)
 LATER: Final = ("protocol-0.15",)
 BOTH: Final = FIRST + LATER
 
+OPEN: Final = ("no-password",)
 
-def of(id_: str, place: str, text: str, *, level: Level = "must", suites: tuple[str, ...] = BOTH) -> Clause:
-    return Clause(id_, suites, place, level, text)
+
+def of(id_: str, place: str, text: str, *, level: Level = "must", suites: tuple[str, ...] = BOTH, needs: tuple[str, ...] = ()) -> Clause:
+    return Clause(id_, suites, place, level, text, needs)
 
 
 PROTOCOL: Final = (
     # Brokers and clients
-    of("broker.host-and-port", "Message Brokers", "A queue can be pointed at any server by host and port."),
-    of("broker.database", "Message Brokers", "The number of the database can be chosen."),
+    of("broker.host-and-port", "Message Brokers", "A queue can be pointed at any server by host and port.", needs=OPEN),
+    of("broker.database", "Message Brokers", "The number of the database can be chosen.", needs=(*OPEN, "databases")),
     of("broker.prefix", "Message Brokers", "The prefix of all keys can be chosen."),
     of("broker.default-prefix", "Message Brokers", "Without a prefix of their own, keys start with __pressure__."),
-    of("broker.environment", "Message Brokers", "The connection may come from environment variables.", level="may"),
+    of("broker.environment", "Message Brokers", "The connection may come from environment variables.", level="may", needs=OPEN),
     of("broker.down", "Message Brokers", "With no working server every operation fails and says so."),
     of("client.identifier", "Clients", "Each client has an identifier of its own that stays the same over its operations."),
     of("client.identifiers-differ", "Clients", "Two clients never share an identifier."),

@@ -40,6 +40,7 @@ class Facts:
         pid: of the process.
         port: the TCP port, 0 if there is none.
         executable: its path.
+        system: the operating system, its release and the machine's kind.
         memory: tells the resident memory, in bytes.
         poller: what the server waits with, such as ``epoll``.
     """
@@ -47,6 +48,7 @@ class Facts:
     pid: int = 0
     port: int = 0
     executable: str = ""
+    system: str = ""
     memory: Callable[[], int] = lambda: 0
     poller: str = "none"
 

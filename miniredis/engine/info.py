@@ -5,7 +5,6 @@ A section is a function in the table at the end. Fields for what this server doe
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -40,7 +39,7 @@ def server(engine: Engine) -> Fields:
     return {
         "redis_version": VERSION,
         "redis_mode": "standalone",
-        "os": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "os": engine.facts.system,
         "arch_bits": 64,
         "multiplexing_api": engine.facts.poller,
         "process_id": engine.facts.pid,
