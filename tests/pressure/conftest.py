@@ -23,6 +23,23 @@ from pressure import Queue
 DEADLINE = 20.0
 ROOT = Path(__file__).parents[2]
 
+OPERATIONS: dict[str, Callable[[Queue], object]] = {
+    "put": lambda q: q.put(b"v"),
+    "put_nowait": lambda q: q.put_nowait(b"v"),
+    "get": lambda q: q.get(),
+    "get_nowait": lambda q: q.get_nowait(),
+    "close": lambda q: q.close(),
+    "delete": lambda q: q.delete(),
+    "length": lambda q: q.length(),
+    "closed": lambda q: q.closed(),
+    "wait_closed": lambda q: q.wait_closed(),
+    "qsize": lambda q: q.qsize(),
+    "empty": lambda q: q.empty(),
+    "full": lambda q: q.full(),
+    "repair": lambda q: q.repair(),
+    "iteration": lambda q: list(q),
+}
+
 
 def until(condition: Callable[[], Any], what: str = "condition", limit: float = DEADLINE) -> Any:
     """Poll a condition until it holds; its value."""

@@ -48,7 +48,7 @@ ARGUMENTS: list[tuple[dict[str, Any], dict[str, str], tuple[str, int, int, bytes
 
 
 @pytest.mark.parametrize(("arguments", "environ", "expected"), ARGUMENTS)
-def test_decision_25_where_the_settings_come_from(
+def test_where_the_settings_come_from(
     arguments: dict[str, Any], environ: dict[str, str], expected: tuple[str, int, int, bytes]
 ) -> None:
     found = settings(**arguments, environ=environ)
@@ -85,7 +85,7 @@ def test_making_a_queue_neither_connects_nor_creates() -> None:
 
 
 @pytest.mark.parametrize("options", [{"decode_responses": True}, {"socket_timeout": 0.5}, {"protocol": 3}])
-def test_decision_22_a_client_lends_its_settings_only(
+def test_a_client_lends_its_settings_only(
     redis_url: str, raw: redis.Redis, task: Start, options: dict[str, Any]
 ) -> None:
     with redis.Redis.from_url(redis_url, **options) as client, Queue("jobs", client=client) as queue:
@@ -131,7 +131,7 @@ OPERATIONS: dict[str, Callable[[Queue], object]] = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_decision_22_every_operation_reports_a_server_that_is_not_there(name: str) -> None:
+def test_every_operation_reports_a_server_that_is_not_there(name: str) -> None:
     with pytest.raises(ConnectionFailedError, match=r"127\.0\.0\.1:1") as caught:
         OPERATIONS[name](Queue("jobs", port=1))
     assert isinstance(caught.value, ConnectionError)
@@ -201,7 +201,7 @@ def test_disconnect_leaves_queue_and_object_usable(redis_url: str, raw: redis.Re
     queue.disconnect()
 
 
-def test_decision_24_a_cluster_wants_a_hash_tag(start_server: Callable[..., Server]) -> None:
+def test_a_cluster_wants_a_hash_tag(start_server: Callable[..., Server]) -> None:
     server = start_server("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
     with redis.Redis(port=server.port) as admin:
         execute(admin, "CLUSTER", "ADDSLOTSRANGE", 0, 16383)

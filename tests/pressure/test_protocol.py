@@ -261,7 +261,7 @@ WAYS_OUT: dict[str, tuple[Callable[[], Play], list[list[Any]], type[Exception], 
 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
-def test_decision_4_the_role_goes_back_on_every_way_out(way: str) -> None:
+def test_the_role_goes_back_on_every_way_out(way: str) -> None:
     start, script, error, given_back = WAYS_OUT[way]
     play = start()
     for replies in script:
@@ -323,7 +323,7 @@ def test_when_the_connection_is_gone_nothing_is_sent(start: Callable[[], Play]) 
     play.operation.close()
 
 
-def test_decision_11_one_deadline_for_all_waits_in_slices() -> None:
+def test_one_deadline_for_all_waits_in_slices() -> None:
     clock = Clock()
     ctx = context(clock)
     play = Play(protocol.put(ctx, b"v", Patience.of(ctx, True, 2.5)))
@@ -347,7 +347,7 @@ def test_decision_11_one_deadline_for_all_waits_in_slices() -> None:
 
 
 @pytest.mark.parametrize("timeout", [0.0, 0.0004, 0.004])
-def test_decision_11_a_wait_is_never_rounded_to_0(timeout: float) -> None:
+def test_a_wait_is_never_rounded_to_0(timeout: float) -> None:
     play = get(timeout=timeout).reply(1, 0, NULL)
     assert type(play.step) is Batch
     assert play.sent[0] == "RPOP :consumer_free"

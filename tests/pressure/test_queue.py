@@ -1,4 +1,4 @@
-"""Every operation of a queue on a real server, key by key (pressure protocol 0.15)."""
+"""The operations of a queue, key by key (pressure protocol 0.15); Close and Delete are in test_closing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from pressure import (
     PressureError,
     Queue,
     QueueAlreadyExistsError,
-    QueueClosedError,
     QueueDoesNotExistError,
     QueueEmptyError,
     QueueFullError,
@@ -25,28 +24,11 @@ from pressure import (
 )
 from pressure.keys import Keys
 
-from .conftest import PREFIX, Task, execute, invariant, roles_free, until, waiting
+from .conftest import OPERATIONS, PREFIX, Task, execute, invariant, roles_free, waiting
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
 Make = Callable[..., Queue]
-
-OPERATIONS: dict[str, Callable[[Queue], object]] = {
-    "put": lambda q: q.put(b"v"),
-    "put_nowait": lambda q: q.put_nowait(b"v"),
-    "get": lambda q: q.get(),
-    "get_nowait": lambda q: q.get_nowait(),
-    "close": lambda q: q.close(),
-    "delete": lambda q: q.delete(),
-    "length": lambda q: q.length(),
-    "closed": lambda q: q.closed(),
-    "wait_closed": lambda q: q.wait_closed(),
-    "qsize": lambda q: q.qsize(),
-    "empty": lambda q: q.empty(),
-    "full": lambda q: q.full(),
-    "repair": lambda q: q.repair(),
-    "iteration": lambda q: list(q),
-}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -72,7 +54,7 @@ def test_create_without_a_bound_saves_0(queue: Queue, raw: redis.Redis) -> None:
 
 
 @pytest.mark.parametrize("bound", [-1, 1.0, True, None, "5"])
-def test_decision_23_a_bound_is_an_integer_of_0_or_more(queue: Queue, raw: redis.Redis, bound: Any) -> None:
+def test_a_bound_is_an_integer_of_0_or_more(queue: Queue, raw: redis.Redis, bound: Any) -> None:
     with pytest.raises(ValueError, match="bound must be"):
         queue.create(bound)
     assert raw.keys() == []
@@ -85,7 +67,7 @@ def test_creating_twice_is_an_error(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("key", Keys.of("jobs").twelve)
-def test_decision_17_create_is_refused_if_any_key_exists(queue: Queue, raw: redis.Redis, key: bytes) -> None:
+def test_create_is_refused_if_any_key_exists(queue: Queue, raw: redis.Redis, key: bytes) -> None:
     raw.lpush(key, "x")
     with pytest.raises(QueueAlreadyExistsError):
         queue.create()
@@ -94,9 +76,7 @@ def test_decision_17_create_is_refused_if_any_key_exists(queue: Queue, raw: redi
 
 @pytest.mark.parametrize("suffix", [":closed", ":bound", ":stats:produced_bytes", ":unacked"])
 @pytest.mark.parametrize("order", [1, -1])
-def test_decision_17_no_queue_beside_one_that_would_share_its_keys(
-    make: Make, suffix: str, order: int
-) -> None:
+def test_no_queue_beside_one_that_would_share_its_keys(make: Make, suffix: str, order: int) -> None:
     first, second = [make("jobs"), make("jobs" + suffix)][::order]
     first.create()
     with pytest.raises(QueueAlreadyExistsError, match=r"share keys|left over"):
@@ -113,7 +93,7 @@ def test_values_come_out_in_order_and_the_counters_count(queue: Queue, raw: redi
     assert [queue.get() for _ in range(3)] == [b"a", b"b\xc3\xa9", b"c"]
     invariant(raw)
     stats = {key: raw.get(f"{JOBS}:stats:{key}") for key in ("produced_messages", "produced_bytes")}
-    assert stats == {"produced_messages": b"4", "produced_bytes": b"7"}  # decision 2: always :stats:
+    assert stats == {"produced_messages": b"4", "produced_bytes": b"7"}
     stats = {key: raw.get(f"{JOBS}:stats:{key}") for key in ("consumed_messages", "consumed_bytes")}
     assert stats == {"consumed_messages": b"3", "consumed_bytes": b"5"}
 
@@ -135,7 +115,7 @@ def test_other_values_are_type_errors_before_any_key_is_touched(
 
 
 @pytest.mark.parametrize("name", ["", b"\xff\0 \r\n", "a:b", "\u00fc", "{t}x"])
-def test_decision_24_names_are_any_bytes(make: Make, raw: redis.Redis, name: Any) -> None:
+def test_names_are_any_bytes(make: Make, raw: redis.Redis, name: Any) -> None:
     queue = make(name)
     queue.create(1)
     queue.put(b"v")
@@ -146,7 +126,7 @@ def test_decision_24_names_are_any_bytes(make: Make, raw: redis.Redis, name: Any
     assert raw.keys() == []
 
 
-def test_decision_1_each_role_key_names_its_own_role(make: Make, raw: redis.Redis, task: Start) -> None:
+def test_each_role_key_names_its_own_role(make: Make, raw: redis.Redis, task: Start) -> None:
     queue = make()
     queue.create()
     queue.put(b"v")
@@ -217,9 +197,7 @@ def test_a_taken_role_is_reported_with_its_holder(
 
 
 @pytest.mark.parametrize("timeout", [0, 0.0001, 0.05])
-def test_decision_11_timeouts_end_in_one_try_without_waiting(
-    queue: Queue, raw: redis.Redis, timeout: float
-) -> None:
+def test_timeouts_end_in_one_try_without_waiting(queue: Queue, raw: redis.Redis, timeout: float) -> None:
     queue.create(1)
     with pytest.raises(QueueEmptyError, match="'jobs' is empty") as empty:
         queue.get(timeout=timeout)
@@ -233,7 +211,7 @@ def test_decision_11_timeouts_end_in_one_try_without_waiting(
     assert queue.get(timeout=timeout) == b"1"
 
 
-def test_decision_12_without_waiting_full_and_empty_are_errors(queue: Queue, raw: redis.Redis) -> None:
+def test_without_waiting_full_and_empty_are_errors(queue: Queue, raw: redis.Redis) -> None:
     queue.create(1)
     with pytest.raises(QueueEmptyError):
         queue.get_nowait()
@@ -245,7 +223,7 @@ def test_decision_12_without_waiting_full_and_empty_are_errors(queue: Queue, raw
     invariant(raw)
 
 
-def test_decision_13_nothing_read_nothing_touched_but_the_role(queue: Queue, raw: redis.Redis) -> None:
+def test_nothing_read_nothing_touched_but_the_role(queue: Queue, raw: redis.Redis) -> None:
     queue.create(1)
     raw.delete(f"{JOBS}:not_full")
     with pytest.raises(QueueEmptyError):
@@ -261,7 +239,7 @@ def test_a_negative_timeout_is_a_value_error(queue: Queue, timeout: float) -> No
             call(timeout=timeout)
 
 
-def test_decision_10_overfilling_takes_the_token_if_there_is_one(queue: Queue, raw: redis.Redis) -> None:
+def test_overfilling_takes_the_token_if_there_is_one(queue: Queue, raw: redis.Redis) -> None:
     queue.create(2)
     queue.put(b"1", overfill=True)
     queue.put(b"2", overfill=True)
@@ -274,7 +252,7 @@ def test_decision_10_overfilling_takes_the_token_if_there_is_one(queue: Queue, r
     assert raw.llen(f"{JOBS}:not_full") == 0
 
 
-def test_decision_5_an_overfilled_queue_drains_to_its_bound_first(queue: Queue, raw: redis.Redis) -> None:
+def test_an_overfilled_queue_drains_to_its_bound_first(queue: Queue, raw: redis.Redis) -> None:
     queue.create(2)
     for value in b"12345":
         queue.put(bytes([value]), overfill=True)
@@ -288,7 +266,7 @@ def test_decision_5_an_overfilled_queue_drains_to_its_bound_first(queue: Queue, 
 
 
 @pytest.mark.parametrize("left", [b"", b"x" * 5])
-def test_decisions_3_and_18_whatever_others_leave_in_not_full_is_trimmed_to_one(
+def test_whatever_others_leave_in_not_full_is_trimmed_to_one(
     queue: Queue, raw: redis.Redis, left: bytes
 ) -> None:
     queue.create(9)
@@ -298,202 +276,6 @@ def test_decisions_3_and_18_whatever_others_leave_in_not_full_is_trimmed_to_one(
     raw.lpush(f"{JOBS}:not_full", *[left] * 4)
     queue.get()
     assert raw.llen(f"{JOBS}:not_full") == 1
-
-
-def test_close_pushes_two_marks_and_happens_once(queue: Queue, raw: redis.Redis) -> None:
-    queue.create()
-    assert queue.closed() is False
-    queue.close()
-    assert queue.closed() is True
-    assert raw.llen(f"{JOBS}:closed") == 2
-    with pytest.raises(QueueClosedError, match="'jobs' is closed"):  # decision 6
-        queue.close()
-    invariant(raw)
-
-
-@pytest.mark.parametrize("overfill", [False, True])
-def test_decision_14_a_put_on_a_closed_queue_fails_at_once(
-    queue: Queue, raw: redis.Redis, overfill: bool
-) -> None:
-    queue.create()
-    queue.close()
-    with pytest.raises(QueueClosedError):
-        queue.put(b"v", overfill=overfill)
-    invariant(raw)
-    raw.rpop(f"{JOBS}:producer_free")
-    with pytest.raises(QueueClosedError):  # before the role
-        queue.put(b"v", overfill=overfill)
-
-
-def test_decision_14_a_put_that_waits_for_its_role_sees_the_close(
-    queue: Queue, raw: redis.Redis, task: Start
-) -> None:
-    queue.create()
-    raw.rpop(f"{JOBS}:producer_free")
-    put = task(lambda: queue.put(b"v"))
-    waiting(raw)
-    raw.lpush(f"{JOBS}:closed", 0, 0)
-    raw.lpush(f"{JOBS}:producer_free", 0)
-    with pytest.raises(QueueClosedError):
-        put.result()
-    invariant(raw)
-
-
-def test_decision_15_a_closed_queue_delivers_what_is_left(queue: Queue, raw: redis.Redis) -> None:
-    queue.create()
-    queue.put(b"1")
-    queue.put(b"2")
-    queue.close()
-    assert list(queue) == [b"1", b"2"]
-    for call in (queue.get, queue.get_nowait, lambda: queue.get(timeout=1)):
-        with pytest.raises(QueueClosedError):
-            call()
-    invariant(raw)
-
-
-def test_decision_19_a_waiting_get_sees_the_close_and_leaves_both_marks(
-    queue: Queue, raw: redis.Redis, task: Start
-) -> None:
-    queue.create()
-    get = task(queue.get)
-    waiting(raw)
-    queue.close()
-    with pytest.raises(QueueClosedError):
-        get.result()
-    invariant(raw)
-    assert queue.closed()
-
-
-@pytest.mark.parametrize("value_first", [True, False])
-def test_decision_20_no_value_is_lost_to_a_close(
-    queue: Queue, raw: redis.Redis, task: Start, value_first: bool
-) -> None:
-    queue.create()
-    get = task(queue.get)
-    waiting(raw)
-    pushes: list[tuple[str, bytes | int]] = [(JOBS, b"v"), (f"{JOBS}:closed", 0)]
-    with raw.pipeline(transaction=True) as together:
-        for key, value in pushes if value_first else pushes[::-1]:
-            together.lpush(key, value)
-        together.lpush(f"{JOBS}:closed", 0)
-        together.execute()
-    assert get.result() == b"v"
-    assert raw.llen(f"{JOBS}:closed") == 2
-    with pytest.raises(QueueClosedError):
-        queue.get()
-
-
-@pytest.mark.parametrize("name", ["put", "get", "close", "wait_closed"])
-def test_decision_7_an_operation_that_waits_is_told_of_the_delete(
-    make: Make, raw: redis.Redis, task: Start, name: str
-) -> None:
-    queue = make()
-    queue.create(1)
-    if name == "put":
-        queue.put(b"full")
-    if name == "close":
-        raw.rpop(f"{JOBS}:producer_free")
-    operation = task(lambda: OPERATIONS[name](queue))
-    waiting(raw)
-    delete = task(lambda: make().delete())
-    if name == "close":
-        until(lambda: not queue.exists())
-        raw.lpush(f"{JOBS}:producer_free", 0)
-    with pytest.raises(QueueDoesNotExistError):
-        operation.result()
-    delete.result()
-    assert raw.keys() == []
-
-
-@pytest.mark.parametrize("name", ["put", "get", "close"])
-def test_decision_8_nobody_waits_for_ever_for_a_role_that_was_deleted(
-    queue: Queue, raw: redis.Redis, task: Start, name: str
-) -> None:
-    queue.create()
-    raw.delete(f"{JOBS}:producer_free", f"{JOBS}:consumer_free")
-    operation = task(lambda: OPERATIONS[name](queue))
-    waiting(raw)
-    raw.flushall()
-    with pytest.raises(QueueDoesNotExistError):
-        operation.result()
-    assert raw.keys() == []
-
-
-def test_delete_removes_every_key(queue: Queue, raw: redis.Redis) -> None:
-    queue.create(2)
-    queue.put(b"1")
-    queue.put(b"2")
-    queue.get()
-    queue.close()
-    raw.lpush(f"{JOBS}:unacked", "in flight")
-    queue.delete()
-    assert raw.keys() == []
-    queue.create()
-    assert queue.empty()
-
-
-@pytest.mark.parametrize("role", ["producer", "consumer"])
-def test_decision_16_a_delete_that_took_too_long_is_finished_by_another(
-    queue: Queue, raw: redis.Redis, role: str
-) -> None:
-    queue.create()
-    queue.put(b"v")
-    raw.rpop(f"{JOBS}:{role}_free")
-    raw.set(f"{JOBS}:{role}", "somebody")
-    with pytest.raises(QueueInUseError, match="held by somebody"):
-        queue.delete(timeout=0.05)
-    assert not queue.exists()
-    with pytest.raises(QueueDoesNotExistError):
-        queue.put(b"v")
-    with pytest.raises(QueueAlreadyExistsError, match="left over from an unfinished delete"):
-        queue.create()
-    raw.lpush(f"{JOBS}:{role}_free", 0)
-    queue.delete()
-    assert raw.keys() == []
-
-
-def test_two_deletes_at_once_leave_nothing(make: Make, raw: redis.Redis, task: Start) -> None:
-    queue = make()
-    queue.create()
-    raw.rpop(f"{JOBS}:producer_free")
-    raw.set(f"{JOBS}:producer", "somebody")
-    deletes = [task(lambda: make().delete()) for _ in range(2)]
-    waiting(raw, 2)
-    raw.lpush(f"{JOBS}:producer_free", 0)
-    for delete in deletes:
-        delete.result()
-    assert raw.keys() == []
-
-
-def test_wait_closed(queue: Queue, raw: redis.Redis, task: Start) -> None:
-    queue.create()
-    assert queue.wait_closed(timeout=0.05) is False
-    assert queue.wait_closed(timeout=0) is False
-    waits = [task(queue.wait_closed) for _ in range(3)]
-    waiting(raw, 3)
-    queue.close()
-    assert [wait.result() for wait in waits] == [True] * 3
-    assert queue.wait_closed() is True
-    invariant(raw)
-
-
-def test_decision_19_wait_closed_beside_clients_that_eat_the_marks(
-    queue: Queue, raw: redis.Redis, task: Start, redis_url: str
-) -> None:
-    queue.create()
-    wait = task(queue.wait_closed)
-    waiting(raw)
-
-    def eat() -> None:
-        with redis.Redis.from_url(redis_url) as other:
-            other.brpop([f"{JOBS}:closed"], timeout=10)
-
-    eaters = [task(eat) for _ in range(2)]
-    waiting(raw, 3)
-    queue.close()
-    assert wait.result() is True
-    for eater in eaters:
-        eater.result()
 
 
 def test_full_and_empty_mean_what_the_standard_queue_means(queue: Queue) -> None:
@@ -515,7 +297,7 @@ WRONG_TYPES = [
 
 
 @pytest.mark.parametrize(("key", "name"), WRONG_TYPES)
-def test_decision_4_the_role_goes_back_on_every_error_of_the_server(
+def test_the_role_goes_back_on_every_error_of_the_server(
     queue: Queue, raw: redis.Redis, key: str, name: str
 ) -> None:
     queue.create(5)

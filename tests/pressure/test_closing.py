@@ -1,0 +1,213 @@
+"""Close, Delete, and waiting for a close, key by key (pressure protocol 0.15)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+
+from pressure import (
+    Queue,
+    QueueAlreadyExistsError,
+    QueueClosedError,
+    QueueDoesNotExistError,
+    QueueInUseError,
+)
+
+from .conftest import OPERATIONS, PREFIX, Task, invariant, until, waiting
+
+JOBS = PREFIX + "jobs"
+Start = Callable[[Callable[[], Any]], Task]
+Make = Callable[..., Queue]
+
+
+def test_close_pushes_two_marks_and_happens_once(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    assert queue.closed() is False
+    queue.close()
+    assert queue.closed() is True
+    assert raw.llen(f"{JOBS}:closed") == 2
+    with pytest.raises(QueueClosedError, match="'jobs' is closed"):
+        queue.close()
+    invariant(raw)
+
+
+@pytest.mark.parametrize("overfill", [False, True])
+def test_a_put_on_a_closed_queue_fails_at_once(queue: Queue, raw: redis.Redis, overfill: bool) -> None:
+    queue.create()
+    queue.close()
+    with pytest.raises(QueueClosedError):
+        queue.put(b"v", overfill=overfill)
+    invariant(raw)
+    raw.rpop(f"{JOBS}:producer_free")
+    with pytest.raises(QueueClosedError):  # before the role
+        queue.put(b"v", overfill=overfill)
+
+
+def test_a_put_that_waits_for_its_role_sees_the_close(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create()
+    raw.rpop(f"{JOBS}:producer_free")
+    put = task(lambda: queue.put(b"v"))
+    waiting(raw)
+    raw.lpush(f"{JOBS}:closed", 0, 0)
+    raw.lpush(f"{JOBS}:producer_free", 0)
+    with pytest.raises(QueueClosedError):
+        put.result()
+    invariant(raw)
+
+
+def test_a_closed_queue_delivers_what_is_left(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    queue.put(b"1")
+    queue.put(b"2")
+    queue.close()
+    assert list(queue) == [b"1", b"2"]
+    for call in (queue.get, queue.get_nowait, lambda: queue.get(timeout=1)):
+        with pytest.raises(QueueClosedError):
+            call()
+    invariant(raw)
+
+
+def test_a_waiting_get_sees_the_close_and_leaves_both_marks(
+    queue: Queue, raw: redis.Redis, task: Start
+) -> None:
+    queue.create()
+    get = task(queue.get)
+    waiting(raw)
+    queue.close()
+    with pytest.raises(QueueClosedError):
+        get.result()
+    invariant(raw)
+    assert queue.closed()
+
+
+@pytest.mark.parametrize("value_first", [True, False])
+def test_no_value_is_lost_to_a_close(queue: Queue, raw: redis.Redis, task: Start, value_first: bool) -> None:
+    queue.create()
+    get = task(queue.get)
+    waiting(raw)
+    pushes: list[tuple[str, bytes | int]] = [(JOBS, b"v"), (f"{JOBS}:closed", 0)]
+    with raw.pipeline(transaction=True) as together:
+        for key, value in pushes if value_first else pushes[::-1]:
+            together.lpush(key, value)
+        together.lpush(f"{JOBS}:closed", 0)
+        together.execute()
+    assert get.result() == b"v"
+    assert raw.llen(f"{JOBS}:closed") == 2
+    with pytest.raises(QueueClosedError):
+        queue.get()
+
+
+@pytest.mark.parametrize("name", ["put", "get", "close", "wait_closed"])
+def test_an_operation_that_waits_is_told_of_the_delete(
+    make: Make, raw: redis.Redis, task: Start, name: str
+) -> None:
+    queue = make()
+    queue.create(1)
+    if name == "put":
+        queue.put(b"full")
+    if name == "close":
+        raw.rpop(f"{JOBS}:producer_free")
+    operation = task(lambda: OPERATIONS[name](queue))
+    waiting(raw)
+    delete = task(lambda: make().delete())
+    if name == "close":
+        until(lambda: not queue.exists())
+        raw.lpush(f"{JOBS}:producer_free", 0)
+    with pytest.raises(QueueDoesNotExistError):
+        operation.result()
+    delete.result()
+    assert raw.keys() == []
+
+
+@pytest.mark.parametrize("name", ["put", "get", "close"])
+def test_nobody_waits_for_ever_for_a_role_that_was_deleted(
+    queue: Queue, raw: redis.Redis, task: Start, name: str
+) -> None:
+    queue.create()
+    raw.delete(f"{JOBS}:producer_free", f"{JOBS}:consumer_free")
+    operation = task(lambda: OPERATIONS[name](queue))
+    waiting(raw)
+    raw.flushall()
+    with pytest.raises(QueueDoesNotExistError):
+        operation.result()
+    assert raw.keys() == []
+
+
+def test_delete_removes_every_key(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(2)
+    queue.put(b"1")
+    queue.put(b"2")
+    queue.get()
+    queue.close()
+    raw.lpush(f"{JOBS}:unacked", "in flight")
+    queue.delete()
+    assert raw.keys() == []
+    queue.create()
+    assert queue.empty()
+
+
+@pytest.mark.parametrize("role", ["producer", "consumer"])
+def test_a_delete_that_took_too_long_is_finished_by_another(
+    queue: Queue, raw: redis.Redis, role: str
+) -> None:
+    queue.create()
+    queue.put(b"v")
+    raw.rpop(f"{JOBS}:{role}_free")
+    raw.set(f"{JOBS}:{role}", "somebody")
+    with pytest.raises(QueueInUseError, match="held by somebody"):
+        queue.delete(timeout=0.05)
+    assert not queue.exists()
+    with pytest.raises(QueueDoesNotExistError):
+        queue.put(b"v")
+    with pytest.raises(QueueAlreadyExistsError, match="left over from an unfinished delete"):
+        queue.create()
+    raw.lpush(f"{JOBS}:{role}_free", 0)
+    queue.delete()
+    assert raw.keys() == []
+
+
+def test_two_deletes_at_once_leave_nothing(make: Make, raw: redis.Redis, task: Start) -> None:
+    queue = make()
+    queue.create()
+    raw.rpop(f"{JOBS}:producer_free")
+    raw.set(f"{JOBS}:producer", "somebody")
+    deletes = [task(lambda: make().delete()) for _ in range(2)]
+    waiting(raw, 2)
+    raw.lpush(f"{JOBS}:producer_free", 0)
+    for delete in deletes:
+        delete.result()
+    assert raw.keys() == []
+
+
+def test_wait_closed(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create()
+    assert queue.wait_closed(timeout=0.05) is False
+    assert queue.wait_closed(timeout=0) is False
+    waits = [task(queue.wait_closed) for _ in range(3)]
+    waiting(raw, 3)
+    queue.close()
+    assert [wait.result() for wait in waits] == [True] * 3
+    assert queue.wait_closed() is True
+    invariant(raw)
+
+
+def test_wait_closed_beside_clients_that_eat_the_marks(
+    queue: Queue, raw: redis.Redis, task: Start, redis_url: str
+) -> None:
+    queue.create()
+    wait = task(queue.wait_closed)
+    waiting(raw)
+
+    def eat() -> None:
+        with redis.Redis.from_url(redis_url) as other:
+            other.brpop([f"{JOBS}:closed"], timeout=10)
+
+    eaters = [task(eat) for _ in range(2)]
+    waiting(raw, 3)
+    queue.close()
+    assert wait.result() is True
+    for eater in eaters:
+        eater.result()
