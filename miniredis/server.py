@@ -84,8 +84,8 @@ class Server:
 
 
 async def serve(
-    *,
     config: Config | None = None,
+    *,
     engine: Engine | None = None,
     clock: Clock | None = None,
     handle: type[Server] = Server,
@@ -95,7 +95,7 @@ async def serve(
     """Runs a server until it is cancelled or stopped: ``server = await nursery.start(miniredis.serve)``.
 
     Args:
-        config: its directives, if they are at hand as such.
+        config: its directives, if they are at hand as such; ``nursery.start`` passes it on.
         engine: an engine of your own making, which brings its own ``config``.
         clock: where the time comes from; the machine's clocks if omitted.
         handle: the class of the handle.

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,22 @@ def test_serve_in_a_trio_program() -> None:
                 assert await stream.receive_some() == b"+PONG\r\n"
                 server.stop()
                 assert await stream.receive_some() == b""
+
+    trio.run(main)
+
+
+def test_serve_with_directives() -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            config = miniredis.Config({"port": "0", "databases": "3"})
+            first = await nursery.start(miniredis.serve, config)
+            second = await nursery.start(partial(miniredis.serve, databases=2))
+            for server, databases in ((first, 3), (second, 2)):
+                stream = await trio.open_tcp_stream(server.host, server.port)
+                async with stream:
+                    await stream.send_all(b"SELECT %d\r\n" % databases)
+                    assert await stream.receive_some() == b"-ERR DB index is out of range\r\n"
+                server.stop()
 
     trio.run(main)
 
