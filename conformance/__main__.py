@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -88,5 +89,11 @@ def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 
-if __name__ == "__main__":
+def script() -> None:
+    """Runs the command as a program: told to end, it takes the servers it started along."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     sys.exit(main())
+
+
+if __name__ == "__main__":
+    script()

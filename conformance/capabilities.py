@@ -1,8 +1,8 @@
 """What a server can do, found out by asking it, each thing by name; checks never look at version numbers.
 
-A server lacks a capability only if it says so, by the very answer of those that do not have it. A wrong answer,
-a hang or a hang-up is none of these: it leaves the capability in place, so that the clauses judge it, and what
-is broken is never skipped as unsupported.
+A server lacks a capability only if it says so, by the very answer of those that do not have it. A wrong
+answer, a hang or a hang-up is none of these: it leaves the capability in place, so that the clauses judge it,
+and what is broken is never skipped as unsupported.
 
 To add a capability, write a function that says whether it is lacking, and a row in ``LACKS``.
 """
@@ -30,7 +30,7 @@ def does_not_move(env: Environment) -> bool:
 
 
 def serves_in_order_of_arguments(env: Environment) -> bool:
-    """A waiter for several keys gets the first of its arguments since 7.2; before, what became ready first."""
+    """A waiter for several keys gets the first of its arguments since 7.2; before, what was ready first."""
     first, second = env.key("first" + uuid.uuid4().hex), env.key("second" + uuid.uuid4().hex)
     waiter = env.connect()
     waiter.send("BLPOP", first, second, "5")
