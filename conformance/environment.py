@@ -7,17 +7,19 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Final, Protocol, Self, TypeVar
 
 import redis
 
+from .gate import Gate
 from .targets import Address
 from .wire import RawConnection
 
 __all__ = ["Client", "Environment", "Failure", "Judged", "Running", "Skipped", "expect", "expect_error"]
 
 T = TypeVar("T")
+Resource = TypeVar("Resource", bound=AbstractContextManager[Any])
 
 PATIENCE: Final = 5.0
 """Seconds until a condition that should hold has to hold."""
@@ -118,11 +120,24 @@ class Environment:
         to = self.address
         return self._resources.enter_context(RawConnection(to.host, to.port, to.db, to.password, to.user))
 
+    def using(self, resource: Resource) -> Resource:
+        """Enters something that the check's end leaves."""
+        self._resources.enter_context(resource)
+        return resource
+
     def queue(self, name: str = "jobs") -> Judged:
         """A client under test; each call is a client of its own."""
         made = self._client(name, url=self.address.url, prefix=self.prefix)
         self._resources.callback(made.disconnect)
         return made
+
+    def gated(self, name: str = "jobs") -> tuple[Judged, Gate]:
+        """A client under test whose way to the server is a gate; it has connected already."""
+        gate = self._resources.enter_context(Gate(self.address))
+        made = self._client(name, url=gate.url, prefix=self.prefix)
+        self._resources.callback(made.disconnect)
+        made.exists()
+        return made, gate
 
     def created(self, bound: int = 0) -> Judged:
         """A client under test of a queue that has just been created."""
@@ -179,6 +194,13 @@ class Running(Future[T]):
             self.set_result(self._work())
         except BaseException as error:
             self.set_exception(error)
+
+    def error(self, what: str) -> BaseException | None:
+        """What the work raised, if anything; fails with ``what`` if it does not end in time."""
+        try:
+            return self.exception(PATIENCE)
+        except TimeoutError:
+            raise Failure(f"{what}: still waiting after {PATIENCE:.0f} s") from None
 
     def finish(self, what: str) -> T:
         """The result; fails with ``what`` if there is none in time, and raises what the work raised."""

@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -68,6 +68,12 @@ class Address:
     def db(self) -> int:
         """The number of the database to use."""
         return int(urlsplit(self.url).path.strip("/") or 0)
+
+    def at(self, host: str, port: int) -> Address:
+        """The same server by another way."""
+        parts = urlsplit(self.url)
+        who, at, _ = parts.netloc.rpartition("@")
+        return replace(self, url=parts._replace(netloc=f"{who}{at}{host}:{port}").geturl())
 
     @property
     def user(self) -> str | None:

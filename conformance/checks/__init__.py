@@ -1,6 +1,18 @@
 """The checks: plain functions that look at a server and a client, each naming the clauses it judges."""
 
-from . import closing, decisions, deleting, getting, lifecycle, lists, putting, waiting
+from . import (
+    closing,
+    decisions,
+    deleting,
+    getting,
+    lifecycle,
+    lists,
+    moments,
+    putting,
+    settings,
+    together,
+    waiting,
+)
 from .registry import CHECKS, Check, check
 
 __all__ = [
@@ -13,6 +25,9 @@ __all__ = [
     "getting",
     "lifecycle",
     "lists",
+    "moments",
     "putting",
+    "settings",
+    "together",
     "waiting",
 ]

@@ -17,7 +17,7 @@ from pressure import (
     QueueInUseError,
 )
 
-from ..environment import Environment, Failure, Running, expect, expect_error
+from ..environment import Environment, Failure, Judged, Running, expect, expect_error
 from .getting import filled
 from .putting import full
 from .registry import check
@@ -155,6 +155,25 @@ def one_deadline(env: Environment) -> None:
         raise Failure("two waits of 0.3 s were over sooner")
 
 
+@check("decided.one-deadline")
+def one_deadline_for_two_waits(env: Environment) -> None:
+    """A slow machine is not late three times."""
+    shortest = min(seconds_of_two_waits(env, full(env, 1)) for _ in range(3))
+    expect(0.5 < shortest < 0.9, True, f"0.6 s for role and room together, and not {shortest:.2f} s")
+
+
+def seconds_of_two_waits(env: Environment, queue: Judged) -> float:
+    began = time.monotonic()
+    with held(env, PRODUCER):
+        put = env.start(lambda: queue.put(b"v", timeout=0.6))
+        env.redis.blpop([env.key("none")], 0.4)
+    with expect_error(QueueFullError, "a Put that waits for its role first, and then for room"):
+        put.finish("a Put that waits for its role first, and then for room")
+    lasted = time.monotonic() - began
+    queue.delete()
+    return lasted
+
+
 @check("decided.empty-is-an-error")
 def empty_is_an_error(env: Environment) -> None:
     with expect_error(QueueEmptyError, "get_nowait from an empty queue"):
@@ -181,6 +200,29 @@ def closed_first(env: Environment) -> None:
     queue.close()
     with held(env, PRODUCER), expect_error(QueueClosedError, "put to a closed queue whose role is held"):
         env.start(lambda: queue.put(b"v")).finish("put to a closed queue whose role is held")
+
+
+@check("decided.closed-again")
+def closed_again(env: Environment) -> None:
+    queue = env.created()
+    with held(env, PRODUCER):
+        put = env.start(lambda: queue.put(b"v"))
+        env.until_blocked(1)
+        env.redis.lpush(env.queue_key(":closed"), "0", "0")
+    with expect_error(QueueClosedError, "a Put that waited for its role while the queue was closed"):
+        put.finish("a Put that waited for its role while the queue was closed")
+    expect(values(env), [], "what is stored")
+    expect_roles_free(env)
+
+
+@check("decided.token-back-on-error")
+def token_back_on_error(env: Environment) -> None:
+    queue = env.created(2)
+    env.redis.set(env.queue_key(), "what no client would write")
+    with expect_error(PressureError, "put to a list that is no list"):
+        queue.put(b"v")
+    expect(length(env, ":not_full"), 1, "elements of not_full")
+    expect_roles_free(env)
 
 
 @check("decided.delete-interrupted")
@@ -266,11 +308,11 @@ def item_before_close(env: Environment) -> None:
         env.until_blocked(1)
         second = ":closed" if first == "" else ""
         with env.redis.pipeline() as at_once:
-            at_once.lpush(env.queue_key(first), b"0", *([b"0"] if first else []))
-            at_once.lpush(env.queue_key(second), b"0", *([b"0"] if second else []))
+            for suffix in (first, second):
+                at_once.lpush(env.queue_key(suffix), b"0", b"1")
             at_once.execute()
-        expect(got.finish("a Get when value and close come at once"), b"0", "what is got")
-        expect((values(env), length(env, ":closed")), ([], 2), "what is left, and marks")
+        expect(got.finish("a Get when values and close come at once"), b"0", "what is got")
+        expect((values(env), length(env, ":closed")), ([b"1"], 2), "what is left, and marks")
         queue.delete()
 
 

@@ -40,6 +40,24 @@ def hides_first(env: Environment) -> None:
     delete.finish("delete when the role is free again")
 
 
+@check("delete.fills-not-full", "delete.marks-twice")
+def wakes_everybody(env: Environment) -> None:
+    queue = full(env, 1)
+    lists = (":not_full", ":closed", ":closed")
+    waiting = [env.connect() for _ in lists]
+    for connection, suffix in zip(waiting, lists, strict=True):
+        connection.send("BRPOP", env.queue_key(suffix), "0")
+    env.until_blocked(3)
+    with held(env, PRODUCER):
+        delete = env.start(queue.delete)
+        for connection, suffix in zip(waiting, lists, strict=True):
+            expect(
+                connection.reply()[:4], b"*2\r\n", f"what a client that waits for {suffix} hears of a Delete"
+            )
+    delete.finish("delete when the role is free again")
+    expect(count(env), 0, "keys that are left")
+
+
 @check("delete.wakes-producer")
 def wakes_producer(env: Environment) -> None:
     queue = full(env)

@@ -66,6 +66,15 @@ def pops_right(env: Environment) -> None:
     expect(values(env), [b"younger"], "what is left")
 
 
+@check("get.pops-right")
+def pops_right_after_waiting(env: Environment) -> None:
+    got = env.start(env.created().get)
+    env.until_blocked(1)
+    env.redis.lpush(env.queue_key(), "older", "younger")
+    expect(got.finish("get when there are values"), b"older", "what is got")
+    expect(values(env), [b"younger"], "what is left")
+
+
 @check("get.waits-for-value")
 def waits_for_value(env: Environment) -> None:
     queue = env.created()

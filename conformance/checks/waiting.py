@@ -298,6 +298,24 @@ def first_ready(env: Environment) -> None:
     other.expect("LLEN a", number(1))
 
 
+@check("list.block.ready-in-order")
+def ready_in_order(env: Environment) -> None:
+    other = Talk(env, "a", "b")
+    (waiter,) = waiters(env, "BLPOP a b 0")
+    for line in ("MULTI", "RPUSH a 1", "RPUSH b 2", "EXEC"):
+        other.ask(line)
+    expect_served(waiter, array(waiter.key("a"), b"1"))
+    other.ask("DEL b")
+    for first, second in (("a", "b"), ("b", "a")):
+        movers = waiters(env, "BRPOPLPUSH a t 0", "BRPOPLPUSH b t 0")
+        for line in ("MULTI", f"RPUSH {first} from-{first}", f"RPUSH {second} from-{second}", "EXEC"):
+            other.ask(line)
+        for mover, element in zip(movers, (b"from-a", b"from-b"), strict=True):
+            expect_served(mover, bulk(element))
+        other.expect("LRANGE t 0 -1", array(b"from-" + second.encode(), b"from-" + first.encode()))
+        other.ask("DEL t")
+
+
 @check("list.block.timeout-clears")
 def timeout_clears(env: Environment) -> None:
     talk = Talk(env)

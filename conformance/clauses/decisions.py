@@ -12,8 +12,8 @@ from .model import Clause
 __all__ = ["DECISIONS"]
 
 
-def decided(id_: str, place: str, text: str) -> Clause:
-    return Clause(id_, ("decisions",), place, "decided", text)
+def decided(id_: str, place: str, text: str, *, needs: tuple[str, ...] = ()) -> Clause:
+    return Clause(id_, ("decisions",), place, "decided", text, needs)
 
 
 DECISIONS: Final = (
@@ -30,6 +30,7 @@ DECISIONS: Final = (
     decided("decided.empty-is-an-error", "pseudocode returns nil", "A Get without waiting from an open empty queue raises QueueEmptyError."),
     decided("decided.nothing-read", "pseudocode refills though nothing was read", "A Get that reads nothing touches nothing but the role."),
     decided("decided.closed-first", "prose against pseudocode", "A Put to a closed queue fails at once, though the role is held."),
+    decided("decided.closed-again", "the same", "A Put that waited for its role looks again whether the queue was closed."),
     decided("decided.delete-interrupted", "Delete interrupted half-way", "A Delete that gives up raises QueueInUseError naming the holder; running it again finishes it."),
     decided("decided.create-atomic", "Create during Delete leaves a stuck queue", "Create is one step, refused while any of the twelve keys is there."),
     decided("decided.create-reserved", "names that collide", "A name that is another queue's name and one of the protocol's suffixes is refused."),
@@ -40,5 +41,12 @@ DECISIONS: Final = (
     decided("decided.item-before-close", "value and close at the same moment", "A value that is there when the queue closes is never lost."),
     decided("decided.bound-is-a-number", "the bound", "A bound that is not an integer of 0 or more is a ValueError, and no key is written."),
     decided("decided.name-bytes", "names", "A name may be any bytes, empty too."),
+    decided("decided.token-back-on-error", "an error after the token was popped", "A Put that fails with the token in hand puts it back."),
+    decided("decided.lost-connection", "'must fail and report'", "A connection lost in the middle raises OutcomeUnknownError, and nothing is sent again."),
+    decided("decided.arguments-win", "'configurable at queue creation'", "Arguments win over the environment, and REDIS_URL over the variables for host, port and database."),
+    decided("decided.kubernetes-port", "environment variables", "REDIS_PORT may be of the form tcp://host:port.", needs=("no-password",)),
+    decided("decided.repair-forced", "a client dies holding a role", "A forced repair frees what is taken, once."),
+    decided("decided.repair-spares", "a client dies holding a role", "Without force a role stays with a holder that may be alive."),
+    decided("decided.textbook", "slips of the pseudocode", "Our client and one written from the document, its pseudocode corrected where it cannot run, share a queue."),
     decided("decided.standard-errors", "names of errors", "Full and empty are the standard queue's errors too, and all errors share one base."),
 )  # fmt: skip

@@ -84,6 +84,7 @@ LISTS: Final = (
     of("list.block.after-transaction", "4", "Pushes inside MULTI serve when EXEC is done, not before; what is gone by then serves nobody."),
     of("list.block.several-keys", "4", "A client that waits for several keys is served by one of them, and is out of the others' queues."),
     of("list.block.first-ready", "4", "When several of its keys become ready at once, the one that was ready first serves it.", needs=("order:ready",)),
+    of("list.block.ready-in-order", "4", "Keys that become ready at once are served in the order in which they did; what became ready first and is the first argument as well serves, whichever of the two a server goes by (the notes are silent).", level="decided"),
     of("list.block.timeout-clears", "4", "A client whose time is over takes nothing afterwards, from none of its keys."),
     of("list.block.served-in-time", "4", "A client that was served in time does not hear that this wait is over."),
     of("list.block.disconnect", "4", "A client that hangs up is out of every queue: what is pushed then goes to the next, or stays."),

@@ -18,7 +18,15 @@ BOTH: Final = FIRST + LATER
 OPEN: Final = ("no-password",)
 
 
-def of(id_: str, place: str, text: str, *, level: Level = "must", suites: tuple[str, ...] = BOTH, needs: tuple[str, ...] = ()) -> Clause:
+def of(
+    id_: str,
+    place: str,
+    text: str,
+    *,
+    level: Level = "must",
+    suites: tuple[str, ...] = BOTH,
+    needs: tuple[str, ...] = (),
+) -> Clause:
     return Clause(id_, suites, place, level, text, needs)
 
 
@@ -107,6 +115,8 @@ PROTOCOL: Final = (
     of("delete.needs-queue", "Delete", "To delete a queue that does not exist is an error."),
     of("delete.leaves-nothing", "Delete", "After a Delete none of the twelve keys is left."),
     of("delete.hides-first", "Delete", "The bound goes first: from then on the queue does not exist."),
+    of("delete.fills-not-full", "Delete", "A Delete puts an element into not_full, so that whoever waits for room is woken."),
+    of("delete.marks-twice", "Delete", "A Delete puts two elements into the closed list, so that a Get and whoever else waits for a close are woken."),
     of("delete.wakes-producer", "Delete", "A Put that waits for room ends with an error."),
     of("delete.wakes-consumer", "Delete", "A Get that waits for a value ends with an error."),
     of("delete.waits-for-roles", "Delete", "A Delete waits until both roles are free."),

@@ -1,0 +1,156 @@
+"""What others do between any two messages of a client, and connections that are lost there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count as numbers
+
+from pressure import OutcomeUnknownError, QueueAlreadyExistsError, QueueDoesNotExistError
+
+from ..environment import Environment, Failure, Judged, expect
+from ..gate import Act
+from .registry import check
+from .state import CONSUMER, PRODUCER, SUFFIXES, count, expect_roles_free, length, text, values
+
+
+def moments(env: Environment, act: Act, *, setup: Callable[[], None]) -> Iterator[Judged]:
+    """A client for each moment of whatever is done with it, at which ``act`` will happen.
+
+    The queue is set up anew for each. It ends with a client that was not disturbed any more.
+    """
+    for moment in numbers(1):
+        clear(env)
+        setup()
+        queue, gate = env.gated()
+        gate.arm(moment, act)
+        yield queue
+        if gate.messages < moment:
+            return
+
+
+def queue_of(env: Environment, *contents: bytes) -> Callable[[], None]:
+    """Sets up a queue with these values."""
+
+    def setup() -> None:
+        queue = env.created(3)
+        for value in contents:
+            queue.put(value)
+
+    return setup
+
+
+def begin_delete(env: Environment) -> None:
+    """Another client's Delete, up to where it waits for the roles."""
+    with env.redis.pipeline() as steps:
+        steps.delete(env.queue_key(":bound"))
+        steps.lpush(env.queue_key(":not_full"), "0")
+        steps.lpush(env.queue_key(":closed"), "0", "0")
+        steps.execute()
+
+
+def unless_deleted(work: Callable[[], object]) -> bool:
+    """Whether it was done; False if it said that there is no queue."""
+    with suppress(QueueDoesNotExistError):
+        work()
+        return True
+    return False
+
+
+@check("decided.deleted-meanwhile")
+def deleted_at_any_moment_of_put(env: Environment) -> None:
+    for queue in moments(env, lambda: begin_delete(env), setup=queue_of(env)):
+        done = unless_deleted(lambda queue=queue: queue.put(b"v"))  # type: ignore[misc]
+        expect(values(env), [b"v"] if done else [], f"what is stored by a Put that was done: {done}")
+        expect_roles_free(env)
+
+
+@check("decided.deleted-meanwhile")
+def deleted_at_any_moment_of_get(env: Environment) -> None:
+    for queue in moments(env, lambda: begin_delete(env), setup=queue_of(env, b"v")):
+        done = unless_deleted(queue.get)
+        expect(values(env), [] if done else [b"v"], f"what is left by a Get that was done: {done}")
+        expect_roles_free(env)
+
+
+@check("decided.deleted-meanwhile")
+def deleted_at_any_moment_of_close(env: Environment) -> None:
+    for queue in moments(env, lambda: begin_delete(env), setup=queue_of(env)):
+        done = unless_deleted(queue.close)
+        deleted = text(env, ":bound") is None
+        expect(length(env, ":closed"), 2 * (done + deleted), f"marks of a Close that was done: {done}")
+        expect_roles_free(env)
+
+
+@check("decided.create-atomic")
+def created_at_any_moment_of_create(env: Environment) -> None:
+    others: list[bool] = []
+
+    def create_too() -> None:
+        others.append(bool(env.redis.setnx(env.queue_key(":bound"), 7)))
+        if others[-1]:
+            for suffix in (PRODUCER, CONSUMER, ":not_full"):
+                env.redis.lpush(env.queue_key(suffix), "1")
+
+    for queue in moments(env, create_too, setup=others.clear):
+        refused = False
+        try:
+            queue.create(3)
+        except QueueAlreadyExistsError:
+            refused = True
+        expect(refused, any(others), "a Create is refused when another was faster")
+        expect(text(env, ":bound"), b"7" if refused else b"3", "the bound")
+        expect(length(env, ":not_full"), 1, "elements of not_full")
+        expect_roles_free(env)
+
+
+@check("decided.create-atomic")
+def delete_ends_at_any_moment_of_create(env: Environment) -> None:
+    def half_deleted() -> None:
+        queue_of(env, b"v")()
+        begin_delete(env)
+
+    for queue in moments(env, lambda: clear(env), setup=half_deleted):
+        was_left = count(env)
+        try:
+            queue.create(3)
+        except QueueAlreadyExistsError:
+            expect(count(env) in {0, was_left}, True, "a Create that was refused touched nothing")
+        else:
+            expect((text(env, ":bound"), count(env)), (b"3", 4), "bound and keys of the new queue")
+            expect_roles_free(env)
+
+
+@check("decided.lost-connection")
+def lost_at_any_moment_of_put(env: Environment) -> None:
+    expect_reported(env, lambda queue: queue.put(b"v"), queue_of(env))
+    expect(values(env), [b"v"], "what is stored when nothing was lost")
+
+
+@check("decided.lost-connection")
+def lost_at_any_moment_of_get(env: Environment) -> None:
+    expect_reported(env, lambda queue: queue.get(), queue_of(env, b"v", b"w"))
+    expect(values(env), [b"w"], "what is left when nothing was lost")
+
+
+def expect_reported(env: Environment, operate: Callable[[Judged], object], setup: Callable[[], None]) -> None:
+    """Fails unless the operation ends by an error whatever is lost, and sends nothing afterwards."""
+    acts: tuple[Act, ...] = ("lose-message", "lose-reply")
+    for act in acts:
+        for moment in numbers(1):
+            clear(env)
+            setup()
+            queue, gate = env.gated()
+            gate.arm(moment, act)
+            what = f"an operation with {act} at message {moment}"
+            error = env.start(lambda queue=queue: operate(queue)).error(what)  # type: ignore[misc]
+            if gate.messages < moment:
+                expect(error, None, "the error of an operation that lost nothing")
+                break
+            if not isinstance(error, OutcomeUnknownError):
+                raise Failure(f"{what}: wanted OutcomeUnknownError, got {error!r}")
+            expect(gate.messages, moment, f"messages of {what}")
+
+
+def clear(env: Environment) -> None:
+    env.redis.delete(*(env.queue_key(suffix) for suffix in SUFFIXES))
