@@ -6,7 +6,7 @@ from concurrent.futures import wait
 
 from pressure import QueueDoesNotExistError
 
-from ..environment import Environment, Failure, Running, expect, expect_error
+from ..environment import Environment, Running, expect, expect_error
 from .getting import filled
 from .putting import full
 from .registry import check
@@ -134,15 +134,17 @@ def fifo(env: Environment) -> None:
 
 @check("queue.bounded")
 def bounded(env: Environment) -> None:
-    env.created(3)
-    producing = env.start(lambda: produce(env, [b"v"] * 30, close=False))
-    queue, longest = env.queue(), 0
-    for _ in range(30):
-        longest = max(longest, queue.length())
+    queue = env.created(3)
+    producing = [env.start(lambda: produce(env, [b"v"] * 4, close=False)) for _ in range(4)]
+    env.until_blocked(4)  # none of them can have put all it has
+    for _ in range(3):
+        expect(queue.length(), 3, "length of a queue with a bound of 3 that four producers fill")
         queue.get()
-    producing.finish("a producer of a bounded queue")
-    if longest > 3:
-        raise Failure(f"a queue with a bound of 3 held {longest}")
+        env.until(lambda: queue.length() == 3, "was the room of one Get filled again")
+    for _ in range(13):
+        queue.get()
+    for each in producing:
+        each.finish("a producer of a bounded queue")
 
 
 @check("queue.synchronized")

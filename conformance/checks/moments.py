@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count as numbers
 
-from pressure import OutcomeUnknownError, QueueAlreadyExistsError, QueueDoesNotExistError
+from pressure import OutcomeUnknownError, QueueAlreadyExistsError, QueueDoesNotExistError, QueueFullError
 
 from ..environment import Environment, Failure, Judged, expect
 from ..gate import Act
+from .deleting import produce
 from .registry import check
 from .state import CONSUMER, PRODUCER, SUFFIXES, count, expect_roles_free, length, text, values
 
@@ -59,9 +60,16 @@ def unless_deleted(work: Callable[[], object]) -> bool:
 
 @check("decided.deleted-meanwhile")
 def deleted_at_any_moment_of_put(env: Environment) -> None:
-    for queue in moments(env, lambda: begin_delete(env), setup=queue_of(env)):
+    stored: list[int] = []  # by the time of the Delete, if there was one
+
+    def delete() -> None:
+        stored.append(len(values(env)))
+        begin_delete(env)
+
+    for queue in moments(env, delete, setup=queue_of(env)):
         done = unless_deleted(lambda queue=queue: queue.put(b"v"))  # type: ignore[misc]
-        expect(values(env), [b"v"] if done else [], f"what is stored by a Put that was done: {done}")
+        in_time = stored.pop() if stored else 1
+        expect((int(done), len(values(env))), (in_time, in_time), "a Put is done, and has stored its value")
         expect_roles_free(env)
 
 
@@ -75,11 +83,57 @@ def deleted_at_any_moment_of_get(env: Environment) -> None:
 
 @check("decided.deleted-meanwhile")
 def deleted_at_any_moment_of_close(env: Environment) -> None:
-    for queue in moments(env, lambda: begin_delete(env), setup=queue_of(env)):
+    marked: list[int] = []  # by the time of the Delete, if there was one
+
+    def delete() -> None:
+        marked.append(length(env, ":closed"))
+        begin_delete(env)
+
+    for queue in moments(env, delete, setup=queue_of(env)):
         done = unless_deleted(queue.close)
-        deleted = text(env, ":bound") is None
-        expect(length(env, ":closed"), 2 * (done + deleted), f"marks of a Close that was done: {done}")
+        deleted = len(marked)
+        in_time = marked.pop() if marked else 2
+        expect(
+            (2 * done, length(env, ":closed")), (in_time, in_time + 2 * deleted), "a Close is done, and marks"
+        )
         expect_roles_free(env)
+
+
+@check("decided.bound-and-one")
+def filled_at_any_moment_of_get(env: Environment) -> None:
+    others = env.queue()
+    for queue in moments(env, lambda: fill(others), setup=queue_of(env, b"v", b"v")):
+        queue.get()
+        fill(others)
+        expect(
+            others.length() in {3, 4},
+            True,
+            "a queue with a bound of 3 that others fill during a Get holds 3 or 4",
+        )
+        for _ in range(others.length() - 2):
+            others.get()
+        fill(others)
+        expect(others.length(), 3, "length of the queue when it was filled again")
+
+
+def fill(queue: Judged) -> None:
+    """Puts until the queue is full."""
+    with suppress(QueueFullError):
+        while True:
+            queue.put_nowait(b"v")
+
+
+@check("decided.bound-and-one")
+def crossing(env: Environment) -> None:
+    env.created(3)
+    producing = env.start(lambda: produce(env, [b"v"] * 30, close=False))
+    queue, longest = env.queue(), 0
+    for _ in range(30):
+        longest = max(longest, queue.length())
+        queue.get()
+    producing.finish("a producer of a bounded queue")
+    if longest > 4:
+        raise Failure(f"a queue with a bound of 3 held {longest}")
 
 
 @check("decided.create-atomic")

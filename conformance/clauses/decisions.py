@@ -26,6 +26,7 @@ DECISIONS: Final = (
     decided("decided.deleted-meanwhile", "operations that wait while Delete runs", "Put, Get and Close that find the bound gone raise QueueDoesNotExistError, and leave no key."),
     decided("decided.role-wait-ends", "a role list that Delete removes", "A client that waits for a role of a queue that is deleted does not wait for ever."),
     decided("decided.overfill-takes-token", "over-filling 'may' skip not_full", "An over-filling Put takes the token if there is one, so that later Puts respect the bound."),
+    decided("decided.bound-and-one", "Get compares, two Puts run, Get refills", "While Gets and Puts cross, a queue whose clients send plain commands holds at most one more than its bound."),
     decided("decided.one-deadline", "'an error after some fixed timeout'", "A timeout is one deadline for the whole operation, and ends it with the error of what was waited for."),
     decided("decided.empty-is-an-error", "pseudocode returns nil", "A Get without waiting from an open empty queue raises QueueEmptyError."),
     decided("decided.nothing-read", "pseudocode refills though nothing was read", "A Get that reads nothing touches nothing but the role."),

@@ -123,7 +123,7 @@ PROTOCOL: Final = (
     of("delete.then-create", "Delete", "A deleted queue can be created anew, open and empty."),
     # The whole
     of("queue.fifo", "The pressure Protocol", "Values come out in the order in which they went in, none missing, none twice."),
-    of("queue.bounded", "The pressure Protocol", "A bounded queue never holds more than its bound."),
+    of("queue.bounded", "The pressure Protocol", "However many producers there are, a bounded queue that nobody gets from holds its bound and no more."),
     of("queue.synchronized", "The pressure Protocol", "A producer that is faster than its consumer waits for it."),
     of("queue.exclusive", "The pressure Protocol", "However many clients put and get at once, nothing is lost, doubled or miscounted."),
 )  # fmt: skip

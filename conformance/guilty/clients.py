@@ -114,4 +114,74 @@ CLIENTS: Final = (
         'check((yield Batch(((b"DEL", *keys.all[:-2]),))))',
         ("delete.leaves-nothing",),
     ),
+    Guilty(
+        "wakes nobody who waits for a close when it deletes",
+        "pressure/protocol/lifecycle.py",
+        '        (b"LPUSH", keys.closed, 0, 0),\n',
+        '        (b"EXISTS", keys.closed),\n',
+        ("delete.marks-twice", "decided.textbook"),
+    ),
+    Guilty(
+        "wakes nobody who waits for room when it deletes",
+        "pressure/protocol/lifecycle.py",
+        '        (b"LPUSH", keys.not_full, 0),\n',
+        '        (b"EXISTS", keys.not_full),\n',
+        ("delete.fills-not-full", "decided.textbook"),
+    ),
+    Guilty(
+        "keeps the token when it fails",
+        "pressure/protocol/roles.py",
+        "return refill(ctx) if hold.token else ()",
+        "return ()",
+        ("decided.token-back-on-error",),
+    ),
+    Guilty(
+        "has a deadline for each of its waits",
+        "pressure/protocol/steps.py",
+        "        while (left := self.deadline - self.context.clock()) > SHORTEST_WAIT:\n",
+        '        end = self.deadline if self.deadline == float("inf") else self.context.clock() + 0.6\n'
+        "        while (left := end - self.context.clock()) > SHORTEST_WAIT:\n",
+        ("decided.one-deadline",),
+    ),
+    Guilty(
+        "takes the wrong end after a wait",
+        "pressure/protocol/roles.py",
+        'return blocking(b"BRPOP"',
+        'return blocking(b"BLPOP"',
+        ("get.pops-right", "decided.item-before-close"),
+    ),
+    Guilty(
+        "does not notice who else creates the queue",
+        "pressure/protocol/lifecycle.py",
+        '(b"WATCH", *present)',
+        '(b"EXISTS", *present)',
+        ("decided.create-atomic",),
+    ),
+    Guilty(
+        "does not notice that the queue is deleted while it puts",
+        "pressure/protocol/put.py",
+        '*claim(ctx, PRODUCER, keys.bound),\n            (b"EXISTS", keys.closed),\n            (b"RPOP"',
+        '*claim(ctx, PRODUCER),\n            (b"EXISTS", keys.closed),\n            (b"RPOP"',
+        ("decided.deleted-meanwhile",),
+    ),
+    Guilty(
+        "tries again when the connection is lost",
+        "pressure/driver.py",
+        "                    replies = self._carry_out(connection, step, interrupt)\n"
+        "                except BaseException as error:\n",
+        "                    replies = self._carry_out(connection, step, interrupt)\n"
+        "                except redis.ConnectionError:\n"
+        "                    connection.disconnect()\n"
+        "                    connection = self.connections.take()\n"
+        "                    replies = self._carry_out(connection, step, interrupt)\n"
+        "                except BaseException as error:\n",
+        ("decided.lost-connection",),
+    ),
+    Guilty(
+        "frees a role that somebody may hold",
+        "pressure/protocol/repair.py",
+        "doubt = None if force else _doubt(role, first, last)",
+        "doubt = None",
+        ("decided.repair-spares",),
+    ),
 )

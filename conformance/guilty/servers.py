@@ -10,6 +10,59 @@ __all__ = ["SERVERS"]
 
 SERVERS: Final = (
     Guilty(
+        "wakes everybody, and lets luck decide who takes",
+        "miniredis/engine/waiting.py",
+        "next(iter(queue))",
+        '__import__("random").choice(list(queue))',
+        ("list.block.fifo", "list.matrix.fifo"),
+    ),
+    Guilty(
+        "goes on serving clients whose time is over",
+        "miniredis/engine/waiting.py",
+        "            self.remove(waiter)\n            yield waiter",
+        "            self.remove(waiter)\n            yield waiter\n"
+        "            waiter.deadline = None\n            self.add(waiter)",
+        ("list.block.timeout-clears", "list.block.served-in-time"),
+    ),
+    Guilty(
+        "serves the key that was ready last first",
+        "miniredis/engine/waiting.py",
+        "for database, key in ready:",
+        "for database, key in reversed(list(ready)):",
+        ("list.block.ready-in-order",),
+    ),
+    Guilty(
+        "loses an element whose waiter could not take it",
+        "miniredis/engine/waiting.py",
+        "        except CommandError as error:\n            reply = error\n",
+        "        except CommandError as error:\n"
+        "            reply = error\n"
+        "            database.delete(key)\n",
+        ("list.block.wrong-target",),
+    ),
+    Guilty(
+        "pops several elements the wrong way round",
+        "miniredis/engine/commands/lists.py",
+        "    elements = [pop_next(values) for _ in range(min(count, len(values)))]\n",
+        "    elements = [pop_next(values) for _ in range(min(count, len(values)))][::-1]\n",
+        ("list.pop.count", "list.matrix.both-ends"),
+    ),
+    Guilty(
+        "answers several of nothing with the wrong null",
+        "miniredis/engine/commands/lists.py",
+        "return NULL_ARRAY if values is None else pop_many",
+        "return None if values is None else pop_many",
+        ("list.pop.count-missing", "list.matrix.both-ends"),
+    ),
+    Guilty(
+        "answers a move of nothing with the wrong null",
+        "miniredis/engine/commands/lists.py",
+        "    return move(session.db, args[1], args[2], read_end(args[3]), read_end(args[4]))\n",
+        "    moved = move(session.db, args[1], args[2], read_end(args[3]), read_end(args[4]))\n"
+        "    return NULL_ARRAY if moved is None else moved\n",
+        ("list.lmove.reply",),
+    ),
+    Guilty(
         "serves the youngest waiter first",
         "miniredis/engine/waiting.py",
         "next(iter(queue))",

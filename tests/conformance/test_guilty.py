@@ -1,23 +1,59 @@
 """The suite convicts what is wrong on purpose, by the clauses one would expect."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
 import pytest
 
 from conformance.clauses import CLAUSES
 from conformance.guilty import PARTIES, Guilty, convicted_of
 
+AT_ONCE = 4
+"""Trials at the same time; each is a process that mostly waits for what does not come."""
+
+NOBODY = Guilty(
+    "nobody",
+    "miniredis/engine/version.py",
+    '"""Which Redis this is."""',
+    '"""Which Redis this is."""',
+    tuple(dict.fromkeys(clause for party in PARTIES for clause in party.clauses)),
+)
+
+Trials = dict[str, Future[dict[str, str]]]
+
+
+@pytest.fixture(scope="module")
+def trials(request: pytest.FixtureRequest) -> Iterator[Trials]:
+    """The trials of those whose tests were chosen, all begun."""
+    chosen = {of_trial(item) for item in request.session.items}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield {
+            party.name: pool.submit(convicted_of, party)
+            for party in (*PARTIES, NOBODY)
+            if party.name in chosen
+        }
+        pool.shutdown(cancel_futures=True)
+
+
+def of_trial(item: pytest.Item) -> str | None:
+    parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    return parameters["party"].name if "party" in parameters else None
+
 
 @pytest.mark.parametrize("party", PARTIES, ids=[party.name for party in PARTIES])
-def test_guilty_party_is_convicted(party: Guilty) -> None:
-    convictions = convicted_of(party)
+def test_guilty_party_is_convicted(party: Guilty, trials: Trials) -> None:
+    convictions = trials[party.name].result()
     assert convictions.keys() == set(party.clauses)
     crashes = [why for why in convictions.values() if "Hangup" in why or "ConnectionError" in why]
     assert not crashes, "what is wrong with it is to be one small thing, and not that it falls over"
 
 
-def test_who_is_not_guilty_is_not_convicted() -> None:
-    clauses = tuple(dict.fromkeys(clause for party in PARTIES for clause in party.clauses))
-    nothing = '"""Which Redis this is."""'
-    assert convicted_of(Guilty("nothing", "miniredis/engine/version.py", nothing, nothing, clauses)) == {}
+@pytest.mark.parametrize("party", [NOBODY], ids=["nobody"])
+def test_who_is_not_guilty_is_not_convicted(party: Guilty, trials: Trials) -> None:
+    assert trials[party.name].result() == {}
 
 
 def test_there_are_guilty_servers_and_clients() -> None:

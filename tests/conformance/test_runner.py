@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -12,12 +14,12 @@ import pytest
 
 import pressure
 from conformance import __main__ as command
-from conformance import runner
+from conformance import capabilities, runner
 from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES, Clause
 from conformance.environment import Environment, Failure
 from conformance.runner import Outcome, judge_clause
-from conformance.targets import Address, NoRealRedisError, find_real_redis
+from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real
 
 FEW = ["--clause", "create.saves-bound", "--clause", "list.llen"]
 
@@ -136,6 +138,65 @@ def test_what_a_server_cannot_do_is_skipped_by_name(embedded_server: Address) ->
     assert judge_with(lambda _: None, embedded_server, needs=("able",)).verdict == "passed"
     outcome = judge_with(lambda _: None, embedded_server, needs=("able", "flying"))
     assert (outcome.verdict, outcome.reason) == ("skipped", "needs flying")
+
+
+def answer(lacks: object) -> Any:
+    """What is to be found out by a probe that ends so."""
+
+    def probe(_: Environment) -> bool:
+        if isinstance(lacks, Exception):
+            raise lacks
+        return bool(lacks)
+
+    return probe
+
+
+@pytest.mark.parametrize(
+    ("lacks", "found"), [(True, set()), (False, {"flying"}), (OSError("hung up"), {"flying"})]
+)
+def test_only_who_says_so_lacks_a_capability(
+    lacks: object, found: set[str], embedded_server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capabilities, "LACKS", {"flying": answer(lacks)})
+    assert capabilities.capabilities_of(lambda: Environment(embedded_server, pressure.Queue)) == found
+
+
+def test_every_capability_that_a_clause_needs_can_be_found_out() -> None:
+    assert {name for clause in CLAUSES.values() for name in clause.needs} <= set(capabilities.LACKS)
+
+
+@pytest.mark.usefixtures("real_server")
+def test_a_password_is_used_and_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    process, port = start_real(find_real_redis(), tmp_path, "--requirepass", "open:sesame")
+    url = f"redis://:open%3Asesame@127.0.0.1:{port}/15"
+    try:
+        assert command.main(["--target", url, *FEW, "--clause", "broker.database"]) == 0
+    finally:
+        end(process)
+    said = capsys.readouterr().out
+    assert f"list-notes redis://:***@127.0.0.1:{port}/15: 1/1" in said
+    assert "skipped broker.database: needs no-password" in said
+    assert "sesame" not in said
+
+
+@pytest.mark.usefixtures("real_server")
+def test_told_to_end_it_takes_its_server_along(tmp_path: Path) -> None:
+    program, pid, folder = tmp_path / "redis", tmp_path / "pid", tmp_path / "folder"
+    folder.mkdir()
+    program.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo $$ >{pid}\nexec {find_real_redis()} "$@"\n')
+    program.chmod(0o755)
+    with subprocess.Popen(
+        [sys.executable, "-m", "conformance", "--target", "real"],
+        env={**os.environ, "TMPDIR": str(folder), "CONFORMANCE_REDIS_SERVER": str(program)},
+        stdout=subprocess.PIPE, text=True,
+    ) as judging:  # fmt: skip
+        assert judging.stdout is not None
+        assert judging.stdout.readline().startswith("real is")
+        judging.send_signal(signal.SIGTERM)
+        assert judging.wait(30) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    assert list(folder.iterdir()) == []
 
 
 def test_checks_leave_no_keys_behind(embedded_server: Address) -> None:
