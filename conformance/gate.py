@@ -43,6 +43,7 @@ class Gate:
         self._ends: list[socket.socket] = [self._listener]
         self._threads: list[threading.Thread] = []
         self._at, self._act = 0, None  # type: tuple[int, Act | None]
+        self._problem: Exception | None = None  # what an act raised, for the thread that leaves the gate
         self.messages = 0
         self._run(self._accept)
 
@@ -56,6 +57,8 @@ class Gate:
             thread.join()
         for end in self._ends:
             end.close()
+        if self._problem is not None:
+            raise self._problem
 
     @property
     def url(self) -> str:
@@ -104,7 +107,11 @@ class Gate:
         if not data or act == "lose-message":
             return False
         if callable(act):
-            act()
+            try:
+                act()
+            except Exception as problem:
+                self._problem = problem
+                return False
         server.sendall(data)
         if act == "lose-reply":
             server.recv(SIZE)

@@ -158,8 +158,11 @@ def one_deadline(env: Environment) -> None:
 @check("decided.one-deadline")
 def one_deadline_for_two_waits(env: Environment) -> None:
     """A slow machine is not late three times."""
-    shortest = min(seconds_of_two_waits(env, full(env, 1)) for _ in range(3))
-    expect(0.5 < shortest < 0.9, True, f"0.6 s for role and room together, and not {shortest:.2f} s")
+    for _ in range(3):
+        lasted = seconds_of_two_waits(env, full(env, 1))
+        if lasted < 0.9:
+            break
+    expect(0.5 < lasted < 0.9, True, f"0.6 s for role and room together, and not {lasted:.2f} s")
 
 
 def seconds_of_two_waits(env: Environment, queue: Judged) -> float:

@@ -8,9 +8,11 @@ from pressure import QueueClosedError, QueueDoesNotExistError
 
 from ..environment import Environment, expect, expect_error
 from ..textbook import Gone, Shut, Textbook
-from .deleting import MESSAGES, consume, produce
+from .deleting import consume, produce
 from .registry import check
 from .state import count, expect_roles_free, length, number
+
+MESSAGES = 60
 
 SENT = [b"%d" % place for place in range(MESSAGES)]
 

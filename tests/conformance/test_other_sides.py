@@ -44,6 +44,16 @@ def test_a_gate_acts_before_a_message(embedded_server: Address, key: str) -> Non
         assert gate.messages == 3
 
 
+def test_what_an_act_raises_is_not_lost(embedded_server: Address) -> None:
+    def act() -> None:
+        raise KeyError("found out by an act")
+
+    with pytest.raises(KeyError, match="found out"), Gate(embedded_server) as gate, through(gate) as client:
+        gate.arm(1, act)
+        with pytest.raises(Hangup):
+            client.command("PING")
+
+
 @pytest.mark.parametrize(("act", "value"), [("lose-message", 1), ("lose-reply", 2)])
 def test_a_gate_loses_a_message_or_its_reply(
     act: Act, value: int, embedded_server: Address, key: str
