@@ -48,10 +48,14 @@ def test_what_an_act_raises_is_not_lost(embedded_server: Address) -> None:
     def act() -> None:
         raise KeyError("found out by an act")
 
-    with pytest.raises(KeyError, match="found out"), Gate(embedded_server) as gate, through(gate) as client:
-        gate.arm(1, act)
-        with pytest.raises(Hangup):
-            client.command("PING")
+    def talk() -> None:
+        with Gate(embedded_server) as gate, through(gate) as client:
+            gate.arm(1, act)
+            with pytest.raises(Hangup):
+                client.command("PING")
+
+    with pytest.raises(KeyError, match="found out"):
+        talk()
 
 
 @pytest.mark.parametrize(("act", "value"), [("lose-message", 1), ("lose-reply", 2)])
