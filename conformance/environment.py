@@ -16,7 +16,7 @@ from .gate import Gate
 from .targets import Address
 from .wire import RawConnection
 
-__all__ = ["Client", "Environment", "Failure", "Judged", "Running", "Skipped", "expect", "expect_error"]
+__all__ = ["Client", "Environment", "Failure", "Judged", "Running", "expect", "expect_error"]
 
 T = TypeVar("T")
 Resource = TypeVar("Resource", bound=AbstractContextManager[Any])
@@ -27,10 +27,6 @@ PATIENCE: Final = 5.0
 
 class Failure(Exception):  # noqa: N818  (a verdict)
     """The clause does not hold; the text says what was seen."""
-
-
-class Skipped(Exception):  # noqa: N818  (a verdict)
-    """The clause cannot be judged here; the text names the capability that is missing."""
 
 
 class Judged(Protocol):

@@ -8,17 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-__all__ = ["compile_glob", "matches"]
+__all__ = ["compile_glob"]
 
 Test: TypeAlias = "frozenset[int] | None"
 """The bytes that match at one place; None stands for ``*``."""
 
 ANY: Final = frozenset(range(256))
-
-
-def matches(pattern: bytes, text: bytes) -> bool:
-    """Whether the whole text fits the pattern."""
-    return compile_glob(pattern)(text)
 
 
 def compile_glob(pattern: bytes, *, ignore_case: bool = False) -> Callable[[bytes], bool]:

@@ -21,17 +21,14 @@ Fields: TypeAlias = dict[str, object]
 def report(engine: Engine, wanted: Iterable[str] = ()) -> str:
     """The sections asked for; all that INFO shows by default if none is named."""
     names = set(wanted) or {"default"}
-    if names & {"all", "everything"}:
+    if names & {"default", "all", "everything"}:
         names |= SECTIONS.keys()
-    if "default" in names:
-        names |= SECTIONS.keys() - BY_REQUEST
     texts = [section(name, make(engine)) for name, make in SECTIONS.items() if name in names]
     return "\r\n".join(texts)
 
 
 def section(name: str, fields: Fields) -> str:
-    title = TITLES.get(name, name.capitalize())
-    return f"# {title}\r\n" + "".join(f"{field}:{value}\r\n" for field, value in fields.items())
+    return f"# {name.capitalize()}\r\n" + "".join(f"{field}:{value}\r\n" for field, value in fields.items())
 
 
 def server(engine: Engine) -> Fields:
@@ -159,6 +156,3 @@ SECTIONS: Final[dict[str, Callable[[Engine], Fields]]] = {
     "cluster": cluster,
     "keyspace": keyspace,
 }
-TITLES: Final = {"errorstats": "Errorstats"}
-BY_REQUEST: Final = frozenset[str]()
-"""Sections that INFO shows only when they, or all, are asked for."""
