@@ -2,7 +2,8 @@
 
 There is one way to create a key (``create``, which tells the waiters), one to change it in place
 (``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
-A value is ``bytes`` for a string and ``deque[bytes]`` for a list; an empty list does not exist.
+A value is ``deque[bytes]`` for a list, ``bytes`` for a string, and ``bytearray`` for a string that was changed
+in place; an empty list does not exist.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 
     from .session import Session
 
-__all__ = ["Database", "Keyspace", "ListValue", "Value"]
+__all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value"]
 
 ListValue: TypeAlias = "deque[bytes]"
-Value: TypeAlias = "bytes | ListValue"
+StringValue: TypeAlias = bytes | bytearray
+Value: TypeAlias = "StringValue | ListValue"
 
-TYPE_NAMES: Final[dict[type, bytes]] = {bytes: b"string", deque: b"list"}
+TYPE_NAMES: Final[dict[type, bytes]] = {bytes: b"string", bytearray: b"string", deque: b"list"}
 
 STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold beyond the valid ones."""
@@ -113,11 +115,11 @@ class Database:
         """The list at a key that is only read, or None; raises WRONGTYPE."""
         return as_list(self.read(key))
 
-    def find_string(self, key: bytes) -> bytes | None:
+    def find_string(self, key: bytes) -> StringValue | None:
         """The string at a key about to be written, or None; raises WRONGTYPE."""
         return as_string(self.find(key))
 
-    def read_string(self, key: bytes) -> bytes | None:
+    def read_string(self, key: bytes) -> StringValue | None:
         """The string at a key that is only read, or None; raises WRONGTYPE."""
         return as_string(self.read(key))
 
@@ -197,7 +199,7 @@ def as_list(value: Value | None) -> ListValue | None:
     raise CommandError(WRONG_TYPE)
 
 
-def as_string(value: Value | None) -> bytes | None:
-    if value is None or type(value) is bytes:
+def as_string(value: Value | None) -> StringValue | None:
+    if value is None or isinstance(value, StringValue):
         return value
     raise CommandError(WRONG_TYPE)

@@ -35,7 +35,7 @@ SMALLEST_EXPONENT: Final = -4951
 """The powers of ten between which an 80-bit float has a value; outside, a number is out of range."""
 
 
-def parse_integer(text: bytes) -> int | None:
+def parse_integer(text: bytes | bytearray) -> int | None:
     """A signed 64-bit integer in its one canonical form (``string2ll``), else None."""
     if INTEGER(text) is None:
         return None

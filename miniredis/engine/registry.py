@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from .replies import Reply
     from .session import Session
 
-__all__ = ["Command", "Keys", "command", "commands", "container", "find"]
+__all__ = [
+    "Command",
+    "CountedKeys",
+    "KeySpecification",
+    "Keys",
+    "UnknownKeys",
+    "command",
+    "commands",
+    "container",
+    "find",
+]
 
 Handler: TypeAlias = "Callable[[Session, list[bytes]], Reply]"
 
@@ -55,6 +65,31 @@ class Keys:
     notes: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class CountedKeys:
+    """Keys behind an argument that tells how many there are.
+
+    Attributes:
+        count_at: the index of that argument; the first key is next to it.
+        flags: as in ``Keys``.
+    """
+
+    count_at: int
+    flags: str
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKeys:
+    """Keys that cannot be told from the request's shape alone."""
+
+    flags: str
+    notes: str = ""
+
+
+KeySpecification: TypeAlias = Keys | CountedKeys | UnknownKeys
+
+
 @dataclass(slots=True, eq=False)
 class Command:
     """One command, or one subcommand, as declared.
@@ -71,7 +106,7 @@ class Command:
     arity: int
     flags: tuple[str, ...]
     categories: tuple[str, ...]
-    keys: tuple[Keys, ...]
+    keys: tuple[KeySpecification, ...]
     tips: tuple[str, ...]
     handler: Handler | None
     subcommands: dict[bytes, Command] = field(default_factory=dict)
@@ -91,9 +126,10 @@ class Command:
     @property
     def key_range(self) -> tuple[int, int, int]:
         """First key, last key and step, as COMMAND gives them beside the key specifications."""
-        if not self.keys:
+        ranges = [keys for keys in self.keys if isinstance(keys, Keys)]
+        if not ranges:
             return 0, 0, 0
-        first, final = self.keys[0], self.keys[-1]
+        first, final = ranges[0], ranges[-1]
         last = final.first + final.last if final.last >= 0 else final.last
         return first.first, last, first.step
 
@@ -111,7 +147,7 @@ def command(
     flags: str = "",
     *,
     acl: str,
-    keys: tuple[Keys, ...] | Keys = (),
+    keys: tuple[KeySpecification, ...] | KeySpecification = (),
     tips: str = "",
     in_transaction: str = "queue",
 ) -> Callable[[Handler], Handler]:
@@ -128,7 +164,7 @@ def command(
     """
 
     def declare(handler: Handler) -> Handler:
-        positions = (keys,) if isinstance(keys, Keys) else keys
+        positions = keys if isinstance(keys, tuple) else (keys,)
         register(
             Command(
                 name=name.lower().replace(" ", "|").encode(),

@@ -43,9 +43,7 @@ class NoReply:
     """The command answers nothing now: its client is blocked, or goes without an answer."""
 
 
-Reply: TypeAlias = (
-    "int | bytes | list[Any] | Map | Set | Encoded | Verbatim | NullArray | NoReply | CommandError | None"
-)
+Reply: TypeAlias = "int | bytes | bytearray | list[Any] | Map | Set | Encoded | Verbatim | NullArray | NoReply | CommandError | None"
 
 
 def status(text: bytes) -> Encoded:
@@ -107,8 +105,8 @@ def set3(values: Set) -> bytes:
     return b"~%d\r\n%b" % (len(values), items(values, 3))
 
 
-def bulk2(text: Verbatim) -> bytes:
-    return b"$%d\r\n%b\r\n" % (len(text), text)
+def bulk(text: bytes | bytearray) -> bytes:
+    return b"".join((b"$%d\r\n" % len(text), text, b"\r\n"))
 
 
 def verbatim3(text: Verbatim) -> bytes:
@@ -125,7 +123,8 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         list: array2,
         Map: flat_map2,
         Set: array2,
-        Verbatim: bulk2,
+        Verbatim: bulk,
+        bytearray: bulk,
     },
     3: {
         type(None): lambda _: b"_\r\n",
@@ -135,5 +134,6 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         Map: map3,
         Set: set3,
         Verbatim: verbatim3,
+        bytearray: bulk,
     },
 }

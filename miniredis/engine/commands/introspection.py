@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from .. import errors
 from ..errors import CommandError
 from ..glob import compile_glob
-from ..registry import LOOKUP, Command, Keys, command, commands, find
+from ..registry import (
+    LOOKUP,
+    Command,
+    CountedKeys,
+    Keys,
+    KeySpecification,
+    UnknownKeys,
+    command,
+    commands,
+    find,
+)
 from ..replies import Map, Reply, Set, status
 from ..session import Session
 
 FLAGS: Final = "loading stale"
 UNORDERED: Final = "nondeterministic_output_order"
+
+Where: TypeAlias = "tuple[tuple[bytes, dict[bytes, int]], tuple[bytes, dict[bytes, int]]]"
+"""How COMMAND says where keys are: how to begin, and how to go on."""
 
 
 @command("COMMAND", -1, FLAGS, acl="connection", tips=UNORDERED)
@@ -94,16 +107,34 @@ def words(names: list[str] | tuple[str, ...]) -> Set:
     return Set(status(name.encode()) for name in names)
 
 
-def key_specification(keys: Keys) -> Map:
+def key_specification(keys: KeySpecification) -> Map:
     notes = {b"notes": keys.notes.encode()} if keys.notes else {}
+    begin, find = WHERE[type(keys)](keys)
     return Map(
         notes
-        | {
-            b"flags": words(keys.flags.split()),
-            b"begin_search": part(b"index", {b"index": keys.first}),
-            b"find_keys": part(b"range", {b"lastkey": keys.last, b"keystep": keys.step, b"limit": 0}),
-        }
+        | {b"flags": words(keys.flags.split()), b"begin_search": part(*begin), b"find_keys": part(*find)}
     )
+
+
+def in_range(keys: Keys) -> Where:
+    found = {b"lastkey": keys.last, b"keystep": keys.step, b"limit": 0}
+    return (b"index", {b"index": keys.first}), (b"range", found)
+
+
+def counted(keys: CountedKeys) -> Where:
+    found = {b"keynumidx": 0, b"firstkey": 1, b"keystep": 1}
+    return (b"index", {b"index": keys.count_at}), (b"keynum", found)
+
+
+def unknown(_: UnknownKeys) -> Where:
+    return (b"unknown", {}), (b"unknown", {})
+
+
+WHERE: Final[dict[type, Callable[[Any], Where]]] = {
+    Keys: in_range,
+    CountedKeys: counted,
+    UnknownKeys: unknown,
+}
 
 
 def part(kind: bytes, values: dict[bytes, int]) -> Map:

@@ -8,6 +8,7 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..expiry import absolute
+from ..keyspace import StringValue
 from ..numbers import MAX, MIN, parse_integer, read_integer
 from ..registry import Keys, command
 from ..replies import OK, Reply
@@ -102,7 +103,7 @@ def getset(session: Session, args: list[bytes]) -> Reply:
 def mget(session: Session, args: list[bytes]) -> Reply:
     """The values of several keys; null for what is missing or no string."""
     values = [session.db.read(key) for key in args[1:]]
-    return [value if type(value) is bytes else None for value in values]
+    return [value if isinstance(value, StringValue) else None for value in values]
 
 
 @command(
