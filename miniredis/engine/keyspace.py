@@ -2,8 +2,8 @@
 
 There is one way to create a key (``create``, which tells the waiters), one to change it in place
 (``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
-A value is ``deque[bytes]`` for a list, ``bytes`` for a string, and ``bytearray`` for a string that was changed
-in place; an empty list does not exist.
+A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
+place; an empty list does not exist.
 """
 
 from __future__ import annotations

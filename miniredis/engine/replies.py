@@ -43,7 +43,10 @@ class NoReply:
     """The command answers nothing now: its client is blocked, or goes without an answer."""
 
 
-Reply: TypeAlias = "int | bytes | bytearray | list[Any] | Map | Set | Encoded | Verbatim | NullArray | NoReply | CommandError | None"
+Reply: TypeAlias = (
+    "int | bytes | bytearray | list[Any] | Map | Set | Encoded | Verbatim | NullArray | NoReply"
+    " | CommandError | None"
+)
 
 
 def status(text: bytes) -> Encoded:
