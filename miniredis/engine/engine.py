@@ -19,7 +19,7 @@ from .dispatch import execute
 from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace
-from .replies import NULL_ARRAY, Reply
+from .replies import Reply
 from .requests import FastLane, RequestParser
 from .session import Session
 from .waiting import Waiter, Waiting
@@ -130,7 +130,7 @@ class Engine:
         """
         self._advance(now)
         for waiter in self.waiting.timed_out(now.monotonic):
-            self.wake(waiter, NULL_ARRAY)
+            self.wake(waiter, waiter.when_over)
         self.keyspace.expire(EXPIRED_AT_ONCE)
         while self._unblocked:
             self._run(self._unblocked.popleft())

@@ -34,10 +34,25 @@ NOT_AN_INTEGER = b"ERR value is not an integer or out of range"
 NOT_POSITIVE = b"ERR value is out of range, must be positive"
 INCREMENT_OVERFLOW = b"ERR increment or decrement would overflow"
 DECREMENT_OVERFLOW = b"ERR decrement would overflow"
+FIRST_DB_INDEX = b"ERR invalid first DB index"
+SECOND_DB_INDEX = b"ERR invalid second DB index"
 DB_INDEX = b"ERR DB index is out of range"
+
+SAME_OBJECT = b"ERR source and destination objects are the same"
+NO_SUCH_KEY = b"ERR no such key"
+INDEX_OUT_OF_RANGE = b"ERR index out of range"
+NUMKEYS_NOT_POSITIVE = b"ERR numkeys should be greater than 0"
+COUNT_NOT_POSITIVE = b"ERR count should be greater than 0"
+COUNT_NEGATIVE = b"ERR COUNT can't be negative"
+MAXLEN_NEGATIVE = b"ERR MAXLEN can't be negative"
+RANK_ZERO = (
+    b"ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... "
+    b"or use negative to start from the end of the list"
+)
 
 # Blocking
 TIMEOUT_NOT_A_FLOAT = b"ERR timeout is not a float or out of range"
+TIMEOUT_NOT_AN_INTEGER = b"ERR timeout is not an integer or out of range"
 TIMEOUT_NEGATIVE = b"ERR timeout is negative"
 UNBLOCKED = b"UNBLOCKED client unblocked via CLIENT UNBLOCK"
 UNBLOCK_REASON = b"ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"

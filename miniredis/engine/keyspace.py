@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .session import Session
 
-__all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value"]
+__all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplicate"]
 
 ListValue: TypeAlias = "deque[bytes]"
 StringValue: TypeAlias = bytes | bytearray
@@ -52,11 +52,23 @@ class Keyspace:
     def note_expiry(self, milliseconds: int, index: int, key: bytes) -> None:
         """Keeps in mind that a key expires then; the key's own deadline stays the truth."""
         if len(self._expiries) > 2 * sum(len(db.deadlines) for db in self.databases) + STALE_EXPIRIES:
-            self._expiries = [
-                (when, db.index, name) for db in self.databases for name, when in db.deadlines.items()
-            ]
-            heapq.heapify(self._expiries)
+            self._order_expiries()
         heapq.heappush(self._expiries, (milliseconds, index, key))
+
+    def _order_expiries(self) -> None:
+        self._expiries = [
+            (when, db.index, name) for db in self.databases for name, when in db.deadlines.items()
+        ]
+        heapq.heapify(self._expiries)
+
+    def swap(self, one: Database, other: Database) -> None:
+        """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
+        for db, incoming in ((one, other), (other, one)):
+            for key in db.watchers:
+                if db.find(key) is not None or incoming.find(key) is not None:
+                    db.touched(key, "swapdb")
+        one.exchange(other)
+        self._order_expiries()
 
     def next_expiry(self) -> int | None:
         """When the next key expires, in milliseconds of wall time; None if none will."""
@@ -85,6 +97,7 @@ class Database:
         self.index = index
         self.values: dict[bytes, Value] = {}
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
+        self.used: dict[bytes, int] = {}  # when a key was last used, likewise
         self.watchers: dict[bytes, set[Session]] = {}
 
     def __len__(self) -> int:
@@ -96,7 +109,10 @@ class Database:
         """The value of a key about to be written, or None; an expired key goes away here."""
         if key in self.deadlines and self.deadlines[key] < self.keyspace.milliseconds:
             self.expire(key)
-        return self.values.get(key)
+        value = self.values.get(key)
+        if value is not None:
+            self.used[key] = self.keyspace.milliseconds
+        return value
 
     def read(self, key: bytes) -> Value | None:
         """The value of a key that is only read, or None; counted as a hit or a miss."""
@@ -105,6 +121,14 @@ class Database:
             self.keyspace.misses += 1
         else:
             self.keyspace.hits += 1
+        return value
+
+    def peek(self, key: bytes) -> Value | None:
+        """As ``read``, but the key does not count as used."""
+        last = self.used.get(key)
+        value = self.read(key)
+        if value is not None and last is not None:
+            self.used[key] = last
         return value
 
     def find_list(self, key: bytes) -> ListValue | None:
@@ -125,7 +149,7 @@ class Database:
 
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
-        value = self.read(key)
+        value = self.peek(key)
         return b"none" if value is None else TYPE_NAMES[type(value)]
 
     def live_keys(self) -> list[bytes]:
@@ -136,9 +160,13 @@ class Database:
 
     # Changing
 
-    def create(self, key: bytes, value: Value, event: str) -> None:
+    def create(self, key: bytes, value: Value, event: str, *, deadline: int | None = None) -> None:
         """Adds a key that is not there. Waiters for it hear of it, and are served after the command."""
         self.values[key] = value
+        self.used[key] = self.keyspace.milliseconds
+        if deadline is not None:
+            self.deadlines[key] = deadline
+            self.keyspace.note_expiry(deadline, self.index, key)
         self.keyspace.on_create(self.index, key, type(value))
         self.touched(key, event)
 
@@ -157,6 +185,7 @@ class Database:
         if self.values.pop(key, None) is None:
             return False
         self.deadlines.pop(key, None)
+        self.used.pop(key, None)
         self.touched(key, event)
         return True
 
@@ -184,6 +213,13 @@ class Database:
         self.keyspace.changes += len(self.values)
         self.values.clear()
         self.deadlines.clear()
+        self.used.clear()
+
+    def exchange(self, other: Database) -> None:
+        """Swaps all that two databases hold."""
+        self.values, other.values = other.values, self.values
+        self.deadlines, other.deadlines = other.deadlines, self.deadlines
+        self.used, other.used = other.used, self.used
 
     def touched(self, key: bytes, event: str) -> None:  # noqa: ARG002  (keyspace events will name it)
         """A key changed: the one place that everyone who must know of it hears it from."""
@@ -191,6 +227,11 @@ class Database:
         if key in self.watchers:
             for session in tuple(self.watchers[key]):
                 session.watched_key_changed()
+
+
+def duplicate(value: Value) -> Value:
+    """A value of its own with the same content."""
+    return value if isinstance(value, bytes) else value.copy()
 
 
 def as_list(value: Value | None) -> ListValue | None:

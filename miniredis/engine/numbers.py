@@ -11,9 +11,25 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from .errors import NOT_AN_INTEGER, NOT_POSITIVE, TIMEOUT_NEGATIVE, TIMEOUT_NOT_A_FLOAT, CommandError
+from .errors import (
+    NOT_AN_INTEGER,
+    NOT_POSITIVE,
+    TIMEOUT_NEGATIVE,
+    TIMEOUT_NOT_A_FLOAT,
+    TIMEOUT_NOT_AN_INTEGER,
+    CommandError,
+)
 
-__all__ = ["MAX", "MIN", "parse_integer", "read_integer", "read_positive", "read_timeout"]
+__all__ = [
+    "MAX",
+    "MIN",
+    "parse_integer",
+    "read_integer",
+    "read_milliseconds",
+    "read_positive",
+    "read_range",
+    "read_timeout",
+]
 
 MIN: Final = -(1 << 63)
 MAX: Final = (1 << 63) - 1
@@ -51,6 +67,14 @@ def read_integer(text: bytes, error: bytes = NOT_AN_INTEGER) -> int:
     return value
 
 
+def read_range(text: bytes, low: int, high: int, error: bytes) -> int:
+    """An integer between two bounds, both allowed; raises ``error`` for anything else."""
+    value = parse_integer(text)
+    if value is None or not low <= value <= high:
+        raise CommandError(error)
+    return value
+
+
 def read_positive(text: bytes) -> int:
     """A count of 0 or more (``getPositiveLongFromObjectOrReply``)."""
     value = read_integer(text, NOT_POSITIVE)
@@ -71,6 +95,14 @@ def read_timeout(text: bytes) -> int | None:
         raise CommandError(TIMEOUT_NEGATIVE)  # the conversion to 64 bits wraps to a negative number
     milliseconds = math.ceil(seconds * 1000)
     if not 0 <= milliseconds <= MAX:
+        raise CommandError(TIMEOUT_NEGATIVE)
+    return milliseconds or None
+
+
+def read_milliseconds(text: bytes) -> int | None:
+    """A timeout in whole milliseconds; None means for ever."""
+    milliseconds = read_integer(text, TIMEOUT_NOT_AN_INTEGER)
+    if milliseconds < 0:
         raise CommandError(TIMEOUT_NEGATIVE)
     return milliseconds or None
 

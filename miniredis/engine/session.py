@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from .replies import NO_REPLY, NoReply, Reply, encode
+from .replies import NO_REPLY, NULL_ARRAY, NoReply, Reply, encode
 from .waiting import Waiter
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class Session:
         waits_for: type,
         serve: Callable[[Database, bytes, Any], Reply],
         timeout: int | None,
+        when_over: Reply = NULL_ARRAY,
     ) -> NoReply:
         """Waits until one of the keys can serve this client.
 
@@ -109,9 +110,11 @@ class Session:
             waits_for: the type of value that serves it.
             serve: pops from the value, and returns the reply.
             timeout: milliseconds; None waits for ever.
+            when_over: the reply when the time is over.
         """
         deadline = None if timeout is None else self.engine.now.monotonic + timeout * 1000
-        self.waiter = Waiter(self, self.db.index, tuple(dict.fromkeys(keys)), waits_for, serve, deadline)
+        distinct = tuple(dict.fromkeys(keys))
+        self.waiter = Waiter(self, self.db.index, distinct, waits_for, serve, deadline, when_over)
         self.engine.waiting.add(self.waiter)
         return NO_REPLY
 

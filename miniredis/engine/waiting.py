@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .errors import CommandError
+from .replies import NULL_ARRAY
 
 if TYPE_CHECKING:
     from .keyspace import Database
@@ -47,6 +48,7 @@ class Waiter:
         waits_for: the type of value that serves it.
         serve: takes from the value at a ready key what the command takes, and returns the reply.
         deadline: when it gives up, in microseconds of monotonic time; None for never.
+        when_over: the reply when it gives up.
     """
 
     session: Session
@@ -55,6 +57,7 @@ class Waiter:
     waits_for: type
     serve: Callable[[Database, bytes, Any], Reply]
     deadline: int | None
+    when_over: Reply = NULL_ARRAY
 
 
 Queue: TypeAlias = "OrderedDict[Waiter, None]"
@@ -123,6 +126,12 @@ class Waiting:
         """A key was created: if anybody waits for it, it is served after the command."""
         if self._blocked_by_type[kind] and (database, key) in self._queues:
             self._ready.setdefault((database, key))
+
+    def signal_all(self, database: Database) -> None:
+        """All keys of a database have come at once: those waited for are served after the command."""
+        for index, key in self._queues:
+            if index == database.index and (value := database.find(key)) is not None:
+                self.signal(index, key, type(value))
 
     def serve_ready(self) -> None:
         """Serves all ready keys, and those that become ready by it, until none is left."""

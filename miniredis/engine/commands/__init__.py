@@ -1,5 +1,25 @@
 """One module for each group of Redis's commands. To add a command, write a decorated function."""
 
-from . import connection, generic, introspection, lists, server, strings, transactions
+from . import (
+    connection,
+    expiring,
+    generic,
+    introspection,
+    list_elements,
+    lists,
+    server,
+    strings,
+    transactions,
+)
 
-__all__ = ["connection", "generic", "introspection", "lists", "server", "strings", "transactions"]
+__all__ = [
+    "connection",
+    "expiring",
+    "generic",
+    "introspection",
+    "list_elements",
+    "lists",
+    "server",
+    "strings",
+    "transactions",
+]

@@ -8,9 +8,10 @@ from typing import Final
 from .. import errors
 from ..clients import FILTERS, Filter, describe, select
 from ..errors import CommandError
+from ..keyspace import Database
 from ..numbers import read_integer
 from ..registry import AT_ONCE, command, container
-from ..replies import NULL_ARRAY, OK, PONG, Map, Reply, Verbatim
+from ..replies import OK, PONG, Map, Reply, Verbatim
 from ..session import Session
 from ..version import VERSION
 
@@ -51,14 +52,24 @@ def quit_(session: Session, args: list[bytes]) -> Reply:
 @command("SELECT", 2, "loading stale fast", acl="connection")
 def select_(session: Session, args: list[bytes]) -> Reply:
     """Chooses the database that the next commands work on."""
-    index = read_integer(args[1])
+    session.db = database(session, read_index(args[1]))
+    return OK
+
+
+def read_index(text: bytes) -> int:
+    """A 32-bit number, such as a database has."""
+    index = read_integer(text)
     if not MIN32 <= index <= MAX32:
         raise CommandError(errors.outside(MIN32, MAX32))
+    return index
+
+
+def database(session: Session, index: int) -> Database:
+    """The database of that number; raises Redis's error where there is none."""
     databases = session.engine.keyspace.databases
     if not 0 <= index < len(databases):
         raise CommandError(errors.DB_INDEX)
-    session.db = databases[index]
-    return OK
+    return databases[index]
 
 
 # HELLO
@@ -175,17 +186,15 @@ def client_unblock(session: Session, args: list[bytes]) -> Reply:
     """Ends another client's wait, as if its time were over or with an error; tells whether it waited."""
     if len(args) > 4:
         raise CommandError(errors.subcommand_or_arity(args[1], b"CLIENT"))
-    reply = UNBLOCKED_AS.get(args[3].upper()) if len(args) == 4 else NULL_ARRAY
-    if reply is None:
+    reason = args[3].upper() if len(args) == 4 else b"TIMEOUT"
+    if reason not in {b"TIMEOUT", b"ERROR"}:
         raise CommandError(errors.UNBLOCK_REASON)
     other = session.engine.sessions.get(read_integer(args[2]))
     if other is None or other.waiter is None:
         return 0
-    session.engine.unblock(other, reply)
+    error = CommandError(errors.UNBLOCKED)
+    session.engine.unblock(other, other.waiter.when_over if reason == b"TIMEOUT" else error)
     return 1
-
-
-UNBLOCKED_AS: Final[dict[bytes, Reply]] = {b"TIMEOUT": NULL_ARRAY, b"ERROR": CommandError(errors.UNBLOCKED)}
 
 
 @command("CLIENT KILL", -3, ADMIN, acl="connection")

@@ -6,15 +6,18 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..expiry import from_argument
 from ..glob import compile_glob
+from ..keyspace import Database, duplicate
+from ..numbers import read_integer, read_milliseconds
 from ..registry import Keys, command
-from ..replies import Encoded, Reply, status
+from ..replies import OK, Encoded, Reply, status
 from ..session import Session
+from .connection import database, read_index
 
+EVERYWHERE: Final = "request_policy:all_shards response_policy:agg_min"
 EACH: Final = "request_policy:multi_shard response_policy:agg_sum"
-UPDATED: Final = Keys(1, "RW update")
-READ: Final = Keys(1, "RO access")
+FROM_TO: Final = (Keys(1, "RO access"), Keys(2, "OW update"))
+RENAMED: Final = Keys(1, "RW access delete")
 
 
 @command("DEL", -2, "write", acl="keyspace", keys=Keys(1, "RM delete", last=-1), tips=EACH)
@@ -27,7 +30,19 @@ def del_(session: Session, args: list[bytes]) -> Reply:
 @command("EXISTS", -2, "readonly fast", acl="keyspace", keys=Keys(1, "RO", last=-1), tips=EACH)
 def exists(session: Session, args: list[bytes]) -> Reply:
     """How many of the keys exist; one named twice counts twice."""
+    return sum(session.db.peek(key) is not None for key in args[1:])
+
+
+@command("TOUCH", -2, "readonly fast", acl="keyspace", keys=Keys(1, "RO", last=-1), tips=EACH)
+def touch(session: Session, args: list[bytes]) -> Reply:
+    """Marks keys as just used; returns how many of them exist."""
     return sum(session.db.read(key) is not None for key in args[1:])
+
+
+@command("UNLINK", -2, "write fast", acl="keyspace", keys=Keys(1, "RM delete", last=-1), tips=EACH)
+def unlink(session: Session, args: list[bytes]) -> Reply:
+    """Removes keys, without waiting for their memory to be given back."""
+    return del_(session, args)
 
 
 @command("TYPE", 2, "readonly fast", acl="keyspace", keys=Keys(1, "RO"))
@@ -49,82 +64,95 @@ def keys(session: Session, args: list[bytes]) -> Reply:
     return [key for key in session.db.live_keys() if fits(key)]
 
 
-# Expiry
+# Copying and moving
 
 
-@command("EXPIRE", -3, "write fast", acl="keyspace", keys=UPDATED)
-def expire(session: Session, args: list[bytes]) -> Reply:
-    """Lets a key expire in so many seconds."""
-    return set_expiry(session, args, b"EX")
-
-
-@command("PEXPIRE", -3, "write fast", acl="keyspace", keys=UPDATED)
-def pexpire(session: Session, args: list[bytes]) -> Reply:
-    """Lets a key expire in so many milliseconds."""
-    return set_expiry(session, args, b"PX")
-
-
-def set_expiry(session: Session, args: list[bytes], unit: bytes) -> int:
-    db, key = session.db, args[1]
-    conditions = read_conditions(args[3:])
-    when = from_argument(session, args[0].lower(), args[2], unit)
-    if db.find(key) is None or not holds(conditions, db.deadlines.get(key), when):
+@command("COPY", -3, "write denyoom", acl="keyspace", keys=FROM_TO)
+def copy(session: Session, args: list[bytes]) -> Reply:
+    """Copies a value and its time to live to another key, or another database."""
+    source, target = args[1], args[2]
+    to, replace = read_copy_options(session, args[3:])
+    if to is session.db and source == target:
+        raise CommandError(errors.SAME_OBJECT)
+    value = session.db.read(source)
+    if value is None:
         return 0
-    if when <= session.engine.now.milliseconds:
-        db.delete(key)
-    else:
-        db.set_deadline(key, when)
+    if to.find(target) is not None:
+        if not replace:
+            return 0
+        to.delete(target)
+    to.create(target, duplicate(value), "copy_to", deadline=session.db.deadlines.get(source))
     return 1
 
 
-def read_conditions(words: list[bytes]) -> set[bytes]:
-    conditions = {word.upper() for word in words}
-    for word in words:
-        if word.upper() not in {b"NX", b"XX", b"GT", b"LT"}:
-            raise CommandError(errors.unsupported_option(word))
-    if b"NX" in conditions and len(conditions) > 1:
-        raise CommandError(errors.NX_WITH_OTHERS)
-    if conditions >= {b"GT", b"LT"}:
-        raise CommandError(errors.GT_WITH_LT)
-    return conditions
+def read_copy_options(session: Session, words: list[bytes]) -> tuple[Database, bool]:
+    """The database to copy to, and whether to replace what is there."""
+    to, replace = session.db, False
+    rest = iter(words)
+    for word in rest:
+        if word.upper() == b"REPLACE":
+            replace = True
+        elif word.upper() == b"DB" and (index := next(rest, None)) is not None:
+            to = database(session, read_index(index))
+        else:
+            raise CommandError(errors.SYNTAX)
+    return to, replace
 
 
-def holds(conditions: set[bytes], current: int | None, when: int) -> bool:
-    """Whether all conditions hold; a key without a deadline counts as one that never expires."""
-    verdicts = {
-        b"NX": current is None,
-        b"XX": current is not None,
-        b"GT": current is not None and when > current,
-        b"LT": current is None or when < current,
-    }
-    return all(verdicts[condition] for condition in conditions)
-
-
-@command("TTL", 2, "readonly fast", acl="keyspace", keys=READ, tips="nondeterministic_output")
-def ttl(session: Session, args: list[bytes]) -> Reply:
-    """How many seconds a key has left, rounded; -1 if it stays, -2 if there is none."""
-    left = time_left(session, args[1])
-    return left if left < 0 else (left + 500) // 1000
-
-
-@command("PTTL", 2, "readonly fast", acl="keyspace", keys=READ, tips="nondeterministic_output")
-def pttl(session: Session, args: list[bytes]) -> Reply:
-    """How many milliseconds a key has left; -1 if it stays, -2 if there is none."""
-    return time_left(session, args[1])
-
-
-def time_left(session: Session, key: bytes) -> int:
-    if session.db.read(key) is None:
-        return -2
-    when = session.db.deadlines.get(key)
-    return -1 if when is None else max(when - session.engine.now.milliseconds, 0)
-
-
-@command("PERSIST", 2, "write fast", acl="keyspace", keys=UPDATED)
-def persist(session: Session, args: list[bytes]) -> Reply:
-    """Takes a key's deadline away; tells whether it had one."""
-    if session.db.find(args[1]) is None or args[1] not in session.db.deadlines:
+@command("MOVE", 3, "write fast", acl="keyspace", keys=Keys(1, "RW access update"))
+def move(session: Session, args: list[bytes]) -> Reply:
+    """Moves a key to another database, unless that has one of the name."""
+    db, key, to = session.db, args[1], database(session, read_index(args[2]))
+    if to is db:
+        raise CommandError(errors.SAME_OBJECT)
+    value = db.find(key)
+    if value is None or to.find(key) is not None:
         return 0
-    del session.db.deadlines[args[1]]
-    session.db.touched(args[1], "persist")
+    deadline = db.deadlines.get(key)
+    to.create(key, value, "move_to", deadline=deadline)
+    db.delete(key, "move_from")
     return 1
+
+
+@command("RENAME", 3, "write", acl="keyspace", keys=(RENAMED, Keys(2, "OW update")))
+def rename(session: Session, args: list[bytes]) -> Reply:
+    """Gives a key another name, in place of whatever had it."""
+    name_anew(session.db, args[1], args[2], replace=True)
+    return OK
+
+
+@command("RENAMENX", 3, "write fast", acl="keyspace", keys=(RENAMED, Keys(2, "OW insert")))
+def renamenx(session: Session, args: list[bytes]) -> Reply:
+    """Gives a key another name, unless something has it."""
+    return int(name_anew(session.db, args[1], args[2], replace=False))
+
+
+def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
+    """The new name is deleted and created, so that waiters for it are served."""
+    value = db.find(old)
+    if value is None:
+        raise CommandError(errors.NO_SUCH_KEY)
+    if db.find(new) is not None:
+        if old == new or not replace:
+            return False
+        db.delete(new)
+    db.create(new, value, "rename_to", deadline=db.deadlines.get(old))
+    db.delete(old, "rename_from")
+    return True
+
+
+# Replication
+
+
+@command("WAIT", 3, "noscript", acl="connection", tips=EVERYWHERE)
+def wait(session: Session, args: list[bytes]) -> Reply:
+    """Waits for replicas to have what was written; there are none, so only the timeout ends it."""
+    wanted = read_integer(args[1])
+    timeout = read_milliseconds(args[2])
+    if wanted <= 0 or not session.may_block:
+        return 0
+    return session.block((), type(None), serve_nobody, timeout, when_over=0)
+
+
+def serve_nobody(db: Database, key: bytes, value: object) -> Reply:
+    raise AssertionError("a client that waits for no key is served by none")

@@ -1,25 +1,27 @@
-"""The list commands. A list is a deque whose left end is the head."""
+"""Pushing to lists, popping from them and moving between them, blocking or not.
+
+A list is a deque whose left end is the head.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from itertools import islice
+from dataclasses import dataclass
 from typing import Final
 
 from .. import errors
 from ..errors import CommandError
 from ..keyspace import Database, ListValue
-from ..numbers import MAX, read_integer, read_positive, read_timeout
-from ..registry import Keys, command
-from ..replies import NULL_ARRAY, OK, Reply
+from ..numbers import MAX, read_positive, read_range, read_timeout
+from ..registry import CountedKeys, Keys, command
+from ..replies import NULL_ARRAY, Reply
 from ..session import Session
 
 PUSHED: Final = Keys(1, "RW insert")
 POPPED: Final = Keys(1, "RW access delete")
 POPPED_ANY: Final = Keys(1, "RW access delete", last=-2)
 MOVED: Final = (POPPED, Keys(2, "RW insert"))
-READ: Final = Keys(1, "RO access")
 
 End = str
 LEFT: Final[End] = "left"
@@ -120,6 +122,50 @@ def pop_many(db: Database, key: bytes, values: ListValue, end: End, count: int) 
     return elements
 
 
+@command("LMPOP", -4, "write movablekeys", acl="list", keys=CountedKeys(1, "RW access delete"))
+def lmpop(session: Session, args: list[bytes]) -> Reply:
+    """Pops elements from the first of several lists that has any."""
+    return pop_from_any(session.db, read_any(args, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class AnyList:
+    """What LMPOP and BLMPOP are asked for: up to ``count`` elements of one end of the first list there is."""
+
+    keys: list[bytes]
+    end: End
+    count: int
+
+    def serve(self, db: Database, key: bytes, values: ListValue) -> Reply:
+        """Pops from the list at one of the keys."""
+        return [key, pop_many(db, key, values, self.end, self.count)]
+
+
+def read_any(args: list[bytes], at: int) -> AnyList:
+    """Reads ``numkeys key ... LEFT|RIGHT [COUNT count]`` from an index on."""
+    number = read_range(args[at], 1, MAX, errors.NUMKEYS_NOT_POSITIVE)
+    keys, rest = args[at + 1 : at + 1 + number], args[at + 1 + number :]
+    if not rest:
+        raise CommandError(errors.SYNTAX)
+    end, options = read_end(rest[0]), rest[1:]
+    if not options:
+        return AnyList(keys, end, 1)
+    if len(options) < 2 or options[0].upper() != b"COUNT":
+        raise CommandError(errors.SYNTAX)
+    count = read_range(options[1], 1, MAX, errors.COUNT_NOT_POSITIVE)
+    if len(options) > 2:
+        raise CommandError(errors.SYNTAX)
+    return AnyList(keys, end, count)
+
+
+def pop_from_any(db: Database, wanted: AnyList) -> Reply:
+    for key in wanted.keys:
+        values = db.find_list(key)
+        if values is not None:
+            return wanted.serve(db, key, values)
+    return NULL_ARRAY
+
+
 # Moving
 
 
@@ -213,102 +259,12 @@ def blocking_move(
     return session.block([source], deque, serve, timeout) if session.may_block else None
 
 
-# Looking
-
-
-@command("LLEN", 2, "readonly fast", acl="list", keys=Keys(1, "RO"))
-def llen(session: Session, args: list[bytes]) -> Reply:
-    """The length of a list; 0 if there is none."""
-    return len(session.db.read_list(args[1]) or ())
-
-
-@command("LRANGE", 4, "readonly", acl="list", keys=READ)
-def lrange(session: Session, args: list[bytes]) -> Reply:
-    """The elements from one index to another, both included; negative ones count from the end."""
-    start, stop = read_integer(args[2]), read_integer(args[3])
-    values = session.db.read_list(args[1])
-    if values is None:
-        return []
-    first, end = clamp(start, stop, len(values))
-    return elements_between(values, first, end)
-
-
-@command("LINDEX", 3, "readonly", acl="list", keys=READ)
-def lindex(session: Session, args: list[bytes]) -> Reply:
-    """The element at an index; negative ones count from the end."""
-    values = session.db.read_list(args[1])
-    if values is None:
-        return None
-    index = read_integer(args[2])
-    return values[index] if -len(values) <= index < len(values) else None
-
-
-def clamp(start: int, stop: int, length: int) -> tuple[int, int]:
-    """An inclusive range with negative indexes, as a half-open one inside the list; empty is (0, 0)."""
-    first = max(start + length if start < 0 else start, 0)
-    end = min(stop + length if stop < 0 else stop, length - 1) + 1
-    return (first, end) if first < end else (0, 0)
-
-
-def elements_between(values: ListValue, first: int, end: int) -> list[bytes]:
-    """A slice of a deque, reached from the nearer end."""
-    length = len(values)
-    if first <= length - end:
-        return list(islice(values, first, end))
-    elements = list(islice(reversed(values), length - end, length - first))
-    elements.reverse()
-    return elements
-
-
-# Removing
-
-
-@command("LREM", 4, "write", acl="list", keys=Keys(1, "RW delete"))
-def lrem(session: Session, args: list[bytes]) -> Reply:
-    """Removes the first so many elements that are equal to one, from the tail if negative; all if 0."""
-    count = read_integer(args[2])
-    values = session.db.find_list(args[1])
-    if values is None:
-        return 0
-    removed = remove_equal(values, args[3], abs(count) or MAX, from_tail=count < 0)
-    if removed:
-        session.db.shrunk(args[1], values, "lrem")
-    return removed
-
-
-def remove_equal(values: ListValue, element: bytes, most: int, *, from_tail: bool) -> int:
-    """Removes up to ``most`` equal elements in one walk that stops with the last of them."""
-    walk = reversed(values) if from_tail else iter(values)
-    kept: list[bytes] = []
-    removed = walked = 0
-    for value in walk:
-        walked += 1
-        if value != element:
-            kept.append(value)
-            continue
-        removed += 1
-        if removed == most:
-            break
-    if removed:
-        take, give_back = (POP[RIGHT], EXTEND[RIGHT]) if from_tail else (POP[LEFT], EXTEND[LEFT])
-        for _ in range(walked):
-            take(values)
-        kept.reverse()
-        give_back(values, kept)
-    return removed
-
-
-@command("LTRIM", 4, "write", acl="list", keys=Keys(1, "RW delete"))
-def ltrim(session: Session, args: list[bytes]) -> Reply:
-    """Keeps the elements from one index to another, both included, and drops the rest."""
-    start, stop = read_integer(args[2]), read_integer(args[3])
-    values = session.db.find_list(args[1])
-    if values is None:
-        return OK
-    first, end = clamp(start, stop, len(values))
-    for _ in range(len(values) - end):
-        values.pop()
-    for _ in range(min(first, len(values))):
-        values.popleft()
-    session.db.shrunk(args[1], values, "ltrim")
-    return OK
+@command("BLMPOP", -5, "write blocking movablekeys", acl="list", keys=CountedKeys(2, "RW access delete"))
+def blmpop(session: Session, args: list[bytes]) -> Reply:
+    """Pops elements from the first of several lists that has any, or waits for one."""
+    wanted = read_any(args, 2)
+    timeout = read_timeout(args[1])
+    reply = pop_from_any(session.db, wanted)
+    if reply is NULL_ARRAY and session.may_block:
+        return session.block(wanted.keys, deque, wanted.serve, timeout)
+    return reply

@@ -9,9 +9,11 @@ from ..config import DIRECTIVES, ConfigurationError
 from ..errors import CommandError
 from ..info import report
 from ..keyspace import Database
+from ..numbers import read_range
 from ..registry import command, container
 from ..replies import NO_REPLY, OK, Map, Reply, Verbatim
 from ..session import Session
+from .connection import MAX32, MIN32, database
 
 ALL_SHARDS = "request_policy:all_shards response_policy:all_succeeded"
 GLOB = set(b"*?[")
@@ -47,6 +49,21 @@ def flush(args: list[bytes], databases: list[Database]) -> Reply:
         raise CommandError(errors.SYNTAX)
     for db in databases:
         db.clear()
+    return OK
+
+
+@command("SWAPDB", 3, "write fast", acl="keyspace dangerous")
+def swapdb(session: Session, args: list[bytes]) -> Reply:
+    """Exchanges the contents of two databases under all their clients."""
+    numbers = [
+        read_range(args[1], MIN32, MAX32, errors.FIRST_DB_INDEX),
+        read_range(args[2], MIN32, MAX32, errors.SECOND_DB_INDEX),
+    ]
+    one, other = (database(session, number) for number in numbers)
+    if one is not other:
+        session.engine.keyspace.swap(one, other)
+        session.engine.waiting.signal_all(one)
+        session.engine.waiting.signal_all(other)
     return OK
 
 

@@ -1,0 +1,122 @@
+"""The commands that let keys expire, and tell when they will."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..expiry import from_argument
+from ..registry import Keys, command
+from ..replies import Reply
+from ..session import Session
+
+UPDATED: Final = Keys(1, "RW update")
+READ: Final = Keys(1, "RO access")
+
+
+@command("EXPIRE", -3, "write fast", acl="keyspace", keys=UPDATED)
+def expire(session: Session, args: list[bytes]) -> Reply:
+    """Lets a key expire in so many seconds."""
+    return set_expiry(session, args, b"EX")
+
+
+@command("PEXPIRE", -3, "write fast", acl="keyspace", keys=UPDATED)
+def pexpire(session: Session, args: list[bytes]) -> Reply:
+    """Lets a key expire in so many milliseconds."""
+    return set_expiry(session, args, b"PX")
+
+
+@command("EXPIREAT", -3, "write fast", acl="keyspace", keys=UPDATED)
+def expireat(session: Session, args: list[bytes]) -> Reply:
+    """Lets a key expire at a time in seconds since the epoch."""
+    return set_expiry(session, args, b"EXAT")
+
+
+@command("PEXPIREAT", -3, "write fast", acl="keyspace", keys=UPDATED)
+def pexpireat(session: Session, args: list[bytes]) -> Reply:
+    """Lets a key expire at a time in milliseconds since the epoch."""
+    return set_expiry(session, args, b"PXAT")
+
+
+def set_expiry(session: Session, args: list[bytes], unit: bytes) -> int:
+    db, key = session.db, args[1]
+    conditions = read_conditions(args[3:])
+    when = from_argument(session, args[0].lower(), args[2], unit)
+    if db.find(key) is None or not holds(conditions, db.deadlines.get(key), when):
+        return 0
+    if when <= session.engine.now.milliseconds:
+        db.delete(key)
+    else:
+        db.set_deadline(key, when)
+    return 1
+
+
+def read_conditions(words: list[bytes]) -> set[bytes]:
+    conditions = {word.upper() for word in words}
+    for word in words:
+        if word.upper() not in {b"NX", b"XX", b"GT", b"LT"}:
+            raise CommandError(errors.unsupported_option(word))
+    if b"NX" in conditions and len(conditions) > 1:
+        raise CommandError(errors.NX_WITH_OTHERS)
+    if conditions >= {b"GT", b"LT"}:
+        raise CommandError(errors.GT_WITH_LT)
+    return conditions
+
+
+def holds(conditions: set[bytes], current: int | None, when: int) -> bool:
+    """Whether all conditions hold; a key without a deadline counts as one that never expires."""
+    verdicts = {
+        b"NX": current is None,
+        b"XX": current is not None,
+        b"GT": current is not None and when > current,
+        b"LT": current is None or when < current,
+    }
+    return all(verdicts[condition] for condition in conditions)
+
+
+@command("TTL", 2, "readonly fast", acl="keyspace", keys=READ, tips="nondeterministic_output")
+def ttl(session: Session, args: list[bytes]) -> Reply:
+    """How many seconds a key has left, rounded; -1 if it stays, -2 if there is none."""
+    left = time_left(session, args[1])
+    return left if left < 0 else (left + 500) // 1000
+
+
+@command("PTTL", 2, "readonly fast", acl="keyspace", keys=READ, tips="nondeterministic_output")
+def pttl(session: Session, args: list[bytes]) -> Reply:
+    """How many milliseconds a key has left; -1 if it stays, -2 if there is none."""
+    return time_left(session, args[1])
+
+
+@command("EXPIRETIME", 2, "readonly fast", acl="keyspace", keys=READ)
+def expiretime(session: Session, args: list[bytes]) -> Reply:
+    """When a key expires, in seconds since the epoch, rounded; -1 if it stays, -2 if there is none."""
+    when = deadline(session, args[1])
+    return when if when < 0 else (when + 500) // 1000
+
+
+@command("PEXPIRETIME", 2, "readonly fast", acl="keyspace", keys=READ)
+def pexpiretime(session: Session, args: list[bytes]) -> Reply:
+    """When a key expires, in milliseconds since the epoch; -1 if it stays, -2 if there is none."""
+    return deadline(session, args[1])
+
+
+def time_left(session: Session, key: bytes) -> int:
+    when = deadline(session, key)
+    return when if when < 0 else max(when - session.engine.now.milliseconds, 0)
+
+
+def deadline(session: Session, key: bytes) -> int:
+    if session.db.peek(key) is None:
+        return -2
+    return session.db.deadlines.get(key, -1)
+
+
+@command("PERSIST", 2, "write fast", acl="keyspace", keys=UPDATED)
+def persist(session: Session, args: list[bytes]) -> Reply:
+    """Takes a key's deadline away; tells whether it had one."""
+    if session.db.find(args[1]) is None or args[1] not in session.db.deadlines:
+        return 0
+    del session.db.deadlines[args[1]]
+    session.db.touched(args[1], "persist")
+    return 1

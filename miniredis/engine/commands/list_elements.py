@@ -1,0 +1,214 @@
+"""Looking at the elements of lists, and changing and removing them where they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..keyspace import ListValue
+from ..numbers import MAX, MIN, read_integer, read_range
+from ..registry import Keys, command
+from ..replies import OK, Reply
+from ..session import Session
+from .lists import EXTEND, LEFT, POP, PUSHED, RIGHT
+
+READ: Final = Keys(1, "RO access")
+
+
+# Looking
+
+
+@command("LLEN", 2, "readonly fast", acl="list", keys=Keys(1, "RO"))
+def llen(session: Session, args: list[bytes]) -> Reply:
+    """The length of a list; 0 if there is none."""
+    return len(session.db.read_list(args[1]) or ())
+
+
+@command("LRANGE", 4, "readonly", acl="list", keys=READ)
+def lrange(session: Session, args: list[bytes]) -> Reply:
+    """The elements from one index to another, both included; negative ones count from the end."""
+    start, stop = read_integer(args[2]), read_integer(args[3])
+    values = session.db.read_list(args[1])
+    if values is None:
+        return []
+    first, end = clamp(start, stop, len(values))
+    return elements_between(values, first, end)
+
+
+@command("LINDEX", 3, "readonly", acl="list", keys=READ)
+def lindex(session: Session, args: list[bytes]) -> Reply:
+    """The element at an index; negative ones count from the end."""
+    values = session.db.read_list(args[1])
+    if values is None:
+        return None
+    index = read_integer(args[2])
+    return values[index] if -len(values) <= index < len(values) else None
+
+
+def clamp(start: int, stop: int, length: int) -> tuple[int, int]:
+    """An inclusive range with negative indexes, as a half-open one inside the list; empty is (0, 0)."""
+    first = max(start + length if start < 0 else start, 0)
+    end = min(stop + length if stop < 0 else stop, length - 1) + 1
+    return (first, end) if first < end else (0, 0)
+
+
+def elements_between(values: ListValue, first: int, end: int) -> list[bytes]:
+    """A slice of a deque, reached from the nearer end."""
+    length = len(values)
+    if first <= length - end:
+        return list(islice(values, first, end))
+    elements = list(islice(reversed(values), length - end, length - first))
+    elements.reverse()
+    return elements
+
+
+@dataclass(slots=True)
+class Search:
+    """What LPOS was told beyond list and element.
+
+    Attributes:
+        rank: which match is the first to count, from the tail if negative.
+        count: how many matches to report; 0 for all, None for the plain index of one.
+        most: how many elements to look at; 0 for all.
+    """
+
+    rank: int = 1
+    count: int | None = None
+    most: int = 0
+
+
+@command("LPOS", -3, "readonly", acl="list", keys=READ)
+def lpos(session: Session, args: list[bytes]) -> Reply:
+    """The index of an element that equals one, or the indexes of several."""
+    search = read_search(args[3:])
+    values = session.db.read_list(args[1])
+    found = [] if values is None else positions(values, args[2], search)
+    if search.count is not None:
+        return found
+    return found[0] if found else None
+
+
+def read_search(words: list[bytes]) -> Search:
+    search = Search()
+    rest = iter(words)
+    for option in rest:
+        text = next(rest, None)
+        if text is None:
+            raise CommandError(errors.SYNTAX)
+        match option.upper():
+            case b"RANK":
+                search.rank = read_integer(text)
+                if search.rank == 0:
+                    raise CommandError(errors.RANK_ZERO)
+            case b"COUNT":
+                search.count = read_range(text, 0, MAX, errors.COUNT_NEGATIVE)
+            case b"MAXLEN":
+                search.most = read_range(text, 0, MAX, errors.MAXLEN_NEGATIVE)
+            case _:
+                raise CommandError(errors.SYNTAX)
+    return search
+
+
+def positions(values: ListValue, element: bytes, search: Search) -> list[int]:
+    """The indexes of matches, in the order of the search."""
+    from_tail = search.rank < 0
+    walk = enumerate(reversed(values) if from_tail else values)
+    matches = (index for index, value in islice(walk, search.most or None) if value == element)
+    skipped = 0 if search.rank == MIN else abs(search.rank) - 1  # the lowest number has no absolute value
+    wanted = 1 if search.count is None else search.count
+    found = list(islice(matches, skipped, skipped + wanted if wanted else None))
+    return [len(values) - 1 - index for index in found] if from_tail else found
+
+
+# Changing
+
+
+@command("LSET", 4, "write denyoom", acl="list", keys=Keys(1, "RW update"))
+def lset(session: Session, args: list[bytes]) -> Reply:
+    """Replaces the element at an index."""
+    values = session.db.find_list(args[1])
+    if values is None:
+        raise CommandError(errors.NO_SUCH_KEY)
+    index = read_integer(args[2])
+    if not -len(values) <= index < len(values):
+        raise CommandError(errors.INDEX_OUT_OF_RANGE)
+    values[index] = args[3]
+    session.db.touched(args[1], "lset")
+    return OK
+
+
+@command("LINSERT", 5, "write denyoom", acl="list", keys=PUSHED)
+def linsert(session: Session, args: list[bytes]) -> Reply:
+    """Inserts an element next to the first one that equals a pivot; -1 if none does."""
+    offset = PLACES.get(args[2].upper())
+    if offset is None:
+        raise CommandError(errors.SYNTAX)
+    values = session.db.find_list(args[1])
+    if values is None:
+        return 0
+    try:
+        values.insert(values.index(args[3]) + offset, args[4])
+    except ValueError:
+        return -1
+    session.db.touched(args[1], "linsert")
+    return len(values)
+
+
+PLACES: Final = {b"BEFORE": 0, b"AFTER": 1}
+
+
+# Removing
+
+
+@command("LREM", 4, "write", acl="list", keys=Keys(1, "RW delete"))
+def lrem(session: Session, args: list[bytes]) -> Reply:
+    """Removes the first so many elements that are equal to one, from the tail if negative; all if 0."""
+    count = read_integer(args[2])
+    values = session.db.find_list(args[1])
+    if values is None:
+        return 0
+    removed = remove_equal(values, args[3], abs(count) or MAX, from_tail=count < 0)
+    if removed:
+        session.db.shrunk(args[1], values, "lrem")
+    return removed
+
+
+def remove_equal(values: ListValue, element: bytes, most: int, *, from_tail: bool) -> int:
+    """Removes up to ``most`` equal elements in one walk that stops with the last of them."""
+    walk = reversed(values) if from_tail else iter(values)
+    kept: list[bytes] = []
+    removed = walked = 0
+    for value in walk:
+        walked += 1
+        if value != element:
+            kept.append(value)
+            continue
+        removed += 1
+        if removed == most:
+            break
+    if removed:
+        take, give_back = (POP[RIGHT], EXTEND[RIGHT]) if from_tail else (POP[LEFT], EXTEND[LEFT])
+        for _ in range(walked):
+            take(values)
+        kept.reverse()
+        give_back(values, kept)
+    return removed
+
+
+@command("LTRIM", 4, "write", acl="list", keys=Keys(1, "RW delete"))
+def ltrim(session: Session, args: list[bytes]) -> Reply:
+    """Keeps the elements from one index to another, both included, and drops the rest."""
+    start, stop = read_integer(args[2]), read_integer(args[3])
+    values = session.db.find_list(args[1])
+    if values is None:
+        return OK
+    first, end = clamp(start, stop, len(values))
+    for _ in range(len(values) - end):
+        values.pop()
+    for _ in range(min(first, len(values))):
+        values.popleft()
+    session.db.shrunk(args[1], values, "ltrim")
+    return OK
