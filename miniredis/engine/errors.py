@@ -38,6 +38,12 @@ FIRST_DB_INDEX = b"ERR invalid first DB index"
 SECOND_DB_INDEX = b"ERR invalid second DB index"
 DB_INDEX = b"ERR DB index is out of range"
 
+NO_FREQUENCIES = (
+    b"ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when "
+    b"switching between policies at runtime LRU and LFU data will take some time to adjust."
+)
+OFFSET = b"ERR offset is out of range"
+STRING_TOO_LONG = b"ERR string exceeds maximum allowed size (proto-max-bulk-len)"
 SAME_OBJECT = b"ERR source and destination objects are the same"
 NO_SUCH_KEY = b"ERR no such key"
 INDEX_OUT_OF_RANGE = b"ERR index out of range"

@@ -180,6 +180,10 @@ class Database:
             self.deadlines.pop(key, None)
         self.touched(key, event)
 
+    def replace(self, key: bytes, value: Value) -> None:
+        """Puts an equal value in another form at an existing key, of which nobody needs to hear."""
+        self.values[key] = value
+
     def delete(self, key: bytes, event: str = "del") -> bool:
         """Removes a key; tells whether it was there."""
         if self.values.pop(key, None) is None:
@@ -200,6 +204,13 @@ class Database:
         self.deadlines[key] = milliseconds
         self.keyspace.note_expiry(milliseconds, self.index, key)
         self.touched(key, "expire")
+
+    def remove_deadline(self, key: bytes) -> bool:
+        """Lets a key stay for ever; tells whether it had a deadline."""
+        if self.deadlines.pop(key, None) is None:
+            return False
+        self.touched(key, "persist")
+        return True
 
     def expire(self, key: bytes) -> None:
         """Removes a key because its time has come."""

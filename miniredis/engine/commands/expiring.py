@@ -115,8 +115,5 @@ def deadline(session: Session, key: bytes) -> int:
 @command("PERSIST", 2, "write fast", acl="keyspace", keys=UPDATED)
 def persist(session: Session, args: list[bytes]) -> Reply:
     """Takes a key's deadline away; tells whether it had one."""
-    if session.db.find(args[1]) is None or args[1] not in session.db.deadlines:
-        return 0
-    del session.db.deadlines[args[1]]
-    session.db.touched(args[1], "persist")
-    return 1
+    session.db.find(args[1])
+    return int(session.db.remove_deadline(args[1]))

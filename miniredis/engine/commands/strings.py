@@ -8,12 +8,13 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..expiry import absolute
-from ..keyspace import StringValue
+from ..keyspace import Database, StringValue
 from ..numbers import MAX, MIN, parse_integer, read_integer
 from ..registry import Keys, command
 from ..replies import OK, Reply
 from ..session import Session
 
+GETEX_NOTES: Final = "RW and UPDATE because it changes the TTL"
 READ: Final = Keys(1, "RO access")
 UPDATED: Final = Keys(1, "RW access update")
 
@@ -123,6 +124,44 @@ def mset(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
+@command(
+    "MSETNX",
+    -3,
+    "write denyoom",
+    acl="string",
+    keys=Keys(1, "OW insert", last=-1, step=2),
+    tips="request_policy:multi_shard response_policy:agg_min",
+)
+def msetnx(session: Session, args: list[bytes]) -> Reply:
+    """Sets several keys at once, if none of them exists."""
+    if len(args) % 2 == 0:
+        raise CommandError(errors.wrong_arity(b"msetnx"))
+    if any(session.db.find(key) is not None for key in args[1::2]):
+        return 0
+    for key, value in zip(args[1::2], args[2::2], strict=True):
+        session.db.store(key, value, "set")
+    return 1
+
+
+@command("SETEX", 4, "write denyoom", acl="string", keys=Keys(1, "OW update"))
+def setex(session: Session, args: list[bytes]) -> Reply:
+    """Sets a key that expires in so many seconds."""
+    return set_with_expiry(session, args, b"setex", b"EX")
+
+
+@command("PSETEX", 4, "write denyoom", acl="string", keys=Keys(1, "OW update"))
+def psetex(session: Session, args: list[bytes]) -> Reply:
+    """Sets a key that expires in so many milliseconds."""
+    return set_with_expiry(session, args, b"psetex", b"PX")
+
+
+def set_with_expiry(session: Session, args: list[bytes], name: bytes, unit: bytes) -> Reply:
+    expires = absolute(session, name, unit, args[2])
+    session.db.store(args[1], args[3], "set")
+    session.db.set_deadline(args[1], expires)
+    return OK
+
+
 @command("SETNX", 3, "write denyoom fast", acl="string", keys=Keys(1, "OW insert"))
 def setnx(session: Session, args: list[bytes]) -> Reply:
     """Sets a key that does not exist."""
@@ -130,6 +169,133 @@ def setnx(session: Session, args: list[bytes]) -> Reply:
         return 0
     session.db.create(args[1], args[2], "set")
     return 1
+
+
+# Taking and changing the time to live
+
+
+@command("GETDEL", 2, "write fast", acl="string", keys=Keys(1, "RW access delete"))
+def getdel(session: Session, args: list[bytes]) -> Reply:
+    """Removes a key and returns its value."""
+    value = session.db.find_string(args[1])
+    if value is not None:
+        session.db.delete(args[1])
+    return value
+
+
+@command("GETEX", -2, "write fast", acl="string", keys=Keys(1, "RW access update", notes=GETEX_NOTES))
+def getex(session: Session, args: list[bytes]) -> Reply:
+    """The value of a key, whose time to live is set or taken away."""
+    db, key = session.db, args[1]
+    unit, amount = read_getex_options(args[2:])
+    value = db.read_string(key)
+    if value is None or not unit:
+        return value
+    if unit == b"PERSIST":
+        db.remove_deadline(key)
+        return value
+    expires = absolute(session, b"getex", unit, amount)
+    if expires <= session.engine.now.milliseconds and unit in {b"EXAT", b"PXAT"}:
+        db.delete(key)
+    else:
+        db.set_deadline(key, expires)
+    return value
+
+
+def read_getex_options(words: list[bytes]) -> tuple[bytes, bytes]:
+    """The option and its amount; both empty if there is none."""
+    unit = amount = b""
+    rest = iter(words)
+    for word in rest:
+        option = word.upper()
+        if unit not in {b"", option} or option not in {b"PERSIST", b"EX", b"PX", b"EXAT", b"PXAT"}:
+            raise CommandError(errors.SYNTAX)
+        unit = option
+        if option != b"PERSIST":
+            amount = read_operand(next(rest, None))
+    return unit, amount
+
+
+# Parts of a string
+
+
+@command("STRLEN", 2, "readonly fast", acl="string", keys=Keys(1, "RO"))
+def strlen(session: Session, args: list[bytes]) -> Reply:
+    """The length of a string in bytes; 0 if there is none."""
+    return len(session.db.read_string(args[1]) or b"")
+
+
+@command("GETRANGE", 4, "readonly", acl="string", keys=READ)
+def getrange(session: Session, args: list[bytes]) -> Reply:
+    """The bytes from one offset to another, both included; negative ones count from the end."""
+    start, end = read_integer(args[2]), read_integer(args[3])
+    text = session.db.read_string(args[1]) or b""
+    if start < 0 and end < 0 and start > end:
+        return b""
+    first = max(start + len(text), 0) if start < 0 else start
+    last = max(end + len(text), 0) if end < 0 else end
+    return text[first : last + 1]
+
+
+@command("SUBSTR", 4, "readonly", acl="string", keys=READ)
+def substr(session: Session, args: list[bytes]) -> Reply:
+    """The old name of GETRANGE."""
+    return getrange(session, args)
+
+
+@command("SETRANGE", 4, "write denyoom", acl="string", keys=Keys(1, "RW update"))
+def setrange(session: Session, args: list[bytes]) -> Reply:
+    """Overwrites a part of a string, which grows with zero bytes as need be; returns its new length."""
+    db, key, part = session.db, args[1], args[3]
+    offset = read_integer(args[2])
+    if offset < 0:
+        raise CommandError(errors.OFFSET)
+    text = db.find_string(key)
+    if not part:
+        return len(text or b"")
+    check_length(session, offset + len(part))
+    changed = mutable(db, key, text)
+    if len(changed) < offset:
+        changed.extend(bytes(offset - len(changed)))
+    changed[offset : offset + len(part)] = part
+    db.touched(key, "setrange")
+    return len(changed)
+
+
+@command("APPEND", 3, "write denyoom fast", acl="string", keys=Keys(1, "RW insert"))
+def append(session: Session, args: list[bytes]) -> Reply:
+    """Appends to a string, creating it if need be; returns its new length."""
+    db, key = session.db, args[1]
+    text = db.find_string(key)
+    if text is None:
+        db.create(key, args[2], "append")
+        return len(args[2])
+    check_length(session, len(text) + len(args[2]))
+    changed = mutable(db, key, text)
+    changed += args[2]
+    db.touched(key, "append")
+    return len(changed)
+
+
+def check_length(session: Session, length: int) -> None:
+    """No string is longer than a bulk may be."""
+    if length > session.engine.config.integer("proto-max-bulk-len"):
+        raise CommandError(errors.STRING_TOO_LONG)
+
+
+def mutable(db: Database, key: bytes, text: StringValue | None) -> bytearray:
+    """The string at a key, there from now on as one that can be changed in place."""
+    if isinstance(text, bytearray):
+        return text
+    changed = bytearray(text or b"")
+    if text is None:
+        db.create(key, changed, "set")
+    else:
+        db.replace(key, changed)
+    return changed
+
+
+# Counting
 
 
 @command("INCR", 2, "write denyoom fast", acl="string", keys=UPDATED)

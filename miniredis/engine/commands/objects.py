@@ -1,0 +1,87 @@
+"""OBJECT: how values are kept, and when they were last used."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..help import help_on
+from ..keyspace import Value
+from ..numbers import parse_integer
+from ..registry import Keys, command, container
+from ..replies import Reply
+from ..session import Session
+
+LOOKED_AT: Final = Keys(2, "RO")
+TIPS: Final = "nondeterministic_output"
+
+LONGEST_EMBEDDED: Final = 44
+"""The longest string, in bytes, that Redis keeps in one piece with what it knows of it."""
+
+SHARED_INTEGERS: Final = range(10_000)
+"""The numbers of which Redis keeps one object for all keys."""
+
+COUNT_OF_SHARED: Final = (1 << 31) - 1
+
+container("OBJECT", -2)
+
+
+@command("OBJECT ENCODING", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS)
+def object_encoding(session: Session, args: list[bytes]) -> Reply:
+    """How Redis would keep the value of a key."""
+    value = session.db.peek(args[2])
+    return None if value is None else encoding(value)
+
+
+def encoding(value: Value) -> bytes:
+    """The name of Redis's encoding for a value."""
+    if isinstance(value, deque):
+        return b"quicklist"
+    if isinstance(value, bytearray):
+        return b"raw"
+    if parse_integer(value) is not None:
+        return b"int"
+    return b"embstr" if len(value) <= LONGEST_EMBEDDED else b"raw"
+
+
+@command("OBJECT FREQ", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS)
+def object_freq(session: Session, args: list[bytes]) -> Reply:
+    """How often a key is used; known only where eviction goes by it, so never here."""
+    if session.db.peek(args[2]) is None:
+        return None
+    raise CommandError(errors.NO_FREQUENCIES)
+
+
+@command("OBJECT IDLETIME", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS)
+def object_idletime(session: Session, args: list[bytes]) -> Reply:
+    """How many seconds ago a key was last used."""
+    if session.db.peek(args[2]) is None:
+        return None
+    return idle_seconds(session, args[2])
+
+
+def idle_seconds(session: Session, key: bytes) -> int:
+    """The whole seconds since an existing key was last used."""
+    now = session.engine.now.milliseconds
+    return max(now - session.db.used.get(key, now), 0) // 1000
+
+
+@command("OBJECT REFCOUNT", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS)
+def object_refcount(session: Session, args: list[bytes]) -> Reply:
+    """How many references the value of a key would have in Redis."""
+    value = session.db.peek(args[2])
+    return None if value is None else reference_count(value)
+
+
+def reference_count(value: Value) -> int:
+    """1, but a small integer is shared by everybody."""
+    is_shared = isinstance(value, bytes) and parse_integer(value) in SHARED_INTEGERS
+    return COUNT_OF_SHARED if is_shared else 1
+
+
+@command("OBJECT HELP", 2, "loading stale", acl="keyspace")
+def object_help(session: Session, args: list[bytes]) -> Reply:
+    """Prints these lines."""
+    return list(help_on(b"object"))
