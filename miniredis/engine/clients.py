@@ -30,15 +30,17 @@ def seconds_since(session: Session, wall: int) -> bytes:
 
 
 def flags(session: Session) -> bytes:
-    letters = b""
-    if session.waiter is not None:
-        letters += b"b"
+    letters = b"O" if session.monitoring else b""
     if session.transaction is not None:
         letters += b"x"
+    if session.waiter is not None:
+        letters += b"b"
     if session.watch_broken:
         letters += b"d"
-    if session.address.endswith(b":0"):
+    if session.is_unix:
         letters += b"U"
+    if session.spared:
+        letters += b"e"
     return letters or b"N"
 
 

@@ -1,4 +1,4 @@
-"""The gate: every check that comes before a command runs, in Redis's order.
+"""The gate: every check that comes before a command runs, in Redis's order, and the running itself.
 
 Only what the gate refuses makes EXEC refuse the transaction; what a command itself refuses does not.
 """
@@ -13,65 +13,108 @@ from .registry import AT_ONCE, LOOKUP, Command, find
 from .replies import QUEUED, Reply
 
 if TYPE_CHECKING:
+    from .engine import Pause
     from .session import Session
 
 __all__ = ["call", "execute"]
 
 
 def execute(session: Session, args: list[bytes]) -> None:
-    """Runs, queues or refuses one request, and serves whoever waited for what it did."""
-    try:
-        command = look_up(args)
-        session.last_command = command
-        if session.transaction is not None and command.in_transaction != AT_ONCE:
-            reply: Reply = enqueue(session, command, args)
-        else:
-            reply = call(session, command, args)
-    except CommandError as refusal:
-        reply = refuse(session, refusal)
-    session.reply(reply)
+    """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
+    command = session.last_command = look_up(args)
+    if command is None:
+        refuse(session, unknown(args))
+    elif refusal := objection(session, command, args):
+        refuse(session, refusal)
+    else:
+        admit(session, command, args)
     session.engine.waiting.serve_ready()
+    if session.waiter is None:
+        session.end_command()
 
 
-def look_up(args: list[bytes]) -> Command:
-    """The command a request names; raises what Redis says of unknown names and wrong counts."""
+def look_up(args: list[bytes]) -> Command | None:
+    """The command that a request names, or its subcommand."""
     name = args[0]
     command = LOOKUP.get(name) or find(LOOKUP, name)
-    if command is None:
-        raise CommandError(errors.unknown_command(args))
-    if command.subcommands and len(args) > 1:
-        subcommand = find(command.subcommands, args[1])
-        if subcommand is None:
-            raise CommandError(errors.unknown_subcommand(command.name, args[1]))
-        command = subcommand
-    if not command.takes(len(args)):
-        raise CommandError(errors.wrong_arity(command.name))
+    if command is not None and command.subcommands and len(args) > 1:
+        return find(command.subcommands, args[1])
     return command
 
 
-def enqueue(session: Session, command: Command, args: list[bytes]) -> Reply:
-    """Keeps a command for EXEC."""
-    assert session.transaction is not None
-    if "no_multi" in command.flags:
-        raise CommandError(errors.NOT_IN_TRANSACTION)
-    session.transaction.queued.append((command, args))
-    return QUEUED
+def unknown(args: list[bytes]) -> bytes:
+    """What Redis says of a command, or a subcommand, that is not there."""
+    command = find(LOOKUP, args[0])
+    return errors.unknown_subcommand(command.name, args[1]) if command else errors.unknown_command(args)
 
 
-def refuse(session: Session, refusal: CommandError) -> CommandError:
+def objection(session: Session, command: Command, args: list[bytes]) -> bytes | None:
+    """Why a command may not run now; None if it may."""
+    if not command.takes(len(args)):
+        return errors.wrong_arity(command.name)
+    if command.allowed_by and not is_allowed(session, command.allowed_by):
+        return errors.not_allowed(command.name, command.allowed_by)
+    if not session.authenticated and "no_auth" not in command.flags and session.engine.config["requirepass"]:
+        return errors.NO_AUTH
+    if session.transaction is not None and "no_multi" in command.flags:
+        return errors.NOT_IN_TRANSACTION
+    if session.monitoring and does(session, command, {"write", "readonly", "may_replicate"}):
+        return errors.MONITOR_OF_KEYS
+    return None
+
+
+def is_allowed(session: Session, directive: str) -> bool:
+    verdict = session.engine.config[directive]
+    return verdict == "yes" or (verdict == "local" and session.is_local)
+
+
+def does(session: Session, command: Command, kinds: set[str]) -> bool:
+    """Whether a command, or one of those that an EXEC would run, has one of some flags."""
+    if command.name == b"exec" and session.transaction is not None:
+        return any(not kinds.isdisjoint(queued.flags) for queued, _ in session.transaction.queued)
+    return not kinds.isdisjoint(command.flags)
+
+
+def admit(session: Session, command: Command, args: list[bytes]) -> None:
+    """Runs a command, or keeps it for EXEC, or for the end of a CLIENT PAUSE."""
+    engine = session.engine
+    if engine.pause is not None and is_held_up(session, command, engine.pause):
+        engine.postpone(session, args)
+        return
+    if session.transaction is not None and command.in_transaction != AT_ONCE:
+        session.transaction.queued.append((command, args))
+        session.reply(QUEUED)
+        return
+    call(session, command, args)
+
+
+def is_held_up(session: Session, command: Command, pause: Pause) -> bool:
+    if session.monitoring:
+        return False
+    return not pause.writes_only or does(session, command, {"write", "may_replicate"})
+
+
+def refuse(session: Session, reason: bytes) -> None:
     """The gate's answer to what may not run."""
+    refusal = CommandError(reason)
     session.engine.count_error(refusal)
+    session.engine.statistics.rejected(session.last_command)
     if session.transaction is not None:
         session.transaction.aborted = True
-    return refusal
+    session.reply(refusal)
 
 
-def call(session: Session, command: Command, args: list[bytes]) -> Reply:
-    """Runs one command that passed the gate; its errors are its reply."""
+def call(session: Session, command: Command, args: list[bytes]) -> None:
+    """Runs one command that passed the gate and replies; its errors are its reply."""
     assert command.handler is not None
-    session.engine.commands_processed += 1
+    engine = session.engine
+    stopwatch = engine.facts.stopwatch
+    began = stopwatch()
+    failed = False
     try:
-        return command.handler(session, args)
+        reply: Reply = command.handler(session, args)
     except CommandError as error:
-        session.engine.count_error(error)
-        return error
+        engine.count_error(error)
+        reply, failed = error, True
+    session.reply(reply)
+    engine.ran(session, command, args, stopwatch() - began, failed)

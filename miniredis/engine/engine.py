@@ -19,7 +19,9 @@ from .dispatch import execute
 from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace
-from .replies import Reply
+from .observing import SlowLog, Statistics, monitor_line
+from .registry import Command
+from .replies import NO_REPLY, Reply
 from .requests import FastLane, RequestParser
 from .session import Session
 from .waiting import Waiter, Waiting
@@ -43,6 +45,7 @@ class Facts:
         system: the operating system, its release and the machine's kind.
         memory: tells the resident memory, in bytes.
         poller: what the server waits with, such as ``epoll``.
+        stopwatch: tells microseconds since some fixed point, for how long commands take.
     """
 
     pid: int = 0
@@ -51,6 +54,20 @@ class Facts:
     system: str = ""
     memory: Callable[[], int] = lambda: 0
     poller: str = "none"
+    stopwatch: Callable[[], int] = lambda: 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """What CLIENT PAUSE holds up.
+
+    Attributes:
+        until: monotonic microseconds.
+        writes_only: commands that only read go on.
+    """
+
+    until: int
+    writes_only: bool
 
 
 class Engine:
@@ -69,9 +86,15 @@ class Engine:
         self.run_id = b"%040x" % self.random.getrandbits(160)
         self.started = self.now = now
         self.keyspace = Keyspace(self.config.integer("databases"), self._key_created)
-        self.waiting = Waiting(self.keyspace.databases, self.wake)
+        self.waiting = Waiting(self.keyspace.databases, self.served)
         self.sessions: dict[int, Session] = {}
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
+        self.monitors: dict[Session, None] = {}
+        self.pause: Pause | None = None
+        self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
+        self.active_expire = True
+        self.slow_log = SlowLog()
+        self.statistics = Statistics()
         self.shutdown_requested = False
         self.connections_received = 0
         self.connections_rejected = 0
@@ -80,6 +103,7 @@ class Engine:
         self.error_counts: Counter[bytes] = Counter()
         self._faults: list[tuple[Session, Exception]] = []
         self._unblocked: deque[Session] = deque()
+        self._postponed: dict[Session, None] = {}
         self._lane = FastLane()
         self._advance(now)
 
@@ -129,9 +153,12 @@ class Engine:
             The sessions whose output is to be taken and sent, and that are to be hung up if ``closing``.
         """
         self._advance(now)
+        if now.monotonic < self.asleep_until:
+            return []
         for waiter in self.waiting.timed_out(now.monotonic):
             self.wake(waiter, waiter.when_over)
-        self.keyspace.expire(EXPIRED_AT_ONCE)
+        if self.active_expire and self.pause is None:
+            self.keyspace.expire(EXPIRED_AT_ONCE)
         while self._unblocked:
             self._run(self._unblocked.popleft())
         due = list(self.outbox)
@@ -140,13 +167,19 @@ class Engine:
 
     def next_deadline(self) -> int | None:
         """When ``settle`` is due even if nobody sends anything, in microseconds of monotonic time."""
-        timeout = self.waiting.next_deadline()
+        if self.now.monotonic < self.asleep_until:
+            return self.asleep_until
+        pause_over = self.pause.until if self.pause else None
+        due = [self.waiting.next_deadline(), self._next_expiry(), pause_over]
+        return min((when for when in due if when is not None), default=None)
+
+    def _next_expiry(self) -> int | None:
+        if self.pause is not None or not self.active_expire:
+            return None
         expiry = self.keyspace.next_expiry()
         if expiry is None:
-            return timeout
-        wait = (expiry + 1) * 1000 - self.now.wall
-        expiry_due = self.now.monotonic + max(wait, 0)
-        return expiry_due if timeout is None else min(timeout, expiry_due)
+            return None
+        return self.now.monotonic + max((expiry + 1) * 1000 - self.now.wall, 0)
 
     def take_faults(self) -> list[tuple[Session, Exception]]:
         """The clients that were hung up on because a command of theirs met a fault of ours, to be logged."""
@@ -166,13 +199,75 @@ class Engine:
         session = waiter.session
         session.waiter = None
         session.reply(reply)
+        session.end_command()
         self._unblocked.append(session)
 
-    def unblock(self, session: Session, reply: Reply | CommandError) -> None:
-        """Ends a client's wait from outside."""
+    def unblock(self, session: Session, reply: Reply | CommandError) -> bool:
+        """Ends a client's wait from outside; tells whether it could be ended.
+
+        A client that a pause holds up hears an error and is held up still; it has no time to be over.
+        """
         assert session.waiter is not None
+        if session.postponed is not None:
+            session.reply(reply if type(reply) is CommandError else NO_REPLY)
+            return type(reply) is CommandError
         self.waiting.remove(session.waiter)
         self.wake(session.waiter, reply)
+        return True
+
+    def served(self, waiter: Waiter, reply: Reply | CommandError) -> None:
+        """A blocked client got what it waited for."""
+        session = waiter.session
+        self.wake(waiter, reply)
+        if session.last_command is not None:
+            self._note(session, session.last_command, waiter.args, 0, failed=type(reply) is CommandError)
+
+    def ran(
+        self, session: Session, command: Command, args: list[bytes], microseconds: int, failed: bool
+    ) -> None:
+        """A command ran, or its client is blocked in it: whoever watches hears of it."""
+        if self.monitors and not {"admin", "skip_monitor"} & set(command.flags):
+            line = monitor_line(self.now, session, args)
+            for monitor in self.monitors:
+                monitor.push(line)
+        if session.waiter is None or session.running_exec:
+            self._note(session, command, args, microseconds, failed=failed)
+        else:
+            session.waiter.args = args
+
+    def _note(
+        self, session: Session, command: Command, args: list[bytes], microseconds: int, *, failed: bool
+    ) -> None:
+        self.commands_processed += 1
+        self.statistics.ran(command, microseconds, failed=failed)
+        threshold = self.config.integer("slowlog-log-slower-than")
+        if 0 <= threshold <= microseconds and "skip_slowlog" not in command.flags:
+            self.slow_log.add(session, args, microseconds, self.config.integer("slowlog-max-len"))
+
+    def start_pause(self, until: int, *, writes_only: bool) -> None:
+        """CLIENT PAUSE: holds commands up until a monotonic time; a pause there is can only grow."""
+        if self.pause is not None:
+            until, writes_only = max(until, self.pause.until), writes_only and self.pause.writes_only
+        self.pause = Pause(until, writes_only)
+
+    def end_pause(self) -> None:
+        """CLIENT UNPAUSE, or the time is over: what was held up runs when the tick ends."""
+        self.pause = None
+        postponed, self._postponed = self._postponed, {}
+        for session in postponed:
+            if session.waiter is not None:
+                self.waiting.remove(session.waiter)
+                session.waiter = None
+                self._unblocked.append(session)
+
+    def postpone(self, session: Session, args: list[bytes]) -> None:
+        """Keeps a command for the end of the pause."""
+        session.hold(args)
+        self._postponed[session] = None
+
+    def sleep(self, microseconds: int) -> None:
+        """DEBUG SLEEP: nobody is answered for so long."""
+        self.asleep_until = self.now.monotonic + microseconds
 
     def hang_up(self, session: Session) -> None:
         """The server's side ends a connection, now."""
@@ -188,6 +283,8 @@ class Engine:
     def _advance(self, now: Instant) -> None:
         self.now = now
         self.keyspace.milliseconds = now.milliseconds
+        if self.pause is not None and self.pause.until <= now.monotonic:
+            self.end_pause()
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
@@ -198,7 +295,10 @@ class Engine:
     def _run(self, session: Session) -> None:
         try:
             while session.waiter is None and not session.closing:
-                request = session.parser.next()
+                if self.now.monotonic < self.asleep_until:
+                    self._unblocked.append(session)
+                    return
+                request = session.take_postponed() or session.parser.next()
                 if request is None:
                     return
                 execute(session, request)
@@ -215,6 +315,8 @@ class Engine:
         session.connected = False
         session.closing = True
         session.unwatch()
+        self.monitors.pop(session, None)
+        self._postponed.pop(session, None)
         if session.waiter is not None:
             self.waiting.remove(session.waiter)
             session.waiter = None

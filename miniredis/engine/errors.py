@@ -78,6 +78,24 @@ GT_WITH_LT = b"ERR GT and LT options at the same time are not compatible"
 # Connections
 NO_PROTOCOL = b"NOPROTO unsupported protocol version"
 PROTOCOL_NOT_AN_INTEGER = b"ERR Protocol version is not an integer or out of range"
+NO_AUTH = b"NOAUTH Authentication required."
+HELLO_WITHOUT_AUTH = (
+    b"NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> "
+    b"AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol "
+    b"version at the same time"
+)
+NO_PASSWORD_SET = (
+    b"ERR AUTH <password> called without any password configured for the default user. "
+    b"Are you sure your configuration is correct?"
+)
+MONITOR_OF_KEYS = b"ERR Replica can't interact with the keyspace"
+MONITOR_IN_TRANSACTION = b"ERR MONITOR isn't allowed for DENY BLOCKING client"
+PAUSE_MODE = b"ERR CLIENT PAUSE mode must be WRITE or ALL"
+NOT_TRACKING = (
+    b"ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT "
+    b"mode enabled"
+)
+SLOWLOG_COUNT = b"ERR count should be greater than or equal to -1"
 WRONG_PASSWORD = b"WRONGPASS invalid username-password pair or user is disabled."
 CLIENT_NAME = b"ERR Client names cannot contain spaces, newlines or special characters."
 NO_SUCH_CLIENT = b"ERR No such client"
@@ -158,6 +176,15 @@ def invalid_expire(command: bytes) -> bytes:
 def unsupported_option(option: bytes) -> bytes:
     """An unknown option of the EXPIRE family."""
     return b"ERR Unsupported option %b" % option
+
+
+def not_allowed(command: bytes, directive: str) -> bytes:
+    """A command that the configuration forbids."""
+    return (
+        b'ERR %b command not allowed. If the %b option is set to "local", you can run it from a local '
+        b"connection, otherwise you need to set this option in the configuration file, and then restart "
+        b"the server." % (command.upper(), directive.encode())
+    )
 
 
 def unknown_client_type(name: bytes) -> bytes:

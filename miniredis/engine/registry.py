@@ -100,6 +100,7 @@ class Command:
         flags: in Redis's words and order.
         categories: ACL categories beyond those that the flags imply.
         handler: runs it; None for a container, which has subcommands only.
+        allowed_by: the directive that must say yes before it runs.
     """
 
     name: bytes
@@ -111,6 +112,7 @@ class Command:
     handler: Handler | None
     subcommands: dict[bytes, Command] = field(default_factory=dict)
     in_transaction: str = "queue"
+    allowed_by: str = ""
 
     def takes(self, count: int) -> bool:
         """Whether a request of so many arguments, name included, has the right number."""
@@ -150,6 +152,7 @@ def command(
     keys: tuple[KeySpecification, ...] | KeySpecification = (),
     tips: str = "",
     in_transaction: str = "queue",
+    allowed_by: str = "",
 ) -> Callable[[Handler], Handler]:
     """Declares a command; the decorated function runs it.
 
@@ -161,6 +164,7 @@ def command(
         keys: where the keys are.
         tips: COMMAND's tips, separated by spaces.
         in_transaction: ``queue``, or ``AT_ONCE`` for the commands that MULTI does not hold back.
+        allowed_by: the directive that must say yes before it runs, ``enable-debug-command``.
     """
 
     def declare(handler: Handler) -> Handler:
@@ -175,6 +179,7 @@ def command(
                 tips=tuple(tips.split()),
                 handler=handler,
                 in_transaction=in_transaction,
+                allowed_by=allowed_by,
             )
         )
         return handler

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .registry import Command
     from .requests import RequestParser
 
-__all__ = ["Session", "Transaction"]
+__all__ = ["Session", "Transaction", "serve_nobody"]
 
 
 class Transaction:
@@ -44,11 +44,19 @@ class Session:
         closing: nothing more is read from it, and it is to be hung up once its output is sent.
         watched: the (database, key) pairs of WATCH.
         watch_broken: one of them has changed.
+        authenticated: it may run commands though a password is set.
+        monitoring: it is shown every command of every client.
+        spared: CLIENT NO-EVICT asked that it never be hung up on for its memory.
+        replies_off: CLIENT REPLY OFF was said.
+        skipping: the reply at hand is not to be sent.
+        skip_next: nor is that of the next command, as CLIENT REPLY SKIP said.
+        postponed: the command that CLIENT PAUSE holds up.
     """
 
     __slots__ = (
-        "_outgoing", "address", "closing", "connected", "created", "db", "descriptor", "engine", "id",
-        "last_active", "last_command", "local_address", "name", "parser", "resp", "running_exec",
+        "_outgoing", "address", "authenticated", "closing", "connected", "created", "db", "descriptor",
+        "engine", "id", "last_active", "last_command", "local_address", "monitoring", "name", "parser",
+        "postponed", "replies_off", "resp", "running_exec", "skip_next", "skipping", "spared",
         "transaction", "waiter", "watch_broken", "watched",
     )  # fmt: skip
 
@@ -70,6 +78,13 @@ class Session:
         self.watched: set[tuple[int, bytes]] = set()
         self.watch_broken = False
         self.waiter: Waiter | None = None
+        self.authenticated = not engine.config["requirepass"]
+        self.monitoring = False
+        self.spared = False
+        self.replies_off = False
+        self.skipping = False
+        self.skip_next = False
+        self.postponed: list[bytes] | None = None
         self.connected = True
         self.closing = False
         self._outgoing: list[bytes] = []
@@ -78,9 +93,30 @@ class Session:
 
     def reply(self, value: Reply) -> None:
         """Queues a reply to be sent when the tick ends."""
-        if value is not NO_REPLY:
+        if value is not NO_REPLY and not (self.replies_off or self.skipping):
             self._outgoing.append(encode(value, self.resp))
             self.engine.outbox[self] = None
+
+    def end_command(self) -> None:
+        """A command is over: CLIENT REPLY SKIP moves on."""
+        self.skipping, self.skip_next = self.skip_next, False
+
+    def push(self, data: bytes) -> None:
+        """Queues bytes that answer nothing."""
+        self._outgoing.append(data)
+        self.engine.outbox[self] = None
+
+    def reset(self) -> None:
+        """Becomes what it was when it was new, but for the reply at hand."""
+        self.engine.monitors.pop(self, None)
+        self.monitoring = False
+        self.db = self.engine.keyspace.databases[0]
+        self.resp = 2
+        self.authenticated = not self.engine.config["requirepass"]
+        self.transaction = None
+        self.unwatch()
+        self.name = b""
+        self.replies_off = self.skip_next = False
 
     def take_output(self) -> bytes:
         """All bytes that are to be sent; they are the caller's from now on."""
@@ -92,6 +128,16 @@ class Session:
         """Hangs up once all replies are sent."""
         self.closing = True
         self.engine.outbox[self] = None
+
+    @property
+    def is_unix(self) -> bool:
+        """Whether it came through a Unix socket."""
+        return self.address.endswith(b":0")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it came from this machine."""
+        return self.is_unix or self.address.startswith((b"127.", b"[::1]:"))
 
     # Blocking
 
@@ -117,6 +163,16 @@ class Session:
         self.waiter = Waiter(self, self.db.index, distinct, waits_for, serve, deadline, when_over)
         self.engine.waiting.add(self.waiter)
         return NO_REPLY
+
+    def hold(self, args: list[bytes]) -> None:
+        """Waits for the end of a CLIENT PAUSE, to run this command then."""
+        self.block((), type(None), serve_nobody, None)
+        self.postponed = args
+
+    def take_postponed(self) -> list[bytes] | None:
+        """The command that was held up, once."""
+        args, self.postponed = self.postponed, None
+        return args
 
     @property
     def may_block(self) -> bool:
@@ -144,3 +200,8 @@ class Session:
     def watched_key_changed(self) -> None:
         """The next EXEC will run nothing."""
         self.watch_broken = True
+
+
+def serve_nobody(_db: Database, _key: bytes, _value: object) -> Reply:
+    """For who waits for no key."""
+    raise AssertionError("a client that waits for no key is served by none")

@@ -20,7 +20,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .errors import CommandError
@@ -49,6 +49,7 @@ class Waiter:
         serve: takes from the value at a ready key what the command takes, and returns the reply.
         deadline: when it gives up, in microseconds of monotonic time; None for never.
         when_over: the reply when it gives up.
+        args: its command, for the slow log.
     """
 
     session: Session
@@ -58,6 +59,7 @@ class Waiter:
     serve: Callable[[Database, bytes, Any], Reply]
     deadline: int | None
     when_over: Reply = NULL_ARRAY
+    args: list[bytes] = field(default_factory=list)
 
 
 Queue: TypeAlias = "OrderedDict[Waiter, None]"

@@ -1,7 +1,9 @@
 """One module for each group of Redis's commands. To add a command, write a decorated function."""
 
 from . import (
+    clients,
     connection,
+    debugging,
     expiring,
     generic,
     introspection,
@@ -11,10 +13,13 @@ from . import (
     server,
     strings,
     transactions,
+    watching,
 )
 
 __all__ = [
+    "clients",
     "connection",
+    "debugging",
     "expiring",
     "generic",
     "introspection",
@@ -24,4 +29,5 @@ __all__ = [
     "server",
     "strings",
     "transactions",
+    "watching",
 ]

@@ -11,7 +11,7 @@ from ..keyspace import Database, duplicate
 from ..numbers import read_integer, read_milliseconds
 from ..registry import Keys, command
 from ..replies import OK, Encoded, Reply, status
-from ..session import Session
+from ..session import Session, serve_nobody
 from .connection import database, read_index
 
 EVERYWHERE: Final = "request_policy:all_shards response_policy:agg_min"
@@ -152,7 +152,3 @@ def wait(session: Session, args: list[bytes]) -> Reply:
     if wanted <= 0 or not session.may_block:
         return 0
     return session.block((), type(None), serve_nobody, timeout, when_over=0)
-
-
-def serve_nobody(db: Database, key: bytes, value: object) -> Reply:
-    raise AssertionError("a client that waits for no key is served by none")

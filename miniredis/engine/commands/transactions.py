@@ -8,7 +8,7 @@ from .. import errors
 from ..dispatch import call
 from ..errors import CommandError
 from ..registry import AT_ONCE, Keys, command
-from ..replies import NULL_ARRAY, OK, Encoded, Reply, encode
+from ..replies import NO_REPLY, NULL_ARRAY, OK, Encoded, NoReply, Reply
 from ..session import Session, Transaction
 
 HOUSEKEEPING: Final = "noscript loading stale fast allow_busy"
@@ -38,12 +38,16 @@ def exec_(session: Session, args: list[bytes]) -> Reply:
     return NULL_ARRAY if broken else run(session, transaction)
 
 
-def run(session: Session, transaction: Transaction) -> Encoded:
-    """Each reply is encoded as it comes: a queued HELLO changes how the rest are written."""
+def run(session: Session, transaction: Transaction) -> NoReply:
+    """Each command replies for itself, inside the array: HELLO and CLIENT REPLY change those that follow."""
+    session.reply(Encoded(b"*%d\r\n" % len(transaction.queued)))
     session.running_exec = True
-    replies = [encode(call(session, command, args), session.resp) for command, args in transaction.queued]
-    session.running_exec = False
-    return Encoded(b"*%d\r\n%b" % (len(replies), b"".join(replies)))
+    try:
+        for command, args in transaction.queued:
+            call(session, command, args)
+    finally:
+        session.running_exec = False
+    return NO_REPLY
 
 
 @command("DISCARD", 1, HOUSEKEEPING, acl="transaction", in_transaction=AT_ONCE)

@@ -1,0 +1,202 @@
+"""CLIENT: connections as a client sees and changes them, its own and those of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from .. import errors
+from ..clients import FILTERS, Filter, describe, select
+from ..errors import CommandError
+from ..help import help_on
+from ..numbers import MAX, read_integer, read_milliseconds
+from ..registry import command, container
+from ..replies import NO_REPLY, OK, Map, Reply, Set, Verbatim
+from ..session import Session
+from .connection import checked_name
+
+OWN: Final = "noscript loading stale"
+ADMIN: Final = "admin noscript loading stale"
+
+container("CLIENT", -2)
+
+
+@command("CLIENT ID", 2, OWN, acl="connection")
+def client_id(session: Session, args: list[bytes]) -> Reply:
+    """This connection's number."""
+    return session.id
+
+
+@command("CLIENT GETNAME", 2, OWN, acl="connection")
+def client_getname(session: Session, args: list[bytes]) -> Reply:
+    """This connection's name, or null."""
+    return session.name or None
+
+
+@command("CLIENT SETNAME", 3, OWN, acl="connection")
+def client_setname(session: Session, args: list[bytes]) -> Reply:
+    """Names this connection; an empty name takes the name away."""
+    session.name = checked_name(args[2])
+    return OK
+
+
+@command("CLIENT INFO", 2, OWN, acl="connection", tips="nondeterministic_output")
+def client_info(session: Session, args: list[bytes]) -> Reply:
+    """This connection, as CLIENT LIST shows it."""
+    return Verbatim(describe(session) + b"\n")
+
+
+@command("CLIENT LIST", -2, ADMIN, acl="connection", tips="nondeterministic_output")
+def client_list(session: Session, args: list[bytes]) -> Reply:
+    """All connections, or those of a type or with one of some numbers, a line each."""
+    chosen = listed(session, args[2:])
+    return Verbatim(b"".join(describe(each) + b"\n" for each in chosen))
+
+
+def listed(session: Session, words: list[bytes]) -> Iterable[Session]:
+    sessions = session.engine.sessions
+    if not words:
+        return sessions.values()
+    option = words[0].upper()
+    if option == b"TYPE" and len(words) == 2:
+        return select(session, FILTERS[b"TYPE"](words[1]))
+    if option == b"ID" and len(words) > 1:
+        numbers = [read_integer(word, errors.INVALID_CLIENT_ID) for word in words[1:]]
+        return [sessions[number] for number in numbers if number in sessions]
+    raise CommandError(errors.SYNTAX)
+
+
+@command("CLIENT UNBLOCK", -3, ADMIN, acl="connection")
+def client_unblock(session: Session, args: list[bytes]) -> Reply:
+    """Ends another client's wait, as if its time were over or with an error; tells whether it waited."""
+    if len(args) > 4:
+        raise CommandError(errors.subcommand_or_arity(args[1], b"CLIENT"))
+    reason = args[3].upper() if len(args) == 4 else b"TIMEOUT"
+    if reason not in {b"TIMEOUT", b"ERROR"}:
+        raise CommandError(errors.UNBLOCK_REASON)
+    other = session.engine.sessions.get(read_integer(args[2]))
+    if other is None or other.waiter is None:
+        return 0
+    error = CommandError(errors.UNBLOCKED)
+    return int(session.engine.unblock(other, other.waiter.when_over if reason == b"TIMEOUT" else error))
+
+
+@command("CLIENT KILL", -3, ADMIN, acl="connection")
+def client_kill(session: Session, args: list[bytes]) -> Reply:
+    """Hangs up on the client with an address, or on all that pass some filters."""
+    if len(args) == 3:
+        victims = select(session, FILTERS[b"ADDR"](args[2]))
+        if not victims:
+            raise CommandError(errors.NO_SUCH_CLIENT)
+        kill(session, victims[:1])
+        return OK
+    victims = select(session, *read_filters(session, args[2:]))
+    kill(session, victims)
+    return len(victims)
+
+
+def read_filters(session: Session, words: list[bytes]) -> list[Filter]:
+    """The filters of CLIENT KILL; unless told otherwise it spares its caller."""
+    if len(words) % 2:
+        raise CommandError(errors.SYNTAX)
+    filters: dict[bytes, Filter] = {}
+    spare = True
+    for option, value in zip(words[::2], words[1::2], strict=True):
+        if option.upper() == b"SKIPME":
+            spare = read_yes_or_no(value)
+        elif option.upper() in FILTERS:
+            filters[option.upper()] = FILTERS[option.upper()](value)
+        else:
+            raise CommandError(errors.SYNTAX)
+    return [*filters.values(), *([lambda other: other is not session] if spare else [])]
+
+
+def read_yes_or_no(text: bytes) -> bool:
+    if text.lower() not in {b"yes", b"no"}:
+        raise CommandError(errors.SYNTAX)
+    return text.lower() == b"yes"
+
+
+def kill(session: Session, victims: Iterable[Session]) -> None:
+    for victim in victims:
+        if victim is session:
+            session.close()  # once its own reply is sent
+        else:
+            session.engine.hang_up(victim)
+
+
+# What the connection does and is told
+
+
+@command("CLIENT REPLY", 3, OWN, acl="connection")
+def client_reply(session: Session, args: list[bytes]) -> Reply:
+    """Turns replies to this connection on or off, or leaves out the next one."""
+    mode = args[2].upper()
+    if mode == b"ON":
+        session.replies_off = session.skipping = session.skip_next = False
+        return OK
+    if mode == b"OFF":
+        session.replies_off = True
+    elif mode == b"SKIP":
+        session.skip_next = not session.replies_off
+    else:
+        raise CommandError(errors.SYNTAX)
+    return NO_REPLY
+
+
+@command("CLIENT NO-EVICT", 3, ADMIN, acl="connection")
+def client_no_evict(session: Session, args: list[bytes]) -> Reply:
+    """Asks that this connection be kept when memory is short."""
+    if args[2].upper() not in {b"ON", b"OFF"}:
+        raise CommandError(errors.SYNTAX)
+    session.spared = args[2].upper() == b"ON"
+    return OK
+
+
+@command("CLIENT PAUSE", -3, ADMIN, acl="connection")
+def client_pause(session: Session, args: list[bytes]) -> Reply:
+    """Holds up all commands, or those that write, for so many milliseconds."""
+    if len(args) > 4:
+        raise CommandError(errors.subcommand_or_arity(args[1], b"CLIENT"))
+    mode = args[3].upper() if len(args) == 4 else b"ALL"
+    if mode not in {b"WRITE", b"ALL"}:
+        raise CommandError(errors.PAUSE_MODE)
+    engine = session.engine
+    milliseconds = read_milliseconds(args[2]) or 0
+    if milliseconds <= MAX - engine.now.milliseconds:  # beyond that, Redis's sum of both wraps into the past
+        engine.start_pause(engine.now.monotonic + milliseconds * 1000, writes_only=mode == b"WRITE")
+    return OK
+
+
+@command("CLIENT UNPAUSE", 2, ADMIN, acl="connection")
+def client_unpause(session: Session, args: list[bytes]) -> Reply:
+    """Ends a pause before its time."""
+    session.engine.end_pause()
+    return OK
+
+
+# Tracking, which no client can turn on here
+
+
+@command("CLIENT GETREDIR", 2, OWN, acl="connection")
+def client_getredir(session: Session, args: list[bytes]) -> Reply:
+    """Which connection hears of the keys that this one tracks; -1 for none."""
+    return -1
+
+
+@command("CLIENT CACHING", 3, OWN, acl="connection")
+def client_caching(session: Session, args: list[bytes]) -> Reply:
+    """Whether to track the keys of the next command, for a connection that tracks keys."""
+    raise CommandError(errors.NOT_TRACKING)
+
+
+@command("CLIENT TRACKINGINFO", 2, OWN, acl="connection")
+def client_trackinginfo(session: Session, args: list[bytes]) -> Reply:
+    """Whether and how this connection tracks keys."""
+    return Map({b"flags": Set([b"off"]), b"redirect": -1, b"prefixes": []})
+
+
+@command("CLIENT HELP", 2, "loading stale", acl="connection")
+def client_help(session: Session, args: list[bytes]) -> Reply:
+    """Prints these lines."""
+    return list(help_on(b"client"))

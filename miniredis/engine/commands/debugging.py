@@ -1,0 +1,139 @@
+"""DEBUG and MEMORY: looking behind the scenes, for those who test."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+from typing import Final, TypeAlias
+
+from .. import errors
+from ..errors import CommandError
+from ..help import help_on
+from ..keyspace import Value
+from ..numbers import read_integer
+from ..registry import Keys, command, container
+from ..replies import OK, Encoded, Reply, status
+from ..session import Session
+from .objects import encoding, idle_seconds, reference_count
+
+# DEBUG
+
+
+@command("DEBUG", -2, "admin noscript loading stale", acl="", allowed_by="enable-debug-command")
+def debug(session: Session, args: list[bytes]) -> Reply:
+    """Makes the server do what tests need, or tells what they want to know."""
+    part = PARTS.get((args[1].upper(), len(args)))
+    if part is None:
+        raise CommandError(errors.subcommand_or_arity(args[1], b"DEBUG"))
+    return part(session, args)
+
+
+LEADING_FLOAT: Final = re.compile(rb"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)").match
+LEADING_INTEGER: Final = re.compile(rb"\s*([+-]?[0-9]+)").match
+
+
+def debug_sleep(session: Session, args: list[bytes]) -> Reply:
+    """Answers nobody for so many seconds; what is no number counts as 0."""
+    seconds = LEADING_FLOAT(args[2])
+    session.engine.sleep(max(int(float(seconds[1]) * 1_000_000), 0) if seconds else 0)
+    return OK
+
+
+def debug_set_active_expire(session: Session, args: list[bytes]) -> Reply:
+    """Whether keys expire unasked; if not, they go when somebody looks for them."""
+    number = LEADING_INTEGER(args[2])
+    session.engine.active_expire = number is not None and int(number[1]) != 0
+    return OK
+
+
+def debug_object(session: Session, args: list[bytes]) -> Encoded:
+    """How the value of a key is kept."""
+    db, key = session.db, args[2]
+    value = db.peek(key)
+    if value is None:
+        raise CommandError(errors.NO_SUCH_KEY)
+    used = db.used.get(key, session.engine.now.milliseconds) // 1000
+    return status(
+        b"Value at:0x%012x refcount:%d encoding:%b lru:%d lru_seconds_idle:%d"
+        % (
+            id(value),
+            reference_count(value),
+            encoding(value),
+            used & LRU_MASK,
+            idle_seconds(session, key),
+        )
+    )
+
+
+LRU_MASK: Final = (1 << 24) - 1
+"""Redis keeps the second of the last use in 24 bits."""
+
+
+Part: TypeAlias = Callable[[Session, list[bytes]], Reply]
+
+
+def debug_help(session: Session, args: list[bytes]) -> Reply:
+    """Prints these lines."""
+    lines = [b"DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"]
+    for (name, _), part in PARTS.items():
+        lines += [name, b"    " + (part.__doc__ or "").encode()]
+    return [status(line) for line in lines]
+
+
+PARTS: Final[dict[tuple[bytes, int], Part]] = {
+    (b"OBJECT", 3): debug_object,
+    (b"SET-ACTIVE-EXPIRE", 3): debug_set_active_expire,
+    (b"SLEEP", 3): debug_sleep,
+    (b"HELP", 2): debug_help,
+}
+"""The subcommands, by name and by how many arguments they take."""
+
+
+# MEMORY
+
+KEY_OVERHEAD: Final = 160
+"""About what a key takes beside its name and value, in bytes: its places in the tables, its header."""
+
+ELEMENT_OVERHEAD: Final = 41
+"""The header of an element, and its place in the list."""
+
+SAMPLES: Final = 5
+
+container("MEMORY", -2)
+
+
+@command("MEMORY USAGE", -3, "readonly", acl="", keys=Keys(2, "RO"))
+def memory_usage(session: Session, args: list[bytes]) -> Reply:
+    """About how many bytes a key and its value take; elements are measured by a sample."""
+    samples = read_samples(args[3:])
+    value = session.db.peek(args[2])
+    return None if value is None else KEY_OVERHEAD + len(args[2]) + size(value, samples)
+
+
+def read_samples(words: list[bytes]) -> int:
+    samples = SAMPLES
+    rest = iter(words)
+    for word in rest:
+        number = next(rest, None)
+        if word.upper() != b"SAMPLES" or number is None:
+            raise CommandError(errors.SYNTAX)
+        samples = read_integer(number)
+        if samples < 0:
+            raise CommandError(errors.SYNTAX)
+    return samples
+
+
+def size(value: Value, samples: int) -> int:
+    """The bytes of a value; 0 samples measure every element."""
+    if not isinstance(value, deque):
+        return len(value)
+    sizes = [len(element) + ELEMENT_OVERHEAD for element in islice(value, samples or None)]
+    return len(value) * sum(sizes) // len(sizes)
+
+
+@command("MEMORY HELP", 2, "loading stale", acl="")
+def memory_help(session: Session, args: list[bytes]) -> Reply:
+    """Prints these lines."""
+    return list(help_on(b"memory"))

@@ -1,0 +1,71 @@
+"""MONITOR and SLOWLOG: what commands run, and which took long."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..help import help_on
+from ..numbers import MAX, read_range
+from ..registry import command, container
+from ..replies import NO_REPLY, OK, Reply
+from ..session import Session
+
+ADMIN: Final = "admin loading stale"
+ENTRIES: Final = 10
+"""How many entries SLOWLOG GET shows unless told."""
+
+
+@command("MONITOR", 1, "admin noscript loading stale", acl="")
+def monitor(session: Session, args: list[bytes]) -> Reply:
+    """Shows this connection every command of every client from now on."""
+    if not session.may_block:
+        raise CommandError(errors.MONITOR_IN_TRANSACTION)
+    if session.monitoring:
+        return NO_REPLY
+    session.monitoring = True
+    session.engine.monitors[session] = None
+    return OK
+
+
+container("SLOWLOG", -2)
+
+
+@command("SLOWLOG GET", -2, ADMIN, acl="", tips="request_policy:all_nodes nondeterministic_output")
+def slowlog_get(session: Session, args: list[bytes]) -> Reply:
+    """The newest entries of the slow log: 10, or as many as asked for, -1 for all."""
+    if len(args) > 3:
+        raise CommandError(errors.subcommand_or_arity(args[1], b"SLOWLOG"))
+    count = read_range(args[2], -1, MAX, errors.SLOWLOG_COUNT) if len(args) == 3 else ENTRIES
+    entries = islice(session.engine.slow_log.entries, None if count == -1 else count)
+    return [
+        [each.number, each.seconds, each.microseconds, each.arguments, each.address, each.name]
+        for each in entries
+    ]
+
+
+@command(
+    "SLOWLOG LEN",
+    2,
+    ADMIN,
+    acl="",
+    tips="request_policy:all_nodes response_policy:agg_sum nondeterministic_output",
+)
+def slowlog_len(session: Session, args: list[bytes]) -> Reply:
+    """How many entries the slow log has."""
+    return len(session.engine.slow_log.entries)
+
+
+@command("SLOWLOG RESET", 2, ADMIN, acl="", tips="request_policy:all_nodes response_policy:all_succeeded")
+def slowlog_reset(session: Session, args: list[bytes]) -> Reply:
+    """Empties the slow log."""
+    session.engine.slow_log.entries.clear()
+    return OK
+
+
+@command("SLOWLOG HELP", 2, "loading stale", acl="")
+def slowlog_help(session: Session, args: list[bytes]) -> Reply:
+    """Prints these lines."""
+    return list(help_on(b"slowlog"))

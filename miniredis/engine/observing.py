@@ -1,0 +1,140 @@
+"""What is told of commands after they ran: statistics, the slow log, and the lines of MONITOR."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .instant import Instant
+    from .registry import Command
+    from .session import Session
+
+__all__ = ["Calls", "SlowEntry", "SlowLog", "Statistics", "monitor_line"]
+
+
+@dataclass(slots=True)
+class Calls:
+    """How often one command was called, and how it went.
+
+    Attributes:
+        count: how often it ran.
+        microseconds: how long in all.
+        rejected: how often the gate refused it.
+        failed: how often it answered with an error.
+    """
+
+    count: int = 0
+    microseconds: int = 0
+    rejected: int = 0
+    failed: int = 0
+
+
+class Statistics:
+    """The calls of every command since the start, or since CONFIG RESETSTAT."""
+
+    def __init__(self) -> None:
+        self.by_command: dict[Command, Calls] = {}
+
+    def of(self, command: Command) -> Calls:
+        """One command's numbers."""
+        calls = self.by_command.get(command)
+        if calls is None:
+            calls = self.by_command[command] = Calls()
+        return calls
+
+    def ran(self, command: Command, microseconds: int, *, failed: bool) -> None:
+        """A command ran to its end."""
+        calls = self.of(command)
+        calls.count += 1
+        calls.microseconds += microseconds
+        calls.failed += failed
+
+    def rejected(self, command: Command | None) -> None:
+        """The gate refused a command; None stands for one that is not there."""
+        if command is not None:
+            self.of(command).rejected += 1
+
+
+MOST_ARGUMENTS: Final = 32
+LONGEST_ARGUMENT: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class SlowEntry:
+    """One command in the slow log.
+
+    Attributes:
+        number: rising, never used again.
+        seconds: when it ran, since the epoch.
+        microseconds: how long it took.
+        arguments: as far as they are kept.
+        address: of the client.
+        name: of the client.
+    """
+
+    number: int
+    seconds: int
+    microseconds: int
+    arguments: list[bytes]
+    address: bytes
+    name: bytes
+
+
+@dataclass(slots=True)
+class SlowLog:
+    """The commands that took longest, newest first."""
+
+    entries: deque[SlowEntry] = field(default_factory=deque)
+    next_number: int = 0
+
+    def add(self, session: Session, args: list[bytes], microseconds: int, most: int) -> None:
+        """Adds a command, and forgets the oldest beyond ``most``."""
+        seconds = session.engine.now.wall // 1_000_000
+        kept = shortened(args)
+        entry = SlowEntry(self.next_number, seconds, microseconds, kept, session.address, session.name)
+        self.next_number += 1
+        self.entries.appendleft(entry)
+        while len(self.entries) > most:
+            self.entries.pop()
+
+
+def shortened(args: list[bytes]) -> list[bytes]:
+    """Arguments as the slow log keeps them: not too many, and none too long."""
+    if len(args) <= MOST_ARGUMENTS:
+        return [cut(argument) for argument in args]
+    left = len(args) - MOST_ARGUMENTS + 1
+    return [*map(cut, islice(args, MOST_ARGUMENTS - 1)), b"... (%d more arguments)" % left]
+
+
+def cut(argument: bytes) -> bytes:
+    if len(argument) <= LONGEST_ARGUMENT:
+        return bytes(argument)
+    return b"%b... (%d more bytes)" % (argument[:LONGEST_ARGUMENT], len(argument) - LONGEST_ARGUMENT)
+
+
+SPECIAL: Final = re.compile(rb"[^ !#-\[\]-~]")
+NAMED: Final = {
+    b"\\": rb"\\", b'"': rb"\"", b"\n": rb"\n", b"\r": rb"\r", b"\t": rb"\t", b"\a": rb"\a", b"\b": rb"\b",
+}  # fmt: skip
+
+
+def quoted(argument: bytes) -> bytes:
+    """An argument between quotes, as redis-cli shows it."""
+
+    def escaped(match: re.Match[bytes]) -> bytes:
+        return NAMED.get(match[0]) or b"\\x%02x" % ord(match[0])
+
+    return b'"%b"' % SPECIAL.sub(escaped, argument)
+
+
+def monitor_line(now: Instant, session: Session, args: Iterable[bytes]) -> bytes:
+    """A command as MONITOR shows it."""
+    seconds, microseconds = divmod(now.wall, 1_000_000)
+    source = b"unix:" + session.address.removesuffix(b":0") if session.is_unix else session.address
+    words = b" ".join(map(quoted, args))
+    return b"+%d.%06d [%d %b] %b\r\n" % (seconds, microseconds, session.db.index, source, words)
