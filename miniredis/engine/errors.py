@@ -80,9 +80,9 @@ NO_PROTOCOL = b"NOPROTO unsupported protocol version"
 PROTOCOL_NOT_AN_INTEGER = b"ERR Protocol version is not an integer or out of range"
 NO_AUTH = b"NOAUTH Authentication required."
 HELLO_WITHOUT_AUTH = (
-    b"NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> "
-    b"AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol "
-    b"version at the same time"
+    b"NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> "
+    b"<pass> option can be used to authenticate the client and select the RESP protocol version at the "
+    b"same time"
 )
 NO_PASSWORD_SET = (
     b"ERR AUTH <password> called without any password configured for the default user. "

@@ -127,6 +127,8 @@ class Player:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.control.ask('CONFIG SET requirepass ""')  # a scenario that failed may have left one
+        self.control.ask("CLIENT UNPAUSE")
         for client in (self.control, *self.clients.values()):
             client.close()
 
