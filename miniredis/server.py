@@ -9,6 +9,7 @@ import resource
 import secrets
 import selectors
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -141,6 +142,8 @@ def facts(port: int) -> Facts:
         executable=sys.executable,
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         memory=resident_memory,
+        cpu=cpu_seconds,
+        stopwatch=stopwatch,
         poller=selectors.DefaultSelector.__name__.removesuffix("Selector").lower(),
     )
 
@@ -153,3 +156,14 @@ def resident_memory() -> int:
     except OSError:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
+
+
+def cpu_seconds() -> tuple[float, float]:
+    """How long this process has run, in the system and by itself."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_stime, usage.ru_utime
+
+
+def stopwatch() -> int:
+    """Microseconds since some fixed point."""
+    return time.perf_counter_ns() // 1000

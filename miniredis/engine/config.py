@@ -127,6 +127,8 @@ WORKING: Final = {
     "bind": Directive("127.0.0.1", text, most=16),
     "client-query-buffer-limit": Directive("1073741824", memory(1 << 20, MAX), mutable=True),
     "databases": Directive("16", integer(1, (1 << 31) - 1)),
+    "hz": Directive("10", integer(0, (1 << 31) - 1), mutable=True),
+    "repl-backlog-size": Directive("1048576", memory(1, MAX), mutable=True),
     "loglevel": Directive("notice", one_of("debug", "verbose", "notice", "warning")),
     "maxclients": Directive("10000", integer(1, (1 << 32) - 1), mutable=True),
     "port": Directive("6379", integer(0, 65535)),

@@ -45,6 +45,7 @@ class Facts:
         system: the operating system, its release and the machine's kind.
         memory: tells the resident memory, in bytes.
         poller: what the server waits with, such as ``epoll``.
+        cpu: tells the seconds that the process has run, in the system and by itself.
         stopwatch: tells microseconds since some fixed point, for how long commands take.
     """
 
@@ -54,6 +55,7 @@ class Facts:
     system: str = ""
     memory: Callable[[], int] = lambda: 0
     poller: str = "none"
+    cpu: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
     stopwatch: Callable[[], int] = lambda: 0
 
 
@@ -100,6 +102,8 @@ class Engine:
         self.connections_rejected = 0
         self.commands_processed = 0
         self.input_bytes = 0
+        self.output_bytes = 0
+        self.memory_peak = 0
         self.error_counts: Counter[bytes] = Counter()
         self._faults: list[tuple[Session, Exception]] = []
         self._unblocked: deque[Session] = deque()

@@ -1,6 +1,7 @@
 """INFO: facts about the server, in Redis's sections and field names.
 
-A section is a function in the table at the end. Fields for what this server does not have are left out.
+A section is a function in the table at the end. Fields about what only Redis's own build has are left out;
+what this server never does (saving, replicating, evicting) is told as it would be where it never happened.
 """
 
 from __future__ import annotations
@@ -21,14 +22,18 @@ Fields: TypeAlias = dict[str, object]
 def report(engine: Engine, wanted: Iterable[str] = ()) -> str:
     """The sections asked for; all that INFO shows by default if none is named."""
     names = set(wanted) or {"default"}
-    if names & {"default", "all", "everything"}:
+    if names & {"all", "everything"}:
         names |= SECTIONS.keys()
+    elif "default" in names:
+        names |= SECTIONS.keys() - NOT_BY_DEFAULT
     texts = [section(name, make(engine)) for name, make in SECTIONS.items() if name in names]
     return "\r\n".join(texts)
 
 
 def section(name: str, fields: Fields) -> str:
-    return f"# {name.capitalize()}\r\n" + "".join(f"{field}:{value}\r\n" for field, value in fields.items())
+    return f"# {TITLES.get(name, name.capitalize())}\r\n" + "".join(
+        f"{field}:{value}\r\n" for field, value in fields.items()
+    )
 
 
 def server(engine: Engine) -> Fields:
@@ -38,15 +43,21 @@ def server(engine: Engine) -> Fields:
         "redis_mode": "standalone",
         "os": engine.facts.system,
         "arch_bits": 64,
+        "monotonic_clock": "POSIX clock_gettime",
         "multiplexing_api": engine.facts.poller,
         "process_id": engine.facts.pid,
+        "process_supervised": "no",
         "run_id": engine.run_id.decode(),
         "tcp_port": engine.facts.port,
         "server_time_usec": engine.now.wall,
         "uptime_in_seconds": uptime,
         "uptime_in_days": uptime // 86400,
+        "hz": engine.config["hz"],
+        "configured_hz": engine.config["hz"],
+        "lru_clock": engine.now.wall // 1_000_000 & 0xFFFFFF,
         "executable": engine.facts.executable,
         "config_file": "",
+        "io_threads_active": 0,
     }
 
 
@@ -63,14 +74,25 @@ def clients(engine: Engine) -> Fields:
 
 def memory(engine: Engine) -> Fields:
     resident = engine.facts.memory()
+    engine.memory_peak = max(engine.memory_peak, resident)
     return {
         "used_memory": resident,
         "used_memory_human": human(resident),
         "used_memory_rss": resident,
         "used_memory_rss_human": human(resident),
+        "used_memory_peak": engine.memory_peak,
+        "used_memory_peak_human": human(engine.memory_peak),
+        "used_memory_peak_perc": f"{100 * resident / (engine.memory_peak or 1):.2f}%",
+        "number_of_cached_scripts": 0,
+        "number_of_functions": 0,
+        "number_of_libraries": 0,
         "maxmemory": engine.config["maxmemory"],
-        "maxmemory_human": "0B",
+        "maxmemory_human": human(engine.config.integer("maxmemory")),
         "maxmemory_policy": engine.config["maxmemory-policy"],
+        "mem_fragmentation_ratio": "1.00",
+        "mem_allocator": "python",
+        "active_defrag_running": 0,
+        "lazyfree_pending_objects": 0,
     }
 
 
@@ -89,8 +111,18 @@ def persistence(engine: Engine) -> Fields:
         "async_loading": 0,
         "rdb_changes_since_last_save": engine.keyspace.changes,
         "rdb_bgsave_in_progress": 0,
+        "rdb_last_save_time": engine.started.wall // 1_000_000,
+        "rdb_last_bgsave_status": "ok",
+        "rdb_last_bgsave_time_sec": -1,
+        "rdb_current_bgsave_time_sec": -1,
+        "rdb_saves": 0,
         "aof_enabled": 0,
         "aof_rewrite_in_progress": 0,
+        "aof_rewrite_scheduled": 0,
+        "aof_last_rewrite_time_sec": -1,
+        "aof_current_rewrite_time_sec": -1,
+        "aof_last_bgrewrite_status": "ok",
+        "aof_last_write_status": "ok",
     }
 
 
@@ -99,13 +131,25 @@ def stats(engine: Engine) -> Fields:
         "total_connections_received": engine.connections_received,
         "total_commands_processed": engine.commands_processed,
         "total_net_input_bytes": engine.input_bytes,
+        "total_net_output_bytes": engine.output_bytes,
         "rejected_connections": engine.connections_rejected,
+        "sync_full": 0,
+        "sync_partial_ok": 0,
+        "sync_partial_err": 0,
         "expired_keys": engine.keyspace.expired,
         "evicted_keys": 0,
+        "evicted_clients": 0,
         "keyspace_hits": engine.keyspace.hits,
         "keyspace_misses": engine.keyspace.misses,
         "pubsub_channels": 0,
         "pubsub_patterns": 0,
+        "latest_fork_usec": 0,
+        "total_forks": 0,
+        "migrate_cached_sockets": 0,
+        "tracking_total_keys": 0,
+        "tracking_total_items": 0,
+        "tracking_total_prefixes": 0,
+        "unexpected_error_replies": 0,
         "total_error_replies": engine.error_counts.total(),
     }
 
@@ -118,11 +162,32 @@ def replication(engine: Engine) -> Fields:
         "master_replid": engine.run_id.decode(),
         "master_replid2": "0" * 40,  # never was a replica
         "master_repl_offset": 0,
+        "second_repl_offset": -1,
+        "repl_backlog_active": 0,
+        "repl_backlog_size": engine.config["repl-backlog-size"],
+        "repl_backlog_first_byte_offset": 0,
+        "repl_backlog_histlen": 0,
     }
+
+
+def cpu(engine: Engine) -> Fields:
+    system, user = engine.facts.cpu()
+    return {"used_cpu_sys": f"{system:.6f}", "used_cpu_user": f"{user:.6f}"}
 
 
 def modules(engine: Engine) -> Fields:  # noqa: ARG001
     return {}
+
+
+def command_stats(engine: Engine) -> Fields:
+    return {
+        f"cmdstat_{command.name.decode()}": (
+            f"calls={calls.count},usec={calls.microseconds},"
+            f"usec_per_call={calls.microseconds / (calls.count or 1):.2f},"
+            f"rejected_calls={calls.rejected},failed_calls={calls.failed}"
+        )
+        for command, calls in engine.statistics.by_command.items()
+    }
 
 
 def error_stats(engine: Engine) -> Fields:
@@ -151,8 +216,13 @@ SECTIONS: Final[dict[str, Callable[[Engine], Fields]]] = {
     "persistence": persistence,
     "stats": stats,
     "replication": replication,
+    "cpu": cpu,
     "modules": modules,
+    "commandstats": command_stats,
     "errorstats": error_stats,
     "cluster": cluster,
     "keyspace": keyspace,
 }
+
+NOT_BY_DEFAULT: Final = {"commandstats"}
+TITLES: Final = {"cpu": "CPU"}

@@ -122,6 +122,7 @@ class Session:
         """All bytes that are to be sent; they are the caller's from now on."""
         output = self._outgoing[0] if len(self._outgoing) == 1 else b"".join(self._outgoing)
         self._outgoing.clear()
+        self.engine.output_bytes += len(output)
         return output
 
     def close(self) -> None:
