@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .registry import LOOKUP, commands
 from .replies import Encoded, status
+from .syntax import Argument, parse
 
 __all__ = ["help_on"]
 
@@ -16,12 +19,26 @@ def help_on(name: bytes) -> list[Encoded]:
     """
     lines = [b"%b <subcommand> [<arg> [value] [opt] ...]. Subcommands are:" % name.upper()]
     for part in commands(LOOKUP[name].subcommands):
-        assert part.handler is not None
-        lines.append(part.name.partition(b"|")[2].upper())
-        lines.append(b"    " + summary(part.handler.__doc__).encode())
+        arguments = usage(parse(part.docs.syntax))
+        lines.append(" ".join([part.name.decode().partition("|")[2].upper(), *arguments]).encode())
+        lines.append(b"    " + part.docs.summary.encode())
     return [status(line) for line in lines]
 
 
-def summary(text: str | None) -> str:
-    """The first line of a docstring."""
-    return (text or "").partition("\n")[0]
+def usage(arguments: list[Argument]) -> Iterator[str]:
+    """Arguments as people read them: ``<key> [SAMPLES <count>]``."""
+    for argument in arguments:
+        shown = shape(argument)
+        if "multiple" in argument.flags:
+            shown = f"{shown} [{shown} ...]"
+        yield f"[{shown}]" if "optional" in argument.flags else shown
+
+
+def shape(argument: Argument) -> str:
+    if argument.kind == "pure-token":
+        return argument.token
+    if argument.kind == "oneof":
+        inside = "|".join(usage(argument.parts))
+        return f"{argument.token} ({inside})".lstrip()
+    inside = " ".join(usage(argument.parts)) if argument.parts else f"<{argument.name}>"
+    return f"{argument.token} {inside}".lstrip()

@@ -90,6 +90,29 @@ class UnknownKeys:
 KeySpecification: TypeAlias = Keys | CountedKeys | UnknownKeys
 
 
+@dataclass(frozen=True, slots=True)
+class Docs:
+    """What COMMAND DOCS tells of a command.
+
+    Attributes:
+        summary: what it does, in one line.
+        module: of the function that runs it, which tells its group.
+        since: the first version of Redis that has it.
+        syntax: its arguments, in the notation of ``syntax.py``.
+        deprecated: the version of Redis that advised against it.
+        replaced_by: what to use instead.
+        flags: Redis's other words about it, such as ``syscmd``.
+    """
+
+    summary: str = ""
+    module: str = ""
+    since: str = ""
+    syntax: str = ""
+    deprecated: str = ""
+    replaced_by: str = ""
+    flags: str = ""
+
+
 @dataclass(slots=True, eq=False)
 class Command:
     """One command, or one subcommand, as declared.
@@ -101,6 +124,7 @@ class Command:
         categories: ACL categories beyond those that the flags imply.
         handler: runs it; None for a container, which has subcommands only.
         allowed_by: the directive that must say yes before it runs.
+        docs: for COMMAND DOCS and HELP.
     """
 
     name: bytes
@@ -113,6 +137,7 @@ class Command:
     subcommands: dict[bytes, Command] = field(default_factory=dict)
     in_transaction: str = "queue"
     allowed_by: str = ""
+    docs: Docs = field(default_factory=lambda: Docs())
 
     def takes(self, count: int) -> bool:
         """Whether a request of so many arguments, name included, has the right number."""
@@ -153,6 +178,11 @@ def command(
     tips: str = "",
     in_transaction: str = "queue",
     allowed_by: str = "",
+    since: str = "",
+    syntax: str = "",
+    deprecated: str = "",
+    replaced_by: str = "",
+    doc_flags: str = "",
 ) -> Callable[[Handler], Handler]:
     """Declares a command; the decorated function runs it.
 
@@ -165,10 +195,17 @@ def command(
         tips: COMMAND's tips, separated by spaces.
         in_transaction: ``queue``, or ``AT_ONCE`` for the commands that MULTI does not hold back.
         allowed_by: the directive that must say yes before it runs, ``enable-debug-command``.
+        since: the first version of Redis that has it.
+        syntax: its arguments, in the notation of ``syntax.py``.
+        deprecated: the version of Redis that advised against it.
+        replaced_by: what to use instead.
+        doc_flags: Redis's other words about it.
     """
 
     def declare(handler: Handler) -> Handler:
         positions = keys if isinstance(keys, tuple) else (keys,)
+        summary = (handler.__doc__ or "").partition("\n")[0]
+        docs = Docs(summary, handler.__module__, since, syntax, deprecated, replaced_by, doc_flags)
         register(
             Command(
                 name=name.lower().replace(" ", "|").encode(),
@@ -180,6 +217,7 @@ def command(
                 handler=handler,
                 in_transaction=in_transaction,
                 allowed_by=allowed_by,
+                docs=docs,
             )
         )
         return handler
@@ -187,9 +225,16 @@ def command(
     return declare
 
 
-def container(name: str, arity: int, flags: str = "", *, acl: str = "") -> None:
-    """Declares a command that only has subcommands."""
-    register(Command(name.lower().encode(), arity, tuple(flags.split()), tuple(acl.split()), (), (), None))
+def container(
+    name: str, arity: int, flags: str = "", *, acl: str = "", module: str, summary: str, since: str = ""
+) -> None:
+    """Declares a command that only has subcommands; ``module`` is the one it is declared in."""
+    docs = Docs(summary, module, since)
+    register(
+        Command(
+            name.lower().encode(), arity, tuple(flags.split()), tuple(acl.split()), (), (), None, docs=docs
+        )
+    )
 
 
 def register(declared: Command) -> None:

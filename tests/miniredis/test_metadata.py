@@ -1,5 +1,6 @@
 """What COMMAND says of our commands is what a real server says of them."""
 
+import re
 from typing import Any
 
 import hiredis
@@ -54,3 +55,52 @@ def test_command_tells_of_every_command(embedded_address: tuple[str, int]) -> No
 
 def test_every_command_says_what_it_does() -> None:
     assert [each.name for each in ALL if each.handler and not each.handler.__doc__] == []
+
+
+# COMMAND DOCS
+
+NOT_TOLD = {b"complexity", b"history"}
+"""Sentences about a command that only its authors can write."""
+
+
+def docs(address: tuple[str, int], name: str) -> dict[bytes, Any]:
+    client, reader = Client(address), hiredis.Reader()
+    client.send(b"HELLO 3\r\n")
+    client.send(f"COMMAND DOCS {name}\r\n".encode())
+    answers: list[Any] = []
+    while len(answers) < 2:
+        answer = reader.gets()
+        if answer is False:
+            reader.feed(client.socket.recv(1 << 20))
+        else:
+            answers.append(answer)
+    client.close()
+    found: dict[bytes, Any] = answers[1][name.encode()]
+    return found
+
+
+def comparable(told: Any) -> Any:
+    """What is fact in COMMAND DOCS: not the words of a summary, nor the order of flags."""
+    if isinstance(told, list):
+        return [comparable(each) for each in told]
+    if not isinstance(told, dict):
+        return told
+    kept = {
+        name: value for name, value in told.items() if name not in NOT_TOLD | {b"summary", b"subcommands"}
+    }
+    if b"replaced_by" in kept:
+        kept[b"replaced_by"] = re.findall(rb"`!?(\w+)`", kept[b"replaced_by"])
+    return {
+        name: sorted(value) if name.endswith(b"flags") else comparable(value) for name, value in kept.items()
+    }
+
+
+@pytest.mark.usefixtures("real_version")
+@pytest.mark.parametrize("command", ALL, ids=[each.name.decode() for each in ALL])
+def test_docs(command: Command, embedded_address: tuple[str, int], real_address: tuple[str, int]) -> None:
+    parent, _, part = command.name.decode().partition("|")
+    ours, theirs = docs(embedded_address, parent), docs(real_address, parent)
+    if part:
+        ours, theirs = (each[b"subcommands"][command.name] for each in (ours, theirs))
+    assert comparable(ours) == comparable(theirs)
+    assert ours[b"summary"] not in {b"", theirs[b"summary"]}

@@ -18,35 +18,46 @@ from .connection import checked_name
 OWN: Final = "noscript loading stale"
 ADMIN: Final = "admin noscript loading stale"
 
-container("CLIENT", -2)
+container("CLIENT", -2, module=__name__, summary="Looks at connections and changes them.", since="2.4.0")
 
 
-@command("CLIENT ID", 2, OWN, acl="connection")
+@command("CLIENT ID", 2, OWN, acl="connection", since="5.0.0")
 def client_id(session: Session, args: list[bytes]) -> Reply:
     """This connection's number."""
     return session.id
 
 
-@command("CLIENT GETNAME", 2, OWN, acl="connection")
+@command("CLIENT GETNAME", 2, OWN, acl="connection", since="2.6.9")
 def client_getname(session: Session, args: list[bytes]) -> Reply:
     """This connection's name, or null."""
     return session.name or None
 
 
-@command("CLIENT SETNAME", 3, OWN, acl="connection")
+@command("CLIENT SETNAME", 3, OWN, acl="connection", since="2.6.9", syntax="connection-name")
 def client_setname(session: Session, args: list[bytes]) -> Reply:
     """Names this connection; an empty name takes the name away."""
     session.name = checked_name(args[2])
     return OK
 
 
-@command("CLIENT INFO", 2, OWN, acl="connection", tips="nondeterministic_output")
+@command("CLIENT INFO", 2, OWN, acl="connection", tips="nondeterministic_output", since="6.2.0")
 def client_info(session: Session, args: list[bytes]) -> Reply:
     """This connection, as CLIENT LIST shows it."""
     return Verbatim(describe(session) + b"\n")
 
 
-@command("CLIENT LIST", -2, ADMIN, acl="connection", tips="nondeterministic_output")
+@command(
+    "CLIENT LIST",
+    -2,
+    ADMIN,
+    acl="connection",
+    tips="nondeterministic_output",
+    since="2.4.0",
+    syntax=(
+        "[TYPE normal_master_replica_pubsub@5.0.0(NORMAL|MASTER|REPLICA|PUBSUB)] [ID "
+        "id@6.2.0{client-id:integer...}]"
+    ),
+)
 def client_list(session: Session, args: list[bytes]) -> Reply:
     """All connections, or those of a type or with one of some numbers, a line each."""
     chosen = listed(session, args[2:])
@@ -66,7 +77,14 @@ def listed(session: Session, words: list[bytes]) -> Iterable[Session]:
     raise CommandError(errors.SYNTAX)
 
 
-@command("CLIENT UNBLOCK", -3, ADMIN, acl="connection")
+@command(
+    "CLIENT UNBLOCK",
+    -3,
+    ADMIN,
+    acl="connection",
+    since="5.0.0",
+    syntax="client-id:integer [timeout_error(TIMEOUT|ERROR)]",
+)
 def client_unblock(session: Session, args: list[bytes]) -> Reply:
     """Ends another client's wait, as if its time were over or with an error; tells whether it waited."""
     if len(args) > 4:
@@ -81,7 +99,18 @@ def client_unblock(session: Session, args: list[bytes]) -> Reply:
     return int(session.engine.unblock(other, other.waiter.when_over if reason == b"TIMEOUT" else error))
 
 
-@command("CLIENT KILL", -3, ADMIN, acl="connection")
+@command(
+    "CLIENT KILL",
+    -3,
+    ADMIN,
+    acl="connection",
+    since="2.4.0",
+    syntax=(
+        "filter(ip:port@-2.8.12|new-format([ID client-id:integer@2.8.12]|[TYPE "
+        "normal_master_slave_pubsub@2.8.12(NORMAL|MASTER@3.2.0|SLAVE|REPLICA@5.0.0|PUBSUB)]|[USER "
+        "username]|[ADDR ip:port]|[LADDR ip:port@6.2.0]|[SKIPME yes/no])...)"
+    ),
+)
 def client_kill(session: Session, args: list[bytes]) -> Reply:
     """Hangs up on the client with an address, or on all that pass some filters."""
     if len(args) == 3:
@@ -128,7 +157,7 @@ def kill(session: Session, victims: Iterable[Session]) -> None:
 # What the connection does and is told
 
 
-@command("CLIENT REPLY", 3, OWN, acl="connection")
+@command("CLIENT REPLY", 3, OWN, acl="connection", since="3.2.0", syntax="on_off_skip(ON|OFF|SKIP)")
 def client_reply(session: Session, args: list[bytes]) -> Reply:
     """Turns replies to this connection on or off, or leaves out the next one."""
     mode = args[2].upper()
@@ -144,7 +173,7 @@ def client_reply(session: Session, args: list[bytes]) -> Reply:
     return NO_REPLY
 
 
-@command("CLIENT NO-EVICT", 3, ADMIN, acl="connection")
+@command("CLIENT NO-EVICT", 3, ADMIN, acl="connection", since="7.0.0", syntax="enabled(ON|OFF)")
 def client_no_evict(session: Session, args: list[bytes]) -> Reply:
     """Asks that this connection be kept when memory is short."""
     if args[2].upper() not in {b"ON", b"OFF"}:
@@ -153,7 +182,14 @@ def client_no_evict(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
-@command("CLIENT PAUSE", -3, ADMIN, acl="connection")
+@command(
+    "CLIENT PAUSE",
+    -3,
+    ADMIN,
+    acl="connection",
+    since="2.9.50",
+    syntax="timeout:integer [mode@6.2.0(WRITE|ALL)]",
+)
 def client_pause(session: Session, args: list[bytes]) -> Reply:
     """Holds up all commands, or those that write, for so many milliseconds."""
     if len(args) > 4:
@@ -168,7 +204,7 @@ def client_pause(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
-@command("CLIENT UNPAUSE", 2, ADMIN, acl="connection")
+@command("CLIENT UNPAUSE", 2, ADMIN, acl="connection", since="6.2.0")
 def client_unpause(session: Session, args: list[bytes]) -> Reply:
     """Ends a pause before its time."""
     session.engine.end_pause()
@@ -178,25 +214,25 @@ def client_unpause(session: Session, args: list[bytes]) -> Reply:
 # Tracking, which no client can turn on here
 
 
-@command("CLIENT GETREDIR", 2, OWN, acl="connection")
+@command("CLIENT GETREDIR", 2, OWN, acl="connection", since="6.0.0")
 def client_getredir(session: Session, args: list[bytes]) -> Reply:
     """Which connection hears of the keys that this one tracks; -1 for none."""
     return -1
 
 
-@command("CLIENT CACHING", 3, OWN, acl="connection")
+@command("CLIENT CACHING", 3, OWN, acl="connection", since="6.0.0", syntax="mode(YES|NO)")
 def client_caching(session: Session, args: list[bytes]) -> Reply:
     """Whether to track the keys of the next command, for a connection that tracks keys."""
     raise CommandError(errors.NOT_TRACKING)
 
 
-@command("CLIENT TRACKINGINFO", 2, OWN, acl="connection")
+@command("CLIENT TRACKINGINFO", 2, OWN, acl="connection", since="6.2.0")
 def client_trackinginfo(session: Session, args: list[bytes]) -> Reply:
     """Whether and how this connection tracks keys."""
     return Map({b"flags": Set([b"off"]), b"redirect": -1, b"prefixes": []})
 
 
-@command("CLIENT HELP", 2, "loading stale", acl="connection")
+@command("CLIENT HELP", 2, "loading stale", acl="connection", since="5.0.0")
 def client_help(session: Session, args: list[bytes]) -> Reply:
     """Prints these lines."""
     return list(help_on(b"client"))

@@ -29,6 +29,8 @@ REDACTED: Final = b"(redacted)"
     "fast",
     acl="connection",
     tips="request_policy:all_shards response_policy:all_succeeded",
+    since="1.0.0",
+    syntax="[message]",
 )
 def ping(session: Session, args: list[bytes]) -> Reply:
     """Answers PONG, or the argument."""
@@ -37,20 +39,20 @@ def ping(session: Session, args: list[bytes]) -> Reply:
     return PONG if len(args) == 1 else args[1]
 
 
-@command("ECHO", 2, "loading stale fast", acl="connection")
+@command("ECHO", 2, "loading stale fast", acl="connection", since="1.0.0", syntax="message")
 def echo(session: Session, args: list[bytes]) -> Reply:
     """Answers the argument."""
     return args[1]
 
 
-@command("QUIT", -1, OPEN_TO_ALL, acl="connection", in_transaction=AT_ONCE)
+@command("QUIT", -1, OPEN_TO_ALL, acl="connection", in_transaction=AT_ONCE, since="1.0.0")
 def quit_(session: Session, args: list[bytes]) -> Reply:
     """Answers OK and hangs up."""
     session.close()
     return OK
 
 
-@command("SELECT", 2, "loading stale fast", acl="connection")
+@command("SELECT", 2, "loading stale fast", acl="connection", since="1.0.0", syntax="index:integer")
 def select_(session: Session, args: list[bytes]) -> Reply:
     """Chooses the database that the next commands work on."""
     session.db = database(session, read_index(args[1]))
@@ -73,7 +75,7 @@ def database(session: Session, index: int) -> Database:
     return databases[index]
 
 
-@command("RESET", 1, OPEN_TO_ALL, acl="connection", in_transaction=AT_ONCE)
+@command("RESET", 1, OPEN_TO_ALL, acl="connection", in_transaction=AT_ONCE, since="6.2.0")
 def reset(session: Session, args: list[bytes]) -> Reply:
     """Makes the connection what it was when it was new."""
     session.reset()
@@ -83,7 +85,7 @@ def reset(session: Session, args: list[bytes]) -> Reply:
 # Who a client is
 
 
-@command("AUTH", -2, OPEN_TO_ALL, acl="connection")
+@command("AUTH", -2, OPEN_TO_ALL, acl="connection", since="1.0.0", syntax="[username@6.0.0] password")
 def auth(session: Session, args: list[bytes]) -> Reply:
     """Shows the password, as the default user or as the one named."""
     if len(args) > 3:
@@ -107,7 +109,14 @@ def authenticate(session: Session, user: bytes, password: bytes) -> None:
 # HELLO
 
 
-@command("HELLO", -1, OPEN_TO_ALL, acl="connection")
+@command(
+    "HELLO",
+    -1,
+    OPEN_TO_ALL,
+    acl="connection",
+    since="6.0.0",
+    syntax=("[arguments{protover:integer [AUTH username_password{username password}] [SETNAME clientname]}]"),
+)
 def hello(session: Session, args: list[bytes]) -> Reply:
     """Changes the version of the protocol, and tells who the server is."""
     resp = read_version(args[1]) if len(args) > 1 else session.resp

@@ -21,7 +21,15 @@ from .objects import encoding, idle_seconds, reference_count
 # DEBUG
 
 
-@command("DEBUG", -2, "admin noscript loading stale", acl="", allowed_by="enable-debug-command")
+@command(
+    "DEBUG",
+    -2,
+    "admin noscript loading stale",
+    acl="",
+    allowed_by="enable-debug-command",
+    since="1.0.0",
+    doc_flags="syscmd",
+)
 def debug(session: Session, args: list[bytes]) -> Reply:
     """Makes the server do what tests need, or tells what they want to know."""
     part = PARTS.get((args[1].upper(), len(args)))
@@ -101,10 +109,18 @@ ELEMENT_OVERHEAD: Final = 41
 
 SAMPLES: Final = 5
 
-container("MEMORY", -2)
+container("MEMORY", -2, module=__name__, summary="Tells what takes memory.", since="4.0.0")
 
 
-@command("MEMORY USAGE", -3, "readonly", acl="", keys=Keys(2, "RO"))
+@command(
+    "MEMORY USAGE",
+    -3,
+    "readonly",
+    acl="",
+    keys=Keys(2, "RO"),
+    since="4.0.0",
+    syntax="key#0 [SAMPLES count:integer]",
+)
 def memory_usage(session: Session, args: list[bytes]) -> Reply:
     """About how many bytes a key and its value take; elements are measured by a sample."""
     samples = read_samples(args[3:])
@@ -133,7 +149,7 @@ def size(value: Value, samples: int) -> int:
     return len(value) * sum(sizes) // len(sizes)
 
 
-@command("MEMORY HELP", 2, "loading stale", acl="")
+@command("MEMORY HELP", 2, "loading stale", acl="", since="4.0.0")
 def memory_help(session: Session, args: list[bytes]) -> Reply:
     """Prints these lines."""
     return list(help_on(b"memory"))

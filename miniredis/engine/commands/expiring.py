@@ -15,25 +15,57 @@ UPDATED: Final = Keys(1, "RW update")
 READ: Final = Keys(1, "RO access")
 
 
-@command("EXPIRE", -3, "write fast", acl="keyspace", keys=UPDATED)
+@command(
+    "EXPIRE",
+    -3,
+    "write fast",
+    acl="keyspace",
+    keys=UPDATED,
+    since="1.0.0",
+    syntax="key#0 seconds:integer [condition@7.0.0(NX|XX|GT|LT)]",
+)
 def expire(session: Session, args: list[bytes]) -> Reply:
     """Lets a key expire in so many seconds."""
     return set_expiry(session, args, b"EX")
 
 
-@command("PEXPIRE", -3, "write fast", acl="keyspace", keys=UPDATED)
+@command(
+    "PEXPIRE",
+    -3,
+    "write fast",
+    acl="keyspace",
+    keys=UPDATED,
+    since="2.6.0",
+    syntax="key#0 milliseconds:integer [condition@7.0.0(NX|XX|GT|LT)]",
+)
 def pexpire(session: Session, args: list[bytes]) -> Reply:
     """Lets a key expire in so many milliseconds."""
     return set_expiry(session, args, b"PX")
 
 
-@command("EXPIREAT", -3, "write fast", acl="keyspace", keys=UPDATED)
+@command(
+    "EXPIREAT",
+    -3,
+    "write fast",
+    acl="keyspace",
+    keys=UPDATED,
+    since="1.2.0",
+    syntax="key#0 unix-time-seconds:unix-time [condition@7.0.0(NX|XX|GT|LT)]",
+)
 def expireat(session: Session, args: list[bytes]) -> Reply:
     """Lets a key expire at a time in seconds since the epoch."""
     return set_expiry(session, args, b"EXAT")
 
 
-@command("PEXPIREAT", -3, "write fast", acl="keyspace", keys=UPDATED)
+@command(
+    "PEXPIREAT",
+    -3,
+    "write fast",
+    acl="keyspace",
+    keys=UPDATED,
+    since="2.6.0",
+    syntax="key#0 unix-time-milliseconds:unix-time [condition@7.0.0(NX|XX|GT|LT)]",
+)
 def pexpireat(session: Session, args: list[bytes]) -> Reply:
     """Lets a key expire at a time in milliseconds since the epoch."""
     return set_expiry(session, args, b"PXAT")
@@ -75,27 +107,45 @@ def holds(conditions: set[bytes], current: int | None, when: int) -> bool:
     return all(verdicts[condition] for condition in conditions)
 
 
-@command("TTL", 2, "readonly fast", acl="keyspace", keys=READ, tips="nondeterministic_output")
+@command(
+    "TTL",
+    2,
+    "readonly fast",
+    acl="keyspace",
+    keys=READ,
+    tips="nondeterministic_output",
+    since="1.0.0",
+    syntax="key#0",
+)
 def ttl(session: Session, args: list[bytes]) -> Reply:
     """How many seconds a key has left, rounded; -1 if it stays, -2 if there is none."""
     left = time_left(session, args[1])
     return left if left < 0 else (left + 500) // 1000
 
 
-@command("PTTL", 2, "readonly fast", acl="keyspace", keys=READ, tips="nondeterministic_output")
+@command(
+    "PTTL",
+    2,
+    "readonly fast",
+    acl="keyspace",
+    keys=READ,
+    tips="nondeterministic_output",
+    since="2.6.0",
+    syntax="key#0",
+)
 def pttl(session: Session, args: list[bytes]) -> Reply:
     """How many milliseconds a key has left; -1 if it stays, -2 if there is none."""
     return time_left(session, args[1])
 
 
-@command("EXPIRETIME", 2, "readonly fast", acl="keyspace", keys=READ)
+@command("EXPIRETIME", 2, "readonly fast", acl="keyspace", keys=READ, since="7.0.0", syntax="key#0")
 def expiretime(session: Session, args: list[bytes]) -> Reply:
     """When a key expires, in seconds since the epoch, rounded; -1 if it stays, -2 if there is none."""
     when = deadline(session, args[1])
     return when if when < 0 else (when + 500) // 1000
 
 
-@command("PEXPIRETIME", 2, "readonly fast", acl="keyspace", keys=READ)
+@command("PEXPIRETIME", 2, "readonly fast", acl="keyspace", keys=READ, since="7.0.0", syntax="key#0")
 def pexpiretime(session: Session, args: list[bytes]) -> Reply:
     """When a key expires, in milliseconds since the epoch; -1 if it stays, -2 if there is none."""
     return deadline(session, args[1])
@@ -112,7 +162,7 @@ def deadline(session: Session, key: bytes) -> int:
     return session.db.deadlines.get(key, -1)
 
 
-@command("PERSIST", 2, "write fast", acl="keyspace", keys=UPDATED)
+@command("PERSIST", 2, "write fast", acl="keyspace", keys=UPDATED, since="2.2.0", syntax="key#0")
 def persist(session: Session, args: list[bytes]) -> Reply:
     """Takes a key's deadline away; tells whether it had one."""
     session.db.find(args[1])

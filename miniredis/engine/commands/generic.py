@@ -20,32 +20,68 @@ FROM_TO: Final = (Keys(1, "RO access"), Keys(2, "OW update"))
 RENAMED: Final = Keys(1, "RW access delete")
 
 
-@command("DEL", -2, "write", acl="keyspace", keys=Keys(1, "RM delete", last=-1), tips=EACH)
+@command(
+    "DEL",
+    -2,
+    "write",
+    acl="keyspace",
+    keys=Keys(1, "RM delete", last=-1),
+    tips=EACH,
+    since="1.0.0",
+    syntax="key#0...",
+)
 def del_(session: Session, args: list[bytes]) -> Reply:
     """Removes keys; returns how many there were."""
     db = session.db
     return sum(db.find(key) is not None and db.delete(key) for key in args[1:])
 
 
-@command("EXISTS", -2, "readonly fast", acl="keyspace", keys=Keys(1, "RO", last=-1), tips=EACH)
+@command(
+    "EXISTS",
+    -2,
+    "readonly fast",
+    acl="keyspace",
+    keys=Keys(1, "RO", last=-1),
+    tips=EACH,
+    since="1.0.0",
+    syntax="key#0...",
+)
 def exists(session: Session, args: list[bytes]) -> Reply:
     """How many of the keys exist; one named twice counts twice."""
     return sum(session.db.peek(key) is not None for key in args[1:])
 
 
-@command("TOUCH", -2, "readonly fast", acl="keyspace", keys=Keys(1, "RO", last=-1), tips=EACH)
+@command(
+    "TOUCH",
+    -2,
+    "readonly fast",
+    acl="keyspace",
+    keys=Keys(1, "RO", last=-1),
+    tips=EACH,
+    since="3.2.1",
+    syntax="key#0...",
+)
 def touch(session: Session, args: list[bytes]) -> Reply:
     """Marks keys as just used; returns how many of them exist."""
     return sum(session.db.read(key) is not None for key in args[1:])
 
 
-@command("UNLINK", -2, "write fast", acl="keyspace", keys=Keys(1, "RM delete", last=-1), tips=EACH)
+@command(
+    "UNLINK",
+    -2,
+    "write fast",
+    acl="keyspace",
+    keys=Keys(1, "RM delete", last=-1),
+    tips=EACH,
+    since="4.0.0",
+    syntax="key#0...",
+)
 def unlink(session: Session, args: list[bytes]) -> Reply:
     """Removes keys, without waiting for their memory to be given back."""
     return del_(session, args)
 
 
-@command("TYPE", 2, "readonly fast", acl="keyspace", keys=Keys(1, "RO"))
+@command("TYPE", 2, "readonly fast", acl="keyspace", keys=Keys(1, "RO"), since="1.0.0", syntax="key#0")
 def type_(session: Session, args: list[bytes]) -> Encoded:
     """The type of the value at a key."""
     return status(session.db.type_name(args[1]))
@@ -57,6 +93,8 @@ def type_(session: Session, args: list[bytes]) -> Encoded:
     "readonly",
     acl="keyspace dangerous",
     tips="request_policy:all_shards nondeterministic_output_order",
+    since="1.0.0",
+    syntax="pattern:pattern",
 )
 def keys(session: Session, args: list[bytes]) -> Reply:
     """All keys that fit a glob pattern."""
@@ -67,7 +105,15 @@ def keys(session: Session, args: list[bytes]) -> Reply:
 # Copying and moving
 
 
-@command("COPY", -3, "write denyoom", acl="keyspace", keys=FROM_TO)
+@command(
+    "COPY",
+    -3,
+    "write denyoom",
+    acl="keyspace",
+    keys=FROM_TO,
+    since="6.2.0",
+    syntax="source#0 destination#1 [DB destination-db:integer] [REPLACE]",
+)
 def copy(session: Session, args: list[bytes]) -> Reply:
     """Copies a value and its time to live to another key, or another database."""
     source, target = args[1], args[2]
@@ -99,7 +145,15 @@ def read_copy_options(session: Session, words: list[bytes]) -> tuple[Database, b
     return to, replace
 
 
-@command("MOVE", 3, "write fast", acl="keyspace", keys=Keys(1, "RW access update"))
+@command(
+    "MOVE",
+    3,
+    "write fast",
+    acl="keyspace",
+    keys=Keys(1, "RW access update"),
+    since="1.0.0",
+    syntax="key#0 db:integer",
+)
 def move(session: Session, args: list[bytes]) -> Reply:
     """Moves a key to another database, unless that has one of the name."""
     db, key, to = session.db, args[1], database(session, read_index(args[2]))
@@ -114,14 +168,30 @@ def move(session: Session, args: list[bytes]) -> Reply:
     return 1
 
 
-@command("RENAME", 3, "write", acl="keyspace", keys=(RENAMED, Keys(2, "OW update")))
+@command(
+    "RENAME",
+    3,
+    "write",
+    acl="keyspace",
+    keys=(RENAMED, Keys(2, "OW update")),
+    since="1.0.0",
+    syntax="key#0 newkey#1",
+)
 def rename(session: Session, args: list[bytes]) -> Reply:
     """Gives a key another name, in place of whatever had it."""
     name_anew(session.db, args[1], args[2], replace=True)
     return OK
 
 
-@command("RENAMENX", 3, "write fast", acl="keyspace", keys=(RENAMED, Keys(2, "OW insert")))
+@command(
+    "RENAMENX",
+    3,
+    "write fast",
+    acl="keyspace",
+    keys=(RENAMED, Keys(2, "OW insert")),
+    since="1.0.0",
+    syntax="key#0 newkey#1",
+)
 def renamenx(session: Session, args: list[bytes]) -> Reply:
     """Gives a key another name, unless something has it."""
     return int(name_anew(session.db, args[1], args[2], replace=False))
@@ -144,7 +214,15 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
 # Replication
 
 
-@command("WAIT", 3, "noscript", acl="connection", tips=EVERYWHERE)
+@command(
+    "WAIT",
+    3,
+    "noscript",
+    acl="connection",
+    tips=EVERYWHERE,
+    since="3.0.0",
+    syntax="numreplicas:integer timeout:integer",
+)
 def wait(session: Session, args: list[bytes]) -> Reply:
     """Waits for replicas to have what was written; there are none, so only the timeout ends it."""
     wanted = read_integer(args[1])

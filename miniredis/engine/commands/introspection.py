@@ -29,19 +29,21 @@ Where: TypeAlias = "tuple[tuple[bytes, dict[bytes, int]], tuple[bytes, dict[byte
 """How COMMAND says where keys are: how to begin, and how to go on."""
 
 
-@command("COMMAND", -1, FLAGS, acl="connection", tips=UNORDERED)
+@command("COMMAND", -1, FLAGS, acl="connection", tips=UNORDERED, since="2.8.13")
 def command_(session: Session, args: list[bytes]) -> Reply:
     """The details of every command."""
     return [details(declared) for declared in commands()]
 
 
-@command("COMMAND COUNT", 2, FLAGS, acl="connection")
+@command("COMMAND COUNT", 2, FLAGS, acl="connection", since="2.8.13")
 def command_count(session: Session, args: list[bytes]) -> Reply:
     """How many commands there are."""
     return len(list(commands()))
 
 
-@command("COMMAND INFO", -2, FLAGS, acl="connection", tips=UNORDERED)
+@command(
+    "COMMAND INFO", -2, FLAGS, acl="connection", tips=UNORDERED, since="2.8.13", syntax="[command-name]..."
+)
 def command_info(session: Session, args: list[bytes]) -> Reply:
     """The details of the commands named, null for one that is not there; of all if none is named."""
     if len(args) == 2:
@@ -57,7 +59,15 @@ def named(name: bytes) -> Command | None:
     return find(declared.subcommands, part) if declared and bar else declared
 
 
-@command("COMMAND LIST", -2, FLAGS, acl="connection", tips=UNORDERED)
+@command(
+    "COMMAND LIST",
+    -2,
+    FLAGS,
+    acl="connection",
+    tips=UNORDERED,
+    since="7.0.0",
+    syntax="[FILTERBY filterby(MODULE module-name|ACLCAT category|PATTERN pattern:pattern)]",
+)
 def command_list(session: Session, args: list[bytes]) -> Reply:
     """The names of all commands, or of those that pass a filter."""
     if len(args) == 2:

@@ -21,13 +21,15 @@ READ: Final = Keys(1, "RO access")
 # Looking
 
 
-@command("LLEN", 2, "readonly fast", acl="list", keys=Keys(1, "RO"))
+@command("LLEN", 2, "readonly fast", acl="list", keys=Keys(1, "RO"), since="1.0.0", syntax="key#0")
 def llen(session: Session, args: list[bytes]) -> Reply:
     """The length of a list; 0 if there is none."""
     return len(session.db.read_list(args[1]) or ())
 
 
-@command("LRANGE", 4, "readonly", acl="list", keys=READ)
+@command(
+    "LRANGE", 4, "readonly", acl="list", keys=READ, since="1.0.0", syntax="key#0 start:integer stop:integer"
+)
 def lrange(session: Session, args: list[bytes]) -> Reply:
     """The elements from one index to another, both included; negative ones count from the end."""
     start, stop = read_integer(args[2]), read_integer(args[3])
@@ -38,7 +40,7 @@ def lrange(session: Session, args: list[bytes]) -> Reply:
     return elements_between(values, first, end)
 
 
-@command("LINDEX", 3, "readonly", acl="list", keys=READ)
+@command("LINDEX", 3, "readonly", acl="list", keys=READ, since="1.0.0", syntax="key#0 index:integer")
 def lindex(session: Session, args: list[bytes]) -> Reply:
     """The element at an index; negative ones count from the end."""
     values = session.db.read_list(args[1])
@@ -80,7 +82,15 @@ class Search:
     most: int = 0
 
 
-@command("LPOS", -3, "readonly", acl="list", keys=READ)
+@command(
+    "LPOS",
+    -3,
+    "readonly",
+    acl="list",
+    keys=READ,
+    since="6.0.6",
+    syntax="key#0 element [RANK rank:integer] [COUNT num-matches:integer] [MAXLEN len:integer]",
+)
 def lpos(session: Session, args: list[bytes]) -> Reply:
     """The index of an element that equals one, or the indexes of several."""
     search = read_search(args[3:])
@@ -126,7 +136,15 @@ def positions(values: ListValue, element: bytes, search: Search) -> list[int]:
 # Changing
 
 
-@command("LSET", 4, "write denyoom", acl="list", keys=Keys(1, "RW update"))
+@command(
+    "LSET",
+    4,
+    "write denyoom",
+    acl="list",
+    keys=Keys(1, "RW update"),
+    since="1.0.0",
+    syntax="key#0 index:integer element",
+)
 def lset(session: Session, args: list[bytes]) -> Reply:
     """Replaces the element at an index."""
     values = session.db.find_list(args[1])
@@ -140,7 +158,15 @@ def lset(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
-@command("LINSERT", 5, "write denyoom", acl="list", keys=PUSHED)
+@command(
+    "LINSERT",
+    5,
+    "write denyoom",
+    acl="list",
+    keys=PUSHED,
+    since="2.2.0",
+    syntax="key#0 where(BEFORE|AFTER) pivot element",
+)
 def linsert(session: Session, args: list[bytes]) -> Reply:
     """Inserts an element next to the first one that equals a pivot; -1 if none does."""
     offset = PLACES.get(args[2].upper())
@@ -163,7 +189,15 @@ PLACES: Final = {b"BEFORE": 0, b"AFTER": 1}
 # Removing
 
 
-@command("LREM", 4, "write", acl="list", keys=Keys(1, "RW delete"))
+@command(
+    "LREM",
+    4,
+    "write",
+    acl="list",
+    keys=Keys(1, "RW delete"),
+    since="1.0.0",
+    syntax="key#0 count:integer element",
+)
 def lrem(session: Session, args: list[bytes]) -> Reply:
     """Removes the first so many elements that are equal to one, from the tail if negative; all if 0."""
     count = read_integer(args[2])
@@ -198,7 +232,15 @@ def remove_equal(values: ListValue, element: bytes, most: int, *, from_tail: boo
     return removed
 
 
-@command("LTRIM", 4, "write", acl="list", keys=Keys(1, "RW delete"))
+@command(
+    "LTRIM",
+    4,
+    "write",
+    acl="list",
+    keys=Keys(1, "RW delete"),
+    since="1.0.0",
+    syntax="key#0 start:integer stop:integer",
+)
 def ltrim(session: Session, args: list[bytes]) -> Reply:
     """Keeps the elements from one index to another, both included, and drops the rest."""
     start, stop = read_integer(args[2]), read_integer(args[3])

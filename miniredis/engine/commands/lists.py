@@ -41,25 +41,29 @@ POP_EVENT: Final[dict[End, str]] = {LEFT: "lpop", RIGHT: "rpop"}
 # Pushing
 
 
-@command("LPUSH", -3, "write denyoom fast", acl="list", keys=PUSHED)
+@command("LPUSH", -3, "write denyoom fast", acl="list", keys=PUSHED, since="1.0.0", syntax="key#0 element...")
 def lpush(session: Session, args: list[bytes]) -> Reply:
     """Prepends elements to a list, one after the other, creating it if need be."""
     return push(session.db, args[1], args[2:], LEFT)
 
 
-@command("RPUSH", -3, "write denyoom fast", acl="list", keys=PUSHED)
+@command("RPUSH", -3, "write denyoom fast", acl="list", keys=PUSHED, since="1.0.0", syntax="key#0 element...")
 def rpush(session: Session, args: list[bytes]) -> Reply:
     """Appends elements to a list, creating it if need be."""
     return push(session.db, args[1], args[2:], RIGHT)
 
 
-@command("LPUSHX", -3, "write denyoom fast", acl="list", keys=PUSHED)
+@command(
+    "LPUSHX", -3, "write denyoom fast", acl="list", keys=PUSHED, since="2.2.0", syntax="key#0 element..."
+)
 def lpushx(session: Session, args: list[bytes]) -> Reply:
     """Prepends elements to a list that exists."""
     return push(session.db, args[1], args[2:], LEFT, create=False)
 
 
-@command("RPUSHX", -3, "write denyoom fast", acl="list", keys=PUSHED)
+@command(
+    "RPUSHX", -3, "write denyoom fast", acl="list", keys=PUSHED, since="2.2.0", syntax="key#0 element..."
+)
 def rpushx(session: Session, args: list[bytes]) -> Reply:
     """Appends elements to a list that exists."""
     return push(session.db, args[1], args[2:], RIGHT, create=False)
@@ -83,13 +87,17 @@ def push(db: Database, key: bytes, elements: list[bytes], end: End, *, create: b
 # Popping
 
 
-@command("LPOP", -2, "write fast", acl="list", keys=POPPED)
+@command(
+    "LPOP", -2, "write fast", acl="list", keys=POPPED, since="1.0.0", syntax="key#0 [count:integer@6.2.0]"
+)
 def lpop(session: Session, args: list[bytes]) -> Reply:
     """Removes and returns the first element of a list, or the first so many."""
     return pop(session, args, LEFT)
 
 
-@command("RPOP", -2, "write fast", acl="list", keys=POPPED)
+@command(
+    "RPOP", -2, "write fast", acl="list", keys=POPPED, since="1.0.0", syntax="key#0 [count:integer@6.2.0]"
+)
 def rpop(session: Session, args: list[bytes]) -> Reply:
     """Removes and returns the last element of a list, or the last so many."""
     return pop(session, args, RIGHT)
@@ -122,7 +130,15 @@ def pop_many(db: Database, key: bytes, values: ListValue, end: End, count: int) 
     return elements
 
 
-@command("LMPOP", -4, "write movablekeys", acl="list", keys=CountedKeys(1, "RW access delete"))
+@command(
+    "LMPOP",
+    -4,
+    "write movablekeys",
+    acl="list",
+    keys=CountedKeys(1, "RW access delete"),
+    since="7.0.0",
+    syntax="numkeys:integer key#0... where(LEFT|RIGHT) [COUNT count:integer]",
+)
 def lmpop(session: Session, args: list[bytes]) -> Reply:
     """Pops elements from the first of several lists that has any."""
     return pop_from_any(session.db, read_any(args, 1))
@@ -169,13 +185,31 @@ def pop_from_any(db: Database, wanted: AnyList) -> Reply:
 # Moving
 
 
-@command("LMOVE", 5, "write denyoom", acl="list", keys=MOVED)
+@command(
+    "LMOVE",
+    5,
+    "write denyoom",
+    acl="list",
+    keys=MOVED,
+    since="6.2.0",
+    syntax="source#0 destination#1 wherefrom(LEFT|RIGHT) whereto(LEFT|RIGHT)",
+)
 def lmove(session: Session, args: list[bytes]) -> Reply:
     """Pops from one end of a list and pushes to one end of another, or of the same."""
     return move(session.db, args[1], args[2], read_end(args[3]), read_end(args[4]))
 
 
-@command("RPOPLPUSH", 3, "write denyoom", acl="list", keys=MOVED)
+@command(
+    "RPOPLPUSH",
+    3,
+    "write denyoom",
+    acl="list",
+    keys=MOVED,
+    since="1.2.0",
+    syntax="source#0 destination#1",
+    deprecated="6.2.0",
+    replaced_by="`LMOVE` with `RIGHT` and `LEFT`",
+)
 def rpoplpush(session: Session, args: list[bytes]) -> Reply:
     """Moves the last element of a list to the head of another; LMOVE with RIGHT LEFT."""
     return move(session.db, args[1], args[2], RIGHT, LEFT)
@@ -209,13 +243,29 @@ def move_from(db: Database, source: bytes, values: ListValue, target: bytes, tak
 # Blocking
 
 
-@command("BLPOP", -3, "write noscript blocking", acl="list", keys=POPPED_ANY)
+@command(
+    "BLPOP",
+    -3,
+    "write noscript blocking",
+    acl="list",
+    keys=POPPED_ANY,
+    since="2.0.0",
+    syntax="key#0... timeout:double",
+)
 def blpop(session: Session, args: list[bytes]) -> Reply:
     """Pops the first element of the first list that has one, or waits for one."""
     return blocking_pop(session, args, LEFT)
 
 
-@command("BRPOP", -3, "write noscript blocking", acl="list", keys=POPPED_ANY)
+@command(
+    "BRPOP",
+    -3,
+    "write noscript blocking",
+    acl="list",
+    keys=POPPED_ANY,
+    since="2.0.0",
+    syntax="key#0... timeout:double",
+)
 def brpop(session: Session, args: list[bytes]) -> Reply:
     """Pops the last element of the first list that has one, or waits for one."""
     return blocking_pop(session, args, RIGHT)
@@ -234,14 +284,32 @@ def blocking_pop(session: Session, args: list[bytes], end: End) -> Reply:
     return session.block(keys, deque, serve, timeout) if session.may_block else NULL_ARRAY
 
 
-@command("BLMOVE", 6, "write denyoom noscript blocking", acl="list", keys=MOVED)
+@command(
+    "BLMOVE",
+    6,
+    "write denyoom noscript blocking",
+    acl="list",
+    keys=MOVED,
+    since="6.2.0",
+    syntax="source#0 destination#1 wherefrom(LEFT|RIGHT) whereto(LEFT|RIGHT) timeout:double",
+)
 def blmove(session: Session, args: list[bytes]) -> Reply:
     """Moves an element as LMOVE does, or waits for one."""
     take, give = read_end(args[3]), read_end(args[4])
     return blocking_move(session, args[1], args[2], take, give, read_timeout(args[5]))
 
 
-@command("BRPOPLPUSH", 4, "write denyoom noscript blocking", acl="list", keys=MOVED)
+@command(
+    "BRPOPLPUSH",
+    4,
+    "write denyoom noscript blocking",
+    acl="list",
+    keys=MOVED,
+    since="2.2.0",
+    syntax="source#0 destination#1 timeout:double",
+    deprecated="6.2.0",
+    replaced_by="`BLMOVE` with `RIGHT` and `LEFT`",
+)
 def brpoplpush(session: Session, args: list[bytes]) -> Reply:
     """Moves an element as RPOPLPUSH does, or waits for one; BLMOVE with RIGHT LEFT."""
     return blocking_move(session, args[1], args[2], RIGHT, LEFT, read_timeout(args[3]))
@@ -259,7 +327,15 @@ def blocking_move(
     return session.block([source], deque, serve, timeout) if session.may_block else None
 
 
-@command("BLMPOP", -5, "write blocking movablekeys", acl="list", keys=CountedKeys(2, "RW access delete"))
+@command(
+    "BLMPOP",
+    -5,
+    "write blocking movablekeys",
+    acl="list",
+    keys=CountedKeys(2, "RW access delete"),
+    since="7.0.0",
+    syntax="timeout:double numkeys:integer key#0... where(LEFT|RIGHT) [COUNT count:integer]",
+)
 def blmpop(session: Session, args: list[bytes]) -> Reply:
     """Pops elements from the first of several lists that has any, or waits for one."""
     wanted = read_any(args, 2)

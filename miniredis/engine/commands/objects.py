@@ -25,10 +25,12 @@ SHARED_INTEGERS: Final = range(10_000)
 
 COUNT_OF_SHARED: Final = (1 << 31) - 1
 
-container("OBJECT", -2)
+container("OBJECT", -2, module=__name__, summary="Tells how the values of keys are kept.", since="2.2.3")
 
 
-@command("OBJECT ENCODING", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS)
+@command(
+    "OBJECT ENCODING", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="2.2.3", syntax="key#0"
+)
 def object_encoding(session: Session, args: list[bytes]) -> Reply:
     """How Redis would keep the value of a key."""
     value = session.db.peek(args[2])
@@ -46,7 +48,9 @@ def encoding(value: Value) -> bytes:
     return b"embstr" if len(value) <= LONGEST_EMBEDDED else b"raw"
 
 
-@command("OBJECT FREQ", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS)
+@command(
+    "OBJECT FREQ", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="4.0.0", syntax="key#0"
+)
 def object_freq(session: Session, args: list[bytes]) -> Reply:
     """How often a key is used; known only where eviction goes by it, so never here."""
     if session.db.peek(args[2]) is None:
@@ -54,7 +58,9 @@ def object_freq(session: Session, args: list[bytes]) -> Reply:
     raise CommandError(errors.NO_FREQUENCIES)
 
 
-@command("OBJECT IDLETIME", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS)
+@command(
+    "OBJECT IDLETIME", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="2.2.3", syntax="key#0"
+)
 def object_idletime(session: Session, args: list[bytes]) -> Reply:
     """How many seconds ago a key was last used."""
     if session.db.peek(args[2]) is None:
@@ -68,7 +74,9 @@ def idle_seconds(session: Session, key: bytes) -> int:
     return max(now - session.db.used.get(key, now), 0) // 1000
 
 
-@command("OBJECT REFCOUNT", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS)
+@command(
+    "OBJECT REFCOUNT", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="2.2.3", syntax="key#0"
+)
 def object_refcount(session: Session, args: list[bytes]) -> Reply:
     """How many references the value of a key would have in Redis."""
     value = session.db.peek(args[2])
@@ -81,7 +89,7 @@ def reference_count(value: Value) -> int:
     return COUNT_OF_SHARED if is_shared else 1
 
 
-@command("OBJECT HELP", 2, "loading stale", acl="keyspace")
+@command("OBJECT HELP", 2, "loading stale", acl="keyspace", since="6.2.0")
 def object_help(session: Session, args: list[bytes]) -> Reply:
     """Prints these lines."""
     return list(help_on(b"object"))

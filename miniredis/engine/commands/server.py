@@ -26,19 +26,36 @@ ADMIN = "admin noscript loading stale"
     "readonly fast",
     acl="keyspace",
     tips="request_policy:all_shards response_policy:agg_sum",
+    since="1.0.0",
 )
 def dbsize(session: Session, args: list[bytes]) -> Reply:
     """How many keys the database has."""
     return len(session.db)
 
 
-@command("FLUSHDB", -1, "write", acl="keyspace dangerous", tips=ALL_SHARDS)
+@command(
+    "FLUSHDB",
+    -1,
+    "write",
+    acl="keyspace dangerous",
+    tips=ALL_SHARDS,
+    since="1.0.0",
+    syntax="[async(ASYNC@4.0.0|SYNC@6.2.0)]",
+)
 def flushdb(session: Session, args: list[bytes]) -> Reply:
     """Removes every key of the database."""
     return flush(args, [session.db])
 
 
-@command("FLUSHALL", -1, "write", acl="keyspace dangerous", tips=ALL_SHARDS)
+@command(
+    "FLUSHALL",
+    -1,
+    "write",
+    acl="keyspace dangerous",
+    tips=ALL_SHARDS,
+    since="1.0.0",
+    syntax="[async(ASYNC@4.0.0|SYNC@6.2.0)]",
+)
 def flushall(session: Session, args: list[bytes]) -> Reply:
     """Removes every key of every database."""
     return flush(args, session.engine.keyspace.databases)
@@ -52,7 +69,9 @@ def flush(args: list[bytes], databases: list[Database]) -> Reply:
     return OK
 
 
-@command("SWAPDB", 3, "write fast", acl="keyspace dangerous")
+@command(
+    "SWAPDB", 3, "write fast", acl="keyspace dangerous", since="4.0.0", syntax="index1:integer index2:integer"
+)
 def swapdb(session: Session, args: list[bytes]) -> Reply:
     """Exchanges the contents of two databases under all their clients."""
     numbers = [
@@ -67,7 +86,7 @@ def swapdb(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
-@command("TIME", 1, "loading stale fast", acl="", tips="nondeterministic_output")
+@command("TIME", 1, "loading stale fast", acl="", tips="nondeterministic_output", since="2.6.0")
 def time(session: Session, args: list[bytes]) -> Reply:
     """The wall time: seconds since the epoch, and microseconds in this second."""
     seconds, microseconds = divmod(session.engine.now.wall, 1_000_000)
@@ -80,13 +99,22 @@ def time(session: Session, args: list[bytes]) -> Reply:
     "loading stale",
     acl="dangerous",
     tips="nondeterministic_output request_policy:all_shards response_policy:special",
+    since="1.0.0",
+    syntax="[section]...",
 )
 def info(session: Session, args: list[bytes]) -> Reply:
     """Facts about the server, in sections."""
     return Verbatim(report(session.engine, [name.decode("latin-1").lower() for name in args[1:]]).encode())
 
 
-@command("SHUTDOWN", -1, "admin noscript loading stale no_multi allow_busy", acl="")
+@command(
+    "SHUTDOWN",
+    -1,
+    "admin noscript loading stale no_multi allow_busy",
+    acl="",
+    since="1.0.0",
+    syntax="[nosave_save(NOSAVE|SAVE)] [NOW@7.0.0] [FORCE@7.0.0] [ABORT@7.0.0]",
+)
 def shutdown(session: Session, args: list[bytes]) -> Reply:
     """Stops the server; with nothing to save, its options change nothing."""
     options = {word.upper() for word in args[1:]}
@@ -100,10 +128,10 @@ def shutdown(session: Session, args: list[bytes]) -> Reply:
 
 # CONFIG
 
-container("CONFIG", -2)
+container("CONFIG", -2, module=__name__, summary="Shows and changes directives.", since="2.0.0")
 
 
-@command("CONFIG GET", -3, ADMIN, acl="")
+@command("CONFIG GET", -3, ADMIN, acl="", since="2.0.0", syntax="parameter{parameter}...")
 def config_get(session: Session, args: list[bytes]) -> Reply:
     """The directives whose names fit one of some glob patterns."""
     found = Map()
@@ -114,7 +142,15 @@ def config_get(session: Session, args: list[bytes]) -> Reply:
     return found
 
 
-@command("CONFIG SET", -4, ADMIN, acl="", tips="request_policy:all_nodes response_policy:all_succeeded")
+@command(
+    "CONFIG SET",
+    -4,
+    ADMIN,
+    acl="",
+    tips="request_policy:all_nodes response_policy:all_succeeded",
+    since="2.0.0",
+    syntax="parameter_value{parameter value}...",
+)
 def config_set(session: Session, args: list[bytes]) -> Reply:
     """Changes directives, all of them or none."""
     if len(args) % 2:

@@ -36,6 +36,12 @@ class SetOptions:
     "write denyoom",
     acl="string",
     keys=Keys(1, "RW access update variable_flags", notes="RW and ACCESS due to the optional `GET` argument"),
+    since="1.0.0",
+    syntax=(
+        "key#0 value [condition@2.6.12(NX|XX)] [GET@6.2.0] [expiration(EX seconds:integer@2.6.12|PX "
+        "milliseconds:integer@2.6.12|EXAT unix-time-seconds:unix-time@6.2.0|PXAT "
+        "unix-time-milliseconds:unix-time@6.2.0|KEEPTTL@6.0.0)]"
+    ),
 )
 def set_(session: Session, args: list[bytes]) -> Reply:
     """Sets a key, if a condition holds, with a time to live, and returns the old value if asked."""
@@ -79,13 +85,23 @@ def read_operand(word: bytes | None) -> bytes:
     return word
 
 
-@command("GET", 2, "readonly fast", acl="string", keys=READ)
+@command("GET", 2, "readonly fast", acl="string", keys=READ, since="1.0.0", syntax="key#0")
 def get(session: Session, args: list[bytes]) -> Reply:
     """The value of a key."""
     return session.db.read_string(args[1])
 
 
-@command("GETSET", 3, "write denyoom fast", acl="string", keys=UPDATED)
+@command(
+    "GETSET",
+    3,
+    "write denyoom fast",
+    acl="string",
+    keys=UPDATED,
+    since="1.0.0",
+    syntax="key#0 value",
+    deprecated="6.2.0",
+    replaced_by="`SET` with `GET`",
+)
 def getset(session: Session, args: list[bytes]) -> Reply:
     """Sets a key and returns its old value."""
     old = session.db.find_string(args[1])
@@ -100,6 +116,8 @@ def getset(session: Session, args: list[bytes]) -> Reply:
     acl="string",
     keys=Keys(1, "RO access", last=-1),
     tips="request_policy:multi_shard",
+    since="1.0.0",
+    syntax="key#0...",
 )
 def mget(session: Session, args: list[bytes]) -> Reply:
     """The values of several keys; null for what is missing or no string."""
@@ -114,6 +132,8 @@ def mget(session: Session, args: list[bytes]) -> Reply:
     acl="string",
     keys=Keys(1, "OW update", last=-1, step=2),
     tips="request_policy:multi_shard response_policy:all_succeeded",
+    since="1.0.1",
+    syntax="key_value{key#0 value}...",
 )
 def mset(session: Session, args: list[bytes]) -> Reply:
     """Sets several keys at once."""
@@ -131,6 +151,8 @@ def mset(session: Session, args: list[bytes]) -> Reply:
     acl="string",
     keys=Keys(1, "OW insert", last=-1, step=2),
     tips="request_policy:multi_shard response_policy:agg_min",
+    since="1.0.1",
+    syntax="key_value{key#0 value}...",
 )
 def msetnx(session: Session, args: list[bytes]) -> Reply:
     """Sets several keys at once, if none of them exists."""
@@ -143,13 +165,29 @@ def msetnx(session: Session, args: list[bytes]) -> Reply:
     return 1
 
 
-@command("SETEX", 4, "write denyoom", acl="string", keys=Keys(1, "OW update"))
+@command(
+    "SETEX",
+    4,
+    "write denyoom",
+    acl="string",
+    keys=Keys(1, "OW update"),
+    since="2.0.0",
+    syntax="key#0 seconds:integer value",
+)
 def setex(session: Session, args: list[bytes]) -> Reply:
     """Sets a key that expires in so many seconds."""
     return set_with_expiry(session, args, b"setex", b"EX")
 
 
-@command("PSETEX", 4, "write denyoom", acl="string", keys=Keys(1, "OW update"))
+@command(
+    "PSETEX",
+    4,
+    "write denyoom",
+    acl="string",
+    keys=Keys(1, "OW update"),
+    since="2.6.0",
+    syntax="key#0 milliseconds:integer value",
+)
 def psetex(session: Session, args: list[bytes]) -> Reply:
     """Sets a key that expires in so many milliseconds."""
     return set_with_expiry(session, args, b"psetex", b"PX")
@@ -162,7 +200,15 @@ def set_with_expiry(session: Session, args: list[bytes], name: bytes, unit: byte
     return OK
 
 
-@command("SETNX", 3, "write denyoom fast", acl="string", keys=Keys(1, "OW insert"))
+@command(
+    "SETNX",
+    3,
+    "write denyoom fast",
+    acl="string",
+    keys=Keys(1, "OW insert"),
+    since="1.0.0",
+    syntax="key#0 value",
+)
 def setnx(session: Session, args: list[bytes]) -> Reply:
     """Sets a key that does not exist."""
     if session.db.find(args[1]) is not None:
@@ -174,7 +220,9 @@ def setnx(session: Session, args: list[bytes]) -> Reply:
 # Taking and changing the time to live
 
 
-@command("GETDEL", 2, "write fast", acl="string", keys=Keys(1, "RW access delete"))
+@command(
+    "GETDEL", 2, "write fast", acl="string", keys=Keys(1, "RW access delete"), since="6.2.0", syntax="key#0"
+)
 def getdel(session: Session, args: list[bytes]) -> Reply:
     """Removes a key and returns its value."""
     value = session.db.find_string(args[1])
@@ -183,7 +231,18 @@ def getdel(session: Session, args: list[bytes]) -> Reply:
     return value
 
 
-@command("GETEX", -2, "write fast", acl="string", keys=Keys(1, "RW access update", notes=GETEX_NOTES))
+@command(
+    "GETEX",
+    -2,
+    "write fast",
+    acl="string",
+    keys=Keys(1, "RW access update", notes=GETEX_NOTES),
+    since="6.2.0",
+    syntax=(
+        "key#0 [expiration(EX seconds:integer|PX milliseconds:integer|EXAT "
+        "unix-time-seconds:unix-time|PXAT unix-time-milliseconds:unix-time|PERSIST)]"
+    ),
+)
 def getex(session: Session, args: list[bytes]) -> Reply:
     """The value of a key, whose time to live is set or taken away."""
     db, key = session.db, args[1]
@@ -219,13 +278,21 @@ def read_getex_options(words: list[bytes]) -> tuple[bytes, bytes]:
 # Parts of a string
 
 
-@command("STRLEN", 2, "readonly fast", acl="string", keys=Keys(1, "RO"))
+@command("STRLEN", 2, "readonly fast", acl="string", keys=Keys(1, "RO"), since="2.2.0", syntax="key#0")
 def strlen(session: Session, args: list[bytes]) -> Reply:
     """The length of a string in bytes; 0 if there is none."""
     return len(session.db.read_string(args[1]) or b"")
 
 
-@command("GETRANGE", 4, "readonly", acl="string", keys=READ)
+@command(
+    "GETRANGE",
+    4,
+    "readonly",
+    acl="string",
+    keys=READ,
+    since="2.4.0",
+    syntax="key#0 start:integer end:integer",
+)
 def getrange(session: Session, args: list[bytes]) -> Reply:
     """The bytes from one offset to another, both included; negative ones count from the end."""
     start, end = read_integer(args[2]), read_integer(args[3])
@@ -237,13 +304,31 @@ def getrange(session: Session, args: list[bytes]) -> Reply:
     return text[first : last + 1]
 
 
-@command("SUBSTR", 4, "readonly", acl="string", keys=READ)
+@command(
+    "SUBSTR",
+    4,
+    "readonly",
+    acl="string",
+    keys=READ,
+    since="1.0.0",
+    syntax="key#0 start:integer end:integer",
+    deprecated="2.0.0",
+    replaced_by="`GETRANGE`",
+)
 def substr(session: Session, args: list[bytes]) -> Reply:
     """The old name of GETRANGE."""
     return getrange(session, args)
 
 
-@command("SETRANGE", 4, "write denyoom", acl="string", keys=Keys(1, "RW update"))
+@command(
+    "SETRANGE",
+    4,
+    "write denyoom",
+    acl="string",
+    keys=Keys(1, "RW update"),
+    since="2.2.0",
+    syntax="key#0 offset:integer value",
+)
 def setrange(session: Session, args: list[bytes]) -> Reply:
     """Overwrites a part of a string, which grows with zero bytes as need be; returns its new length."""
     db, key, part = session.db, args[1], args[3]
@@ -262,7 +347,15 @@ def setrange(session: Session, args: list[bytes]) -> Reply:
     return len(changed)
 
 
-@command("APPEND", 3, "write denyoom fast", acl="string", keys=Keys(1, "RW insert"))
+@command(
+    "APPEND",
+    3,
+    "write denyoom fast",
+    acl="string",
+    keys=Keys(1, "RW insert"),
+    since="2.0.0",
+    syntax="key#0 value",
+)
 def append(session: Session, args: list[bytes]) -> Reply:
     """Appends to a string, creating it if need be; returns its new length."""
     db, key = session.db, args[1]
@@ -298,25 +391,41 @@ def mutable(db: Database, key: bytes, text: StringValue | None) -> bytearray:
 # Counting
 
 
-@command("INCR", 2, "write denyoom fast", acl="string", keys=UPDATED)
+@command("INCR", 2, "write denyoom fast", acl="string", keys=UPDATED, since="1.0.0", syntax="key#0")
 def incr(session: Session, args: list[bytes]) -> Reply:
     """Adds one to the integer at a key, 0 if there is none."""
     return increment(session, args[1], 1)
 
 
-@command("DECR", 2, "write denyoom fast", acl="string", keys=UPDATED)
+@command("DECR", 2, "write denyoom fast", acl="string", keys=UPDATED, since="1.0.0", syntax="key#0")
 def decr(session: Session, args: list[bytes]) -> Reply:
     """Takes one from the integer at a key."""
     return increment(session, args[1], -1)
 
 
-@command("INCRBY", 3, "write denyoom fast", acl="string", keys=UPDATED)
+@command(
+    "INCRBY",
+    3,
+    "write denyoom fast",
+    acl="string",
+    keys=UPDATED,
+    since="1.0.0",
+    syntax="key#0 increment:integer",
+)
 def incrby(session: Session, args: list[bytes]) -> Reply:
     """Adds to the integer at a key."""
     return increment(session, args[1], read_integer(args[2]))
 
 
-@command("DECRBY", 3, "write denyoom fast", acl="string", keys=UPDATED)
+@command(
+    "DECRBY",
+    3,
+    "write denyoom fast",
+    acl="string",
+    keys=UPDATED,
+    since="1.0.0",
+    syntax="key#0 decrement:integer",
+)
 def decrby(session: Session, args: list[bytes]) -> Reply:
     """Takes from the integer at a key."""
     amount = read_integer(args[2])

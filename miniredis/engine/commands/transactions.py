@@ -14,7 +14,7 @@ from ..session import Session, Transaction
 HOUSEKEEPING: Final = "noscript loading stale fast allow_busy"
 
 
-@command("MULTI", 1, HOUSEKEEPING, acl="transaction", in_transaction=AT_ONCE)
+@command("MULTI", 1, HOUSEKEEPING, acl="transaction", in_transaction=AT_ONCE, since="1.2.0")
 def multi(session: Session, args: list[bytes]) -> Reply:
     """Holds back the commands that follow until EXEC."""
     if session.transaction is not None:
@@ -23,7 +23,9 @@ def multi(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
-@command("EXEC", 1, "noscript loading stale skip_slowlog", acl="transaction", in_transaction=AT_ONCE)
+@command(
+    "EXEC", 1, "noscript loading stale skip_slowlog", acl="transaction", in_transaction=AT_ONCE, since="1.2.0"
+)
 def exec_(session: Session, args: list[bytes]) -> Reply:
     """Runs what MULTI held back, with nobody else in between."""
     transaction = session.transaction
@@ -50,7 +52,7 @@ def run(session: Session, transaction: Transaction) -> NoReply:
     return NO_REPLY
 
 
-@command("DISCARD", 1, HOUSEKEEPING, acl="transaction", in_transaction=AT_ONCE)
+@command("DISCARD", 1, HOUSEKEEPING, acl="transaction", in_transaction=AT_ONCE, since="2.0.0")
 def discard(session: Session, args: list[bytes]) -> Reply:
     """Forgets what MULTI held back."""
     if session.transaction is None:
@@ -64,7 +66,16 @@ def leave(session: Session) -> None:
     session.unwatch()
 
 
-@command("WATCH", -2, HOUSEKEEPING, acl="transaction", keys=Keys(1, "RO", last=-1), in_transaction=AT_ONCE)
+@command(
+    "WATCH",
+    -2,
+    HOUSEKEEPING,
+    acl="transaction",
+    keys=Keys(1, "RO", last=-1),
+    in_transaction=AT_ONCE,
+    since="2.2.0",
+    syntax="key#0...",
+)
 def watch(session: Session, args: list[bytes]) -> Reply:
     """Lets the next EXEC run only if none of these keys has changed by then."""
     if session.transaction is not None:
@@ -75,7 +86,7 @@ def watch(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
-@command("UNWATCH", 1, HOUSEKEEPING, acl="transaction")
+@command("UNWATCH", 1, HOUSEKEEPING, acl="transaction", since="2.2.0")
 def unwatch(session: Session, args: list[bytes]) -> Reply:
     """Forgets all watched keys."""
     session.unwatch()

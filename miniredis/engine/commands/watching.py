@@ -18,7 +18,7 @@ ENTRIES: Final = 10
 """How many entries SLOWLOG GET shows unless told."""
 
 
-@command("MONITOR", 1, "admin noscript loading stale", acl="")
+@command("MONITOR", 1, "admin noscript loading stale", acl="", since="1.0.0")
 def monitor(session: Session, args: list[bytes]) -> Reply:
     """Shows this connection every command of every client from now on."""
     if not session.may_block:
@@ -30,10 +30,20 @@ def monitor(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
-container("SLOWLOG", -2)
+container(
+    "SLOWLOG", -2, module=__name__, summary="Shows and empties the log of slow commands.", since="2.2.12"
+)
 
 
-@command("SLOWLOG GET", -2, ADMIN, acl="", tips="request_policy:all_nodes nondeterministic_output")
+@command(
+    "SLOWLOG GET",
+    -2,
+    ADMIN,
+    acl="",
+    tips="request_policy:all_nodes nondeterministic_output",
+    since="2.2.12",
+    syntax="[count:integer]",
+)
 def slowlog_get(session: Session, args: list[bytes]) -> Reply:
     """The newest entries of the slow log: 10, or as many as asked for, -1 for all."""
     if len(args) > 3:
@@ -52,20 +62,28 @@ def slowlog_get(session: Session, args: list[bytes]) -> Reply:
     ADMIN,
     acl="",
     tips="request_policy:all_nodes response_policy:agg_sum nondeterministic_output",
+    since="2.2.12",
 )
 def slowlog_len(session: Session, args: list[bytes]) -> Reply:
     """How many entries the slow log has."""
     return len(session.engine.slow_log.entries)
 
 
-@command("SLOWLOG RESET", 2, ADMIN, acl="", tips="request_policy:all_nodes response_policy:all_succeeded")
+@command(
+    "SLOWLOG RESET",
+    2,
+    ADMIN,
+    acl="",
+    tips="request_policy:all_nodes response_policy:all_succeeded",
+    since="2.2.12",
+)
 def slowlog_reset(session: Session, args: list[bytes]) -> Reply:
     """Empties the slow log."""
     session.engine.slow_log.entries.clear()
     return OK
 
 
-@command("SLOWLOG HELP", 2, "loading stale", acl="")
+@command("SLOWLOG HELP", 2, "loading stale", acl="", since="6.2.0")
 def slowlog_help(session: Session, args: list[bytes]) -> Reply:
     """Prints these lines."""
     return list(help_on(b"slowlog"))

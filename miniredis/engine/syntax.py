@@ -1,0 +1,137 @@
+"""A command's arguments, as one line of text in its declaration, and as COMMAND DOCS tells them.
+
+The line reads like a usage: ``key#0 value [condition(NX|XX)] [EX seconds:integer] [field...]``.
+
+===================  ===================================================================
+``name``             an argument, a string unless ``:type`` follows
+``name#0``           a key, the one that key specification 0 finds
+``EX name``          an argument behind a token; a token alone stands for itself
+``ALPHA~sorting``    a token whose argument has another name
+``name(A|B)``        one of several
+``name{a b}``        several together
+``[argument]``       may be left out
+``argument...``      may be repeated; with ``...!`` its token is repeated too
+``@7.0.0``           since which version of Redis, behind the name
+``@-7.0.0``          since which version it is deprecated
+===================  ===================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from .replies import Map, Reply, Set, status
+
+__all__ = ["Argument", "documented", "parse"]
+
+WORDS: Final = re.compile(r"\.\.\.!?|[\[\](){}|]|[^\s\[\](){}|.]+(?:\.(?!\.\.)[^\s\[\](){}|.]+)*")
+NAME: Final = re.compile(
+    r"([^#@~]+?)(?:~([^#@]+))?(?::(integer|double|key|pattern|unix-time))?"
+    r"(?:#([0-9]+))?(?:@([0-9.]+))?(?:@-([0-9.]+))?"
+)
+
+
+@dataclass(slots=True)
+class Argument:
+    """One argument of a command.
+
+    Attributes:
+        name: what COMMAND DOCS calls it.
+        kind: string, integer, double, key, pattern, unix-time, pure-token, oneof or block.
+        token: the word that comes before it, or that it is.
+        key: which key specification finds it, if it is a key.
+        since: the version of Redis that first took it, where that is not the command's own.
+        deprecated: the version that advised against it.
+        flags: optional, multiple, multiple_token.
+        parts: of one of several, and of several together.
+    """
+
+    name: str
+    kind: str = "string"
+    token: str = ""
+    key: int | None = None
+    since: str = ""
+    deprecated: str = ""
+    flags: list[str] = field(default_factory=list)
+    parts: list[Argument] = field(default_factory=list)
+
+
+def parse(text: str) -> list[Argument]:
+    """The arguments that a line tells of."""
+    words = WORDS.findall(text)
+    arguments = read_list(words)
+    assert not words, f"{text!r} has {words[-1]!r} too much"
+    return arguments
+
+
+def read_list(words: list[str]) -> list[Argument]:
+    """Arguments up to a closing bracket or a bar; ``words`` loses what was read."""
+    arguments: list[Argument] = []
+    while words and words[0] not in {"]", ")", "}", "|"}:
+        arguments.append(read_one(words))
+    return arguments
+
+
+def read_one(words: list[str]) -> Argument:
+    if words[0] == "[":
+        del words[0]
+        argument = read_one(words)
+        assert words.pop(0) == "]", "one argument stands between brackets"
+        argument.flags.insert(0, "optional")
+    else:
+        argument = read_named(words)
+    if words and words[0].startswith("..."):
+        argument.flags += ["multiple", "multiple_token"] if words.pop(0).endswith("!") else ["multiple"]
+    return argument
+
+
+def read_named(words: list[str]) -> Argument:
+    token = ""
+    if words[0][0].isupper() and len(words) > 1 and words[1][0].islower():
+        token = words.pop(0)
+    argument = read_name(words.pop(0))
+    argument.token = token or argument.token
+    if words and words[0] == "(":
+        argument.kind, argument.parts = "oneof", read_alternatives(words)
+    elif words and words[0] == "{":
+        del words[0]
+        argument.kind, argument.parts = "block", read_list(words)
+        del words[0]
+    return argument
+
+
+def read_alternatives(words: list[str]) -> list[Argument]:
+    parts: list[Argument] = []
+    while words.pop(0) != ")":
+        parts += read_list(words)
+    return parts
+
+
+def read_name(word: str) -> Argument:
+    match = NAME.fullmatch(word)
+    assert match, f"{word!r} names no argument"
+    name, alias, kind, key, since, deprecated = match.groups(default="")
+    if name[0].isupper():
+        return Argument(alias or name.lower(), "pure-token", token=name, since=since)
+    kind = kind or ("key" if key else "string")
+    return Argument(name, kind, key=int(key) if key else None, since=since, deprecated=deprecated)
+
+
+def documented(argument: Argument) -> Map:
+    """One argument as COMMAND DOCS shows it."""
+    shown: dict[bytes, Reply] = {b"name": argument.name.encode(), b"type": argument.kind.encode()}
+    if argument.key is not None:
+        shown[b"key_spec_index"] = argument.key
+    if argument.token:
+        shown[b"token"] = argument.token.encode()
+    if argument.since:
+        shown[b"since"] = argument.since.encode()
+    if argument.deprecated:
+        shown[b"deprecated_since"] = argument.deprecated.encode()
+    if argument.flags:
+        shown[b"flags"] = Set(status(flag.encode()) for flag in argument.flags)
+    if argument.parts:
+        shown[b"arguments"] = [documented(part) for part in argument.parts]
+    return Map(shown)
