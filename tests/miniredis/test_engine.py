@@ -42,7 +42,7 @@ class World:
 
 @pytest.fixture
 def world() -> World:
-    return World()
+    return World(enable_debug_command="yes")
 
 
 # Time
@@ -149,6 +149,88 @@ def test_watch_of_a_key_that_has_expired_already(world: World) -> None:
     a = world.client()
     world.ask(a, "SET k v PXAT 1", "WATCH k")
     assert world.ask(a, "MULTI", "EXEC") == b"+OK\r\n*0\r\n"
+
+
+def test_idle_time_starts_anew_with_each_use_but_not_with_a_look(world: World) -> None:
+    a = world.client()
+    world.ask(a, "SET k v", "RPUSH l a")
+    world.wait(10)
+    looks = ["TTL k", "TYPE k", "EXISTS k", "OBJECT ENCODING k", "PEXPIRETIME k"]
+    world.ask(a, *looks)
+    assert world.ask(a, "OBJECT IDLETIME k") == b":10\r\n"
+    for use in ("GET k", "TOUCH k", "APPEND k x", "EXPIRE k 100", "COPY k j"):
+        world.wait(5)
+        world.ask(a, use)
+        assert world.ask(a, "OBJECT IDLETIME k") == b":0\r\n", use
+    assert world.ask(a, "OBJECT IDLETIME l") == b":35\r\n"
+    assert b"lru_seconds_idle:35" in world.ask(a, "DEBUG OBJECT l")
+
+
+def test_what_is_gone_leaves_no_time_of_use(world: World) -> None:
+    a = world.client()
+    world.ask(a, "SET k v", "SET j v PX 1", "RENAME k m", "MOVE m 1", "SELECT 1", "DEL m")
+    world.wait(1)
+    assert not any(db.used for db in world.engine.keyspace.databases)
+
+
+def test_debug_sleep_answers_nobody(world: World) -> None:
+    a, b, c = world.client(), world.client(), world.client()
+    world.ask(c, "BLPOP k 1")
+    world.send(a, "DEBUG SLEEP 2.5", "PING")
+    assert world.settle() == {}
+    assert world.engine.next_deadline() == BEGINNING.monotonic + 2_500_000
+    assert world.wait(2) == {}
+    assert world.ask(b, "ECHO hello") == b""
+    assert world.wait(0.5) == {c.id: b"*-1\r\n", a.id: b"+OK\r\n+PONG\r\n", b.id: b"$5\r\nhello\r\n"}
+    assert world.ask(a, "DEBUG SLEEP 0", "DEBUG SLEEP x", "DEBUG SLEEP -1") == b"+OK\r\n" * 3
+
+
+def test_without_active_expiry_keys_go_when_somebody_looks(world: World) -> None:
+    a = world.client()
+    assert world.ask(a, "DEBUG SET-ACTIVE-EXPIRE 0", "SET k v PX 5", "SET j v PX 5") == b"+OK\r\n" * 3
+    assert world.engine.next_deadline() is None
+    world.wait(1)
+    assert world.ask(a, "DBSIZE", "GET k", "DBSIZE") == b":2\r\n$-1\r\n:1\r\n"
+    world.ask(a, "DEBUG SET-ACTIVE-EXPIRE 1")
+    assert world.ask(a, "DBSIZE") == b":0\r\n"
+
+
+def test_a_pause_ends_on_time(world: World) -> None:
+    a, b = world.client(), world.client()
+    assert world.ask(a, "SET e v PX 10", "CLIENT PAUSE 1000") == b"+OK\r\n+OK\r\n"
+    assert world.ask(a, "PING") == world.ask(b, "SET k v", "GET k") == b""
+    assert world.engine.next_deadline() == BEGINNING.monotonic + SECOND
+    assert world.wait(0.999) == {}
+    assert len(world.engine.keyspace.databases[0]) == 1
+    assert world.wait(0.001) == {a.id: b"+PONG\r\n", b.id: b"+OK\r\n$1\r\nv\r\n"}
+    assert world.engine.pause is None
+
+
+def test_a_long_pause_does_not_keep_waiters_from_giving_up(world: World) -> None:
+    a, b = world.client(), world.client()
+    world.ask(a, "BLPOP k 1")
+    world.ask(b, "CLIENT PAUSE 5000")
+    assert world.wait(1) == {a.id: b"*-1\r\n"}
+
+
+def test_unblocking_as_timed_out_does_nothing_to_who_is_held_up(world: World) -> None:
+    """A real 7.0.15 crashes here."""
+    a, b = world.client(), world.client()
+    world.ask(a, "CLIENT PAUSE 1000 WRITE")
+    world.ask(b, "SET k v")
+    assert world.ask(a, f"CLIENT UNBLOCK {b.id}") == b":0\r\n"
+    assert world.wait(1) == {b.id: b"+OK\r\n"}
+
+
+def test_monitor_tells_when_and_from_where(world: World) -> None:
+    a, b = world.client(), world.client()
+    assert world.ask(b, "MONITOR") == b"+OK\r\n"
+    world.wait(1.5)
+    world.send(a, "SET k v")
+    line = b'+1700000001.500000 [0 1.2.3.4:5] "SET" "k" "v"\r\n'
+    assert world.settle() == {a.id: b"+OK\r\n", b.id: line}
+    world.engine.disconnect(b, world.now)
+    assert not world.engine.monitors
 
 
 # Ticks
