@@ -79,10 +79,9 @@ SERVERS: Final = (
     Guilty(
         "serves while a transaction runs",
         "miniredis/engine/dispatch.py",
-        "        return command.handler(session, args)\n",
-        "        reply = command.handler(session, args)\n"
-        "        session.engine.waiting.serve_ready()\n"
-        "        return reply\n",
+        "        reply: Reply = command.handler(session, args)\n",
+        "        reply: Reply = command.handler(session, args)\n"
+        "        session.engine.waiting.serve_ready()\n",
         ("list.block.after-transaction",),
     ),
     Guilty(
@@ -125,7 +124,7 @@ SERVERS: Final = (
     Guilty(
         "ends a wait with the wrong null",
         "miniredis/engine/engine.py",
-        "self.wake(waiter, NULL_ARRAY)",
+        "self.wake(waiter, waiter.when_over)",
         "self.wake(waiter, None)",
         ("list.bpop.timed-out", "list.blmove.timed-out", "list.matrix.blocking"),
     ),
@@ -138,14 +137,14 @@ SERVERS: Final = (
     ),
     Guilty(
         "keeps one element too many",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/list_elements.py",
         "end = min(stop + length if stop < 0 else stop, length - 1) + 1",
         "end = min(stop + length if stop < 0 else stop, length - 1) + 1 + (0 <= stop < length - 1)",
         ("list.ltrim.keeps", "list.ltrim.caps", "list.lrange"),
     ),
     Guilty(
         "removes from the head whatever the sign",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/list_elements.py",
         "from_tail=count < 0",
         "from_tail=False",
         ("list.lrem.tail-and-all",),

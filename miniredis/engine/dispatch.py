@@ -99,7 +99,10 @@ def refuse(session: Session, reason: bytes) -> None:
     refusal = CommandError(reason)
     session.engine.count_error(refusal)
     session.engine.statistics.rejected(session.last_command)
-    if session.transaction is not None:
+    if session.last_command is not None and session.last_command.name == b"exec":
+        session.leave_transaction()
+        refusal = CommandError(errors.exec_aborted(reason))
+    elif session.transaction is not None:
         session.transaction.aborted = True
     session.reply(refusal)
 

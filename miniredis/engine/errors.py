@@ -163,6 +163,11 @@ def wrong_arity(command: bytes) -> bytes:
     return b"ERR wrong number of arguments for '%b' command" % command
 
 
+def exec_aborted(reason: bytes) -> bytes:
+    """EXEC itself was refused, and the transaction with it."""
+    return b"EXECABORT Transaction discarded because of: " + reason.removeprefix(b"ERR ")
+
+
 def outside(low: int, high: int) -> bytes:
     """A number that does not fit where it is to go."""
     return b"ERR value is out of range, value must between %d and %d" % (low, high)

@@ -113,8 +113,7 @@ class Session:
         self.db = self.engine.keyspace.databases[0]
         self.resp = 2
         self.authenticated = not self.engine.config["requirepass"]
-        self.transaction = None
-        self.unwatch()
+        self.leave_transaction()
         self.name = b""
         self.replies_off = self.skip_next = False
 
@@ -197,6 +196,11 @@ class Session:
                 del watchers[key]
         self.watched.clear()
         self.watch_broken = False
+
+    def leave_transaction(self) -> None:
+        """Forgets what MULTI held back, and what WATCH watched."""
+        self.transaction = None
+        self.unwatch()
 
     def watched_key_changed(self) -> None:
         """The next EXEC will run nothing."""

@@ -69,13 +69,13 @@ def named(name: bytes) -> Command | None:
     syntax="[FILTERBY filterby(MODULE module-name|ACLCAT category|PATTERN pattern:pattern)]",
 )
 def command_list(session: Session, args: list[bytes]) -> Reply:
-    """The names of all commands, or of those that pass a filter."""
+    """The names of all commands and subcommands, or of those that pass a filter."""
+    everything = [each for declared in commands() for each in (declared, *commands(declared.subcommands))]
     if len(args) == 2:
-        return [declared.name for declared in commands()]
+        return [declared.name for declared in everything]
     if len(args) != 5 or args[2].upper() != b"FILTERBY" or args[3].upper() not in LIST_FILTERS:
         raise CommandError(errors.SYNTAX)
     passes = LIST_FILTERS[args[3].upper()](args[4])
-    everything = [each for declared in commands() for each in (declared, *commands(declared.subcommands))]
     return [declared.name for declared in everything if passes(declared)]
 
 

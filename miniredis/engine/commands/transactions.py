@@ -34,7 +34,7 @@ def exec_(session: Session, args: list[bytes]) -> Reply:
     for index, key in session.watched:
         session.engine.keyspace.databases[index].find(key)  # one that has expired since has changed
     broken = session.watch_broken
-    leave(session)
+    session.leave_transaction()
     if transaction.aborted:
         raise CommandError(errors.EXEC_ABORTED)
     return NULL_ARRAY if broken else run(session, transaction)
@@ -57,13 +57,8 @@ def discard(session: Session, args: list[bytes]) -> Reply:
     """Forgets what MULTI held back."""
     if session.transaction is None:
         raise CommandError(errors.DISCARD_WITHOUT_MULTI)
-    leave(session)
+    session.leave_transaction()
     return OK
-
-
-def leave(session: Session) -> None:
-    session.transaction = None
-    session.unwatch()
 
 
 @command(
