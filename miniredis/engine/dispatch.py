@@ -21,15 +21,21 @@ __all__ = ["call", "execute"]
 
 def execute(session: Session, args: list[bytes]) -> None:
     """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
+    engine = session.engine
     command = session.last_command = look_up(args)
     if command is None:
         refuse(session, unknown(args))
     elif refusal := objection(session, command, args):
         refuse(session, refusal)
+    elif engine.pause is not None and is_held_up(session, command, engine.pause):
+        engine.postpone(session, args)
+    elif session.transaction is not None and command.in_transaction != AT_ONCE:
+        session.transaction.queued.append((command, args))
+        session.reply(QUEUED)
     else:
-        admit(session, command, args)
-    session.engine.waiting.serve_ready()
-    if session.waiter is None:
+        call(session, command, args)
+    engine.waiting.serve_ready()
+    if session.waiter is None and (session.skipping or session.skip_next):
         session.end_command()
 
 
@@ -50,7 +56,7 @@ def unknown(args: list[bytes]) -> bytes:
 
 def objection(session: Session, command: Command, args: list[bytes]) -> bytes | None:
     """Why a command may not run now; None if it may."""
-    if not command.takes(len(args)):
+    if command.arity != len(args) and not command.takes(len(args)):
         return errors.wrong_arity(command.name)
     if command.allowed_by and not is_allowed(session, command.allowed_by):
         return errors.not_allowed(command.name, command.allowed_by)
@@ -75,19 +81,6 @@ def does(session: Session, command: Command, kinds: set[str]) -> bool:
     return not kinds.isdisjoint(command.flags)
 
 
-def admit(session: Session, command: Command, args: list[bytes]) -> None:
-    """Runs a command, or keeps it for EXEC, or for the end of a CLIENT PAUSE."""
-    engine = session.engine
-    if engine.pause is not None and is_held_up(session, command, engine.pause):
-        engine.postpone(session, args)
-        return
-    if session.transaction is not None and command.in_transaction != AT_ONCE:
-        session.transaction.queued.append((command, args))
-        session.reply(QUEUED)
-        return
-    call(session, command, args)
-
-
 def is_held_up(session: Session, command: Command, pause: Pause) -> bool:
     if session.monitoring:
         return False
@@ -110,14 +103,11 @@ def refuse(session: Session, reason: bytes) -> None:
 def call(session: Session, command: Command, args: list[bytes]) -> None:
     """Runs one command that passed the gate and replies; its errors are its reply."""
     assert command.handler is not None
-    engine = session.engine
-    stopwatch = engine.facts.stopwatch
-    began = stopwatch()
     failed = False
     try:
         reply: Reply = command.handler(session, args)
     except CommandError as error:
-        engine.count_error(error)
+        session.engine.count_error(error)
         reply, failed = error, True
     session.reply(reply)
-    engine.ran(session, command, args, stopwatch() - began, failed)
+    session.engine.ran(session, command, args, failed=failed)

@@ -46,7 +46,7 @@ class Facts:
         memory: tells the resident memory, in bytes.
         poller: what the server waits with, such as ``epoll``.
         cpu: tells the seconds that the process has run, in the system and by itself.
-        stopwatch: tells microseconds since some fixed point, for how long commands take.
+        stopwatch: tells seconds since some fixed point, for how long commands take.
     """
 
     pid: int = 0
@@ -56,7 +56,7 @@ class Facts:
     memory: Callable[[], int] = lambda: 0
     poller: str = "none"
     cpu: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
-    stopwatch: Callable[[], int] = lambda: 0
+    stopwatch: Callable[[], float] = lambda: 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,7 @@ class Engine:
         self.memory_peak = 0
         self.error_counts: Counter[bytes] = Counter()
         self._faults: list[tuple[Session, Exception]] = []
+        self._lap = 0.0  # what the stopwatch told when the last command was over
         self._unblocked: deque[Session] = deque()
         self._postponed: dict[Session, None] = {}
         self._lane = FastLane()
@@ -224,28 +225,28 @@ class Engine:
         session = waiter.session
         self.wake(waiter, reply)
         if session.last_command is not None:
-            self._note(session, session.last_command, waiter.args, 0, failed=type(reply) is CommandError)
+            self._note(session, session.last_command, waiter.args, failed=type(reply) is CommandError)
 
-    def ran(
-        self, session: Session, command: Command, args: list[bytes], microseconds: int, failed: bool
-    ) -> None:
+    def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """A command ran, or its client is blocked in it: whoever watches hears of it."""
         if self.monitors and not {"admin", "skip_monitor"} & set(command.flags):
             line = monitor_line(self.now, session, args)
             for monitor in self.monitors:
                 monitor.push(line)
         if session.waiter is None or session.running_exec:
-            self._note(session, command, args, microseconds, failed=failed)
+            self._note(session, command, args, failed=failed)
         else:
             session.waiter.args = args
 
-    def _note(
-        self, session: Session, command: Command, args: list[bytes], microseconds: int, *, failed: bool
-    ) -> None:
+    def _note(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
+        """Counts a command that is over; what passed since the one before it is the time it took."""
+        lap = self.facts.stopwatch()
+        seconds, self._lap = lap - self._lap, lap
         self.commands_processed += 1
-        self.statistics.ran(command, microseconds, failed=failed)
+        self.statistics.ran(command, seconds, failed=failed)
         threshold = self.config.integer("slowlog-log-slower-than")
-        if 0 <= threshold <= microseconds and "skip_slowlog" not in command.flags:
+        if 0 <= threshold <= seconds * 1_000_000 and "skip_slowlog" not in command.flags:
+            microseconds = int(seconds * 1_000_000)
             self.slow_log.add(session, args, microseconds, self.config.integer("slowlog-max-len"))
 
     def start_pause(self, until: int, *, writes_only: bool) -> None:
@@ -297,6 +298,7 @@ class Engine:
         self.waiting.signal(database, key, kind)
 
     def _run(self, session: Session) -> None:
+        self._lap = self.facts.stopwatch()
         try:
             while session.waiter is None and not session.closing:
                 if self.now.monotonic < self.asleep_until:

@@ -182,8 +182,8 @@ def modules(engine: Engine) -> Fields:  # noqa: ARG001
 def command_stats(engine: Engine) -> Fields:
     return {
         f"cmdstat_{command.name.decode()}": (
-            f"calls={calls.count},usec={calls.microseconds},"
-            f"usec_per_call={calls.microseconds / (calls.count or 1):.2f},"
+            f"calls={calls.count},usec={calls.seconds * 1e6:.0f},"
+            f"usec_per_call={calls.seconds * 1e6 / (calls.count or 1):.2f},"
             f"rejected_calls={calls.rejected},failed_calls={calls.failed}"
         )
         for command, calls in engine.statistics.by_command.items()

@@ -23,13 +23,13 @@ class Calls:
 
     Attributes:
         count: how often it ran.
-        microseconds: how long in all.
+        seconds: how long in all.
         rejected: how often the gate refused it.
         failed: how often it answered with an error.
     """
 
     count: int = 0
-    microseconds: int = 0
+    seconds: float = 0.0
     rejected: int = 0
     failed: int = 0
 
@@ -40,24 +40,23 @@ class Statistics:
     def __init__(self) -> None:
         self.by_command: dict[Command, Calls] = {}
 
-    def of(self, command: Command) -> Calls:
-        """One command's numbers."""
-        calls = self.by_command.get(command)
-        if calls is None:
-            calls = self.by_command[command] = Calls()
-        return calls
-
-    def ran(self, command: Command, microseconds: int, *, failed: bool) -> None:
+    def ran(self, command: Command, seconds: float, *, failed: bool) -> None:
         """A command ran to its end."""
-        calls = self.of(command)
+        calls = self.by_command.get(command) or self._begin(command)
         calls.count += 1
-        calls.microseconds += microseconds
-        calls.failed += failed
+        calls.seconds += seconds
+        if failed:
+            calls.failed += 1
 
     def rejected(self, command: Command | None) -> None:
         """The gate refused a command; None stands for one that is not there."""
         if command is not None:
-            self.of(command).rejected += 1
+            calls = self.by_command.get(command) or self._begin(command)
+            calls.rejected += 1
+
+    def _begin(self, command: Command) -> Calls:
+        calls = self.by_command[command] = Calls()
+        return calls
 
 
 MOST_ARGUMENTS: Final = 32
