@@ -20,7 +20,7 @@ Filter: TypeAlias = "Callable[[Session], bool]"
 def describe(session: Session) -> bytes:
     """A client's line in CLIENT LIST, without its line end.
 
-    Fields about buffers that this server does not have are left out; nothing is made up.
+    A buffer that Redis has and this server has not takes no bytes.
     """
     return b" ".join(b"%b=%b" % (name, value(session)) for name, value in FIELDS.items())
 
@@ -48,6 +48,16 @@ def queued_commands(session: Session) -> bytes:
     return b"%d" % (-1 if session.transaction is None else len(session.transaction.queued))
 
 
+def queued_bytes(session: Session) -> int:
+    """The bytes of what MULTI holds back."""
+    queued = session.transaction.queued if session.transaction else []
+    return sum(len(argument) for _, args in queued for argument in args)
+
+
+def total_bytes(session: Session) -> bytes:
+    return b"%d" % (len(session.parser) + queued_bytes(session) + session.outgoing_bytes)
+
+
 FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"id": lambda session: b"%d" % session.id,
     b"addr": lambda session: session.address,
@@ -63,6 +73,16 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"ssub": lambda _: b"0",
     b"multi": queued_commands,
     b"qbuf": lambda session: b"%d" % len(session.parser),
+    b"qbuf-free": lambda _: b"0",
+    b"argv-mem": lambda _: b"0",
+    b"multi-mem": lambda session: b"%d" % queued_bytes(session),
+    b"rbs": lambda _: b"0",
+    b"rbp": lambda _: b"0",
+    b"obl": lambda _: b"0",
+    b"oll": lambda _: b"0",
+    b"omem": lambda session: b"%d" % session.outgoing_bytes,
+    b"tot-mem": total_bytes,
+    b"events": lambda session: b"rw" if session.outgoing_bytes else b"r",
     b"cmd": lambda session: session.last_command.name if session.last_command else b"NULL",
     b"user": lambda _: b"default",
     b"redir": lambda _: b"-1",

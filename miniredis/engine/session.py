@@ -117,6 +117,11 @@ class Session:
         self.name = b""
         self.replies_off = self.skip_next = False
 
+    @property
+    def outgoing_bytes(self) -> int:
+        """How many bytes are to be sent when the tick ends."""
+        return sum(map(len, self._outgoing))
+
     def take_output(self) -> bytes:
         """All bytes that are to be sent; they are the caller's from now on."""
         output = self._outgoing[0] if len(self._outgoing) == 1 else b"".join(self._outgoing)

@@ -59,7 +59,7 @@ def debug_set_active_expire(session: Session, args: list[bytes]) -> Reply:
 def debug_object(session: Session, args: list[bytes]) -> Encoded:
     """How the value of a key is kept."""
     db, key = session.db, args[2]
-    value = db.peek(key)
+    value = db.values.get(key)  # even one that has expired and is still there
     if value is None:
         raise CommandError(errors.NO_SUCH_KEY)
     used = db.used.get(key, session.engine.now.milliseconds) // 1000
@@ -124,7 +124,7 @@ container("MEMORY", -2, module=__name__, summary="Tells what takes memory.", sin
 def memory_usage(session: Session, args: list[bytes]) -> Reply:
     """About how many bytes a key and its value take; elements are measured by a sample."""
     samples = read_samples(args[3:])
-    value = session.db.peek(args[2])
+    value = session.db.values.get(args[2])
     return None if value is None else KEY_OVERHEAD + len(args[2]) + size(value, samples)
 
 
