@@ -5,7 +5,7 @@ Only what the gate refuses makes EXEC refuse the transaction; what a command its
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from . import errors
 from .errors import CommandError
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["call", "execute"]
 
+OF_BROWSERS: Final = {b"post", b"host:"}
+"""The words by which a request of HTTP is known: what follows them may be commands that a page made up."""
+
 
 def execute(session: Session, args: list[bytes]) -> None:
     """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
     engine = session.engine
     command = session.last_command = look_up(args)
     if command is None:
-        refuse(session, unknown(args))
+        turn_away(session, args)
     elif refusal := objection(session, command, args):
         refuse(session, refusal)
     elif engine.pause is not None and is_held_up(session, command, engine.pause):
@@ -48,6 +51,14 @@ def look_up(args: list[bytes]) -> Command | None:
     return command
 
 
+def turn_away(session: Session, args: list[bytes]) -> None:
+    """There is no such command; a browser that was led here to do harm is not even told so."""
+    if errors.until_nul(args[0]).lower() in OF_BROWSERS:
+        session.engine.hang_up(session)
+    else:
+        refuse(session, unknown(args))
+
+
 def unknown(args: list[bytes]) -> bytes:
     """What Redis says of a command, or a subcommand, that is not there."""
     command = find(LOOKUP, args[0])
@@ -60,7 +71,7 @@ def objection(session: Session, command: Command, args: list[bytes]) -> bytes | 
         return errors.wrong_arity(command.name)
     if command.allowed_by and not is_allowed(session, command.allowed_by):
         return errors.not_allowed(command.name, command.allowed_by)
-    if not session.authenticated and "no_auth" not in command.flags and session.engine.config["requirepass"]:
+    if not session.authenticated and "no_auth" not in command.flags and session.must_authenticate:
         return errors.NO_AUTH
     if session.transaction is not None and "no_multi" in command.flags:
         return errors.NOT_IN_TRANSACTION

@@ -120,7 +120,7 @@ class Engine:
         """A client has come; the addresses and the descriptor are what CLIENT LIST shows."""
         self._advance(now)
         self.connections_received += 1
-        parser = RequestParser(self._lane, self._max_bulk)
+        parser = RequestParser(self._lane, self._max_bulk, lambda: session.must_authenticate)
         session = Session(self, self.connections_received, parser, now)
         session.address, session.local_address = address.encode(), local_address.encode()
         session.descriptor = descriptor
@@ -140,6 +140,13 @@ class Engine:
             return
         session.last_active = now
         self.input_bytes += len(data)
+        at = 0
+        while at < len(data) and not session.closing:
+            piece = data[at : at + session.parser.appetite]
+            at += len(piece)
+            self._take_in(session, piece)
+
+    def _take_in(self, session: Session, data: bytes) -> None:
         session.parser.feed(data)
         if len(session.parser) > self.config.integer("client-query-buffer-limit"):
             self.hang_up(session)
@@ -275,8 +282,9 @@ class Engine:
         self.asleep_until = self.now.monotonic + microseconds
 
     def hang_up(self, session: Session) -> None:
-        """The server's side ends a connection, now."""
+        """The server's side ends a connection, now; what was to be sent is not."""
         self._forget(session)
+        session.drop_output()
         session.close()
 
     def count_error(self, error: CommandError) -> None:
@@ -309,11 +317,17 @@ class Engine:
                     return
                 execute(session, request)
         except ProtocolError as error:
-            session.reply(CommandError(error.message))
-            session.close()
+            self._give_up(session, CommandError(error.message))
         except Exception as fault:
             self._faults.append((session, fault))
-            self.hang_up(session)
+            self._forget(session)  # what it was told before is true, and is sent
+            session.close()
+
+    def _give_up(self, session: Session, error: CommandError) -> None:
+        """Reads no more of a client; without replies it never learns why, and stays."""
+        self.count_error(error)
+        session.closing = True
+        session.reply(error)
 
     def _forget(self, session: Session) -> None:
         if not session.connected:

@@ -111,6 +111,8 @@ DUPLICATE_PARAMETER = b"duplicate parameter"
 # What the parser of requests says of malformed bytes; see ``ProtocolError``
 INVALID_MULTIBULK = b"invalid multibulk length"
 INVALID_BULK = b"invalid bulk length"
+UNKNOWN_CLIENTS_COUNT = b"unauthenticated multibulk length"
+UNKNOWN_CLIENTS_BULK = b"unauthenticated bulk length"
 BIG_COUNT = b"too big mbulk count string"
 BIG_BULK_COUNT = b"too big bulk count string"
 BIG_INLINE = b"too big inline request"
@@ -126,8 +128,8 @@ def expected_dollar(got: bytes) -> bytes:
 
 
 def one_line(text: bytes) -> bytes:
-    """An error reply is one line: line ends inside it become spaces, as Redis makes them."""
-    return text.replace(b"\r", b" ").replace(b"\n", b" ")
+    """An error reply is one line: line ends around it go, those inside become spaces, as Redis makes them."""
+    return text.strip(b"\r\n").replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 def unknown_command(args: Sequence[bytes]) -> bytes:

@@ -26,8 +26,21 @@ __all__ = ["FastLane", "RequestParser"]
 INLINE_LIMIT: Final = 64 * 1024
 """The longest line, in bytes, that may go without its end."""
 
-LANE_LIMIT: Final = 64 * 1024
-"""The most bytes the fast lane is shown at once; it bounds the work done ahead of execution."""
+LANE_LIMIT: Final = 16 * 1024
+"""The most bytes the fast lane is shown at once; it bounds the work done ahead of execution.
+
+No more than ``UNKNOWN_BULK``, so that what the lane reads has no argument that would need a look at who sent it.
+"""
+
+READ_SIZE: Final = 16 * 1024
+"""How many bytes Redis reads from a client before it looks at them; limits apply to what has come by then."""
+
+LARGE_BULK: Final = 32 * 1024
+"""An argument of this size is read on its own, up to its end and not beyond it."""
+
+UNKNOWN_COUNT: Final = 10
+UNKNOWN_BULK: Final = 16 * 1024
+"""The most arguments, and the longest, of a client that has yet to say who it is."""
 
 ANNOUNCES: Final = re.compile(rb"[*>][0-9]{2}").search
 ANNOUNCED: Final = (re.compile(rb"\*([0-9]{2,9})").findall, re.compile(rb">([0-9]{2,9})").findall)
@@ -83,6 +96,7 @@ class RequestParser:
     Args:
         lane: the fast lane, shared by all parsers that run on one thread.
         max_bulk: a function that tells the longest argument allowed, in bytes (``proto-max-bulk-len``).
+        limited: a function that tells whether the client has yet to authenticate; its requests must be small.
     """
 
     __slots__ = (
@@ -91,15 +105,19 @@ class RequestParser:
         "_bulk",
         "_input",
         "_lane",
+        "_limited",
         "_max_bulk",
         "_missing",
         "_ready",
         "_try_lane",
     )
 
-    def __init__(self, lane: FastLane, max_bulk: Callable[[], int]) -> None:
+    def __init__(
+        self, lane: FastLane, max_bulk: Callable[[], int], limited: Callable[[], bool] = lambda: False
+    ) -> None:
         self._lane = lane
         self._max_bulk = max_bulk
+        self._limited = limited
         self._input: bytes | bytearray = b""
         self._at = 0  # where in the input the exact reader stands
         self._ready: deque[Request] = deque()  # read by the fast lane
@@ -122,21 +140,30 @@ class RequestParser:
         """How many bytes wait to be read."""
         return len(self._input) - self._at
 
+    @property
+    def appetite(self) -> int:
+        """How many bytes Redis would read next: the rest of a large argument, or whatever has come."""
+        if self._bulk is None or self._bulk < LARGE_BULK:
+            return READ_SIZE
+        return max(self._bulk + 2 - len(self), 0) or READ_SIZE
+
     def next(self) -> Request | None:
         """The next request, or None if it has not wholly come.
 
         Raises:
             ProtocolError: the input is not a request; nothing behind it can be read.
         """
-        if self._ready:
-            return self._ready.popleft()
-        if not self._input:
-            return None
-        if self._try_lane and not self._missing:
-            self._take_lane()
-            if self._ready:
-                return self._ready.popleft()
-        return self._read_exactly()
+        if not self._ready:
+            if not self._input:
+                return None
+            if self._try_lane and not self._missing:
+                self._take_lane()
+            if not self._ready:
+                return self._read_exactly()
+        request = self._ready.popleft()
+        if len(request) > UNKNOWN_COUNT and self._limited():
+            raise ProtocolError(errors.UNKNOWN_CLIENTS_COUNT)
+        return request
 
     def _take_lane(self) -> None:
         """Hands the input to the fast lane, once for each feed, so that no input is shown to it often."""
@@ -184,6 +211,8 @@ class RequestParser:
         count = parse_integer(line[1:])
         if count is None or count > MAX_ARGUMENTS:
             raise ProtocolError(errors.INVALID_MULTIBULK)
+        if count > UNKNOWN_COUNT and self._limited():
+            raise ProtocolError(errors.UNKNOWN_CLIENTS_COUNT)
         self._missing = max(count, 0)
         self._forget_read()
         return True
@@ -209,6 +238,8 @@ class RequestParser:
         length = parse_integer(line[1:])
         if length is None or not 0 <= length <= self._max_bulk():
             raise ProtocolError(errors.INVALID_BULK)
+        if length > UNKNOWN_BULK and self._limited():
+            raise ProtocolError(errors.UNKNOWN_CLIENTS_BULK)
         self._bulk = length
         return True
 
@@ -217,7 +248,8 @@ class RequestParser:
         end = self._at + self._bulk
         if len(self._input) < end + 2:
             return None
-        argument = bytes(self._input[self._at : end])
+        with memoryview(self._input) as view:
+            argument = bytes(view[self._at : end])
         self._at = end + 2
         self._bulk = None
         return argument
@@ -257,7 +289,10 @@ class RequestParser:
 
 
 SPACE: Final = b" \t\n\v\f\r"
-BARE: Final = re.compile(rb"[^ \t\n\v\f\r\"']+").match
+"""What may stand before a word and must stand behind a closing quote; a bare word can have the middle two in it."""
+
+WORD_END: Final = b" \t\n\r"
+BARE: Final = re.compile(rb"[^ \t\n\r\"']+").match
 DOUBLE_QUOTED: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL).match
 SINGLE_QUOTED: Final = re.compile(rb"'((?:[^'\\]|\\'|\\(?!'))*)'", re.DOTALL).match
 ESCAPE: Final = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
@@ -281,9 +316,9 @@ def split_arguments(line: bytes) -> Request | None:
 
 
 def read_word(line: bytes, at: int) -> tuple[bytes, int] | None:
-    """One word: bare and quoted pieces in a row. A closing quote ends it, and white space must follow."""
+    """One word: a bare piece, a quoted one, or both. A closing quote ends it; white space must follow."""
     word = b""
-    while at < len(line) and line[at] not in SPACE:
+    while at < len(line) and line[at] not in WORD_END:
         if bare := BARE(line, at):
             word += bare[0]
             at = bare.end()
@@ -295,6 +330,7 @@ def read_word(line: bytes, at: int) -> tuple[bytes, int] | None:
         if at < len(line) and line[at] not in SPACE:
             return None
         word += unescape(quoted[1]) if quoted[0][:1] == b'"' else quoted[1].replace(b"\\'", b"'")
+        break
     return word, at
 
 

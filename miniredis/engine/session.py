@@ -118,6 +118,11 @@ class Session:
         self.replies_off = self.skip_next = False
 
     @property
+    def must_authenticate(self) -> bool:
+        """A password is set, and it was not told."""
+        return not self.authenticated and bool(self.engine.config["requirepass"])
+
+    @property
     def outgoing_bytes(self) -> int:
         """How many bytes are to be sent when the tick ends."""
         return sum(map(len, self._outgoing))
@@ -128,6 +133,10 @@ class Session:
         self._outgoing.clear()
         self.engine.output_bytes += len(output)
         return output
+
+    def drop_output(self) -> None:
+        """What was to be sent will not be."""
+        self._outgoing.clear()
 
     def close(self) -> None:
         """Hangs up once all replies are sent."""
