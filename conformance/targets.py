@@ -133,11 +133,11 @@ def find_real_redis() -> Path:
 
 
 @contextmanager
-def real_redis() -> Iterator[Address]:
-    """A real redis-server on a free port, in a folder that goes away with it."""
+def real_redis(*flags: str) -> Iterator[Address]:
+    """A real redis-server on a free port, in a folder that goes away with it; ``flags`` are its own."""
     executable = find_real_redis()
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        process, port = start_real(executable, Path(folder))
+        process, port = start_real(executable, Path(folder), *flags)
         try:
             yield Address(f"redis://127.0.0.1:{port}/0", f"{executable}, {version_of(executable)}")
         finally:

@@ -182,7 +182,7 @@ def invalid_expire(command: bytes) -> bytes:
 
 def unsupported_option(option: bytes) -> bytes:
     """An unknown option of the EXPIRE family."""
-    return b"ERR Unsupported option %b" % option
+    return b"ERR Unsupported option %b" % until_nul(option)
 
 
 def not_allowed(command: bytes, directive: str) -> bytes:
@@ -196,24 +196,24 @@ def not_allowed(command: bytes, directive: str) -> bytes:
 
 def unknown_client_type(name: bytes) -> bytes:
     """CLIENT LIST and CLIENT KILL know normal, master, replica and pubsub."""
-    return b"ERR Unknown client type '%b'" % name
+    return b"ERR Unknown client type '%b'" % until_nul(name)
 
 
 def hello_option(option: bytes) -> bytes:
     """HELLO takes AUTH and SETNAME, with their arguments."""
-    return b"ERR Syntax error in HELLO option '%b'" % option
+    return b"ERR Syntax error in HELLO option '%b'" % until_nul(option)
 
 
 def no_such_user(name: bytes) -> bytes:
     """CLIENT KILL USER names a user there is not."""
-    return b"ERR No such user '%b'" % name
+    return b"ERR No such user '%b'" % until_nul(name)
 
 
 def unknown_option(name: bytes) -> bytes:
     """CONFIG SET of a name that is no directive."""
-    return b"ERR Unknown option or number of arguments for CONFIG SET - '%b'" % name
+    return b"ERR Unknown option or number of arguments for CONFIG SET - '%b'" % until_nul(name)
 
 
 def config_set_failed(name: bytes, reason: bytes) -> bytes:
     """CONFIG SET of a value the directive does not take; nothing was changed."""
-    return b"ERR CONFIG SET failed (possibly related to argument '%b') - %b" % (name, reason)
+    return b"ERR CONFIG SET failed (possibly related to argument '%b') - %b" % (until_nul(name), reason)

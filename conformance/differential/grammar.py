@@ -1,0 +1,90 @@
+"""What there is to send: the commands of the real server, as its COMMAND DOCS tells of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import hiredis
+
+from ..wire import RawConnection
+
+__all__ = ["GROUPS", "LEFT_OUT", "Argument", "Form", "read_forms"]
+
+GROUPS: Final = ("list", "string", "bitmap", "generic", "transactions", "connection", "server")
+"""The groups of commands that are compared."""
+
+LEFT_OUT: Final = {
+    "monitor": "what it prints has times in it; tests/miniredis/test_watching.py compares it",
+    "shutdown": "it ends the server",
+}
+"""Commands that miniredis has and that are not sent, each with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument, as COMMAND DOCS describes it.
+
+    Attributes:
+        name: such as ``numkeys``.
+        kind: string, integer, double, key, pattern, unix-time, pure-token, oneof or block.
+        token: the word in front of it, if any.
+        optional: whether it may be left out.
+        multiple: whether it may be repeated.
+        parts: of a block, or the choices of a oneof.
+    """
+
+    name: str
+    kind: str
+    token: str = ""
+    optional: bool = False
+    multiple: bool = False
+    parts: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One command or subcommand, and what it takes.
+
+    Attributes:
+        words: its name, ``("CLIENT", "KILL")`` for a subcommand.
+        arguments: in order.
+    """
+
+    words: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+
+    @property
+    def name(self) -> str:
+        """As COMMAND INFO has it: ``client|kill``."""
+        return "|".join(self.words).lower()
+
+
+def read_forms(server: RawConnection, names: Iterable[str]) -> list[Form]:
+    """The forms of the commands of those names, ``client|kill`` for a subcommand, that the server knows."""
+    wanted = set(names)
+    server.command("HELLO", "3")
+    reader = hiredis.Reader(encoding="utf-8")
+    reader.feed(server.command("COMMAND", "DOCS"))
+    server.command("HELLO", "2")
+    return [form for form in forms(reader.gets()) if form.name in wanted]
+
+
+def forms(docs: dict[str, Any]) -> Iterator[Form]:
+    for name, about in docs.items():
+        if about["group"] in GROUPS:
+            yield Form(tuple(name.upper().split("|")), tuple(map(read_argument, about.get("arguments", ()))))
+            yield from forms(about.get("subcommands", {}))
+
+
+def read_argument(told: dict[str, Any]) -> Argument:
+    flags = told.get("flags", ())
+    return Argument(
+        name=told["name"],
+        kind=told["type"],
+        token=told.get("token", ""),
+        optional="optional" in flags,
+        multiple="multiple" in flags,
+        parts=tuple(map(read_argument, told.get("arguments", ()))),
+    )

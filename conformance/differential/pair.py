@@ -1,0 +1,272 @@
+"""miniredis and a real Redis side by side: the same requests to both, and what each of their clients hears.
+
+miniredis is the engine alone, driven in this process; the real server is asked over sockets. After each request
+the engine tells who got what and who is blocked. Just that is read from the real server; then one question of
+another client shows that nobody else got anything (Redis sends all replies before it serves the next event) and
+that as many clients are blocked.
+"""
+
+from __future__ import annotations
+
+import re
+import select
+import socket
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from miniredis.engine import Config, Engine, Instant, Session
+
+from ..targets import Address
+from ..wire import Hangup, RawConnection, encode
+from .coverage import Coverage
+from .replies import split
+from .tolerated import equal
+
+__all__ = ["Difference", "Pair", "Step"]
+
+CLIENTS: Final = 4
+PATIENCE: Final = 2.0
+"""Seconds to wait for a reply that the engine says is due."""
+
+DIRECTIVES: Final = {"enable-debug-command": "yes"}
+ID: Final = re.compile(rb"<id:(\d)>")
+BLOCKED: Final = re.compile(rb"\r\nblocked_clients:(\d+)\r\n")
+CONNECTED: Final = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request.
+
+    Attributes:
+        client: who sends it, by its place among those who are not blocked.
+        words: the request; latin-1 stands for bytes.
+        command: its name, as COMMAND INFO has it.
+        cut: the request is sent in two pieces, the first of so many bytes; 0 sends it whole.
+    """
+
+    client: int
+    words: tuple[str, ...]
+    command: str
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What was not the same.
+
+    Attributes:
+        client: who heard it, by a letter.
+        ours: what the client of miniredis heard.
+        theirs: what the client of the real server heard.
+    """
+
+    client: str
+    ours: bytes
+    theirs: bytes
+
+
+class Client:
+    """One client of both servers."""
+
+    def __init__(self, name: str, pair: Pair) -> None:
+        self.name = name
+        self.real = RawConnection(pair.address.host, pair.address.port)
+        self.real.socket.settimeout(PATIENCE)
+        self.real.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.session: Session = pair.engine.connect(now(), address="127.0.0.1:1", local_address="127.0.0.1:2")
+        self.real_id = pair.number_of(self.real)
+        self.asked: list[str] = []  # the commands of what is unanswered: one, or those of a transaction
+        self.queued: list[str] = []
+
+    def data(self, words: tuple[str, ...], clients: list[Client], *, real: bool) -> bytes:
+        """The request for one of the servers, each with its own numbers of the clients."""
+
+        def number(match: re.Match[bytes]) -> bytes:
+            client = clients[int(match[1]) % len(clients)]
+            return b"%d" % (client.real_id if real else client.session.id)
+
+        return encode(*(ID.sub(number, word.encode("latin-1")) for word in words))
+
+
+class Pair:
+    """Both servers, fresh for each conversation.
+
+    Args:
+        address: of the real server, which is emptied.
+        coverage: counts what was tried.
+        used: counts the tolerated differences that were met.
+    """
+
+    def __init__(self, address: Address, coverage: Coverage, used: Counter[str]) -> None:
+        self.address = address
+        self.coverage = coverage
+        self.used = used
+        self.control = RawConnection(address.host, address.port)
+        self.control.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
+        """A whole conversation: the steps that were sent, by whom, and what was not the same."""
+        self.engine = Engine(Config(DIRECTIVES), now())
+        self.engine.connect(now(), address="127.0.0.1:1")  # where the real server has the one that looks on
+        self._reset_real()
+        self.clients = [Client(name, self) for name in "abcd"[:CLIENTS]]
+        try:
+            return self._play(steps)
+        finally:
+            for client in self.clients:
+                client.real.close()
+
+    def _play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
+        sent: list[tuple[str, Step]] = []
+        for step in steps:
+            free = [client for client in self.clients if client.session.waiter is None]
+            if not free:
+                break
+            client = free[step.client % len(free)]
+            sent.append((client.name, step))
+            if difference := self._ask(client, step):
+                return sent, difference
+        return sent, None
+
+    def close(self) -> None:
+        """Ends the connection to the real server."""
+        self.control.close()
+
+    # One step
+
+    def _ask(self, client: Client, step: Step) -> Difference | None:
+        client.asked = [step.command]
+        if client.session.transaction is not None and step.command == "exec":
+            client.asked += client.queued
+        heard = self._ask_engine(client, step)
+        self._send_real(client, step)
+        self._count(client, step, heard)
+        for listener in self.clients:
+            if difference := self._compare(listener, heard.get(listener.session.id, b"")):
+                return difference
+        self._follow_transaction(client, step, heard.get(client.session.id, b""))
+        return self._check_rest()
+
+    def _ask_engine(self, client: Client, step: Step) -> dict[int, bytes]:
+        data = client.data(step.words, self.clients, real=False)
+        if 0 < step.cut < len(data):
+            self.engine.receive(client.session, data[: step.cut], now())
+            assert not self.engine.settle(now()), "half a request was answered"
+            data = data[step.cut :]
+        self.engine.receive(client.session, data, now())
+        heard = {session.id: session.take_output() for session in self.engine.settle(now())}
+        for _, fault in self.engine.take_faults():
+            raise fault
+        return heard
+
+    def _send_real(self, client: Client, step: Step) -> None:
+        data = client.data(step.words, self.clients, real=True)
+        for piece in (data[: step.cut], data[step.cut :]):
+            client.real.socket.sendall(piece)
+
+    def _compare(self, listener: Client, ours: bytes) -> Difference | None:
+        for reply in split(ours):
+            theirs = hear(listener)
+            if not equal(reply, theirs, listener.asked, self.used):
+                return Difference(listener.name, reply, theirs)
+        if listener.session.closing:
+            return self._reconnect(listener)
+        return None
+
+    def _reconnect(self, listener: Client) -> Difference | None:
+        muted = listener.session.replies_off or listener.session.skipping
+        if not muted:  # Redis hangs up when the last reply is sent; where none is, it never does
+            theirs = hear(listener)
+            if theirs != CLOSED:
+                return Difference(listener.name, CLOSED, theirs)
+        listener.real.close()
+        self.engine.disconnect(listener.session, now())
+        self.clients[self.clients.index(listener)] = Client(listener.name, self)
+        return None
+
+    def _follow_transaction(self, client: Client, step: Step, ours: bytes) -> None:
+        if client.session.transaction is None:
+            client.queued = []
+        elif len(client.session.transaction.queued) > len(client.queued):
+            client.queued.append(step.command)
+
+    def _check_rest(self) -> Difference | None:
+        blocked = len(self.engine.waiting)
+        theirs = self._blocked_really()
+        deadline = time.monotonic() + PATIENCE
+        while theirs != blocked and time.monotonic() < deadline:
+            theirs = self._blocked_really()
+        if theirs != blocked:
+            return Difference("nobody", b"%d blocked" % blocked, b"%d blocked" % theirs)
+        ready = select.select([client.real.socket for client in self.clients], [], [], 0)[0]
+        for client in self.clients:
+            if client.real.socket in ready:
+                return Difference(client.name, b"nothing", hear(client))
+        return None
+
+    def number_of(self, client: RawConnection) -> int:
+        """A client's number on the real server, asked of another: it may not be allowed to ask itself."""
+        address = b" addr=127.0.0.1:%d " % client.socket.getsockname()[1]
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            for line in self.control.command("CLIENT", "LIST").splitlines():
+                if address in line:
+                    return int(line.partition(b" ")[0].removeprefix(b"id="))
+        raise AssertionError("the real server does not know its client")
+
+    def _blocked_really(self) -> int:
+        match = BLOCKED.search(self.control.command("INFO", "clients"))
+        assert match
+        return int(match[1])
+
+    def _count(self, client: Client, step: Step, heard: dict[int, bytes]) -> None:
+        ours = heard.get(client.session.id)
+        if client.session.waiter is not None:
+            self.coverage.count(step.command, "blocked")
+        elif ours:
+            self.coverage.count(step.command, "error" if ours.startswith(b"-") else "ok")
+        for other in self.clients:
+            if other is not client and heard.get(other.session.id):
+                self.coverage.count(other.asked[0], "woken")
+
+    # The real server between conversations
+
+    def _reset_real(self) -> None:
+        for words in (
+            ["CONFIG", "SET", "requirepass", "", "slowlog-max-len", "128"],
+            ["DEBUG", "SET-ACTIVE-EXPIRE", "1"],
+            ["CLIENT", "UNPAUSE"],
+            ["FLUSHALL"],
+            ["SELECT", "0"],
+        ):
+            reply = self.control.command(*words)
+            assert reply == b"+OK\r\n", reply
+        deadline = time.monotonic() + PATIENCE
+        while self._others_really():
+            assert time.monotonic() < deadline, "somebody else uses this server"
+
+    def _others_really(self) -> int:
+        match = CONNECTED.search(self.control.command("INFO", "clients"))
+        assert match
+        return int(match[1]) - 1
+
+
+CLOSED: Final = b"<closed>"
+NOTHING: Final = b"<nothing>"
+
+
+def hear(client: Client) -> bytes:
+    """The next reply of the real server, or what there is instead."""
+    try:
+        return client.real.reply()
+    except TimeoutError:
+        return NOTHING
+    except (Hangup, ConnectionError, socket.error):
+        return CLOSED
+
+
+def now() -> Instant:
+    return Instant(time.time_ns() // 1000, time.monotonic_ns() // 1000)

@@ -1,0 +1,35 @@
+"""A difference as a conversation that the tests can keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..wire import encode
+from .pair import Step
+from .search import Found
+
+__all__ = ["transcript"]
+
+
+def transcript(found: Found) -> str:
+    """What was sent, in the notation of the recorded conversations, and who heard what."""
+    return "\n".join([*map(line, found.steps), *heard(found)])
+
+
+def line(sent: tuple[str, Step]) -> str:
+    name, step = sent
+    if all(word.isascii() and word.isprintable() and not set(word) & set("\"'\\") for word in step.words):
+        return f"{name}: " + " ".join(word if word and " " not in word else f'"{word}"' for word in step.words)
+    data = encode(*(word.encode("latin-1") for word in step.words))
+    return f"{name}! " + data.decode("latin-1").encode("unicode_escape").decode()
+
+
+def heard(found: Found) -> Iterator[str]:
+    difference = found.difference
+    yield f"# {difference.client} of redis-server heard {shown(difference.theirs)}"
+    yield f"# {difference.client} of miniredis heard {shown(difference.ours)}"
+
+
+def shown(data: bytes) -> str:
+    text = data.decode("latin-1").encode("unicode_escape").decode()
+    return text if len(text) < 2000 else f"{text[:2000]}... ({len(data)} bytes)"

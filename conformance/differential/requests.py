@@ -1,0 +1,73 @@
+"""Argument lists for a command: mostly as it wants them, sometimes not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from .grammar import Argument, Form
+from .values import BY_KIND, BY_NAME, FIXED, ODD
+
+__all__ = ["Choose", "request"]
+
+T = TypeVar("T")
+
+Choose = Callable[[Sequence[Any]], Any]
+"""Picks one of several; hypothesis's ``draw`` does it so that a failure can be made smaller."""
+
+RARELY: Final = (True, *(False,) * 19)
+SOMETIMES: Final = (True, False, False, False)
+OFTEN: Final = (False, True, True, True)
+
+
+def request(form: Form, choose: Choose) -> list[str]:
+    """One request for a command."""
+    if form.name in FIXED:
+        return [*written(form.words, choose), *choose(FIXED[form.name])]
+    words = [word for argument in form.arguments for word in several(argument, choose)]
+    words = with_right_count(form, words, choose)
+    if words and choose(RARELY):
+        words.pop()
+    if choose(RARELY):
+        words.append(choose(ODD))
+    return [*written(form.words, choose), *words]
+
+
+def written(words: tuple[str, ...], choose: Choose) -> list[str]:
+    """A command's name, in capitals or not."""
+    return [word.lower() for word in words] if choose(SOMETIMES) else list(words)
+
+
+def several(argument: Argument, choose: Choose) -> list[str]:
+    """An argument as often as it may come: not at all, once, or repeated."""
+    if argument.optional and not choose(SOMETIMES):
+        return []
+    words = one(argument, choose)
+    while argument.multiple and choose(SOMETIMES):
+        words += one(argument, choose)
+    return words
+
+
+def one(argument: Argument, choose: Choose) -> list[str]:
+    if argument.kind == "pure-token":
+        return [argument.token.lower() if choose(SOMETIMES) else argument.token]
+    token = [argument.token] if argument.token else []
+    if argument.kind == "oneof":
+        return token + several(choose(argument.parts), choose)
+    if argument.kind == "block":
+        return token + [word for part in argument.parts for word in several(part, choose)]
+    return [*token, choose(BY_NAME.get(argument.name) or BY_KIND[argument.kind])]
+
+
+def with_right_count(form: Form, words: list[str], choose: Choose) -> list[str]:
+    """``numkeys`` is mostly the number of the keys behind it."""
+    names = [argument.name for argument in form.arguments]
+    if "numkeys" not in names or not choose(OFTEN):
+        return words
+    at = names.index("numkeys")
+    keys = 0
+    while at + 1 + keys < len(words) and words[at + 1 + keys] in BY_KIND["key"]:
+        keys += 1
+    if at < len(words):
+        words[at] = str(keys)
+    return words

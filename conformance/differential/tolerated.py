@@ -1,0 +1,154 @@
+"""Every difference that is let pass, with its name, its commands and its reason.
+
+A row makes two replies to one command equal where they may differ, and leaves the rest of them as it is: the
+kind of reply, the number of items, and all errors are still compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from .replies import Tree, tree
+
+__all__ = ["TOLERATED", "Tolerated", "equal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerated:
+    """One row.
+
+    Attributes:
+        name: of the difference.
+        commands: those that may show it, as COMMAND INFO names them.
+        reason: why it is let pass.
+        level: makes a reply what is compared of it.
+    """
+
+    name: str
+    commands: tuple[str, ...]
+    reason: str
+    level: Callable[[Tree], object]
+
+
+STEP: Final = 20
+"""How far, in milliseconds, two clocks that are read one after the other may be apart."""
+
+
+def kind_of(reply: Tree) -> object:
+    """The kind of reply alone."""
+    return (reply if isinstance(reply, bytes) else reply[0])[:1]
+
+
+def shape(reply: Tree) -> object:
+    """All kinds of reply in it."""
+    return kind_of(reply) if isinstance(reply, bytes) else (kind_of(reply), [shape(item) for item in reply[1]])
+
+
+def described(reply: Tree) -> object:
+    """What DEBUG OBJECT describes, as far as that it describes something."""
+    return b"+Value" if isinstance(reply, bytes) and reply.startswith(b"+Value at:") else reply
+
+
+def unordered(reply: Tree) -> object:
+    """The items without their order."""
+    return reply if isinstance(reply, bytes) else (reply[0], sorted(map(repr, reply[1])))
+
+
+def scanned(reply: Tree) -> object:
+    """The kinds of what SCAN returns: which keys come with which cursor is each server's own."""
+    return shape(reply) if isinstance(reply, bytes) or len(reply[1]) != 2 else (reply[0], kind_of(reply[1][0]))
+
+
+def line_fields(reply: Tree) -> object:
+    """The names of the fields in lines such as ``id=3 addr=...``."""
+    assert isinstance(reply, bytes)
+    return reply[:1], [re.findall(rb"(?:^| )([a-z-]+)=", line) for line in reply.split(b"\n")[1:]]
+
+
+def to_a_moment(reply: Tree) -> object:
+    """A number of milliseconds or seconds, so coarse that the two clocks agree."""
+    if not isinstance(reply, bytes) or not reply.startswith(b":"):
+        return reply
+    number = int(reply[1:])
+    return number if number < 0 else Near(number)
+
+
+class Near:
+    """A number that equals those next to it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Near) and abs(self.number - other.number) <= STEP
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def without_id(reply: Tree) -> object:
+    """What HELLO answers, but for the number of the client."""
+    return reply if isinstance(reply, bytes) else [reply[0], reply[1][:7], reply[1][8:]]
+
+
+TOLERATED: Final = (
+    Tolerated("facts", ("info",), "each server tells of itself", kind_of),
+    Tolerated("clients", ("client|list", "client|info"), "addresses, buffers and times", line_fields),
+    Tolerated("numbers of clients", ("client|id",), "each server counts its clients", kind_of),
+    Tolerated("number in HELLO", ("hello",), "each server counts its clients", without_id),
+    Tolerated("the time", ("time", "lastsave"), "two clocks", shape),
+    Tolerated(
+        "time left", ("ttl", "pttl", "expiretime", "pexpiretime"), "two clocks, read one after the other", to_a_moment
+    ),
+    Tolerated("idle time", ("object|idletime",), "Redis counts it by a clock of whole seconds", kind_of),
+    Tolerated("encodings", ("object|encoding", "object|refcount"), "how a string came about is not kept", kind_of),
+    Tolerated("expired keys", ("dbsize",), "Redis counts them until it meets them", kind_of),
+    Tolerated("order of keys", ("keys",), "a hash table has no order", unordered),
+    Tolerated("cursors", ("scan",), "each server walks in its own order", scanned),
+    Tolerated("luck", ("randomkey",), "luck", kind_of),
+    Tolerated("dumps", ("dump",), "several encodings of one value; each server restores both", kind_of),
+    Tolerated("bytes", ("memory|usage",), "another language, other overheads", kind_of),
+    Tolerated("the slow log", ("slowlog|get", "slowlog|len"), "how long a command took", kind_of),
+    Tolerated("behind the scenes", ("debug",), "addresses and sizes in DEBUG OBJECT", described),
+    Tolerated("help", tuple(f"{each}|help" for each in ("client", "command", "config", "memory", "object", "slowlog")),
+              "our own words", kind_of),
+    Tolerated("commands", ("command", "command|count", "command|docs", "command|info", "command|list"),
+              "miniredis has not all of them, and describes them in its own words; tests/miniredis/test_metadata.py "
+              "compares each", kind_of),
+    Tolerated("directives", ("config|get",), "those of the machine, and some that miniredis has not", kind_of),
+)  # fmt: skip
+
+BY_COMMAND: Final = {name: row for row in TOLERATED for name in row.commands}
+
+
+def equal(ours: bytes, theirs: bytes, commands: list[str], used: Counter[str]) -> bool:
+    """Whether two replies are the same, as far as they have to be.
+
+    Args:
+        ours: of miniredis.
+        theirs: of the real server.
+        commands: what was asked; the commands of the transaction, if it was EXEC.
+        used: counts the rows that were needed.
+    """
+    if ours == theirs:
+        return True
+    if len(commands) == 1:
+        return level(tree(ours), tree(theirs), commands[0], used)
+    mine, real = tree(ours), tree(theirs)
+    if isinstance(mine, bytes) or isinstance(real, bytes) or mine[0] != real[0]:
+        return False
+    pairs = zip(mine[1], real[1], commands[1:], strict=False)
+    return len(mine[1]) == len(real[1]) and all(
+        a == b or level(a, b, command, used) for a, b, command in pairs
+    )
+
+
+def level(ours: Tree, theirs: Tree, command: str, used: Counter[str]) -> bool:
+    row = BY_COMMAND.get(command)
+    if row is None or kind_of(ours) == b"-" or kind_of(theirs) == b"-":
+        return False
+    used[row.name] += 1
+    return bool(row.level(ours) == row.level(theirs))
