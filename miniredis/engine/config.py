@@ -35,7 +35,7 @@ NOT_MEMORY: Final = "argument must be a memory value"
 Check: TypeAlias = Callable[[str], str]
 """Takes a value as given and returns it as CONFIG GET shows it, or raises ``ValueError`` with the reason."""
 
-MEMORY: Final = re.compile(r"(\d+)(b|kb?|mb?|gb?)?", re.IGNORECASE).fullmatch
+MEMORY: Final = re.compile(r"(\d*)(b|kb?|mb?|gb?)?", re.IGNORECASE).fullmatch
 UNITS: Final = {
     "": 1, "b": 1, "k": 10**3, "kb": 1 << 10, "m": 10**6, "mb": 1 << 20, "g": 10**9, "gb": 1 << 30,
 }  # fmt: skip
@@ -56,7 +56,7 @@ def memory(low: int, high: int) -> Check:
         parts = MEMORY(text)
         if parts is None:
             raise ValueError(NOT_MEMORY)
-        return in_range(int(parts[1]) * UNITS[(parts[2] or "").lower()], low, high)
+        return in_range(int(parts[1] or 0) * UNITS[(parts[2] or "").lower()], low, high)
 
     return check
 

@@ -285,7 +285,7 @@ class Engine:
         """The server's side ends a connection, now; what was to be sent is not."""
         self._forget(session)
         session.drop_output()
-        session.close()
+        self._show_out(session)
 
     def count_error(self, error: CommandError) -> None:
         """INFO tells how many errors of each code there were."""
@@ -321,13 +321,17 @@ class Engine:
         except Exception as fault:
             self._faults.append((session, fault))
             self._forget(session)  # what it was told before is true, and is sent
-            session.close()
+            self._show_out(session)
+
+    def _show_out(self, session: Session) -> None:
+        session.closing = True
+        self.outbox[session] = None
 
     def _give_up(self, session: Session, error: CommandError) -> None:
         """Reads no more of a client; without replies it never learns why, and stays."""
         self.count_error(error)
-        session.closing = True
         session.reply(error)
+        session.close()
 
     def _forget(self, session: Session) -> None:
         if not session.connected:

@@ -29,7 +29,7 @@ INLINE_LIMIT: Final = 64 * 1024
 LANE_LIMIT: Final = 16 * 1024
 """The most bytes the fast lane is shown at once; it bounds the work done ahead of execution.
 
-No more than ``UNKNOWN_BULK``, so that what the lane reads has no argument that would need a look at who sent it.
+No more than ``UNKNOWN_BULK``: what the lane reads holds no argument too long for an unknown client.
 """
 
 READ_SIZE: Final = 16 * 1024
@@ -289,7 +289,7 @@ class RequestParser:
 
 
 SPACE: Final = b" \t\n\v\f\r"
-"""What may stand before a word and must stand behind a closing quote; a bare word can have the middle two in it."""
+"""What may stand before a word and must follow a closing quote; ``\\v`` and ``\\f`` end no bare word."""
 
 WORD_END: Final = b" \t\n\r"
 BARE: Final = re.compile(rb"[^ \t\n\r\"']+").match

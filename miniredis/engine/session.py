@@ -139,9 +139,10 @@ class Session:
         self._outgoing.clear()
 
     def close(self) -> None:
-        """Hangs up once all replies are sent."""
+        """Reads no more, and hangs up once all replies are sent: never, where there are to be none."""
         self.closing = True
-        self.engine.outbox[self] = None
+        if not (self.replies_off or self.skipping):
+            self.engine.outbox[self] = None
 
     @property
     def is_unix(self) -> bool:

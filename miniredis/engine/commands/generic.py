@@ -214,6 +214,11 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
 # Replication
 
 
+def as_c_int(number: int) -> int:
+    """What is left of a number in 32 bits, where Redis keeps how many replicas are waited for."""
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
 @command(
     "WAIT",
     3,
@@ -227,6 +232,6 @@ def wait(session: Session, args: list[bytes]) -> Reply:
     """Waits for replicas to have what was written; there are none, so only the timeout ends it."""
     wanted = read_integer(args[1])
     timeout = read_milliseconds(args[2])
-    if wanted <= 0 or not session.may_block:
+    if wanted <= 0 or as_c_int(wanted) <= 0 or not session.may_block:
         return 0
     return session.block((), type(None), serve_nobody, timeout, when_over=0)

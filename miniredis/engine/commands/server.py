@@ -171,5 +171,5 @@ def read_directives(words: list[bytes]) -> Mapping[str, str]:
             raise CommandError(errors.unknown_option(name))
         if directive in values:
             raise CommandError(errors.config_set_failed(name, errors.DUPLICATE_PARAMETER))
-        values[directive] = value.decode("utf-8", "surrogateescape")
+        values[directive] = errors.until_nul(value).decode("utf-8", "surrogateescape")
     return values

@@ -1,0 +1,17 @@
+"""All hostile cases, from tables by subject."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..case import Case
+from .clients import CLIENTS
+from .counts import COUNTS
+from .frames import FRAMES
+from .lines import LINES
+from .values import VALUES
+
+__all__ = ["CASES"]
+
+CASES: Final[dict[str, Case]] = {case.name: case for case in (*FRAMES, *LINES, *COUNTS, *VALUES, *CLIENTS)}
+"""Every case by its name."""

@@ -1,0 +1,38 @@
+"""Every hostile case on both servers: the same bytes, the same hanging up, and others served all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from conformance.hostile.case import Case
+from conformance.hostile.cases import CASES
+from conformance.hostile.play import Outcome, Stage
+from conformance.targets import Address
+
+
+@pytest.fixture
+def stages(embedded_server: Address, real_server: Address) -> Iterator[list[Stage]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(Stage(each.host, each.port)) for each in (embedded_server, real_server)]
+
+
+def lacks_a_command(ours: Outcome, real: Outcome) -> bool:
+    """Miniredis says that there is no such command or subcommand where the real one knows it."""
+    phrases = b"unknown command", b"unknown subcommand"
+    return any(ours.reply.count(each) > real.reply.count(each) for each in phrases)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_case(case: Case, stages: list[Stage]) -> None:
+    ours, real = [stage.play(case) for stage in stages]
+    if lacks_a_command(ours, real):
+        pytest.skip("a command is not there")
+    assert ours.same_as(real, case), f"miniredis: {ours}\nredis-server: {real}"
+
+
+def test_there_are_many_and_none_is_there_twice() -> None:
+    assert len(CASES) >= 1000
+    assert len({(case.pieces, case.ending, case.before) for case in CASES.values()}) > len(CASES) - 10
