@@ -51,10 +51,15 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--minutes", type=float, help="how long to look")
     length.add_argument("--commands", type=int, help="how many requests to send (20000 unless told)")
-    parser.add_argument("--seed", type=int, default=0, help="where to begin; one seed, one set of conversations")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="where to begin; one seed, one set of conversations"
+    )
     parser.add_argument("--only", nargs="+", default=[], metavar="COMMAND", help="only these")
     parser.add_argument("--without", nargs="+", default=[], metavar="COMMAND", help="all but these")
-    parser.add_argument("--mutants", action="store_true", help="see that every kept fault of the engine is found")
+    parser.add_argument("--as-found", action="store_true", help="do not shorten what differs")
+    parser.add_argument(
+        "--mutants", action="store_true", help="see that every kept fault of the engine is found"
+    )
     options = parser.parse_args(arguments)
     options.commands = options.commands or (0 if options.minutes else 20_000)
     return options
@@ -72,7 +77,12 @@ def look(pair: Pair, forms: Sequence[Form], options: argparse.Namespace) -> Foun
     number = options.seed
     while not progress.is_over(pair.coverage.total):
         found = search(
-            pair, forms, number=number, examples=EXAMPLES, tick=lambda: progress.show(pair.coverage.total)
+            pair,
+            forms,
+            number=number,
+            examples=EXAMPLES,
+            shorten=not options.as_found,
+            tick=lambda: progress.show(pair.coverage.total),
         )
         if found:
             progress.end()
@@ -132,7 +142,9 @@ def try_mutants(seed: int) -> int:
     for mutant in MUTANTS:
         seconds = seconds_to_find(mutant, seed)
         survivors += seconds is None
-        print(f"{mutant.name}: " + ("not found" if seconds is None else f"found in {seconds:.1f} s"), flush=True)
+        print(
+            f"{mutant.name}: " + ("not found" if seconds is None else f"found in {seconds:.1f} s"), flush=True
+        )
     print(f"{len(MUTANTS) - survivors} of {len(MUTANTS)} found")
     return int(survivors > 0)
 

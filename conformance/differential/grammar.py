@@ -60,6 +60,11 @@ class Form:
         """As COMMAND INFO has it: ``client|kill``."""
         return "|".join(self.words).lower()
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether it is about keys."""
+        return any(argument.kind == "key" for argument in self.arguments) or self.name in {"mset", "msetnx"}
+
 
 def read_forms(server: RawConnection, names: Iterable[str]) -> list[Form]:
     """The forms of the commands of those names, ``client|kill`` for a subcommand, that the server knows."""

@@ -1,9 +1,9 @@
 """miniredis and a real Redis side by side: the same requests to both, and what each of their clients hears.
 
-miniredis is the engine alone, driven in this process; the real server is asked over sockets. After each request
-the engine tells who got what and who is blocked. Just that is read from the real server; then one question of
-another client shows that nobody else got anything (Redis sends all replies before it serves the next event) and
-that as many clients are blocked.
+miniredis is the engine alone, driven in this process; the real server is asked over sockets. After each
+request the engine tells who got what and who is blocked. Just that is read from the real server; then one
+question of another client shows that nobody else got anything (Redis sends all replies before it serves the
+next event) and that as many clients are blocked.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Pair:
         for listener in self.clients:
             if difference := self._compare(listener, heard.get(listener.session.id, b"")):
                 return difference
-        self._follow_transaction(client, step, heard.get(client.session.id, b""))
+        self._follow_transaction(client, step)
         return self._check_rest()
 
     def _ask_engine(self, client: Client, step: Step) -> dict[int, bytes]:
@@ -187,7 +187,8 @@ class Pair:
         self.clients[self.clients.index(listener)] = Client(listener.name, self)
         return None
 
-    def _follow_transaction(self, client: Client, step: Step, ours: bytes) -> None:
+    @staticmethod
+    def _follow_transaction(client: Client, step: Step) -> None:
         if client.session.transaction is None:
             client.queued = []
         elif len(client.session.transaction.queued) > len(client.queued):
@@ -264,7 +265,7 @@ def hear(client: Client) -> bytes:
         return client.real.reply()
     except TimeoutError:
         return NOTHING
-    except (Hangup, ConnectionError, socket.error):
+    except (OSError, Hangup, ConnectionError):
         return CLOSED
 
 

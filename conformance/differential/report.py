@@ -19,7 +19,9 @@ def transcript(found: Found) -> str:
 def line(sent: tuple[str, Step]) -> str:
     name, step = sent
     if all(word.isascii() and word.isprintable() and not set(word) & set("\"'\\") for word in step.words):
-        return f"{name}: " + " ".join(word if word and " " not in word else f'"{word}"' for word in step.words)
+        return f"{name}: " + " ".join(
+            word if word and " " not in word else f'"{word}"' for word in step.words
+        )
     data = encode(*(word.encode("latin-1") for word in step.words))
     return f"{name}! " + data.decode("latin-1").encode("unicode_escape").decode()
 

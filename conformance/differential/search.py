@@ -1,4 +1,4 @@
-"""Looking for differences: hypothesis draws conversations, and makes one that differs as short as it can be."""
+"""Looking for differences: hypothesis draws conversations, and makes one that differs as short as can be."""
 
 from __future__ import annotations
 
@@ -12,15 +12,25 @@ from hypothesis.errors import Flaky
 
 from .grammar import Form
 from .pair import CLIENTS, Difference, Pair, Step
-from .requests import request
+from .requests import Choose, request
 
 __all__ = ["Found", "search"]
 
-LONGEST: Final = 60
+SHORTEST: Final = 30
+LONGEST: Final = 80
 """Steps in one conversation."""
 
+BYTES: Final = 64
+"""How many are drawn for one step; what needs more gets the first of each choice."""
+
+CUTS: Final = (0, 0, 0, 0, 0, 0, 0, 3, 9, 17)
+
+KEYS_WEIGH: Final = 3
+"""How much more often a command for keys is drawn than another."""
+
 COMMON: Final = (
-    "lpush", "rpush", "lpush", "rpush", "set", "blpop", "brpop", "blmove", "blmpop", "brpoplpush", "multi", "exec",
+    "lpush", "rpush", "lpush", "rpush", "set", "blpop", "brpop", "blmove", "blmpop", "brpoplpush", "multi",
+    "exec",
     "exec", "lmove", "rename", "copy", "del", "watch",
 )  # fmt: skip
 """Commands that are drawn more often than others, so that there is something to meet."""
@@ -41,38 +51,55 @@ class DifferError(AssertionError):
 def conversations(forms: Sequence[Form]) -> st.SearchStrategy[list[Step]]:
     """Lists of steps, of all commands."""
     by_name = {form.name: form for form in forms}
-    pool = [*forms, *(by_name[name] for name in COMMON if name in by_name)]
+    common = [by_name[name] for name in COMMON if name in by_name]
+    with_keys = [form for form in forms if form.has_keys]
+    pool = [*forms, *with_keys * KEYS_WEIGH, *common * KEYS_WEIGH]
 
-    @st.composite
-    def step(draw: st.DrawFn) -> Step:
-        def choose(choices: Sequence[Any]) -> Any:
-            return choices[draw(st.integers(0, len(choices) - 1))]
-
+    def step(drawn: bytes) -> Step:
+        choose = chooser(drawn)
         form = choose(pool)
-        words = request(form, choose)
-        cut = choose((0, 0, 0, 0, 0, 0, 0, 3, 9, 17))
-        return Step(choose(range(CLIENTS)), tuple(words), form.name, cut)
+        client, cut = choose(range(CLIENTS)), choose(CUTS)
+        return Step(client, tuple(request(form, choose)), form.name, cut)
 
-    return st.lists(step(), min_size=20, max_size=LONGEST)
+    return st.lists(st.binary(min_size=BYTES, max_size=BYTES).map(step), min_size=SHORTEST, max_size=LONGEST)
+
+
+def chooser(drawn: bytes) -> Choose:
+    """Makes choices of bytes that were drawn, two for each: even, quick, and made smaller with the bytes."""
+    pairs = iter(range(0, len(drawn), 2))
+
+    def choose(choices: Sequence[Any]) -> Any:
+        at = next(pairs, len(drawn))
+        return choices[int.from_bytes(drawn[at : at + 2], "big") % len(choices)]
+
+    return choose
 
 
 def search(
-    pair: Pair, forms: Sequence[Form], *, number: int, examples: int, tick: Callable[[], None] = lambda: None
+    pair: Pair,
+    forms: Sequence[Form],
+    *,
+    number: int,
+    examples: int,
+    shorten: bool = True,
+    tick: Callable[[], None] = lambda: None,
 ) -> Found | None:
-    """Plays so many conversations; the shortest that differs, if one does.
+    """Plays so many conversations; one that differs, if one does.
 
     Args:
         pair: the two servers.
         forms: what to send.
         number: the seed: the same conversations come again with it.
         examples: how many conversations.
+        shorten: makes what differs as short as can be, which takes its time.
         tick: called after each.
     """
     last: list[Found] = []
 
     @seed(number)
     @settings(
-        max_examples=examples, database=None, deadline=None, phases=(Phase.generate, Phase.shrink),
+        max_examples=examples, database=None, deadline=None,
+        phases=(Phase.generate, Phase.shrink) if shorten else (Phase.generate,),
         suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
     )  # fmt: skip
     @given(conversations(forms))

@@ -45,7 +45,9 @@ def kind_of(reply: Tree) -> object:
 
 def shape(reply: Tree) -> object:
     """All kinds of reply in it."""
-    return kind_of(reply) if isinstance(reply, bytes) else (kind_of(reply), [shape(item) for item in reply[1]])
+    return (
+        kind_of(reply) if isinstance(reply, bytes) else (kind_of(reply), [shape(item) for item in reply[1]])
+    )
 
 
 def described(reply: Tree) -> object:
@@ -60,7 +62,9 @@ def unordered(reply: Tree) -> object:
 
 def scanned(reply: Tree) -> object:
     """The kinds of what SCAN returns: which keys come with which cursor is each server's own."""
-    return shape(reply) if isinstance(reply, bytes) or len(reply[1]) != 2 else (reply[0], kind_of(reply[1][0]))
+    return (
+        shape(reply) if isinstance(reply, bytes) or len(reply[1]) != 2 else (reply[0], kind_of(reply[1][0]))
+    )
 
 
 def line_fields(reply: Tree) -> object:
@@ -94,32 +98,33 @@ def without_id(reply: Tree) -> object:
     return reply if isinstance(reply, bytes) else [reply[0], reply[1][:7], reply[1][8:]]
 
 
+HELP: Final = tuple(f"{each}|help" for each in ("client", "command", "config", "memory", "object", "slowlog"))
+COMMAND: Final = ("command", "command|count", "command|docs", "command|info", "command|list")
+TIMES_LEFT: Final = ("ttl", "pttl", "expiretime", "pexpiretime")
+FORMS: Final = ("object|encoding", "object|refcount")
+
 TOLERATED: Final = (
     Tolerated("facts", ("info",), "each server tells of itself", kind_of),
     Tolerated("clients", ("client|list", "client|info"), "addresses, buffers and times", line_fields),
     Tolerated("numbers of clients", ("client|id",), "each server counts its clients", kind_of),
     Tolerated("number in HELLO", ("hello",), "each server counts its clients", without_id),
     Tolerated("the time", ("time", "lastsave"), "two clocks", shape),
-    Tolerated(
-        "time left", ("ttl", "pttl", "expiretime", "pexpiretime"), "two clocks, read one after the other", to_a_moment
-    ),
+    Tolerated("time left", TIMES_LEFT, "two clocks, read one after the other", to_a_moment),
     Tolerated("idle time", ("object|idletime",), "Redis counts it by a clock of whole seconds", kind_of),
-    Tolerated("encodings", ("object|encoding", "object|refcount"), "how a string came about is not kept", kind_of),
+    Tolerated("encodings", FORMS, "how a string came about is not kept", kind_of),
     Tolerated("expired keys", ("dbsize",), "Redis counts them until it meets them", kind_of),
     Tolerated("order of keys", ("keys",), "a hash table has no order", unordered),
     Tolerated("cursors", ("scan",), "each server walks in its own order", scanned),
     Tolerated("luck", ("randomkey",), "luck", kind_of),
-    Tolerated("dumps", ("dump",), "several encodings of one value; each server restores both", kind_of),
+    Tolerated("dumps", ("dump",), "several encodings of a value; each server restores both", kind_of),
     Tolerated("bytes", ("memory|usage",), "another language, other overheads", kind_of),
     Tolerated("the slow log", ("slowlog|get", "slowlog|len"), "how long a command took", kind_of),
     Tolerated("behind the scenes", ("debug",), "addresses and sizes in DEBUG OBJECT", described),
-    Tolerated("help", tuple(f"{each}|help" for each in ("client", "command", "config", "memory", "object", "slowlog")),
-              "our own words", kind_of),
-    Tolerated("commands", ("command", "command|count", "command|docs", "command|info", "command|list"),
-              "miniredis has not all of them, and describes them in its own words; tests/miniredis/test_metadata.py "
-              "compares each", kind_of),
-    Tolerated("directives", ("config|get",), "those of the machine, and some that miniredis has not", kind_of),
-)  # fmt: skip
+    Tolerated("help", HELP, "our own words", kind_of),
+    Tolerated("commands", COMMAND, "those that miniredis has, in our own words", kind_of),
+    Tolerated("directives", ("config|get",), "those of the machine", kind_of),
+)
+"""What COMMAND tells of each command is compared by tests/miniredis/test_metadata.py."""
 
 BY_COMMAND: Final = {name: row for row in TOLERATED for name in row.commands}
 

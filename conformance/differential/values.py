@@ -15,13 +15,16 @@ SOME_CLIENT: Final = "<id:{}>"
 
 KEYS: Final = ("a", "b", "c", "l")
 INTEGERS: Final = (
-    "0", "1", "-1", "2", "3", "-2", "-3", "5", "10", "100", "-100", "+1", "01", "-0", "1_0", " 1", "1 ", "1.0",
+    "0", "1", "-1", "2", "3", "-2", "-3", "5", "10", "100", "-100", "+1", "01", "-0", "1_0", " 1", "1 ",
+    "1.0",
     "0x10", "1e3", "x", "", "2147483647", "2147483648", "-2147483649", "4294967296", "9223372036854775807",
     "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551616",
 )  # fmt: skip
 DOUBLES: Final = (
-    "0", "1", "-1", "0.1", "0.2", "1.5", "3.0e3", "1e5", "-1e-7", "1e17", "1e300", "1e400", "1e-5000", "5e-324",
-    "0x1p3", "0x.8", "inf", "-inf", "+inf", "nan", "infinity", " 1", "1 ", "+1", "01", ".5", "5.", ".", "-", "1_0",
+    "0", "1", "-1", "0.1", "0.2", "1.5", "3.0e3", "1e5", "-1e-7", "1e17", "1e300", "1e400", "1e-5000",
+    "5e-324",
+    "0x1p3", "0x.8", "inf", "-inf", "+inf", "nan", "infinity", " 1", "1 ", "+1", "01", ".5", "5.", ".", "-",
+    "1_0",
     "x", "", "9223372036854775807", "123456789012345678901234567890", "0.30000000000000000001",
 )  # fmt: skip
 STRINGS: Final = (
@@ -29,7 +32,16 @@ STRINGS: Final = (
     "9223372036854775807", "a\x00b", "a\r\nb", "\xff\xfe", "a", "b", "1", "2",
 )  # fmt: skip
 TIMES: Final = ("4000000000", "4000000001", "3999999999", "1", "0", "-1", "x", "9223372036854775807")
-MILLISECOND_TIMES: Final = ("4000000000000", "4000000000500", "3999999999999", "1", "0", "-1", "x", "9223372036854775807")
+MILLISECOND_TIMES: Final = (
+    "4000000000000",
+    "4000000000500",
+    "3999999999999",
+    "1",
+    "0",
+    "-1",
+    "x",
+    "9223372036854775807",
+)
 SPANS: Final = ("100000", "200000", "0", "-1", "x", "9223372036854775807", "-9223372036854775808", "")
 DATABASES: Final = ("0", "1", "0", "1", "15", "16", "-1", "x", "2147483648", "9223372036854775808")
 TIMEOUTS: Final = ("0", "0", "0", "0", "-0.0001", "-1", "x", "inf", "nan", "1e300", "", "9223372036854775807")
@@ -64,7 +76,21 @@ BY_NAME: Final = {
     "message": ("hello", ""),
     "milliseconds": SPANS,
     "unix-time-milliseconds": MILLISECOND_TIMES,
-    "offset": ("0", "1", "7", "8", "5", "100", "-1", "x", "#1", "#0", "4294967295", "4294967296", "536870912"),
+    "offset": (
+        "0",
+        "1",
+        "7",
+        "8",
+        "5",
+        "100",
+        "-1",
+        "x",
+        "#1",
+        "#0",
+        "4294967295",
+        "4294967296",
+        "536870912",
+    ),
     "parameter": ("slowlog-max-len", "databases", "nosuch", "SLOWLOG-MAX-LEN"),
     "password": ("secret", "", "wrong"),
     "protover": ("2", "3", "2", "3", "1", "4", "x", ""),
@@ -81,7 +107,8 @@ DUMP_OF_5: Final = b"\x00\xc0\x05\n\x00".decode("latin-1")
 
 FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "client|kill": (
-        ("ID", SOME_CLIENT.format(1)), ("ID", SOME_CLIENT.format(2), "SKIPME", "no"), ("ID", "0"), ("ID", "x"),
+        ("ID", SOME_CLIENT.format(1)), ("ID", SOME_CLIENT.format(2), "SKIPME", "no"), ("ID", "0"), ("ID",
+        "x"),
         ("TYPE", "pubsub"), ("TYPE", "nosuch"), ("USER", "nobody"), ("SKIPME", "maybe"), ("1.2.3.4:5",),
         ("ADDR", "1.2.3.4:5", "LADDR", "1.2.3.4:5"), ("ID",), ("MAXAGE", "1"), ("ID", "99999999", "TYPE"),
     ),
@@ -90,9 +117,14 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("0", "WRITE", "x"), ("9223372036854775807", "WRITE"), ("0", "WRITE"),
     ),
     "client|reply": (("ON",), ("OFF",), ("SKIP",), ("maybe",), ()),
+    "command": (("nosuch",), ("nosuch", "x")),  # not all 240 of them, each time
+    "command|docs": (("nosuch",), ("get",), ("nosuch", "SET", "client|id")),
+    "command|info": (("get",), ("nosuch",), ("SET", "nosuch", "client|id", "client")),
+    "command|list": (("FILTERBY", "ACLCAT", "nosuch"), ("FILTERBY", "PATTERN", "l*"), ("FILTERBY",), ("x",)),
     "config|set": (
         ("slowlog-max-len", "64"), ("slowlog-max-len", "x"), ("slowlog-max-len", "1", "slowlog-max-len", "2"),
-        ("nosuch", "1"), ("databases", "1"), ("slowlog-max-len",), ("requirepass", "secret"), ("requirepass", ""),
+        ("nosuch", "1"), ("databases", "1"), ("slowlog-max-len",), ("requirepass", "secret"),
+        ("requirepass", ""),
         ("maxclients", "0"),
     ),
     "debug": (
@@ -100,9 +132,11 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("SET-ACTIVE-EXPIRE", "1"), ("NOSUCH",), ("SLEEP",), ("OBJECT", "a", "b"),
     ),
     "hello": (
-        (), ("2",), ("3",), ("3",), ("2",), ("4",), ("x",), ("3", "AUTH", "default", "secret"), ("2", "SETNAME", "me"),
+        (), ("2",), ("3",), ("3",), ("2",), ("4",), ("x",), ("3", "AUTH", "default", "secret"), ("2",
+        "SETNAME", "me"),
         ("3", "AUTH", "nobody", "x"), ("2", "AUTH", "default"), ("2", "NOSUCH"), ("3", "SETNAME", "a b"),
-        ("2", "AUTH", "default", "wrong", "SETNAME", "you"), ("3", "SETNAME", "you", "AUTH", "default", "wrong"),
+        ("2", "AUTH", "default", "wrong", "SETNAME", "you"), ("3", "SETNAME", "you", "AUTH", "default",
+        "wrong"),
     ),
     "object|freq": (("a",), ("nokey",), ()),
     "quit": ((), ("now",)),
