@@ -3,6 +3,7 @@
 ``start`` runs one on a thread, ``serve`` in a Trio program; the ``miniredis`` command runs one by itself.
 """
 
+from .clock import HeldClock
 from .embedded import EmbeddedServer, start
 from .engine import VERSION, Config, ConfigurationError, Engine, Instant
 from .server import Server, serve
@@ -13,6 +14,7 @@ __all__ = [
     "ConfigurationError",
     "EmbeddedServer",
     "Engine",
+    "HeldClock",
     "Instant",
     "Server",
     "serve",

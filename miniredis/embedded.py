@@ -9,7 +9,7 @@ from typing import Any
 
 import trio
 
-from .clock import Clock
+from .clock import ClockChoice
 from .engine import Engine
 from .server import Server, serve
 
@@ -29,7 +29,7 @@ class EmbeddedServer(Server):
 
 
 def start(
-    *, engine: Engine | None = None, clock: Clock | None = None, **directives: str | int
+    *, engine: Engine | None = None, clock: ClockChoice = None, **directives: str | int
 ) -> EmbeddedServer:
     """Starts a server on a free port of 127.0.0.1, and returns when clients can connect.
 
@@ -38,7 +38,8 @@ def start(
 
     Args:
         engine: an engine of your own making.
-        clock: where the time comes from; the machine's clocks if omitted.
+        clock: where the time comes from: the machine's clocks if omitted; ``"held"`` for one that stands
+            still until ``server.fast_forward``.
         directives: redis-server's directives, with ``_`` for ``-``: ``port=6379``, ``databases=4``...
 
     Raises:

@@ -26,6 +26,15 @@ def miniredis_server() -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture
+def held_miniredis_server() -> Iterator[EmbeddedServer]:
+    """A fresh server whose clock stands still until the test says ``fast_forward(seconds)``."""
+    from . import start
+
+    with start(clock="held") as server:
+        yield server
+
+
+@pytest.fixture
 def redis_url(miniredis_server: EmbeddedServer) -> str:
     """Where that server is, as ``redis://127.0.0.1:PORT``."""
     return miniredis_server.url

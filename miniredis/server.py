@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import os
 import platform
 import resource
@@ -13,16 +14,20 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 import trio
 
-from .clock import Clock, RealClock
+from .clock import ClockChoice, chosen
 from .engine import Config, Engine, Facts
 from .listeners import Listener, open_listeners
 from .poll import PollLoop
 
 __all__ = ["Server", "serve"]
+
+
+FURTHEST: Final = 10_000_000_000
+"""Seconds that time may be moved by at once: about 317 years."""
 
 
 class Started(Protocol):
@@ -60,6 +65,43 @@ class Server:
         with self._loop.lock:
             self._loop.engine.reset(self._loop.clock.now())
 
+    @property
+    def now(self) -> dt.datetime:
+        """What time it is on this server, in UTC; TIME tells the same."""
+        wall = self._loop.clock.now().wall
+        return dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(microseconds=wall)
+
+    def fast_forward(self, seconds: float) -> None:
+        """Makes it so much later on this server: for keys that expire, clients that wait, and TIME.
+
+        What comes due on the way happens in order, each at its own moment. When it returns, the replies to
+        all of that, and to whatever had arrived before the call, are on their way. On a server whose clock is
+        not held, time goes on from there. May be called from any thread.
+
+        Args:
+            seconds: 0 or more, up to three centuries.
+
+        Raises:
+            ValueError: it is negative, too far, or not a number.
+            RuntimeError: the server has stopped.
+        """
+        if not 0 <= seconds <= FURTHEST:
+            raise ValueError(f"time goes forward, by 0 to {FURTHEST} seconds: not by {seconds}")
+        microseconds = round(seconds * 1_000_000)
+        if self._is_own_thread():
+            self._loop.fast_forward(microseconds)
+            return
+        try:
+            trio.from_thread.run_sync(self._loop.fast_forward, microseconds, trio_token=self._token)
+        except trio.RunFinishedError:
+            raise RuntimeError("the server has stopped") from None
+
+    def _is_own_thread(self) -> bool:
+        try:
+            return trio.lowlevel.current_trio_token() is self._token
+        except RuntimeError:
+            return False
+
     def stop(self) -> None:
         """Hangs up on all clients and stops listening. May be called from any thread, and again."""
         with contextlib.suppress(trio.RunFinishedError):
@@ -88,7 +130,7 @@ async def serve(
     config: Config | None = None,
     *,
     engine: Engine | None = None,
-    clock: Clock | None = None,
+    clock: ClockChoice = None,
     handle: type[Server] = Server,
     task_status: Started = trio.TASK_STATUS_IGNORED,
     **directives: str | int,
@@ -98,7 +140,8 @@ async def serve(
     Args:
         config: its directives, if they are at hand as such; ``nursery.start`` passes it on.
         engine: an engine of your own making, which brings its own ``config``.
-        clock: where the time comes from; the machine's clocks if omitted.
+        clock: where the time comes from: the machine's clocks if omitted; ``"held"`` for one that stands
+            still until ``server.fast_forward``.
         handle: the class of the handle.
         task_status: hands a ``Server`` to ``nursery.start`` as soon as clients can connect.
         directives: redis-server's directives, with ``_`` for ``-``; the port is a free one unless given.
@@ -107,11 +150,11 @@ async def serve(
         ConfigurationError: a directive is unknown or takes no such value.
         OSError: it cannot listen there.
     """
-    clock = clock or RealClock()
+    time_source = chosen(clock)
     config = config or (engine.config if engine else configure(directives))
-    engine = engine or Engine(config, clock.now(), secrets.randbits(64))
+    engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
-        loop = PollLoop(engine, clock, listeners)
+        loop = PollLoop(engine, time_source, listeners)
         server = handle(loop, listeners)
         engine.config.learn("port", str(server.port))
         engine.facts = facts(server.port)

@@ -16,7 +16,7 @@ Choose = Callable[[Sequence[Any]], Any]
 """Picks one of several; hypothesis's ``draw`` does it so that a failure can be made smaller."""
 
 RARELY: Final = (True, *(False,) * 19)
-SOMETIMES: Final = (True, False, False, False)
+SOMETIMES: Final = (True, False, False)
 REPEATED: Final = (1, 1, 2, 2, 3, 5)
 OFTEN: Final = (False, True, True, True)
 

@@ -1,0 +1,191 @@
+"""A clock that is held: keys, waiters and TIME move together, and only when told."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Iterator
+
+import pytest
+import redis
+import trio
+
+import miniredis
+from conformance.wire import RawConnection
+from miniredis.engine import Instant
+from miniredis.poll import PollLoop
+
+BEGINNING = Instant(wall=1_700_000_000_000_000, monotonic=5_000_000)
+
+
+@pytest.fixture
+def server() -> Iterator[miniredis.EmbeddedServer]:
+    with miniredis.start(clock=miniredis.HeldClock(BEGINNING)) as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: miniredis.EmbeddedServer) -> Iterator[RawConnection]:
+    with RawConnection(server.host, server.port) as client:
+        yield client
+
+
+def blocked(server: miniredis.EmbeddedServer, count: int) -> None:
+    """Until so many clients are blocked."""
+    with redis.Redis(port=server.port) as control:
+        while control.info("clients")["blocked_clients"] != count:
+            pass
+
+
+def test_time_stands_still(server: miniredis.EmbeddedServer, client: RawConnection) -> None:
+    assert client.command("TIME") == client.command("TIME") == b"*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n"
+    assert server.now == dt.datetime.fromtimestamp(1_700_000_000, dt.UTC)
+
+
+def test_fast_forward_moves_all_that_tells_time(
+    server: miniredis.EmbeddedServer, client: RawConnection
+) -> None:
+    client.command("SET", "k", "v", "EX", "100")
+    server.fast_forward(1.5)
+    assert client.command("TIME") == b"*2\r\n$10\r\n1700000001\r\n$6\r\n500000\r\n"
+    assert client.command("PTTL", "k") == b":98500\r\n"
+    assert b" age=1 " in client.command("CLIENT", "INFO")
+    assert client.command("OBJECT", "IDLETIME", "k") == b":1\r\n"
+    assert server.now.microsecond == 500_000
+
+
+def test_a_key_expires_when_its_time_is_over(server: miniredis.EmbeddedServer, client: RawConnection) -> None:
+    client.command("SET", "k", "v", "PX", "1000")
+    server.fast_forward(1)
+    assert client.command("GET", "k") == b"$1\r\nv\r\n"
+    server.fast_forward(0.001)
+    assert client.command("DBSIZE") == b":0\r\n"
+
+
+def test_a_waiter_gives_up_when_told_so(server: miniredis.EmbeddedServer, client: RawConnection) -> None:
+    client.send("BLPOP", "k", "3600")
+    blocked(server, 1)
+    server.fast_forward(3599.999)
+    assert client.is_silent()
+    server.fast_forward(0.001)
+    assert client.reply() == b"*-1\r\n"
+
+
+def test_what_comes_due_on_the_way_happens_in_order(
+    server: miniredis.EmbeddedServer, client: RawConnection
+) -> None:
+    """The waiter of 2 s gives up before the key of 4 s goes, and what it had sent is run at that moment."""
+    with RawConnection(server.host, server.port) as waiter:
+        client.command("SET", "k", "v", "PX", "3999")
+        waiter.socket.sendall(b"BLPOP nokey 2\r\nPTTL k\r\nBLPOP nokey 3\r\nEXISTS k\r\nTIME\r\n")
+        blocked(server, 1)
+        server.fast_forward(100)
+        replies = [waiter.reply() for _ in range(5)]
+    assert replies[:2] == [b"*-1\r\n", b":1999\r\n"]
+    assert replies[2:4] == [b"*-1\r\n", b":0\r\n"]
+    assert replies[4] == b"*2\r\n$10\r\n1700000005\r\n$1\r\n0\r\n"
+    assert client.command("TIME") == b"*2\r\n$10\r\n1700000100\r\n$1\r\n0\r\n"
+
+
+def test_many_waiters_give_up_in_the_order_of_their_times(server: miniredis.EmbeddedServer) -> None:
+    clients = [RawConnection(server.host, server.port) for _ in range(50)]
+    for number, each in enumerate(clients):
+        each.send("BLPOP", "k", str(50 - number))
+        each.send("RPUSH", "order", str(number))
+    blocked(server, 50)
+    server.fast_forward(60)
+    assert all(each.reply() == b"*-1\r\n" for each in clients)
+    with redis.Redis(port=server.port) as control:
+        assert control.lrange("order", 0, -1) == [b"%d" % number for number in reversed(range(50))]
+    for each in clients:
+        each.close()
+
+
+def test_a_pause_and_a_sleep_end_when_told_so(
+    server: miniredis.EmbeddedServer, client: RawConnection
+) -> None:
+    client.command("CLIENT", "PAUSE", "5000")
+    client.send("PING")
+    assert client.is_silent()
+    server.fast_forward(4.999)
+    assert client.is_silent()
+    server.fast_forward(0.001)
+    assert client.reply() == b"+PONG\r\n"
+
+
+def test_a_jump_of_a_century(server: miniredis.EmbeddedServer, client: RawConnection) -> None:
+    client.command("SET", "k", "v", "PXAT", "9223372036854775807")
+    client.command("SET", "j", "v", "EX", "3000000000")
+    server.fast_forward(100 * 365 * 86400)
+    assert client.command("EXISTS", "k", "j") == b":1\r\n"
+
+
+@pytest.mark.parametrize("seconds", [-1, -0.001, float("nan"), float("inf"), 1e11])
+def test_time_goes_forward_only(server: miniredis.EmbeddedServer, seconds: float) -> None:
+    with pytest.raises(ValueError, match="time goes forward"):
+        server.fast_forward(seconds)
+
+
+def test_from_another_thread(server: miniredis.EmbeddedServer, client: RawConnection) -> None:
+    client.command("SET", "k", "v", "EX", "10")
+    thread = threading.Thread(target=server.fast_forward, args=(11,))
+    thread.start()
+    thread.join()
+    assert client.command("EXISTS", "k") == b":0\r\n"
+
+
+def test_on_a_server_that_has_stopped() -> None:
+    with miniredis.start(clock="held") as server:
+        pass
+    with pytest.raises(RuntimeError, match="stopped"):
+        server.fast_forward(1)
+
+
+def test_a_clock_there_is_not() -> None:
+    with pytest.raises(ValueError, match="no clock 'stopped'"):
+        miniredis.start(clock="stopped")  # type: ignore[arg-type]
+
+
+def test_an_idle_held_server_does_nothing(client: RawConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.command("SET", "k", "v", "PX", "1")
+    ticks: list[object] = []
+    tick = PollLoop._tick
+
+    def counted(loop: PollLoop) -> None:
+        ticks.append(loop)
+        tick(loop)
+
+    monkeypatch.setattr(PollLoop, "_tick", counted)
+    assert client.command("PING") == b"+PONG\r\n"
+    assert len(ticks) == 1
+    assert client.command("EXISTS", "k") == b":1\r\n"
+
+
+def test_a_real_clock_can_be_moved_ahead() -> None:
+    with miniredis.start() as server, RawConnection(server.host, server.port) as client:
+        client.command("SET", "k", "v", "EX", "1000")
+        client.send("BLPOP", "q", "500")
+        blocked(server, 1)
+        before = server.now
+        server.fast_forward(600)
+        assert client.reply() == b"*-1\r\n"
+        assert dt.timedelta(seconds=600) <= server.now - before < dt.timedelta(seconds=660)
+        assert int(client.command("TTL", "k")[1:]) in range(340, 401)
+        client.send("BLPOP", "q", "0.01")  # and time goes on by itself
+        assert client.reply() == b"*-1\r\n"
+
+
+def test_in_a_trio_program() -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            server = await nursery.start(lambda **given: miniredis.serve(clock="held", **given))
+            stream = await trio.open_tcp_stream(server.host, server.port)
+            await stream.send_all(b"SET k v EX 10\r\n")
+            assert await stream.receive_some() == b"+OK\r\n"
+            server.fast_forward(11)
+            await stream.send_all(b"EXISTS k\r\n")
+            assert await stream.receive_some() == b":0\r\n"
+            await stream.aclose()
+            server.stop()
+
+    trio.run(main)

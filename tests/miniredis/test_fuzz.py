@@ -1,0 +1,94 @@
+"""The fuzzer finds nothing, and finds what was planted for it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from conformance.hostile.__main__ import main
+from conformance.hostile.fuzz import Findings, Fuzzer
+from conformance.hostile.sockets import fuzz_sockets
+from miniredis.engine.registry import LOOKUP
+from miniredis.engine.replies import Encoded
+
+SEED = 20
+
+
+def run_with(monkeypatch: pytest.MonkeyPatch, handler: Any, name: bytes = b"llen") -> Findings:
+    monkeypatch.setattr(LOOKUP[name], "handler", handler)
+    return Fuzzer(SEED, longest_lull=0.5).run(12_000)
+
+
+def test_twenty_thousand_frames() -> None:
+    findings = Fuzzer(SEED).run(20_000)
+    assert findings.faults == {}
+    assert findings.frames == 20_000
+    assert findings.commands > 8_000
+    assert findings.clients > 500
+
+
+def test_two_thousand_frames_over_tcp() -> None:
+    assert fuzz_sockets(2_000, SEED) == []
+
+
+def test_a_crash_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(_session: object, args: list[bytes]) -> int:
+        return [3, 1][len(args)]
+
+    findings = run_with(monkeypatch, crash)
+    assert [kind.partition(" ")[0] for kind in findings.faults] == ["IndexError"]
+    assert b"llen" in next(iter(findings.faults.values())).lower().encode()
+
+
+def test_a_crash_is_found_over_tcp(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LOOKUP[b"llen"], "handler", lambda *_: 1 // 0)
+    assert any("ZeroDivisionError" in story for story in fuzz_sockets(3_000, SEED))
+
+
+def test_an_endless_loop_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loop(*_: object) -> int:
+        while True:
+            pass
+
+    assert list(run_with(monkeypatch, loop).faults) == ["stuck"]
+
+
+def test_a_malformed_reply_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = run_with(monkeypatch, lambda *_: Encoded(b"*2\r\n:1\r\n"))
+    assert any("half a reply" in kind or "ValueError" in kind for kind in findings.faults)
+
+
+def test_memory_that_grows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    hoard: list[list[str]] = []
+
+    def keep(*_: object) -> int:
+        hoard.append([f"{time.perf_counter_ns()}" for _ in range(2000)])
+        return 0
+
+    monkeypatch.setattr(LOOKUP[b"llen"], "handler", keep)
+    assert "memory grows" in Fuzzer(SEED).run(20_000).faults
+
+
+def test_a_client_that_stays_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stay(session: Any, _args: list[bytes]) -> int:
+        session.engine.sessions[-1] = session
+        return 0
+
+    assert "left behind: sessions" in run_with(monkeypatch, stay).faults
+
+
+def test_the_same_seed_makes_the_same_run() -> None:
+    one, other = (Fuzzer(SEED).run(4_000) for _ in range(2))
+    assert (one.pieces, one.bytes_in, one.commands) == (other.pieces, other.bytes_in, other.commands)
+
+
+def test_the_command_tells_what_it_did(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["--frames", "2000", "--over-tcp", "200"]) == 0
+    assert "2,000 frames" in capsys.readouterr().out
+    monkeypatch.setattr(LOOKUP[b"llen"], "handler", lambda *_: 1 // 0)
+    assert main(["--frames", "4000", "--over-tcp", "0"]) == 1
+    assert "ZeroDivisionError" in capsys.readouterr().out
