@@ -114,11 +114,12 @@ def refuse(session: Session, reason: bytes) -> None:
 def call(session: Session, command: Command, args: list[bytes]) -> None:
     """Runs one command that passed the gate and replies; its errors are its reply."""
     assert command.handler is not None
-    failed = False
+    failed, hears = False, not session.closing  # in a transaction, it may have killed itself before
     try:
         reply: Reply = command.handler(session, args)
     except CommandError as error:
         session.engine.count_error(error)
         reply, failed = error, True
-    session.reply(reply)
+    if hears:
+        session.reply(reply)
     session.engine.ran(session, command, args, failed=failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -11,6 +12,7 @@ from conformance.hostile.case import Case
 from conformance.hostile.cases import CASES
 from conformance.hostile.play import Outcome, Stage
 from conformance.targets import Address
+from conformance.wire import RawConnection
 
 
 @pytest.fixture
@@ -31,6 +33,25 @@ def test_case(case: Case, stages: list[Stage]) -> None:
     if lacks_a_command(ours, real):
         pytest.skip("a command is not there")
     assert ours.same_as(real, case), f"miniredis: {ours}\nredis-server: {real}"
+
+
+def test_who_kills_itself_in_a_transaction_hears_no_more_of_it(empty_address: tuple[str, int]) -> None:
+    with RawConnection(*empty_address) as client, RawConnection(*empty_address) as other:
+        number = client.command("CLIENT", "ID").strip(b":\r\n")
+        for words in (
+            ["MULTI"],
+            ["CLIENT", "KILL", "ID", number, "SKIPME", "no"],
+            ["SET", "k", "v"],
+            ["EXEC"],
+            ["PING"],
+        ):
+            client.send(*words)
+        heard = b""
+        with contextlib.suppress(ConnectionResetError):
+            while data := client.socket.recv(4096):
+                heard += data
+        assert heard == b"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n"
+        assert other.command("GET", "k") == b"$1\r\nv\r\n"
 
 
 def test_there_are_many_and_none_is_there_twice() -> None:
