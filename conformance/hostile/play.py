@@ -112,12 +112,14 @@ class Stage:
     Args:
         host: the server's address.
         port: its port.
+        password: what all but the hostile client tell it, if need be.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, password: str | None = None) -> None:
         self.address = (host, port)
-        self.control = RawConnection(host, port)
-        self.blocked = RawConnection(host, port)
+        self._password = password
+        self.control = RawConnection(host, port, password=password)
+        self.blocked = RawConnection(host, port, password=password)
 
     def __enter__(self) -> Self:
         return self
@@ -173,5 +175,5 @@ class Stage:
         assert self.control.command("SELECT", "0") == b"+OK\r\n"
         assert self.control.command("RPUSH", "others:list", "x") == b":1\r\n"
         assert self.blocked.reply() == commands("others:list x")
-        with RawConnection(*self.address) as newcomer:
+        with RawConnection(*self.address, password=self._password) as newcomer:
             assert newcomer.command("ECHO", "hello") == encode("hello").removeprefix(b"*1\r\n")

@@ -9,10 +9,12 @@ from contextlib import ExitStack
 import pytest
 
 from conformance.hostile.case import Case
-from conformance.hostile.cases import CASES
+from conformance.hostile.cases import CASES, STRANGERS
+from conformance.hostile.cases.strangers import PASSWORD
 from conformance.hostile.play import Outcome, Stage
-from conformance.targets import Address
+from conformance.targets import Address, NoRealRedisError, real_redis
 from conformance.wire import RawConnection
+from miniredis import start
 
 
 @pytest.fixture
@@ -32,6 +34,23 @@ def test_case(case: Case, stages: list[Stage]) -> None:
     ours, real = [stage.play(case) for stage in stages]
     if lacks_a_command(ours, real):
         pytest.skip("a command is not there")
+    assert ours.same_as(real, case), f"miniredis: {ours}\nredis-server: {real}"
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[list[Stage]]:
+    """A server of each kind that has a password."""
+    try:
+        real = real_redis("--requirepass", PASSWORD)
+        with start(requirepass=PASSWORD) as ours, real as theirs, ExitStack() as stack:
+            yield [stack.enter_context(Stage(each.host, each.port, PASSWORD)) for each in (ours, theirs)]
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("case", STRANGERS.values(), ids=STRANGERS.keys())
+def test_case_before_authentication(case: Case, guarded: list[Stage]) -> None:
+    ours, real = [stage.play(case) for stage in guarded]
     assert ours.same_as(real, case), f"miniredis: {ours}\nredis-server: {real}"
 
 

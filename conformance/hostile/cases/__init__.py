@@ -1,4 +1,4 @@
-"""All hostile cases, from tables by subject."""
+"""All hostile cases, from tables by subject; those in ``STRANGERS`` are for a server with a password."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from .clients import CLIENTS
 from .counts import COUNTS
 from .frames import FRAMES
 from .lines import LINES
+from .strangers import STRANGERS
 from .values import VALUES
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "STRANGERS"]
 
 CASES: Final[dict[str, Case]] = {case.name: case for case in (*FRAMES, *LINES, *COUNTS, *VALUES, *CLIENTS)}
 """Every case by its name."""
