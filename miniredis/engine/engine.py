@@ -22,7 +22,7 @@ from .keyspace import Keyspace
 from .observing import SlowLog, Statistics, monitor_line
 from .registry import Command
 from .replies import NO_REPLY, Reply
-from .requests import FastLane, RequestParser
+from .requests import READ_SIZE, FastLane, RequestParser
 from .session import Session
 from .waiting import Waiter, Waiting
 
@@ -140,17 +140,26 @@ class Engine:
             return
         session.last_active = now
         self.input_bytes += len(data)
+        limit = self.config.integer("client-query-buffer-limit")
+        if len(data) <= READ_SIZE and len(data) + len(session.parser) <= limit:
+            self._take_in(session, data)
+        else:
+            self._take_in_steps(session, data, limit)
+
+    def _take_in_steps(self, session: Session, data: bytes, limit: int) -> None:
+        """As Redis reads it: what is too much at one time need not be too much at another."""
         at = 0
         while at < len(data) and not session.closing:
             piece = data[at : at + session.parser.appetite]
             at += len(piece)
-            self._take_in(session, piece)
+            if len(piece) + len(session.parser) > limit:
+                self.hang_up(session)
+            else:
+                self._take_in(session, piece)
 
     def _take_in(self, session: Session, data: bytes) -> None:
         session.parser.feed(data)
-        if len(session.parser) > self.config.integer("client-query-buffer-limit"):
-            self.hang_up(session)
-        elif session.waiter is None:
+        if session.waiter is None:
             self._run(session)
 
     def disconnect(self, session: Session, now: Instant) -> None:

@@ -21,7 +21,7 @@ from . import errors
 from .errors import ProtocolError
 from .numbers import parse_integer
 
-__all__ = ["FastLane", "RequestParser"]
+__all__ = ["READ_SIZE", "FastLane", "RequestParser"]
 
 INLINE_LIMIT: Final = 64 * 1024
 """The longest line, in bytes, that may go without its end."""

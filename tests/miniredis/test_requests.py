@@ -21,9 +21,11 @@ class NoLane(FastLane):
         return [], 0
 
 
-def parse(chunks: Iterable[bytes], lane: FastLane | None = None) -> tuple[list[list[bytes]], bytes]:
+def parse(
+    chunks: Iterable[bytes], lane: FastLane | None = None, *, limited: bool = False
+) -> tuple[list[list[bytes]], bytes]:
     """All requests in the chunks, and the error that ends them, if any."""
-    parser = RequestParser(lane or FastLane(), lambda: MAX_BULK)
+    parser = RequestParser(lane or FastLane(), lambda: MAX_BULK, lambda: limited)
     requests = []
     for chunk in chunks:
         parser.feed(chunk)
@@ -60,6 +62,7 @@ CASES: dict[str, tuple[bytes, list[list[bytes]], bytes]] = {
     "a nested array": (b"*1\r\n*1\r\n$4\r\nPING\r\n", [], b"expected '$', got '*'"),
     "right before wrong": (encode(b"PING") + b"*1\r\n:1\r\n" + encode(b"PING"), [[b"PING"]], b"expected '$', got ':'"),
     "unbalanced quotes": (b"ECHO 'a\r\n", [], b"unbalanced quotes in request"),
+    "a vertical tab within a word": (b"\x0bECHO a\x0bb \x0c'c'\x0bd\r\n", [[b"ECHO", b"a\x0bb", b"c", b"d"]], b""),
     "any two bytes behind an argument": (b"*1\r\n$4\r\nPING..", [[b"PING"]], b""),
     "any byte behind a CR": (b"*1\r.$4\r.PING..", [[b"PING"]], b""),
     "a status behind two wrong bytes": (b"*2\r\n$1\r\na..+b\r\n", [], b"expected '$', got '+'"),
@@ -145,6 +148,53 @@ def test_no_frame_takes_memory_that_was_not_sent(data: bytes) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 400_000 + 20 * len(data)
+
+
+LIMITED: dict[str, tuple[bytes, list[list[bytes]], bytes]] = {
+    "ten arguments": (encode(*[b"x"] * 10), [[b"x"] * 10], b""),
+    "eleven arguments": (encode(*[b"x"] * 11), [], b"unauthenticated multibulk length"),
+    "eleven behind one": (encode(b"A") + encode(*[b"x"] * 11), [[b"A"]], b"unauthenticated multibulk length"),
+    "eleven announced": (b"*11\r\n", [], b"unauthenticated multibulk length"),
+    "2^31 announced": (b"*2147483648\r\n", [], b"invalid multibulk length"),
+    "eleven words in a line": (b"x " * 11 + b"\n", [[b"x"] * 11], b""),
+    "16 KiB": (encode(b"x" * 16384), [[b"x" * 16384]], b""),
+    "16 KiB and one byte": (encode(b"x" * 16385), [], b"unauthenticated bulk length"),
+    "more than anybody may send": (b"*1\r\n$536870913\r\n", [], b"invalid bulk length"),
+}
+
+
+@pytest.mark.parametrize("case", LIMITED.values(), ids=LIMITED.keys())
+def test_a_client_that_is_not_known_yet(case: tuple[bytes, list[list[bytes]], bytes]) -> None:
+    data, requests, error = case
+    assert parse([data], limited=True) == (requests, error), "whole"
+    assert parse((data[at : at + 1] for at in range(len(data))), limited=True) == (requests, error)
+    assert parse([data], NoLane(), limited=True) == (requests, error), "without the fast lane"
+    if error.startswith(b"unauthenticated"):
+        assert parse([data])[1] == b"", "limits are for the unknown"
+
+
+def test_limits_begin_when_a_client_is_forgotten_even_for_what_was_read_ahead() -> None:
+    limited = False
+    parser = RequestParser(FastLane(), lambda: MAX_BULK, lambda: limited)
+    parser.feed(encode(b"RESET") + encode(*[b"x"] * 11))
+    assert parser.next() == [b"RESET"]
+    limited = True
+    with pytest.raises(ProtocolError, match="unauthenticated multibulk length"):
+        parser.next()
+
+
+def test_a_large_argument_is_read_up_to_its_end() -> None:
+    parser = RequestParser(FastLane(), lambda: MAX_BULK)
+    assert parser.appetite == 16384
+    parser.feed(b"*1\r\n$32768\r\n" + b"x" * 100)
+    assert parser.next() is None
+    assert parser.appetite == 32768 + 2 - 100
+    parser.feed(b"x" * 32668 + b"\r\n")
+    assert parser.next() == [b"x" * 32768]
+    assert parser.appetite == 16384
+    parser.feed(b"*1\r\n$32767\r\n")
+    assert parser.next() is None
+    assert parser.appetite == 16384
 
 
 def test_what_a_blocked_client_sends_is_kept_as_it_came() -> None:
