@@ -81,6 +81,8 @@ BY_NAME: Final = {
     "message": ("hello", ""),
     "milliseconds": SPANS,
     "unix-time-milliseconds": MILLISECOND_TIMES,
+    "increment": INTEGERS + DOUBLES,
+    "operation": ("AND", "OR", "XOR", "NOT", "not", "x"),
     "offset": (
         "0",
         "1",
@@ -92,7 +94,7 @@ BY_NAME: Final = {
         "x",
         "#1",
         "#0",
-        "4294967295",
+       
         "4294967296",
         "536870912",
     ),

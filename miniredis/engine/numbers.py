@@ -6,9 +6,7 @@ reading is ours. The functions named after a C function of Redis take exactly wh
 
 from __future__ import annotations
 
-import math
 import re
-from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from .errors import (
@@ -19,6 +17,7 @@ from .errors import (
     TIMEOUT_NOT_AN_INTEGER,
     CommandError,
 )
+from .longdouble import LongDouble
 
 __all__ = [
     "MAX",
@@ -35,20 +34,6 @@ MIN: Final = -(1 << 63)
 MAX: Final = (1 << 63) - 1
 
 INTEGER: Final = re.compile(rb"0|-?[1-9][0-9]{0,18}").fullmatch
-DECIMAL: Final = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
-HEXADECIMAL: Final = re.compile(
-    rb"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?"
-).fullmatch
-INFINITE: Final = re.compile(rb"([+-]?)inf(?:inity)?", re.IGNORECASE).fullmatch
-
-NONZERO: Final = b"123456789"
-
-LONGEST_FLOAT: Final = 5 * 1024 - 1
-"""Redis copies a number's text into a buffer of 5 KiB; what is longer is no number."""
-
-LARGEST_EXPONENT: Final = 4932
-SMALLEST_EXPONENT: Final = -4951
-"""The powers of ten between which an 80-bit float has a value; outside, a number is out of range."""
 
 
 def parse_integer(text: bytes | bytearray) -> int | None:
@@ -88,13 +73,11 @@ def read_timeout(text: bytes) -> int | None:
 
     The rounding is up, so -0.0001 is 0 and waits for ever (``getTimeoutFromObjectOrReply``).
     """
-    seconds = parse_decimal(text)
+    seconds = LongDouble.parse(text)
     if seconds is None:
         raise CommandError(TIMEOUT_NOT_A_FLOAT)
-    if not seconds.is_finite() or seconds.adjusted() > len(str(MAX)):
-        raise CommandError(TIMEOUT_NEGATIVE)  # the conversion to 64 bits wraps to a negative number
-    milliseconds = math.ceil(seconds * 1000)
-    if not 0 <= milliseconds <= MAX:
+    milliseconds = seconds.ceiling_of_thousandfold()
+    if milliseconds is None or not 0 <= milliseconds <= MAX:  # what is too large wraps to a negative number
         raise CommandError(TIMEOUT_NEGATIVE)
     return milliseconds or None
 
@@ -105,33 +88,3 @@ def read_milliseconds(text: bytes) -> int | None:
     if milliseconds < 0:
         raise CommandError(TIMEOUT_NEGATIVE)
     return milliseconds or None
-
-
-def parse_decimal(text: bytes) -> Decimal | None:
-    """A floating point number as C's ``strtold`` takes it, or None; not-a-number is none."""
-    if len(text) > LONGEST_FLOAT:
-        return None
-    if DECIMAL(text):
-        return parse_plain(text)
-    if HEXADECIMAL(text):
-        return parse_hexadecimal(text)
-    if infinite := INFINITE(text):
-        return Decimal("-Infinity" if infinite[1] == b"-" else "Infinity")
-    return None
-
-
-def parse_hexadecimal(text: bytes) -> Decimal | None:
-    try:
-        return Decimal(float.fromhex(text.decode()))
-    except OverflowError:
-        return None
-
-
-def parse_plain(text: bytes) -> Decimal | None:
-    if not any(digit in NONZERO for digit in text.lower().partition(b"e")[0]):
-        return Decimal(0)
-    try:
-        value = Decimal(text.decode())
-    except InvalidOperation:  # an exponent beyond even Decimal's
-        return None
-    return value if SMALLEST_EXPONENT <= value.adjusted() <= LARGEST_EXPONENT else None

@@ -167,6 +167,8 @@ def still_listens(server: miniredis.Server) -> bool:
             socket.create_connection((server.host, server.port)).close()
         except ConnectionRefusedError:
             return False
+        except ConnectionResetError:
+            continue  # it was accepting just then
     return True
 
 

@@ -1,6 +1,8 @@
 """One module for each group of Redis's commands. To add a command, write a decorated function."""
 
 from . import (
+    bitfields,
+    bitmaps,
     clients,
     connection,
     debugging,
@@ -8,6 +10,7 @@ from . import (
     expiring,
     generic,
     introspection,
+    lcs,
     list_elements,
     lists,
     objects,
@@ -18,6 +21,8 @@ from . import (
 )
 
 __all__ = [
+    "bitfields",
+    "bitmaps",
     "clients",
     "connection",
     "debugging",
@@ -25,6 +30,7 @@ __all__ = [
     "expiring",
     "generic",
     "introspection",
+    "lcs",
     "list_elements",
     "lists",
     "objects",

@@ -11,6 +11,7 @@ from ..syntax import documented, parse
 from .introspection import FLAGS, UNORDERED, named
 
 GROUPS: Final = {
+    "bitfields": "bitmap",
     "bitmaps": "bitmap",
     "clients": "connection",
     "config": "server",

@@ -9,6 +9,7 @@ from .. import errors
 from ..errors import CommandError
 from ..expiry import absolute
 from ..keyspace import Database, StringValue
+from ..longdouble import LongDouble
 from ..numbers import MAX, MIN, parse_integer, read_integer
 from ..registry import Keys, command
 from ..replies import OK, Reply
@@ -445,3 +446,28 @@ def increment(session: Session, key: bytes, amount: int) -> int:
         raise CommandError(errors.INCREMENT_OVERFLOW)
     session.db.store(key, b"%d" % value, "incrby", keep_ttl=True)
     return value
+
+
+@command(
+    "INCRBYFLOAT",
+    3,
+    "write denyoom fast",
+    acl="string",
+    keys=UPDATED,
+    since="2.6.0",
+    syntax="key#0 increment:double",
+)
+def incrbyfloat(session: Session, args: list[bytes]) -> Reply:
+    """Adds to the number at a key, which need not be whole."""
+    text = session.db.find_string(args[1])
+    value, increment = (
+        LongDouble.parse(bytes(each)) for each in (text if text is not None else b"0", args[2])
+    )
+    if value is None or increment is None:
+        raise CommandError(errors.NOT_A_FLOAT)
+    total = value.plus(increment)
+    if total is None:
+        raise CommandError(errors.NOT_FINITE)
+    result = str(total).encode()
+    session.db.store(args[1], result, "incrbyfloat", keep_ttl=True)
+    return result

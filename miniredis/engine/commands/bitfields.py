@@ -1,0 +1,225 @@
+"""BITFIELD: whole numbers of any width up to 64 bits, at any place in a string."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError, until_nul
+from ..keyspace import StringValue
+from ..numbers import MAX, MIN, parse_integer, read_integer, read_range
+from ..registry import Keys, command
+from ..replies import Reply
+from ..session import Session
+from .bitmaps import grown, read_offset
+
+WORD: Final = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A number in a string.
+
+    Attributes:
+        signed: whether it may be negative.
+        bits: how many it has.
+        offset: of its first bit.
+    """
+
+    signed: bool
+    bits: int
+    offset: int
+
+    @property
+    def low(self) -> int:
+        """The lowest number it can be."""
+        return -(1 << self.bits - 1) if self.signed else 0
+
+    @property
+    def high(self) -> int:
+        """The highest number it can be."""
+        return (1 << self.bits - self.signed) - 1
+
+    def wrap(self, value: int) -> int:
+        """A number as it is when the bits it does not have are dropped."""
+        kept = value & (1 << self.bits) - 1
+        return kept - (1 << self.bits) if self.signed and kept >> self.bits - 1 else kept
+
+    def read(self, data: StringValue) -> int:
+        """The number in a string, which is zero behind its end."""
+        first, last = self.offset >> 3, self.offset + self.bits - 1 >> 3
+        window = bytes(data[first : last + 1]).ljust(last + 1 - first, b"\0")
+        return self.wrap(int.from_bytes(window) >> self._behind)
+
+    def write(self, data: bytearray, value: int) -> None:
+        """Puts the number into a string that is long enough."""
+        first, last = self.offset >> 3, self.offset + self.bits - 1 >> 3
+        mask = (1 << self.bits) - 1 << self._behind
+        window = int.from_bytes(data[first : last + 1])
+        changed = window & ~mask | value << self._behind & mask
+        data[first : last + 1] = changed.to_bytes(last + 1 - first)
+
+    @property
+    def _behind(self) -> int:
+        """How many bits follow it in its last byte."""
+        return 7 - (self.offset + self.bits - 1 & 7)
+
+
+Overflow = Callable[[Field, int, int], int | None]
+"""What a number that does not fit becomes, given that its sum is too high (1) or too low (-1)."""
+
+OVERFLOWS: Final[dict[bytes, Overflow]] = {
+    b"WRAP": lambda field, value, _: field.wrap(value),
+    b"SAT": lambda field, _, side: field.high if side > 0 else field.low,
+    b"FAIL": lambda *_: None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One GET, SET or INCRBY.
+
+    Attributes:
+        name: which of them.
+        field: the number it is about.
+        operand: of SET and INCRBY.
+        overflow: what to do with a result that does not fit.
+    """
+
+    name: bytes
+    field: Field
+    operand: int
+    overflow: Overflow
+
+
+OPERANDS: Final = {b"GET": 2, b"SET": 3, b"INCRBY": 3}
+SYNTAX: Final = (
+    "key#0 [operation(GET encoding_offset{encoding offset:integer}|write{[OVERFLOW wrap_sat_fail"
+    "(WRAP|SAT|FAIL)] write_operation(SET encoding_offset_value{encoding offset:integer value:integer}|"
+    "INCRBY encoding_offset_increment{encoding offset:integer increment:integer})})]..."
+)
+
+
+@command(
+    "BITFIELD",
+    -2,
+    "write denyoom",
+    acl="bitmap",
+    keys=Keys(
+        1,
+        "RW access update variable_flags",
+        notes="This command allows both access and modification of the key",
+    ),
+    since="3.2.0",
+    syntax=SYNTAX,
+)
+def bitfield(session: Session, args: list[bytes]) -> Reply:
+    """Reads, sets and adds to numbers inside a string, one after the other."""
+    operations = read_operations(session, args[2:])
+    if not writes(operations):
+        return read_all(session, args[1], operations)
+    last = max(each.field.offset + each.field.bits - 1 for each in operations if each.name != b"GET")
+    data, has_changed = grown(session.db, args[1], last)
+    replies: list[Reply] = []
+    for each in operations:
+        before = each.field.read(data)
+        result = before if each.name == b"GET" else new_value(each, before)
+        if result is not None and each.name != b"GET":
+            each.field.write(data, result)
+            has_changed = has_changed or result != before
+        replies.append(before if each.name == b"SET" and result is not None else result)
+    if has_changed:
+        session.db.touched(args[1], "setbit")
+    return replies
+
+
+@command(
+    "BITFIELD_RO",
+    -2,
+    "readonly fast",
+    acl="bitmap",
+    keys=Keys(1, "RO access"),
+    since="6.0.0",
+    syntax="key#0 [GET encoding_offset{encoding offset:integer}]...!",
+)
+def bitfield_ro(session: Session, args: list[bytes]) -> Reply:
+    """Reads numbers inside a string."""
+    operations = read_operations(session, args[2:])
+    if writes(operations):
+        raise CommandError(errors.BIT_READ_ONLY)
+    return read_all(session, args[1], operations)
+
+
+def writes(operations: list[Operation]) -> bool:
+    return any(each.name != b"GET" for each in operations)
+
+
+def read_all(session: Session, key: bytes, operations: list[Operation]) -> Reply:
+    data = session.db.read_string(key) or b""
+    return [each.field.read(data) for each in operations]
+
+
+def read_operations(session: Session, words: list[bytes]) -> list[Operation]:
+    operations: list[Operation] = []
+    overflow = OVERFLOWS[b"WRAP"]
+    at = 0
+    while at < len(words):
+        name, left = words[at].upper(), len(words) - at - 1
+        if name == b"OVERFLOW" and left:
+            overflow = read_overflow(words[at + 1])
+            at += 2
+        elif left >= OPERANDS.get(name, MAX):
+            operations.append(read_operation(session, name, words[at + 1 :], overflow))
+            at += 1 + OPERANDS[name]
+        else:
+            raise CommandError(errors.SYNTAX)
+    return operations
+
+
+def read_overflow(text: bytes) -> Overflow:
+    overflow = OVERFLOWS.get(text.upper())
+    if overflow is None:
+        raise CommandError(errors.BIT_OVERFLOW)
+    return overflow
+
+
+def read_operation(session: Session, name: bytes, words: list[bytes], overflow: Overflow) -> Operation:
+    field = read_field(session, words[0], words[1])
+    return Operation(name, field, read_integer(words[2]) if name != b"GET" else 0, overflow)
+
+
+def read_field(session: Session, encoding: bytes, offset: bytes) -> Field:
+    """A number such as ``u8``, at an offset in bits, or in numbers of its width behind ``#``."""
+    signed, bits = encoding[:1] == b"i", parse_integer(until_nul(encoding[1:]))
+    if encoding[:1] not in {b"i", b"u"} or bits is None or not 1 <= bits <= 63 + signed:
+        raise CommandError(errors.BIT_TYPE)
+    if not offset.startswith(b"#"):
+        return Field(signed, bits, read_offset(session, offset))
+    times = read_range(offset[1:], MIN, MAX, errors.BIT_OFFSET)
+    return Field(signed, bits, read_offset(session, b"%d" % (times * bits)))
+
+
+def new_value(operation: Operation, before: int) -> int | None:
+    """What a field becomes; None if it stays as it is because the result does not fit."""
+    field = operation.field
+    base, increment = (before, operation.operand) if operation.name == b"INCRBY" else (operation.operand, 0)
+    side = overflows(field, base, increment)
+    return operation.overflow(field, base + increment, side) if side else base + increment
+
+
+def overflows(field: Field, base: int, increment: int) -> int:
+    """Whether a sum is too high (1) or too low (-1) for a field.
+
+    Redis compares the increment with the room above the base, a 64-bit difference: of a number far below the
+    lowest, that wraps, and it counts as too high.
+    """
+    if not field.signed:
+        base %= WORD
+    room = field.high - base
+    if field.signed and field.bits < 64 and room > MAX:
+        room -= WORD
+    if base > field.high or increment > room:
+        return 1
+    return -1 if base + increment < field.low else 0

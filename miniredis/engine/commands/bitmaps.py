@@ -1,0 +1,225 @@
+"""The bitmap commands: a string as an array of bits, the highest bit of the first byte first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..keyspace import Database, StringValue
+from ..numbers import MAX, read_integer, read_range
+from ..registry import Keys, command
+from ..replies import Reply
+from ..session import Session
+from .strings import mutable
+
+READ: Final = Keys(1, "RO access")
+CHUNK: Final = 1 << 16
+"""How many bytes are turned into one number at a time."""
+
+
+def read_offset(session: Session, text: bytes) -> int:
+    """The place of a bit, in a string that is not longer than a string may be."""
+    offset = read_range(text, 0, MAX, errors.BIT_OFFSET)
+    if offset >> 3 >= session.engine.config.integer("proto-max-bulk-len"):
+        raise CommandError(errors.BIT_OFFSET)
+    return offset
+
+
+def grown(db: Database, key: bytes, last_bit: int) -> tuple[bytearray, bool]:
+    """The string at a key, long enough for a bit, and whether it has changed by that."""
+    text = db.find_string(key)
+    size = (last_bit >> 3) + 1
+    has_changed = text is None or len(text) < size
+    bits = mutable(db, key, text)
+    if len(bits) < size:
+        bits.extend(bytes(size - len(bits)))
+    return bits, has_changed
+
+
+@command(
+    "SETBIT",
+    4,
+    "write denyoom",
+    acl="bitmap",
+    keys=Keys(1, "RW access update"),
+    since="2.2.0",
+    syntax="key#0 offset:integer value:integer",
+)
+def setbit(session: Session, args: list[bytes]) -> Reply:
+    """Sets or clears one bit, and returns what it was; the string grows as need be."""
+    offset = read_offset(session, args[2])
+    bit = read_range(args[3], 0, 1, errors.BIT)
+    bits, has_grown = grown(session.db, args[1], offset)
+    mask = 0x80 >> (offset & 7)
+    old = int(bool(bits[offset >> 3] & mask))
+    if has_grown or old != bit:
+        bits[offset >> 3] ^= mask if old != bit else 0
+        session.db.touched(args[1], "setbit")
+    return old
+
+
+@command(
+    "GETBIT",
+    3,
+    "readonly fast",
+    acl="bitmap",
+    keys=READ,
+    since="2.2.0",
+    syntax="key#0 offset:integer",
+)
+def getbit(session: Session, args: list[bytes]) -> Reply:
+    """One bit; 0 beyond the end."""
+    offset = read_offset(session, args[2])
+    text = session.db.read_string(args[1]) or b""
+    return text[offset >> 3] >> (7 - (offset & 7)) & 1 if offset >> 3 < len(text) else 0
+
+
+# Whole strings
+
+Operation = Callable[[int, int], int]
+OPERATIONS: Final[dict[bytes, Operation]] = {
+    b"AND": lambda a, b: a & b,
+    b"OR": lambda a, b: a | b,
+    b"XOR": lambda a, b: a ^ b,
+    b"NOT": lambda a, b: a ^ b,  # with a string of ones
+}
+
+
+@command(
+    "BITOP",
+    -4,
+    "write denyoom",
+    acl="bitmap",
+    keys=(Keys(2, "OW update"), Keys(3, "RO access", last=-1)),
+    since="2.6.0",
+    syntax="operation destkey#0 key#1...",
+)
+def bitop(session: Session, args: list[bytes]) -> Reply:
+    """Combines strings bit by bit and stores the result; returns its length, that of the longest."""
+    db, name, target, sources = session.db, args[1].upper(), args[2], args[3:]
+    if name not in OPERATIONS:
+        raise CommandError(errors.SYNTAX)
+    if name == b"NOT" and len(sources) != 1:
+        raise CommandError(errors.BIT_NOT)
+    texts = [db.read_string(key) or b"" for key in sources]
+    length = max(map(len, texts))
+    if not length:
+        db.find(target)
+        db.delete(target)
+        return 0
+    if name == b"NOT":
+        texts.append(b"\xff" * length)
+    result, *others = (int.from_bytes(text.ljust(length, b"\0")) for text in texts)
+    for number in others:
+        result = OPERATIONS[name](result, number)
+    db.store(target, bytearray(result.to_bytes(length)), "set")
+    return length
+
+
+# Counting and finding
+
+
+@command(
+    "BITCOUNT",
+    -2,
+    "readonly",
+    acl="bitmap",
+    keys=READ,
+    since="2.6.0",
+    syntax="key#0 [index{start:integer end:integer [index_unit@7.0.0(BYTE|BIT)]}]",
+)
+def bitcount(session: Session, args: list[bytes]) -> Reply:
+    """How many bits are set, in the whole string or from one byte or bit to another."""
+    text = session.db.read_string(args[1])
+    if text is None:
+        return 0
+    if len(args) not in {2, 4, 5}:
+        raise CommandError(errors.SYNTAX)
+    first, last = 0, len(text) * 8 - 1
+    if len(args) > 2:
+        start, end = read_integer(args[2]), read_integer(args[3])
+        unit = read_unit(args[4]) if len(args) == 5 else BITS[b"BYTE"]
+        first, last = bit_range(start, end, len(text), unit)
+    return count_ones(part(text, first, last, outside=0))
+
+
+BITS: Final = {b"BIT": 1, b"BYTE": 8}
+
+
+def read_unit(text: bytes) -> int:
+    unit = BITS.get(text.upper())
+    if unit is None:
+        raise CommandError(errors.SYNTAX)
+    return unit
+
+
+def bit_range(start: int, end: int, length: int, unit: int) -> tuple[int, int]:
+    """The first and last bit of a range of bytes or bits; the last is before the first where it is empty."""
+    total = length * 8 // unit
+    if start < 0 and end < 0 and start > end:
+        return 0, -1
+    first = max(start + total, 0) if start < 0 else start
+    last = min(max(end + total, 0) if end < 0 else end, total - 1)
+    return first * unit, last * unit + unit - 1
+
+
+def part(text: StringValue, first: int, last: int, outside: int) -> bytearray:
+    """The bytes in which a range of bits lies; the bits of them that do not belong are made ``outside``."""
+    if first > last:
+        return bytearray()
+    chosen = bytearray(text[first >> 3 : (last >> 3) + 1])
+    head, tail = 0xFF >> (first & 7), 0xFF << (7 - (last & 7)) & 0xFF
+    for at, mask in ((0, head), (-1, tail)):
+        chosen[at] = chosen[at] | ~mask & 0xFF if outside else chosen[at] & mask
+    return chosen
+
+
+def count_ones(data: bytearray) -> int:
+    chunks = (data[at : at + CHUNK] for at in range(0, len(data), CHUNK))
+    return sum(int.from_bytes(chunk).bit_count() for chunk in chunks)
+
+
+@command(
+    "BITPOS",
+    -3,
+    "readonly",
+    acl="bitmap",
+    keys=READ,
+    since="2.8.7",
+    syntax="key#0 bit:integer [index{start:integer [end_index{end:integer [index_unit@7.0.0(BYTE|BIT)]}]}]",
+)
+def bitpos(session: Session, args: list[bytes]) -> Reply:
+    """Where the first bit is that is set, or clear; -1 if there is none. Behind the end all are clear."""
+    bit = read_integer(args[2])
+    if bit not in {0, 1}:
+        raise CommandError(errors.BIT_SOUGHT)
+    text = session.db.read_string(args[1])
+    if text is None:
+        return -1 if bit else 0
+    first, last = read_bounds(args[3:], len(text))
+    chosen = part(text, first, last, outside=1 - bit)
+    at = first_bit(chosen, bit)
+    if at is not None:
+        return (first & ~7) + at
+    goes_on = not bit and chosen and len(args) < 5
+    return (first & ~7) + len(chosen) * 8 if goes_on else -1
+
+
+def read_bounds(words: list[bytes], length: int) -> tuple[int, int]:
+    if len(words) > 3:
+        raise CommandError(errors.SYNTAX)
+    start = read_integer(words[0]) if words else 0
+    unit = read_unit(words[2]) if len(words) == 3 else BITS[b"BYTE"]
+    end = read_integer(words[1]) if len(words) > 1 else length - 1
+    return bit_range(start, end, length, unit) if words else (0, length * 8 - 1)
+
+
+def first_bit(data: bytearray, bit: int) -> int | None:
+    """Where the first such bit is."""
+    skipped = len(data) - len(data.lstrip(b"\0" if bit else b"\xff"))
+    if skipped == len(data):
+        return None
+    byte = data[skipped] if bit else ~data[skipped] & 0xFF
+    return skipped * 8 + 8 - byte.bit_length()

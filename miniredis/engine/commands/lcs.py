@@ -1,0 +1,139 @@
+"""LCS: the longest common subsequence of two strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..keyspace import StringValue, Value
+from ..numbers import read_integer
+from ..registry import Keys, command
+from ..replies import Map, Reply
+from ..session import Session
+
+CELL: Final = 4
+"""Bytes of one cell in Redis's table of the two strings, by which it tells what is too much."""
+
+LONGEST: Final = (1 << 32) - 2
+
+
+@dataclass(slots=True)
+class Options:
+    """What LCS was asked for."""
+
+    length: bool = False
+    indexes: bool = False
+    shortest: int = 0
+    with_lengths: bool = False
+
+
+@command(
+    "LCS",
+    -3,
+    "readonly",
+    acl="string",
+    keys=Keys(1, "RO access", last=1),
+    since="7.0.0",
+    syntax="key1#0 key2#0 [LEN] [IDX] [MINMATCHLEN len:integer] [WITHMATCHLEN]",
+)
+def lcs(session: Session, args: list[bytes]) -> Reply:
+    """The longest common subsequence of two strings, its length, or where it is in both."""
+    one, other = (as_text(session.db.read(key)) for key in args[1:3])
+    options = read_options(args[3:])
+    check_size(session, one, other)
+    matches = list(aligned(one, other))
+    if options.indexes:
+        return Map({b"matches": shown(matches, one, other, options), b"len": len(matches)})
+    return len(matches) if options.length else bytes(one[at] for at, _ in reversed(matches))
+
+
+def as_text(value: Value | None) -> bytes:
+    if value is None:
+        return b""
+    if not isinstance(value, StringValue):
+        raise CommandError(errors.LCS_STRINGS)
+    return bytes(value)
+
+
+def read_options(words: list[bytes]) -> Options:
+    options = Options()
+    rest = iter(words)
+    for word in rest:
+        match word.upper():
+            case b"LEN":
+                options.length = True
+            case b"IDX":
+                options.indexes = True
+            case b"WITHMATCHLEN":
+                options.with_lengths = True
+            case b"MINMATCHLEN" if (number := next(rest, None)) is not None:
+                options.shortest = read_integer(number)
+            case _:
+                raise CommandError(errors.SYNTAX)
+    if options.length and options.indexes:
+        raise CommandError(errors.LCS_BOTH)
+    return options
+
+
+def check_size(session: Session, one: bytes, other: bytes) -> None:
+    if max(len(one), len(other)) >= LONGEST:
+        raise CommandError(errors.LCS_TOO_LONG)
+    if CELL * (len(one) + 1) * (len(other) + 1) > session.engine.config.integer("proto-max-bulk-len"):
+        raise CommandError(errors.LCS_MEMORY)
+
+
+def aligned(one: bytes, other: bytes) -> Iterator[tuple[int, int]]:
+    """The places that match, from the end to the beginning, as Redis pairs them.
+
+    Redis walks back through a table of lengths: on where the bytes match, else up if the table is larger
+    there than to the left. A bit of ``steps`` tells where a row of that table rises, which decides it.
+    """
+    steps = rows(one, other)
+    i, j = len(one), len(other)
+    while i and j:
+        if one[i - 1] == other[j - 1]:
+            i, j = i - 1, j - 1
+            yield i, j
+        elif steps[i] >> (j - 1) & 1:
+            i -= 1
+        else:
+            j -= 1
+
+
+def rows(one: bytes, other: bytes) -> list[int]:
+    """For each row of the table, the bits at which it rises by one: a whole row is one number at work."""
+    width = (1 << len(other)) - 1
+    where = dict.fromkeys(one, 0)
+    for place, byte in enumerate(other):
+        if byte in where:
+            where[byte] |= 1 << place
+    level = width  # ones where the row does not rise
+    found = [0]
+    for byte in one:
+        hits = level & where[byte]
+        level = (level + hits | level - hits) & width
+        found.append(width ^ level)
+    return found
+
+
+def shown(matches: list[tuple[int, int]], one: bytes, other: bytes, options: Options) -> list[Reply]:
+    """The stretches that match, from the end to the beginning."""
+    stretches: list[Reply] = []
+    for first, second, size in runs(matches):
+        if size >= options.shortest:
+            places: list[Reply] = [[first, first + size - 1], [second, second + size - 1]]
+            stretches.append([*places, size] if options.with_lengths else places)
+    return stretches
+
+
+def runs(matches: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Matches that stand side by side in both strings, together: where they begin, and how many they are."""
+    size = 0
+    for at, (first, second) in enumerate(matches):
+        size += 1
+        if at + 1 == len(matches) or matches[at + 1] != (first - 1, second - 1):
+            yield first, second, size
+            size = 0

@@ -1,0 +1,174 @@
+"""The 80-bit floating point numbers in which Redis keeps INCRBYFLOAT's values and timeouts.
+
+C has them as ``long double``, Python has not: here they are whole numbers times a power of two, every
+operation exact and then rounded to 64 bits of mantissa, half to even. So 0.1 + 0.2 is 0.3, as it is there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+__all__ = ["LongDouble"]
+
+PRECISION: Final = 64
+LOWEST: Final = -16445
+"""The exponent of the last bit of the smallest number."""
+HIGHEST: Final = 16384
+"""A number of so many bits is infinite."""
+
+LONGEST: Final = 5 * 1024 - 1
+"""Redis copies a number's text into a buffer of 5 KiB; what is longer is no number."""
+
+DECIMAL: Final = re.compile(rb"([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?").fullmatch
+HEXADECIMAL: Final = re.compile(
+    rb"([+-]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)(?:[pP]([+-]?[0-9]+))?"
+).fullmatch
+INFINITE: Final = re.compile(rb"([+-]?)inf(?:inity)?", re.IGNORECASE).fullmatch
+
+FAR: Final = 20_000
+"""A power beyond which no text that Redis takes can bring a number back into range."""
+
+FRACTION: Final = 17
+"""How many digits Redis writes behind the point."""
+
+DIGITS_AT_ONCE: Final = 4000
+"""How many digits Python turns into a number at once without complaint."""
+SHIFT: Final[int] = 10**DIGITS_AT_ONCE
+
+
+class LongDouble(NamedTuple):
+    """A number: ``mantissa`` times two to the power of ``exponent``; infinite beyond the highest exponent."""
+
+    mantissa: int
+    exponent: int
+
+    @property
+    def is_infinite(self) -> bool:
+        """Whether it is plus or minus infinity."""
+        return self.exponent >= HIGHEST
+
+    @classmethod
+    def parse(cls, text: bytes) -> LongDouble | None:
+        """What C's ``strtold`` makes of a whole text; None if it is no number, or out of range.
+
+        Not-a-number is none, nor is a text that begins with a space.
+        """
+        if not 0 < len(text) <= LONGEST:
+            return None
+        if match := DECIMAL(text):
+            return read_decimal(*match.groups(default=b""))
+        if match := HEXADECIMAL(text):
+            return read_hexadecimal(*match.groups(default=b""))
+        if match := INFINITE(text):
+            return cls(-1 if match[1] == b"-" else 1, HIGHEST)
+        return None
+
+    def plus(self, other: LongDouble) -> LongDouble | None:
+        """The sum; None if it is infinite or not a number."""
+        if self.is_infinite or other.is_infinite:
+            return None
+        low = min(self.exponent, other.exponent)
+        total = (self.mantissa << self.exponent - low) + (other.mantissa << other.exponent - low)
+        return finite(rounded(total, 1, low))
+
+    def ceiling_of_thousandfold(self) -> int | None:
+        """A thousand times it, rounded as the processor rounds a product, then up; None if infinite."""
+        product = finite(rounded(self.mantissa * 1000, 1, self.exponent)) if not self.is_infinite else None
+        if product is None:
+            return None
+        if product.exponent >= 0:
+            return product.mantissa << product.exponent
+        return -(-product.mantissa >> -product.exponent)
+
+    def __str__(self) -> str:
+        """As Redis writes it: without an exponent, up to 17 digits behind the point, no zeros at the end."""
+        digits = decimal_digits(self.mantissa, self.exponent)
+        whole, fraction = digits[:-FRACTION], digits[-FRACTION:].rstrip("0")
+        text = f"{whole}.{fraction}" if fraction else whole
+        return f"-{text}" if self.mantissa < 0 and text != "0" else text
+
+
+ZERO: Final = LongDouble(0, LOWEST)
+
+
+def read_decimal(sign: bytes, whole: bytes, fraction: bytes, power: bytes) -> LongDouble | None:
+    if not whole + fraction:
+        return None
+    digits = (whole + fraction).lstrip(b"0")
+    if not digits:
+        return ZERO
+    ten = read_power(power) - len(fraction)
+    if abs(ten) > FAR:
+        return None
+    number = to_integer(digits) * (-1 if sign == b"-" else 1)
+    value = rounded(number * 10**ten, 1, 0) if ten >= 0 else rounded(number, 10**-ten, 0)
+    return finite(value) if value.mantissa else None
+
+
+def read_hexadecimal(sign: bytes, whole: bytes, fraction: bytes, power: bytes) -> LongDouble | None:
+    if not whole + fraction:
+        return None
+    number = int(whole + fraction, 16) * (-1 if sign == b"-" else 1)
+    if not number:
+        return ZERO
+    two = read_power(power) - 4 * len(fraction)
+    if abs(two) > FAR:
+        return None
+    value = rounded(number, 1, two)
+    return finite(value) if value.mantissa else None
+
+
+def read_power(text: bytes) -> int:
+    """The power behind ``e`` or ``p``, 0 if there is none; of one that is far out, its sign is enough."""
+    if len(text.lstrip(b"+-0")) > len(str(FAR)):
+        return -2 * FAR if text.startswith(b"-") else 2 * FAR
+    return int(text or b"0")
+
+
+def finite(value: LongDouble) -> LongDouble | None:
+    return None if value.is_infinite else value
+
+
+def rounded(numerator: int, denominator: int, exponent: int) -> LongDouble:
+    """The nearest number to a ratio times a power of two; of two as near, the even one."""
+    size = abs(numerator)
+    if not size:
+        return ZERO
+    places = size.bit_length() - denominator.bit_length() - PRECISION  # or one more
+    places = max(places, LOWEST - exponent)
+    mantissa = divided(size, denominator, places)
+    if mantissa.bit_length() > PRECISION:
+        places += 1
+        mantissa = divided(size, denominator, places)
+    if mantissa.bit_length() + places + exponent > HIGHEST:
+        return LongDouble(1 if numerator > 0 else -1, HIGHEST)
+    return LongDouble(mantissa if numerator > 0 else -mantissa, places + exponent)
+
+
+def divided(size: int, denominator: int, places: int) -> int:
+    """A ratio divided by a power of two, to the nearest whole number, half to even."""
+    if places >= 0:
+        denominator <<= places
+    else:
+        size <<= -places
+    quotient, rest = divmod(size, denominator)
+    is_up = 2 * rest > denominator or (2 * rest == denominator and quotient % 2 == 1)
+    return quotient + int(is_up)
+
+
+def decimal_digits(mantissa: int, exponent: int) -> str:
+    """All digits of a number's size, the last 17 of them behind the point."""
+    return to_text(divided(abs(mantissa) * 10**FRACTION, 1, -exponent)).rjust(FRACTION + 1, "0")
+
+
+def to_integer(digits: bytes) -> int:
+    if len(digits) <= DIGITS_AT_ONCE:
+        return int(digits)
+    head, tail = digits[:-DIGITS_AT_ONCE], digits[-DIGITS_AT_ONCE:]
+    return to_integer(head) * SHIFT + int(tail)
+
+
+def to_text(number: int) -> str:
+    head, tail = divmod(number, SHIFT)
+    return str(tail) if not head else to_text(head) + str(tail).rjust(DIGITS_AT_ONCE, "0")
