@@ -40,6 +40,8 @@ FIRST_DB_INDEX = b"ERR invalid first DB index"
 SECOND_DB_INDEX = b"ERR invalid second DB index"
 DB_INDEX = b"ERR DB index is out of range"
 
+CURSOR = b"ERR invalid cursor"
+NOT_SCORES = b"ERR One or more scores can't be converted into double"
 NO_FREQUENCIES = (
     b"ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when "
     b"switching between policies at runtime LRU and LFU data will take some time to adjust."
@@ -115,6 +117,12 @@ NO_SUCH_CLIENT = b"ERR No such client"
 CLIENT_ID_NOT_POSITIVE = b"ERR client-id should be greater than 0"
 INVALID_CLIENT_ID = b"ERR Invalid client ID"
 MAX_CLIENTS = b"ERR max number of clients reached"
+
+# COMMAND GETKEYS
+NO_SUCH_COMMAND = b"ERR Invalid command specified"
+NO_KEYS = b"ERR The command has no key arguments"
+KEYS_ARITY = b"ERR Invalid number of arguments specified for command"
+KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
 
 # Server
 NO_SHUTDOWN = b"ERR No shutdown in progress."

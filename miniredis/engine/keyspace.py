@@ -13,6 +13,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .errors import WRONG_TYPE, CommandError
+from .key_index import KeyIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,6 +100,7 @@ class Database:
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
         self.used: dict[bytes, int] = {}  # when a key was last used, likewise
         self.watchers: dict[bytes, set[Session]] = {}
+        self._index: KeyIndex | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -158,11 +160,19 @@ class Database:
         deadlines = self.deadlines
         return [key for key in self.values if key not in deadlines or deadlines[key] >= now]
 
+    def key_index(self) -> KeyIndex:
+        """The keys as they can be walked and drawn; made when first asked for, and kept from then on."""
+        if self._index is None:
+            self._index = KeyIndex(self.values)
+        return self._index
+
     # Changing
 
     def create(self, key: bytes, value: Value, event: str, *, deadline: int | None = None) -> None:
         """Adds a key that is not there. Waiters for it hear of it, and are served after the command."""
         self.values[key] = value
+        if self._index is not None:
+            self._index.add(key)
         self.used[key] = self.keyspace.milliseconds
         if deadline is not None:
             self.deadlines[key] = deadline
@@ -188,6 +198,8 @@ class Database:
         """Removes a key; tells whether it was there."""
         if self.values.pop(key, None) is None:
             return False
+        if self._index is not None:
+            self._index.remove(key)
         self.deadlines.pop(key, None)
         self.used.pop(key, None)
         self.touched(key, event)
@@ -225,12 +237,14 @@ class Database:
         self.values.clear()
         self.deadlines.clear()
         self.used.clear()
+        self._index = None
 
     def exchange(self, other: Database) -> None:
         """Swaps all that two databases hold."""
         self.values, other.values = other.values, self.values
         self.deadlines, other.deadlines = other.deadlines, self.deadlines
         self.used, other.used = other.used, self.used
+        self._index, other._index = other._index, self._index
 
     def touched(self, key: bytes, event: str) -> None:  # noqa: ARG002  (keyspace events will name it)
         """A key changed: the one place that everyone who must know of it hears it from."""

@@ -6,6 +6,7 @@ reading is ours. The functions named after a C function of Redis take exactly wh
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -22,6 +23,7 @@ from .longdouble import LongDouble
 __all__ = [
     "MAX",
     "MIN",
+    "parse_double",
     "parse_integer",
     "read_integer",
     "read_milliseconds",
@@ -34,6 +36,14 @@ MIN: Final = -(1 << 63)
 MAX: Final = (1 << 63) - 1
 
 INTEGER: Final = re.compile(rb"0|-?[1-9][0-9]{0,18}").fullmatch
+
+
+DECIMAL: Final = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?").fullmatch
+HEXADECIMAL: Final = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?").fullmatch
+INFINITE: Final = re.compile(rb"[+-]?inf(?:inity)?").fullmatch
+NONZERO: Final = b"123456789"
+SMALLEST_NORMAL: Final = 2.0**-1022
+"""Below it, a double loses digits, which C reports as out of range."""
 
 
 def parse_integer(text: bytes | bytearray) -> int | None:
@@ -80,6 +90,26 @@ def read_timeout(text: bytes) -> int | None:
     if milliseconds is None or not 0 <= milliseconds <= MAX:  # what is too large wraps to a negative number
         raise CommandError(TIMEOUT_NEGATIVE)
     return milliseconds or None
+
+
+def parse_double(text: bytes) -> float | None:
+    """A whole text, up to a NUL, as C's ``strtod`` takes it; None if it is no number, or out of range.
+
+    White space before it is passed over, and no text at all counts as 0. Not-a-number is none.
+    """
+    number = text.split(b"\0", 1)[0].lstrip(b" \t\n\v\f\r").lower()
+    if not number:
+        return 0.0 if text[:1] in {b"", b"\0"} else None
+    if INFINITE(number):
+        return float(number)
+    try:
+        if HEXADECIMAL(number):
+            return float.fromhex(number.decode())
+        value = float(number) if DECIMAL(number) else math.nan
+    except OverflowError:
+        return None
+    lost = abs(value) < SMALLEST_NORMAL and any(digit in NONZERO for digit in number.partition(b"e")[0])
+    return None if math.isinf(value) or math.isnan(value) or lost else value
 
 
 def read_milliseconds(text: bytes) -> int | None:

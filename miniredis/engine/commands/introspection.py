@@ -6,8 +6,11 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from .. import errors
+from ..dispatch import look_up
 from ..errors import CommandError
 from ..glob import compile_glob
+from ..help import help_on
+from ..key_positions import KeysError, keys_of
 from ..registry import (
     LOOKUP,
     Command,
@@ -94,6 +97,50 @@ def fitting(pattern: bytes) -> Callable[[Command], bool]:
 
 
 LIST_FILTERS: Final = {b"MODULE": in_module, b"ACLCAT": in_category, b"PATTERN": fitting}
+
+
+@command(
+    "COMMAND GETKEYS",
+    -4,
+    FLAGS,
+    acl="connection",
+    since="2.8.13",
+)
+def command_getkeys(session: Session, args: list[bytes]) -> Reply:
+    """The keys in a request."""
+    return [key for key, _ in keys_in(args[2:])]
+
+
+@command(
+    "COMMAND GETKEYSANDFLAGS",
+    -4,
+    FLAGS,
+    acl="connection",
+    since="7.0.0",
+)
+def command_getkeysandflags(session: Session, args: list[bytes]) -> Reply:
+    """The keys in a request, each with what the command does with it."""
+    return [[key, words(flags.split())] for key, flags in keys_in(args[2:])]
+
+
+def keys_in(request: list[bytes]) -> list[tuple[bytes, str]]:
+    named = look_up(request)
+    if named is None:
+        raise CommandError(errors.NO_SUCH_COMMAND)
+    if not named.keys:
+        raise CommandError(errors.NO_KEYS)
+    if not named.takes(len(request)):
+        raise CommandError(errors.KEYS_ARITY)
+    try:
+        return keys_of(named, request)
+    except KeysError:
+        raise CommandError(errors.KEYS_ARGUMENTS) from None
+
+
+@command("COMMAND HELP", 2, FLAGS, acl="connection", since="5.0.0")
+def command_help(session: Session, args: list[bytes]) -> Reply:
+    """Prints these lines."""
+    return list(help_on(b"command"))
 
 
 def details(declared: Command) -> list[object]:

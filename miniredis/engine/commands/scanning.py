@@ -1,0 +1,101 @@
+"""SCAN and RANDOMKEY: keys in steps, and by lot."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError, until_nul
+from ..glob import compile_glob
+from ..keyspace import TYPE_NAMES
+from ..numbers import read_integer
+from ..registry import command
+from ..replies import Reply
+from ..session import Session
+
+CURSOR: Final = re.compile(rb"([+-]?)([0-9]*)").fullmatch
+LARGEST: Final = (1 << 64) - 1
+
+
+@dataclass(slots=True)
+class Options:
+    """What SCAN was told beyond its cursor."""
+
+    pattern: bytes = b"*"
+    count: int = 10
+    type_name: bytes = b""
+
+
+@command(
+    "SCAN",
+    -2,
+    "readonly",
+    acl="keyspace",
+    tips="nondeterministic_output request_policy:special",
+    since="2.8.0",
+    syntax="cursor:integer [MATCH pattern:pattern] [COUNT count:integer] [TYPE type@6.0.0]",
+)
+def scan(session: Session, args: list[bytes]) -> Reply:
+    """The next keys of a walk through the database, and the cursor to go on with."""
+    cursor = read_cursor(args[1])
+    options = read_options(args[2:])
+    fits = compile_glob(options.pattern)
+    db = session.db
+    cursor, keys = db.key_index().walk(cursor, options.count)
+    found = [key for key in keys if fits(key) and is_of_type(db.peek(key), options.type_name)]
+    return [b"%d" % cursor, found]
+
+
+def is_of_type(value: object, type_name: bytes) -> bool:
+    """Whether a value is there, and of the type asked for, if any."""
+    return value is not None and (not type_name or TYPE_NAMES[type(value)] == type_name)
+
+
+def read_cursor(text: bytes) -> int:
+    """A number as C's ``strtoul`` takes it: nothing counts as 0, and what is negative wraps."""
+    match = CURSOR(until_nul(text))
+    if match is None or (match[1] and not match[2]):
+        raise CommandError(errors.CURSOR)
+    digits = match[2].lstrip(b"0")
+    if len(digits) > len(str(LARGEST)) or int(digits or b"0") > LARGEST:
+        raise CommandError(errors.CURSOR)
+    number = int(digits or b"0")
+    return LARGEST + 1 - number if match[1] == b"-" and number else number
+
+
+def read_options(words: list[bytes]) -> Options:
+    options = Options()
+    rest = iter(words)
+    for word in rest:
+        operand = next(rest, None)
+        match word.upper():
+            case b"COUNT" if operand is not None:
+                options.count = read_integer(operand)
+                if options.count < 1:
+                    raise CommandError(errors.SYNTAX)
+            case b"MATCH" if operand is not None:
+                options.pattern = operand
+            case b"TYPE" if operand is not None:
+                options.type_name = operand.lower()
+            case _:
+                raise CommandError(errors.SYNTAX)
+    return options
+
+
+@command(
+    "RANDOMKEY",
+    1,
+    "readonly",
+    acl="keyspace",
+    tips="request_policy:all_shards nondeterministic_output",
+    since="1.0.0",
+)
+def randomkey(session: Session, args: list[bytes]) -> Reply:
+    """A key by lot; null if there is none."""
+    db = session.db
+    while (key := db.key_index().any(session.engine.random)) is not None:
+        if db.peek(key) is not None:
+            return key
+    return None

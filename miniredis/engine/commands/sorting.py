@@ -1,0 +1,183 @@
+"""SORT: elements in order of themselves or of other keys, and values of other keys in their place."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .. import errors
+from ..errors import CommandError, until_nul
+from ..keyspace import Database, StringValue
+from ..numbers import parse_double, read_integer
+from ..registry import Keys, UnknownKeys, command
+from ..replies import Reply
+from ..session import Session
+
+BY_OR_GET: Final = UnknownKeys(
+    "RO access",
+    notes="For the optional BY/GET keyword. It is marked 'unknown' because the key names derive from the "
+    "content of the key we sort",
+)
+STORED: Final = UnknownKeys(
+    "OW update",
+    notes="For the optional STORE keyword. It is marked 'unknown' because the keyword can appear anywhere in "
+    "the argument array",
+)
+SORTED: Final = Keys(1, "RO access")
+CATEGORIES: Final = "set sortedset list dangerous"
+SYNTAX: Final = (
+    "key#0 [BY pattern:pattern#1] [LIMIT offset_count{offset:integer count:integer}] "
+    "[GET pattern:pattern#1]...! [order(ASC|DESC)] [ALPHA~sorting]"
+)
+
+
+@dataclass(slots=True)
+class Options:
+    """What SORT was told beyond its key."""
+
+    by: bytes | None = None
+    start: int = 0
+    count: int = -1
+    get: list[bytes] = field(default_factory=list)
+    descending: bool = False
+    alpha: bool = False
+    store: bytes | None = None
+
+    @property
+    def sorts(self) -> bool:
+        """A pattern without a place for the element means: leave them in their order."""
+        return self.by is None or b"*" in until_nul(self.by)
+
+
+@command(
+    "SORT",
+    -2,
+    "write denyoom movablekeys",
+    acl=CATEGORIES,
+    keys=(SORTED, BY_OR_GET, STORED),
+    since="1.0.0",
+    syntax=SYNTAX + " [STORE destination#2]",
+)
+def sort(session: Session, args: list[bytes]) -> Reply:
+    """Returns or stores the elements of a list in order."""
+    options = read_options(args[2:], may_store=True)
+    replies = sort_and_get(session.db, args[1], options)
+    if options.store is None:
+        return replies
+    return store(session.db, options.store, replies)
+
+
+@command(
+    "SORT_RO",
+    -2,
+    "readonly movablekeys",
+    acl=CATEGORIES,
+    keys=(SORTED, BY_OR_GET),
+    since="7.0.0",
+    syntax=SYNTAX,
+)
+def sort_ro(session: Session, args: list[bytes]) -> Reply:
+    """Returns the elements of a list in order."""
+    return sort_and_get(session.db, args[1], read_options(args[2:], may_store=False))
+
+
+def read_options(words: list[bytes], *, may_store: bool) -> Options:
+    options = Options()
+    at = 0
+    while at < len(words):
+        name, left = words[at].upper(), words[at + 1 :]
+        if name == b"STORE" and not may_store:
+            raise CommandError(errors.SYNTAX)
+        operands, take = OPTIONS.get(name, (0, None))
+        if take is None or len(left) < operands:
+            raise CommandError(errors.SYNTAX)
+        take(options, left[:operands])
+        at += 1 + operands
+    return options
+
+
+def take_limit(options: Options, operands: list[bytes]) -> None:
+    options.start, options.count = (read_integer(each) for each in operands)
+
+
+def setting(name: str, value: object) -> Callable[[Options, list[bytes]], None]:
+    return lambda options, _: setattr(options, name, value)
+
+
+OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] = {
+    b"ASC": (0, setting("descending", value=False)),
+    b"DESC": (0, setting("descending", value=True)),
+    b"ALPHA": (0, setting("alpha", value=True)),
+    b"LIMIT": (2, take_limit),
+    b"BY": (1, lambda options, operands: setattr(options, "by", operands[0])),
+    b"GET": (1, lambda options, operands: options.get.append(operands[0])),
+    b"STORE": (1, lambda options, operands: setattr(options, "store", operands[0])),
+}
+"""Each option: how many operands it has, and what it does with them."""
+
+
+def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
+    elements = list(db.read_list(key) or ())
+    if options.sorts:
+        elements = in_order(db, elements, options)
+    elif options.descending:
+        elements.reverse()
+    start = max(options.start, 0)
+    end = len(elements) if options.count < 0 else start + options.count
+    return list(shown(db, elements[start:end], options))
+
+
+def in_order(db: Database, elements: list[bytes], options: Options) -> list[bytes]:
+    weights = {element: weight(db, element, options) for element in elements}
+    return sorted(elements, key=weights.__getitem__, reverse=options.descending)
+
+
+def weight(db: Database, element: bytes, options: Options) -> Any:
+    """What an element is compared by. Numbers that are equal are ordered by their elements."""
+    text = element if options.by is None else look_up(db, options.by, element)
+    if options.alpha:
+        if options.store is not None:
+            return (text is not None, bytes(text or b""))
+        return (text is not None, until_nul(bytes(text or b"")))  # as C compares texts
+    number = 0.0 if text is None else parse_double(bytes(text))
+    if number is None:
+        raise CommandError(errors.NOT_SCORES)
+    return (number, element)
+
+
+def shown(db: Database, elements: list[bytes], options: Options) -> Iterator[Reply]:
+    for element in elements:
+        if not options.get:
+            yield element
+        for pattern in options.get:
+            yield look_up(db, pattern, element)
+
+
+def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
+    """The string at the key that a pattern names for an element, or the element itself for ``#``.
+
+    ``prefix*->field`` names a field of a hash; there are no hashes here, so there is nothing at it.
+    """
+    if until_nul(pattern) == b"#":
+        return element
+    prefix, star, rest = pattern.partition(b"*")
+    if not star or b"\0" in prefix:
+        return None
+    name, arrow, hash_field = rest.partition(b"->")
+    if arrow and hash_field:
+        db.read(prefix + element + name)
+        return None
+    value = db.read(prefix + element + rest)
+    return value if isinstance(value, StringValue) else None
+
+
+def store(db: Database, key: bytes, replies: list[Reply]) -> int:
+    """Puts a list in place of whatever is at a key; an empty one takes it away."""
+    values = deque(bytes(each) if isinstance(each, StringValue) else b"" for each in replies)
+    if values:
+        db.store(key, values, "sortstore")
+    elif db.find(key) is not None:
+        db.delete(key)
+    return len(values)

@@ -1,0 +1,93 @@
+"""Which arguments of a request are keys, and what the command does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from .numbers import parse_integer
+from .registry import Command, CountedKeys, Keys, UnknownKeys
+
+__all__ = ["KeysError", "keys_of"]
+
+
+class KeysError(Exception):
+    """The arguments are not such that the keys among them can be told."""
+
+
+def keys_of(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]:
+    """The keys of a request, each with the flags of what is done with it.
+
+    Args:
+        command: what the request names, which must take so many arguments.
+        args: the request, its name included.
+
+    Raises:
+        KeysError: a count among the arguments is not one, or not true.
+    """
+    if command.name in BY_RULE:
+        return list(BY_RULE[command.name](command, args))
+    return [found for keys in command.keys for found in FINDERS[type(keys)](keys, args)]
+
+
+def in_range(keys: Keys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    last = keys.first + keys.last if keys.last >= 0 else len(args) + keys.last
+    for place in range(keys.first, last + 1, keys.step):
+        yield args[place], keys.flags
+
+
+def counted(keys: CountedKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    count = parse_integer(args[keys.count_at])
+    first = keys.count_at + 1
+    if count is None or not 0 < count <= len(args) - first:
+        raise KeysError
+    for key in args[first : first + count]:
+        yield key, keys.flags
+
+
+def unknown(_: UnknownKeys, __: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    return iter(())
+
+
+FINDERS: Final[dict[type, Callable[[Any, list[bytes]], Iterator[tuple[bytes, str]]]]] = {
+    Keys: in_range,
+    CountedKeys: counted,
+    UnknownKeys: unknown,
+}
+
+
+def of_set(_: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    """SET reads its key only with GET."""
+    gets = any(word.upper() == b"GET" for word in args[3:])
+    yield args[1], "RW access update" if gets else "OW update"
+
+
+def of_bitfield(_: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    """BITFIELD writes unless all it does is GET."""
+    rest = iter(args[2:])
+    for word in rest:
+        operands = {b"GET": 2, b"OVERFLOW": 1}.get(word.upper())
+        if operands is None or len([next(rest, None) for _ in range(operands)]) < operands:
+            yield args[1], "RW access update"
+            return
+    yield args[1], "RO access"
+
+
+SORT_OPERANDS: Final = {b"LIMIT": 2, b"GET": 1, b"BY": 1}
+
+
+def of_sort(command: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    """SORT stores at what stands behind the last STORE."""
+    yield args[1], "RO access"
+    target = None
+    at = 2
+    while at < len(args) and command.name == b"sort":
+        if args[at].upper() == b"STORE" and at + 1 < len(args):
+            target = args[at + 1]
+        at += 1 + SORT_OPERANDS.get(args[at].upper(), 0)
+    if target is not None:
+        yield target, "OW update"
+
+
+BY_RULE: Final = {b"set": of_set, b"bitfield": of_bitfield, b"sort": of_sort}
+"""The commands whose other arguments decide."""
