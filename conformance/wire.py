@@ -73,13 +73,24 @@ class RawConnection:
             TimeoutError: no whole reply came in time.
         """
         while (end := reply_end(self._buffer, 0)) is None:
-            data = self.socket.recv(65536)
-            if not data:
-                raise Hangup(f"hung up after {bytes(self._buffer)!r}")
-            self._buffer += data
+            self._receive()
         reply = bytes(self._buffer[:end])
         del self._buffer[:end]
         return reply
+
+    def take(self, size: int) -> bytes:
+        """The next ``size`` bytes, whatever they are; raises as ``reply`` does."""
+        while len(self._buffer) < size:
+            self._receive()
+        data = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return data
+
+    def _receive(self) -> None:
+        data = self.socket.recv(65536)
+        if not data:
+            raise Hangup(f"hung up after {bytes(self._buffer)!r}")
+        self._buffer += data
 
     def is_silent(self) -> bool:
         """Whether nothing has come so far that was not asked for yet."""

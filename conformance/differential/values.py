@@ -130,6 +130,19 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     ),
     "client|reply": (("ON",), ("OFF",), ("SKIP",), ("maybe",), ()),
     "command": (("nosuch",), ("nosuch", "x")),  # not all 240 of them, each time
+    "command|getkeys": (
+        ("GET", "a"), ("nosuch", "a"), ("GET", "a", "b"), ("MSET", "a", "1", "b"), ("LMPOP", "2", "a", "b",
+        "LEFT"),
+        ("LMPOP", "9", "a", "b", "LEFT"), ("LMPOP", "x", "a", "LEFT"), ("SORT", "a", "STORE", "b"), ("PING",
+        "x"),
+        ("SORT", "a", "GET", "STORE", "STORE", "b"), ("BITOP", "AND", "a", "b"), ("OBJECT", "ENCODING",
+        "a"), (),
+    ),
+    "command|getkeysandflags": (
+        ("SET", "a", "b"), ("SET", "a", "b", "get"), ("BITFIELD", "a", "GET", "u8", "0"), ("BITFIELD", "a",
+        "x"),
+        ("SORT", "a", "STORE", "b"), ("BLMPOP", "0", "1", "a", "LEFT"), ("COPY", "a", "b"), ("nosuch", "a"),
+    ),
     "command|docs": (("nosuch",), ("get",), ("nosuch", "SET", "client|id")),
     "command|info": (("get",), ("nosuch",), ("SET", "nosuch", "client|id", "client")),
     "command|list": (("FILTERBY", "ACLCAT", "nosuch"), ("FILTERBY", "PATTERN", "l*"), ("FILTERBY",), ("x",)),

@@ -198,7 +198,8 @@ def read_field(session: Session, encoding: bytes, offset: bytes) -> Field:
     if not offset.startswith(b"#"):
         return Field(signed, bits, read_offset(session, offset))
     times = read_range(offset[1:], MIN, MAX, errors.BIT_OFFSET)
-    return Field(signed, bits, read_offset(session, b"%d" % (times * bits)))
+    product = times * bits % WORD  # as 64 bits hold it
+    return Field(signed, bits, read_offset(session, b"%d" % product))
 
 
 def new_value(operation: Operation, before: int) -> int | None:

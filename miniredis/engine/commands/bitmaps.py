@@ -140,6 +140,8 @@ def bitcount(session: Session, args: list[bytes]) -> Reply:
     first, last = 0, len(text) * 8 - 1
     if len(args) > 2:
         start, end = read_integer(args[2]), read_integer(args[3])
+        if start < 0 and end < 0 and start > end:
+            return 0  # whatever the unit, and be it none
         unit = read_unit(args[4]) if len(args) == 5 else BITS[b"BYTE"]
         first, last = bit_range(start, end, len(text), unit)
     return count_ones(part(text, first, last, outside=0))
@@ -158,8 +160,6 @@ def read_unit(text: bytes) -> int:
 def bit_range(start: int, end: int, length: int, unit: int) -> tuple[int, int]:
     """The first and last bit of a range of bytes or bits; the last is before the first where it is empty."""
     total = length * 8 // unit
-    if start < 0 and end < 0 and start > end:
-        return 0, -1
     first = max(start + total, 0) if start < 0 else start
     last = min(max(end + total, 0) if end < 0 else end, total - 1)
     return first * unit, last * unit + unit - 1

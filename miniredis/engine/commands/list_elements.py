@@ -128,8 +128,8 @@ def positions(values: ListValue, element: bytes, search: Search) -> list[int]:
     walk = enumerate(reversed(values) if from_tail else values)
     matches = (index for index, value in islice(walk, search.most or None) if value == element)
     skipped = 0 if search.rank == MIN else abs(search.rank) - 1  # the lowest number has no absolute value
-    wanted = 1 if search.count is None else search.count
-    found = list(islice(matches, skipped, skipped + wanted if wanted else None))
+    wanted = 1 if search.count is None else search.count or len(values)
+    found = list(islice(matches, min(skipped, len(values)), min(skipped + wanted, len(values))))
     return [len(values) - 1 - index for index in found] if from_tail else found
 
 
