@@ -145,7 +145,7 @@ class Pair:
         self._send_real(client, step)
         self._count(client, step, heard)
         for listener in self.clients:
-            if difference := self._compare(listener, heard.get(listener.session.id, b"")):
+            if difference := self._compare(listener, heard.get(listener.session.id)):
                 return difference
         self._follow_transaction(client, step)
         return self._check_rest()
@@ -172,21 +172,19 @@ class Pair:
         """SORT looks at C's ``errno`` without clearing it; an earlier number out of range would fail it."""
         self.control.command("SCAN", "x")  # reading a cursor clears it
 
-    def _compare(self, listener: Client, ours: bytes) -> Difference | None:
-        for reply in split(ours):
+    def _compare(self, listener: Client, ours: bytes | None) -> Difference | None:
+        for reply in split(ours or b""):
             theirs = hear(listener, reply)
             if not equal(reply, theirs, listener.asked, self.used):
                 return Difference(listener.name, reply, theirs)
         if listener.session.closing:
-            return self._reconnect(listener)
+            return self._reconnect(listener, hung_up=ours is not None)
         return None
 
-    def _reconnect(self, listener: Client) -> Difference | None:
-        muted = listener.session.replies_off or listener.session.skipping
-        if not muted:  # Redis hangs up when the last reply is sent; where none is, it never does
-            theirs = hear(listener)
-            if theirs != CLOSED:
-                return Difference(listener.name, CLOSED, theirs)
+    def _reconnect(self, listener: Client, *, hung_up: bool) -> Difference | None:
+        """Puts a new client in place of one whose connection is over, or to whose words nobody listens."""
+        if hung_up and (theirs := hear(listener)) != CLOSED:
+            return Difference(listener.name, CLOSED, theirs)
         listener.real.close()
         self.engine.disconnect(listener.session, now())
         self.clients[self.clients.index(listener)] = Client(listener.name, self)
