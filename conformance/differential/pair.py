@@ -275,7 +275,7 @@ def hear(client: Client, ours: bytes = b"") -> bytes:
         return client.real.reply()
     except TimeoutError:
         return NOTHING
-    except (Hangup, ConnectionError, socket.error):
+    except (OSError, Hangup, ConnectionError):
         return CLOSED
 
 

@@ -33,7 +33,8 @@ def execute(session: Session, args: list[bytes]) -> None:
     elif engine.pause is not None and is_held_up(session, command, engine.pause):
         engine.postpone(session, args)
     elif session.transaction is not None and command.in_transaction != AT_ONCE:
-        session.transaction.queued.append((command, args))
+        if not (session.transaction.aborted or session.watch_broken):  # else EXEC will run nothing
+            session.transaction.queued.append((command, args))
         session.reply(QUEUED)
     else:
         call(session, command, args)
