@@ -61,6 +61,17 @@ BY_KIND: Final = {
 }
 """Values by the kind of an argument."""
 
+DUMPS: Final = (
+    "\x00\xc0\x05\n\x00c/_f\x83/\xb3Q",  # the string 5
+    "\x00\x05hello\n\x00cr\xdfve4 \n",
+    "\x12\x01\x02\x0f\x0f\x00\x00\x00\x03\x00\x81a\x02\x81b\x02\x05\x01\xff\n\x00\x98o0$iXJ\xf6",
+    # a list: a b 5
+    "\x00\x05hello\n\x00cr\xdfve4 \x0b",  # its checksum is wrong
+    "\x00\x05hello\x0b\x00cr\xdfve4 \n",  # of a later version
+    "",
+    "x",
+)
+
 BY_NAME: Final = {
     "bit": ("0", "1", "1", "2", "-1", "x"),
     "category": ("list", "string", "LIST", "dangerous", "nosuch"),
@@ -106,6 +117,7 @@ BY_NAME: Final = {
     "num-matches": ("0", "0", "1", "2", "-1", "x", "9223372036854775807"),
     "rank": ("1", "-1", "2", "-2", "3", "-3", "0", "x", "9223372036854775807", "-9223372036854775808"),
     "seconds": SPANS,
+    "serialized-value": DUMPS,
     "start": PLACES,
     "stop": PLACES,
     "timeout": TIMEOUTS,
@@ -114,8 +126,6 @@ BY_NAME: Final = {
     "username": ("default", "nobody"),
 }
 """Values by the name of an argument, where its kind tells too little."""
-
-DUMP_OF_5: Final = b"\x00\xc0\x05\n\x00".decode("latin-1")
 
 FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "client|kill": (

@@ -40,6 +40,12 @@ FIRST_DB_INDEX = b"ERR invalid first DB index"
 SECOND_DB_INDEX = b"ERR invalid second DB index"
 DB_INDEX = b"ERR DB index is out of range"
 
+BUSY_KEY = b"BUSYKEY Target key name already exists."
+NEGATIVE_TTL = b"ERR Invalid TTL value, must be >= 0"
+IDLE_TIME = b"ERR Invalid IDLETIME value, must be >= 0"
+FREQUENCY = b"ERR Invalid FREQ value, must be >= 0 and <= 255"
+BAD_PAYLOAD = b"ERR DUMP payload version or checksum are wrong"
+BAD_DATA = b"ERR Bad data format"
 CURSOR = b"ERR invalid cursor"
 NOT_SCORES = b"ERR One or more scores can't be converted into double"
 NO_FREQUENCIES = (

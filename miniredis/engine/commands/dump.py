@@ -1,0 +1,108 @@
+"""DUMP and RESTORE: values in and out, in Redis's own format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..keyspace import Value
+from ..numbers import read_integer
+from ..rdb import BadDataError, BadPayloadError, dump, restore
+from ..registry import Keys, command
+from ..replies import OK, Reply
+from ..session import Session
+
+MOST_FREQUENT: Final = 255
+
+
+@command(
+    "DUMP",
+    2,
+    "readonly",
+    acl="keyspace",
+    keys=Keys(1, "RO access"),
+    tips="nondeterministic_output",
+    since="2.6.0",
+    syntax="key#0",
+)
+def dump_(session: Session, args: list[bytes]) -> Reply:
+    """The value of a key as bytes that RESTORE takes, here or on another server."""
+    value = session.db.read(args[1])
+    return None if value is None else dump(value)
+
+
+@dataclass(slots=True)
+class Options:
+    """What RESTORE was told beyond key, time to live and value."""
+
+    replace: bool = False
+    absolute: bool = False
+    idle: int | None = None
+    frequency: int | None = None
+
+
+@command(
+    "RESTORE",
+    -4,
+    "write denyoom",
+    acl="keyspace dangerous",
+    keys=Keys(1, "OW update"),
+    since="2.6.0",
+    syntax=(
+        "key#0 ttl:integer serialized-value [REPLACE@3.0.0] [ABSTTL@5.0.0] [IDLETIME seconds:integer@5.0.0] "
+        "[FREQ frequency:integer@5.0.0]"
+    ),
+)
+def restore_(session: Session, args: list[bytes]) -> Reply:
+    """Makes a key of what DUMP returned, with a time to live in milliseconds, 0 for none."""
+    db, key, now = session.db, args[1], session.engine.now.milliseconds
+    options = read_options(args[4:])
+    if not options.replace and db.find(key) is not None:
+        raise CommandError(errors.BUSY_KEY)
+    ttl = read_integer(args[2])
+    if ttl < 0:
+        raise CommandError(errors.NEGATIVE_TTL)
+    value = read_value(args[3])
+    if options.replace:
+        db.find(key)
+        db.delete(key)
+    deadline = (ttl if options.absolute else ttl + now) if ttl else None
+    if deadline is not None and deadline <= now:
+        return OK
+    db.create(key, value, "restore", deadline=deadline)
+    if options.idle is not None:
+        db.used[key] = now - options.idle * 1000
+    return OK
+
+
+def read_options(words: list[bytes]) -> Options:
+    options = Options()
+    rest = iter(words)
+    for word in rest:
+        match word.upper():
+            case b"REPLACE":
+                options.replace = True
+            case b"ABSTTL":
+                options.absolute = True
+            case b"IDLETIME" if options.frequency is None and (number := next(rest, None)) is not None:
+                options.idle = read_integer(number)
+                if options.idle < 0:
+                    raise CommandError(errors.IDLE_TIME)
+            case b"FREQ" if options.idle is None and (number := next(rest, None)) is not None:
+                options.frequency = read_integer(number)
+                if not 0 <= options.frequency <= MOST_FREQUENT:
+                    raise CommandError(errors.FREQUENCY)
+            case _:
+                raise CommandError(errors.SYNTAX)
+    return options
+
+
+def read_value(payload: bytes) -> Value:
+    try:
+        return restore(payload)
+    except BadPayloadError:
+        raise CommandError(errors.BAD_PAYLOAD) from None
+    except BadDataError:
+        raise CommandError(errors.BAD_DATA) from None

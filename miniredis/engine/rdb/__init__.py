@@ -1,0 +1,8 @@
+"""Values as DUMP and RESTORE pass them on, in Redis's own format with its checksum.
+
+What Redis up to 7.0 writes can be read, whatever encoding it chose; what is written here, Redis 7.0 can read.
+"""
+
+from .payload import BadDataError, BadPayloadError, dump, restore
+
+__all__ = ["BadDataError", "BadPayloadError", "dump", "restore"]
