@@ -126,10 +126,18 @@ class Pair:
             if not free:
                 break
             client = free[step.client % len(free)]
+            if self._would_crash_redis(client, step):
+                continue
             sent.append((client.name, step))
             if difference := self._ask(client, step):
                 return sent, difference
         return sent, None
+
+    def _would_crash_redis(self, client: Client, step: Step) -> bool:
+        """CLIENT UNBLOCK of a client that CLIENT PAUSE holds up ends a Redis 7.0.15."""
+        commands = [step.command, *(client.queued if step.command == "exec" else [])]
+        held_up = any(each.session.postponed is not None for each in self.clients)
+        return held_up and "client|unblock" in commands
 
     def close(self) -> None:
         """Ends the connection to the real server."""
