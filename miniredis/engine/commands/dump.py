@@ -8,7 +8,7 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..keyspace import Value
-from ..numbers import read_integer
+from ..numbers import MAX, read_integer
 from ..rdb import BadDataError, BadPayloadError, dump, restore
 from ..registry import Keys, command
 from ..replies import OK, Reply
@@ -69,7 +69,7 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
         db.find(key)
         db.delete(key)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
-    if deadline is not None and deadline <= now:
+    if deadline is not None and not now < deadline <= MAX:  # beyond 64 bits a sum wraps into the past
         return OK
     db.create(key, value, "restore", deadline=deadline)
     if options.idle is not None:
