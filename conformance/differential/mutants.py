@@ -151,9 +151,9 @@ MUTANTS: Final = (
     ),
     fault(
         "a timeout may be rounded down",
-        "numbers.py",
-        "    milliseconds = math.ceil(seconds * 1000)\n",
-        "    milliseconds = math.floor(seconds * 1000)\n",
+        "longdouble.py",
+        "return -(-product.mantissa >> -product.exponent)",
+        "return product.mantissa >> -product.exponent",
     ),
     fault(
         "EXPIRE with GT takes a key that never expires",

@@ -26,7 +26,7 @@ def split(data: bytes) -> list[bytes]:
 
 
 def tree(reply: bytes) -> Tree:
-    """One whole reply as a tree."""
+    """One reply as a tree; an array may have been cut short."""
     return read(reply, 0)[0]
 
 
@@ -40,6 +40,8 @@ def read(data: bytes, at: int) -> tuple[Tree, int]:
     items: list[Tree] = []
     place = header_end
     for _ in range(max(int(data[at + 1 : header_end - 2]), 0) * ITEMS[kind]):
+        if place == len(data):
+            break
         item, place = read(data, place)
         items.append(item)
     return (data[at:header_end], items), place

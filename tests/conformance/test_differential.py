@@ -1,0 +1,128 @@
+"""miniredis beside a real Redis, request by request; and the comparison itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.differential.coverage import Coverage, all_names, possible
+from conformance.differential.grammar import LEFT_OUT, Form, read_forms
+from conformance.differential.mutants import LIMIT, MUTANTS, seconds_to_find
+from conformance.differential.pair import Pair, Step
+from conformance.differential.replies import split, tree
+from conformance.differential.report import transcript
+from conformance.differential.search import search
+from conformance.differential.tolerated import TOLERATED, equal
+from conformance.guilty.model import Guilty
+from conformance.guilty.trial import changed_copy
+from conformance.targets import Address, NoRealRedisError, real_redis
+from conformance.wire import RawConnection
+
+REQUESTS = 20_000
+EXAMPLES = 40
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[Address]:
+    try:
+        with real_redis("--enable-debug-command", "yes") as address:
+            if "Redis 7.0." not in address.origin:
+                pytest.skip(f"the real server is {address.origin}, not 7.0")
+            yield address
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def forms(real: Address) -> list[Form]:
+    with RawConnection(real.host, real.port) as server:
+        return read_forms(server, [name for name in all_names() if name not in LEFT_OUT])
+
+
+@pytest.fixture
+def pair(real: Address) -> Iterator[Pair]:
+    pair = Pair(real, Coverage(), Counter())
+    yield pair
+    pair.close()
+
+
+def test_twenty_thousand_requests(pair: Pair, forms: list[Form]) -> None:
+    seed = 0
+    while pair.coverage.total < REQUESTS:
+        found = search(pair, forms, number=seed, examples=EXAMPLES)
+        assert found is None, f"they differ:\n\n{transcript(found)}"
+        seed += 1
+    assert pair.coverage.total >= REQUESTS
+    missing = {name for name, outcome in pair.coverage.gaps(form.name for form in forms) if outcome == "ok"}
+    assert not missing, f"never answered but with an error: {sorted(missing)}"
+
+
+def test_every_command_is_sent_or_left_out_for_a_reason(forms: list[Form]) -> None:
+    sent = {form.name for form in forms}
+    containers = {name for name in all_names() if not possible(name, "ok")}
+    assert set(all_names()) - sent == set(LEFT_OUT)
+    assert all(LEFT_OUT.values())
+    assert sent >= {"blmpop", "lcs", "bitfield", "sort", "restore", "client|pause"}
+    assert containers <= set(all_names())
+
+
+def test_what_is_let_pass_is_little_and_named() -> None:
+    assert len(TOLERATED) <= 25
+    assert len({row.name for row in TOLERATED}) == len(TOLERATED)
+    assert all(row.reason for row in TOLERATED)
+    commands = [command for row in TOLERATED for command in row.commands]
+    assert len(set(commands)) == len(commands)
+    assert set(commands) <= set(all_names())
+
+
+def test_an_error_is_never_let_pass() -> None:
+    used: Counter[str] = Counter()
+    assert equal(b"$5\r\nhello\r\n", b"$3\r\nabc\r\n", ["info"], used)
+    assert not equal(b"-ERR a\r\n", b"-ERR b\r\n", ["info"], used)
+    assert not equal(b":1\r\n", b":2\r\n", ["llen"], used)
+    assert not equal(b"$5\r\nhello\r\n", b"*0\r\n", ["info"], used)
+
+
+def test_the_replies_in_a_transaction_are_levelled_one_by_one() -> None:
+    used: Counter[str] = Counter()
+    ours, theirs = b"*2\r\n:1\r\n:7\r\n", b"*2\r\n:2\r\n:7\r\n"
+    assert equal(ours, theirs, ["exec", "client|id", "llen"], used)
+    assert not equal(ours, theirs, ["exec", "llen", "client|id"], used)
+
+
+def test_replies_are_taken_apart() -> None:
+    data = b"+OK\r\n%1\r\n$1\r\na\r\n*-1\r\n"
+    assert split(data) == [b"+OK\r\n", data[5:]]
+    assert tree(data[5:]) == (b"%1\r\n", [b"$1\r\na\r\n", (b"*-1\r\n", [])])
+
+
+def test_a_difference_is_found_and_shown(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("miniredis.engine.errors.SYNTAX", b"ERR sin tax")
+    steps = [
+        Step(0, ("SET", "k", "v"), "set"),
+        Step(1, ("SET", "k", "v w", "NOW"), "set"),
+        Step(2, ("PING",), "ping"),
+    ]
+    sent, difference = pair.play(steps)
+    assert [step for _, step in sent] == steps[:2]
+    assert difference is not None
+    assert difference.theirs == b"-ERR syntax error\r\n"
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.name for mutant in MUTANTS])
+def test_the_mutant_can_be_made(mutant: Guilty, tmp_path: Path) -> None:
+    changed_copy(mutant, tmp_path)
+
+
+def test_there_are_enough_mutants() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.name for mutant in MUTANTS])
+def test_the_mutant_is_found(mutant: Guilty, real: Address) -> None:  # noqa: ARG001  (skips where there is none)
+    seconds = seconds_to_find(mutant, seed=0)
+    assert seconds is not None, f"not found in {LIMIT} s"
