@@ -99,6 +99,7 @@ class Engine:
         self.statistics = Statistics()
         self.shutdown_requested = False
         self.connections_received = 0
+        self._last_number = 0  # of a client
         self.connections_rejected = 0
         self.commands_processed = 0
         self.input_bytes = 0
@@ -120,8 +121,9 @@ class Engine:
         """A client has come; the addresses and the descriptor are what CLIENT LIST shows."""
         self._advance(now)
         self.connections_received += 1
+        self._last_number += 1
         parser = RequestParser(self._lane, self._max_bulk, lambda: session.must_authenticate)
-        session = Session(self, self.connections_received, parser, now)
+        session = Session(self, self._last_number, parser, now)
         session.address, session.local_address = address.encode(), local_address.encode()
         session.descriptor = descriptor
         if len(self.sessions) >= self.config.integer("maxclients"):
@@ -299,6 +301,14 @@ class Engine:
     def count_error(self, error: CommandError) -> None:
         """INFO tells how many errors of each code there were."""
         self.error_counts[error.message.split(b" ", 1)[0]] += 1
+
+    def reset_statistics(self) -> None:
+        """CONFIG RESETSTAT: counts from zero again."""
+        self.connections_received = self.connections_rejected = self.commands_processed = 0
+        self.input_bytes = self.output_bytes = 0
+        self.error_counts.clear()
+        self.statistics.by_command.clear()
+        self.keyspace.hits = self.keyspace.misses = self.keyspace.expired = 0
 
     # Inside
 

@@ -131,6 +131,7 @@ KEYS_ARITY = b"ERR Invalid number of arguments specified for command"
 KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
 
 # Server
+NO_CONFIG_FILE = b"ERR The server is running without a config file"
 NO_SHUTDOWN = b"ERR No shutdown in progress."
 
 DUPLICATE_PARAMETER = b"duplicate parameter"

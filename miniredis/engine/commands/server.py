@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from .. import errors
-from ..config import DIRECTIVES, ConfigurationError
 from ..errors import CommandError
 from ..info import report
 from ..keyspace import Database
 from ..numbers import read_range
-from ..registry import command, container
-from ..replies import NO_REPLY, OK, Map, Reply, Verbatim
+from ..registry import command
+from ..replies import NO_REPLY, OK, Reply, Verbatim
 from ..session import Session
 from .connection import MAX32, MIN32, database
 
@@ -124,52 +121,3 @@ def shutdown(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX if len(args) > 2 else errors.NO_SHUTDOWN)
     session.engine.shutdown_requested = True
     return NO_REPLY
-
-
-# CONFIG
-
-container("CONFIG", -2, module=__name__, summary="Shows and changes directives.", since="2.0.0")
-
-
-@command("CONFIG GET", -3, ADMIN, acl="", since="2.0.0", syntax="parameter{parameter}...")
-def config_get(session: Session, args: list[bytes]) -> Reply:
-    """The directives whose names fit one of some glob patterns."""
-    found = Map()
-    for pattern in args[2:]:
-        for name, value in session.engine.config.matching(pattern).items():
-            shown = name.encode() if GLOB & set(pattern) else pattern  # a plain name comes back as it came
-            found[shown] = value.encode()
-    return found
-
-
-@command(
-    "CONFIG SET",
-    -4,
-    ADMIN,
-    acl="",
-    tips="request_policy:all_nodes response_policy:all_succeeded",
-    since="2.0.0",
-    syntax="parameter_value{parameter value}...",
-)
-def config_set(session: Session, args: list[bytes]) -> Reply:
-    """Changes directives, all of them or none."""
-    if len(args) % 2:
-        raise CommandError(errors.wrong_arity(b"config|set"))
-    try:
-        session.engine.config.change(read_directives(args[2:]))
-    except ConfigurationError as refusal:
-        name, reason = refusal.directive.encode(), refusal.reason.encode()
-        raise CommandError(errors.config_set_failed(name, reason)) from None
-    return OK
-
-
-def read_directives(words: list[bytes]) -> Mapping[str, str]:
-    values: dict[str, str] = {}
-    for name, value in zip(words[::2], words[1::2], strict=True):
-        directive = name.decode("latin-1").lower()
-        if directive not in DIRECTIVES:
-            raise CommandError(errors.unknown_option(name))
-        if directive in values:
-            raise CommandError(errors.config_set_failed(name, errors.DUPLICATE_PARAMETER))
-        values[directive] = errors.until_nul(value).decode("utf-8", "surrogateescape")
-    return values
