@@ -186,6 +186,8 @@ class Fuzzer:
         try:
             self._engine.receive(client.session, piece, self._instant())
             self._settle()
+            self.findings.commands += self._engine.commands_processed
+            self._engine.commands_processed = 0  # as CONFIG RESETSTAT in a frame may do, too
         except Stuck:
             raise
         except Exception as fault:
@@ -250,7 +252,6 @@ class Fuzzer:
         self._engine.end_pause()
         self._engine.reset(self._instant())
         self._settle()
-        self.findings.commands = self._engine.commands_processed
         for kind, left in leftovers(self._engine).items():
             self.findings.note(f"left behind: {kind}", repr(left)[:500])
         self._serve_newcomers()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from .numbers import parse_integer
+from .numbers import leading_integer
 from .registry import Command, CountedKeys, Keys, UnknownKeys
 
 __all__ = ["KeysError", "keys_of"]
@@ -37,9 +37,9 @@ def in_range(keys: Keys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
 
 
 def counted(keys: CountedKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
-    count = parse_integer(args[keys.count_at])
+    count = leading_integer(args[keys.count_at])
     first = keys.count_at + 1
-    if count is None or not 0 < count <= len(args) - first:
+    if not 0 < count <= len(args) - first:
         raise KeysError
     for key in args[first : first + count]:
         yield key, keys.flags

@@ -23,6 +23,7 @@ from .longdouble import LongDouble
 __all__ = [
     "MAX",
     "MIN",
+    "leading_integer",
     "parse_double",
     "parse_integer",
     "read_integer",
@@ -52,6 +53,22 @@ def parse_integer(text: bytes | bytearray) -> int | None:
         return None
     value = int(text)
     return value if MIN <= value <= MAX else None
+
+
+LEADING_INTEGER: Final = re.compile(rb"[ \t\n\v\f\r]*([+-]?[0-9]+)").match
+
+
+def leading_integer(text: bytes) -> int:
+    """The 32-bit integer at the start of a text, as C's ``atoi`` finds it; 0 if there is none."""
+    match = LEADING_INTEGER(text)
+    if match is None:
+        return 0
+    long = min(max(int(match[1][:DIGITS_OF_64]), MIN), MAX)
+    return (long + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+DIGITS_OF_64: Final = 21
+"""More digits than a 64-bit integer has."""
 
 
 def read_integer(text: bytes, error: bytes = NOT_AN_INTEGER) -> int:

@@ -12,7 +12,7 @@ from .. import errors
 from ..errors import CommandError
 from ..help import help_on
 from ..keyspace import Value
-from ..numbers import read_integer
+from ..numbers import leading_integer, read_integer
 from ..registry import Keys, command, container
 from ..replies import OK, Encoded, Reply, status
 from ..session import Session
@@ -39,7 +39,6 @@ def debug(session: Session, args: list[bytes]) -> Reply:
 
 
 LEADING_FLOAT: Final = re.compile(rb"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)").match
-LEADING_INTEGER: Final = re.compile(rb"\s*([+-]?[0-9]+)").match
 
 
 def debug_sleep(session: Session, args: list[bytes]) -> Reply:
@@ -51,8 +50,7 @@ def debug_sleep(session: Session, args: list[bytes]) -> Reply:
 
 def debug_set_active_expire(session: Session, args: list[bytes]) -> Reply:
     """Whether keys expire unasked; if not, they go when somebody looks for them."""
-    number = LEADING_INTEGER(args[2])
-    session.engine.active_expire = number is not None and int(number[1]) != 0
+    session.engine.active_expire = leading_integer(args[2]) != 0
     return OK
 
 
