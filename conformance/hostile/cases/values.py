@@ -69,7 +69,7 @@ KEYED: Final = {
 
 TIMEOUTS: Final = {
     f"BLPOP for {timeout} seconds": f"BLPOP empty {timeout}"
-    for timeout in "-1 -0 -0.0001 inf -inf infinity nan 1e400 1e18 1e15 9223372036854775 0x10 0x1p70 1e-400".split()
+    for timeout in "-1 -0 -0.0001 inf -inf infinity nan 1e400 1e18 1e15 9223372036854775 0x10 0x1p70 0x1p-70000".split()
 }
 
 FLOATS: Final = {
