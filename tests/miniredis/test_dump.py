@@ -1,0 +1,172 @@
+"""Payloads: each server restores what the other dumped, and damage is refused."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterator
+
+import pytest
+import redis
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from conformance.targets import Address
+from miniredis.engine.keyspace import Value
+from miniredis.engine.rdb import BadDataError, BadPayloadError, dump, restore
+from miniredis.engine.rdb.crc64 import crc64
+from miniredis.engine.rdb.lzf import decompress
+
+INTEGERS = st.integers(-(1 << 64), 1 << 64) | st.sampled_from(
+    [
+        sign * (1 << power) + step
+        for power in (0, 6, 7, 12, 15, 23, 31, 63)
+        for sign in (1, -1)
+        for step in (-1, 0, 1)
+    ]
+)
+ELEMENTS = (
+    st.binary(max_size=70)
+    | INTEGERS.map(lambda number: b"%d" % number)
+    | st.builds(lambda part, times: part * times, st.binary(min_size=1, max_size=5), st.integers(1, 20_000))
+)
+
+
+def signed(body: bytes, version: int = 10) -> bytes:
+    """A payload of these bytes with a right end."""
+    data = body + version.to_bytes(2, "little")
+    return data + crc64(data).to_bytes(8, "little")
+
+
+@pytest.fixture(scope="module")
+def clients(embedded_server: Address, real_server: Address) -> Iterator[list[redis.Redis]]:
+    if "Redis 7.0." not in real_server.origin:
+        pytest.skip(f"the real server is {real_server.origin}, not 7.0")
+    both = [redis.Redis.from_url(each.url) for each in (embedded_server, real_server)]
+    yield both
+    both[1].config_set("list-max-listpack-size", -2)
+    both[1].config_set("list-compress-depth", 0)
+    for client in both:
+        client.close()
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=ELEMENTS)
+@example(value=b"")
+@example(value=b"x" * 70_000)
+def test_strings_go_both_ways(clients: list[redis.Redis], value: bytes) -> None:
+    for giver, taker in (clients, clients[::-1]):
+        giver.set("k", value)
+        taker.restore("k", 0, giver.dump("k") or b"", replace=True)
+        assert taker.get("k") == value
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    values=st.lists(ELEMENTS, min_size=1, max_size=30),
+    times=st.sampled_from([1, 1, 40]),
+    packing=st.sampled_from([-5, -2, -1, 1, 3, 128]),
+    depth=st.sampled_from([0, 1]),
+)
+def test_lists_go_both_ways(
+    clients: list[redis.Redis], values: list[bytes], times: int, packing: int, depth: int
+) -> None:
+    clients[1].config_set("list-max-listpack-size", packing)
+    clients[1].config_set("list-compress-depth", depth)
+    for giver, taker in (clients, clients[::-1]):
+        giver.delete("k")
+        giver.rpush("k", *values * times)
+        taker.restore("k", 0, giver.dump("k") or b"", replace=True)
+        assert taker.lrange("k", 0, -1) == values * times
+        assert taker.lrem("k", 1, values[-1]) == 1  # type: ignore[arg-type]
+
+
+# Older forms, made by hand
+
+ZIPLIST = b"\x10\x10\x00\x00\x00\x0d\x00\x00\x00\x02\x00\x00\x01a\x03\xf6\xff"
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (b"\x01\x03\x01a\x02bc\xc0\x05", [b"a", b"bc", b"5"]),
+        (b"\x01\x40\x01\xc1\x2c\x01", [b"300"]),
+        (b"\x01\x80\x00\x00\x00\x01\xc2\x70\x11\x01\x00", [b"70000"]),
+        (b"\x0a" + ZIPLIST, [b"a", b"5"]),
+        (b"\x0e\x02" + ZIPLIST * 2, [b"a", b"5"] * 2),
+    ],
+)  # fmt: skip
+def test_what_older_versions_wrote(body: bytes, value: list[bytes], clients: list[redis.Redis]) -> None:
+    payload = signed(body, version=6)
+    assert restore(payload) == deque(value)
+    for client in clients:
+        client.restore("k", 0, payload, replace=True)
+        assert client.lrange("k", 0, -1) == value
+
+
+def test_every_number_a_ziplist_can_hold() -> None:
+    numbers = [0, 12, -1, 127, -128, 32767, -32768, 8388607, -8388608, 2147483647, -(1 << 63)]
+    forms = [b"\xf1", b"\xfd", b"\xfe\xff", b"\xfe\x7f", b"\xfe\x80", b"\xc0\xff\x7f", b"\xc0\x00\x80",
+             b"\xf0\xff\xff\x7f", b"\xf0\x00\x00\x80", b"\xd0\xff\xff\xff\x7f", b"\xe0" + b"\x00" * 7 + b"\x80"]  # fmt: skip
+    entries = b"".join(b"\x00" + form for form in forms)
+    size = 10 + len(entries) + 1
+    ziplist = size.to_bytes(4, "little") + bytes(4) + len(forms).to_bytes(2, "little") + entries + b"\xff"
+    assert restore(signed(b"\x0a" + bytes([len(ziplist)]) + ziplist)) == deque(
+        b"%d" % each for each in numbers
+    )
+
+
+# Damage
+
+
+def test_the_end_is_checked() -> None:
+    payload = dump(b"hello")
+    for wrong in (
+        payload[:-1] + b"\x00",
+        b"",
+        payload[:9],
+        b"x" + payload[1:],
+        signed(b"\x00\x01a", version=11),
+    ):
+        with pytest.raises(BadPayloadError):
+            restore(wrong)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"\x02\x01\x01a", b"\x63", b"\x00", b"\x00\x20abc", b"\x00\x81" + b"\xff" * 8, b"\x00\xc4", b"\x00\xc3\x01",
+        b"\x00\xc3\x02\x81" + b"\xff" * 8 + b"\x20\x00", b"\x00\xc3\x03\x05\x00a\x20", b"\x01\x00", b"\x01\x81" + b"\xff" * 8,
+        b"\x0a\x05abcde", b"\x12\x01\x03\x01a", b"\x12\x01\x02\x01\xff", b"\x12\x81" + b"\xff" * 8, b"\x0e\x00",
+        b"\x12\x01\x02\x07\x07\x00\x00\x00\x00\x00\xff", b"\x12\x01\x02\x08\x07\x00\x00\x00\x01\x00\x81a",
+    ],
+)  # fmt: skip
+def test_damage_behind_a_right_checksum_is_refused(body: bytes) -> None:
+    with pytest.raises(BadDataError):
+        restore(signed(body))
+
+
+def test_any_damage_is_refused_or_makes_a_value() -> None:
+    luck = random.Random(1)  # noqa: S311
+    values: list[Value] = [b"5", b"hello" * 20, deque([b"a", b"1000", b"x" * 100] * 30)]
+    bodies = [dump(value)[:-10] for value in values]
+    bodies.append(b"\x12\x01\x01\xc3\t@d\x01xx\xe0W\x00\x01xx")
+    outcomes: set[type] = set()
+    for _ in range(5000):
+        body = bytearray(luck.choice(bodies))
+        for _ in range(luck.randint(1, 3)):
+            body[luck.randrange(len(body))] = luck.randrange(256)
+        try:
+            value = restore(signed(bytes(body)))
+            outcomes.add(type(value))
+            assert len(value) < 1_000_000
+        except BadDataError:
+            outcomes.add(BadDataError)
+    assert outcomes == {bytes, deque, BadDataError}
+
+
+def test_lzf_that_promises_much_takes_what_it_has() -> None:
+    assert decompress(b"\x00a\xe0\xff\x00", 1 << 60) is None
+    assert decompress(b"\x00a\xe0\xff\x00", 265) == b"a" * 265
+    assert decompress(b"\x20\x00", 3) is None
+    assert decompress(b"\x02ab", 3) is None

@@ -1,0 +1,53 @@
+"""Walks through names that come and go."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miniredis.engine.key_index import KeyIndex
+
+NAMES = st.integers(0, 40).map(lambda number: b"%d" % number)
+
+
+@given(stay=st.sets(NAMES), others=st.lists(st.sets(NAMES), max_size=30), count=st.integers(1, 10))
+def test_what_stays_is_met_whatever_comes_and_goes(
+    stay: set[bytes], others: list[set[bytes]], count: int
+) -> None:
+    index = KeyIndex(sorted(stay))
+    there = set(stay)
+    met: set[bytes] = set()
+    cursor = 0
+    changes = iter(others)
+    while True:
+        cursor, names = index.walk(cursor, count)
+        assert len(names) <= count
+        assert set(names) <= there
+        met |= set(names)
+        if not cursor:
+            break
+        for name in next(changes, set()) - stay:
+            (index.remove if name in there else index.add)(name)
+            there ^= {name}
+    assert stay <= met
+
+
+def test_a_walk_ends_though_names_go_on_coming() -> None:
+    index = KeyIndex([b"a", b"b", b"c"])
+    cursor, steps = index.walk(0, 1)[0], 1
+    while cursor:
+        index.add(b"new %d" % steps)
+        cursor, steps = index.walk(cursor, 1)[0], steps + 1
+    assert steps == 3
+
+
+def test_a_lot_falls_on_every_name() -> None:
+    index = KeyIndex([b"a", b"b", b"c"])
+    index.remove(b"a")
+    luck = random.Random(0)  # noqa: S311
+    assert {index.any(luck) for _ in range(100)} == {b"b", b"c"}
+    index.remove(b"b")
+    index.remove(b"c")
+    assert index.any(luck) is None

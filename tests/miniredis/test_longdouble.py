@@ -1,0 +1,70 @@
+"""INCRBYFLOAT on both servers, over numbers of every size and form."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from conformance.targets import Address
+from conformance.wire import RawConnection
+from miniredis.engine.longdouble import LongDouble
+
+ODD = [
+    "", " 1", "1 ", "inf", "-inf", "nan", "+inf", "infinity", "INF", "infinit", "nan(1)", "+", "-", ".", "1.", ".5",
+    "+.5", "-.5e1", "1e", "1e+", "0x", "0x1p", "0x.p1", "0x1.8p-3", "0X1P5", "1_0", "0e99999999999", "1e99999999999",
+    "0x1p-16445", "0x1p-16446", "0x1p16383", "0x1p16384", "-0", "-0.0", "1e-4951", "3.6e-4951", "1.8e-4951",
+    "1.1e4932", "1.2e4932", "0x1p99999999999", "0.1", "0.2", "0.3", "3.0e3", "5e-18", "5.00000000000000001e-18",
+    "4.9e-18", "1e17", "1e18", "1e19",
+]  # fmt: skip
+
+
+def number(luck: random.Random) -> str:
+    """Some text that is a number, mostly."""
+    digits = "".join(
+        luck.choice("0123456789") for _ in range(luck.choice([5, 18, 19, 20, 40, 400, 5119, 5120]))
+    )
+    return luck.choice(
+        [
+            luck.choice(ODD),
+            luck.choice(ODD),
+            str(luck.randint(-100, 100)),
+            f"{luck.uniform(-1000, 1000):.{luck.randint(0, 20)}f}",
+            repr(luck.uniform(-1, 1) * 10.0 ** luck.randint(-30, 30)),
+            f"{luck.randint(-999, 999)}e{luck.randint(-4960, 4940)}",
+            digits,
+            f"0.{digits}",
+            f"{luck.randint(-(1 << 63), 1 << 63)}.25",
+            f"{luck.uniform(-1e10, 1e10):.20e}",
+            f"0x{luck.getrandbits(luck.randint(1, 80)):x}p{luck.randint(-16460, 16390)}",
+        ]
+    )
+
+
+def test_sums_are_those_of_a_real_server(embedded_server: Address, real_server: Address) -> None:
+    luck = random.Random(80)  # noqa: S311
+    with (
+        RawConnection(embedded_server.host, embedded_server.port) as ours,
+        RawConnection(real_server.host, real_server.port) as theirs,
+    ):
+        for _ in range(3000):
+            value, increment = number(luck), number(luck)
+            for each in (ours, theirs):
+                each.command("SET", "f", value)
+            answers = [each.command("INCRBYFLOAT", "f", increment) for each in (ours, theirs)]
+            assert answers[0] == answers[1], (value, increment)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("0.1", "0.1"), ("1e3", "1000"), ("-0", "0"), ("1e-18", "0"), ("0x1p-1", "0.5"), ("-2.50", "-2.5")],
+)
+def test_how_it_is_written(text: str, shown: str) -> None:
+    assert str(LongDouble.parse(text.encode())) == shown
+
+
+def test_one_tenth_and_two_tenths() -> None:
+    one, two = LongDouble.parse(b"0.1"), LongDouble.parse(b"0.2")
+    assert one is not None
+    assert two is not None
+    assert str(one.plus(two)) == "0.3"
