@@ -78,12 +78,11 @@ class RawConnection:
         del self._buffer[:end]
         return reply
 
-    def take(self, size: int) -> bytes:
-        """The next ``size`` bytes, whatever they are; raises as ``reply`` does."""
-        while len(self._buffer) < size:
-            self._receive()
-        data = bytes(self._buffer[:size])
-        del self._buffer[:size]
+    def take_all(self) -> bytes:
+        """All bytes that have come so far, whatever they are."""
+        self.is_silent()
+        data = bytes(self._buffer)
+        self._buffer.clear()
         return data
 
     def _receive(self) -> None:

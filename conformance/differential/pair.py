@@ -182,12 +182,17 @@ class Pair:
 
     def _compare(self, listener: Client, ours: bytes | None) -> Difference | None:
         for reply in split(ours or b""):
-            theirs = hear(listener, reply)
+            theirs = hear(listener) if reply_end(reply, 0) else self._hear_cut_short(listener)
             if not equal(reply, theirs, listener.asked, self.used):
                 return Difference(listener.name, reply, theirs)
         if listener.session.closing:
             return self._reconnect(listener, hung_up=ours is not None)
         return None
+
+    def _hear_cut_short(self, listener: Client) -> bytes:
+        """All that the real server said; CLIENT REPLY has cut the array of an EXEC short, on both."""
+        self._blocked_really()  # when it answers that, it has said the other
+        return listener.real.take_all()
 
     def _reconnect(self, listener: Client, *, hung_up: bool) -> Difference | None:
         """Puts a new client in place of one whose connection is over, or to whose words nobody listens."""
@@ -270,20 +275,13 @@ CLOSED: Final = b"<closed>"
 NOTHING: Final = b"<nothing>"
 
 
-def hear(client: Client, ours: bytes = b"") -> bytes:
-    """The next reply of the real server, or what there is instead.
-
-    Args:
-        client: who listens.
-        ours: what miniredis said; CLIENT REPLY may have cut an array of EXEC short, on both.
-    """
+def hear(client: Client) -> bytes:
+    """The next reply of the real server, or what there is instead."""
     try:
-        if ours and reply_end(ours, 0) is None:
-            return client.real.take(len(ours))
         return client.real.reply()
     except TimeoutError:
         return NOTHING
-    except (OSError, Hangup, ConnectionError):
+    except (Hangup, OSError):
         return CLOSED
 
 
