@@ -104,6 +104,25 @@ def info(session: Session, args: list[bytes]) -> Reply:
     return Verbatim(report(session.engine, [name.decode("latin-1").lower() for name in args[1:]]).encode())
 
 
+@command("ROLE", 1, "noscript loading stale fast", acl="admin dangerous", since="2.8.12")
+def role(session: Session, args: list[bytes]) -> Reply:
+    """Whether this is a master and who replicates it: it is, and nobody does."""
+    return [b"master", 0, []]
+
+
+@command(
+    "LASTSAVE",
+    1,
+    "loading stale fast",
+    acl="admin dangerous",
+    tips="nondeterministic_output",
+    since="1.0.0",
+)
+def lastsave(session: Session, args: list[bytes]) -> Reply:
+    """When the data were last saved, in seconds since the epoch: the start, for nothing is ever saved."""
+    return session.engine.started.wall // 1_000_000
+
+
 @command(
     "SHUTDOWN",
     -1,
