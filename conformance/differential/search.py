@@ -31,7 +31,7 @@ KEYS_WEIGH: Final = 3
 COMMON: Final = (
     "lpush", "rpush", "lpush", "rpush", "set", "blpop", "brpop", "blmove", "blmpop", "brpoplpush", "multi",
     "exec",
-    "exec", "lmove", "rename", "copy", "del", "watch",
+    "exec", "discard", "lmove", "rename", "copy", "del", "watch",
 )  # fmt: skip
 """Commands that are drawn more often than others, so that there is something to meet."""
 
