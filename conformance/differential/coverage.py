@@ -15,6 +15,7 @@ OUTCOMES: Final = ("ok", "error", "blocked", "woken")
 EXPLAINED: Final = {
     ("info", "error"): "it takes any number of words, and knows every section or leaves it out",
     ("quit", "error"): "it takes any number of words",
+    ("config|rewrite", "ok"): "neither server has a file to write",
     ("client|caching", "ok"): "it needs tracking, which miniredis has not",
 }
 """Outcomes that a command cannot have though its declaration does not say so."""
