@@ -50,10 +50,12 @@ class Form:
     Attributes:
         words: its name, ``("CLIENT", "KILL")`` for a subcommand.
         arguments: in order.
+        group: of Redis's commands.
     """
 
     words: tuple[str, ...]
     arguments: tuple[Argument, ...]
+    group: str
 
     @property
     def name(self) -> str:
@@ -79,7 +81,8 @@ def read_forms(server: RawConnection, names: Iterable[str]) -> list[Form]:
 def forms(docs: dict[str, Any]) -> Iterator[Form]:
     for name, about in docs.items():
         if about["group"] in GROUPS:
-            yield Form(tuple(name.upper().split("|")), tuple(map(read_argument, about.get("arguments", ()))))
+            arguments = tuple(map(read_argument, about.get("arguments", ())))
+            yield Form(tuple(name.upper().split("|")), arguments, about["group"])
             yield from forms(about.get("subcommands", {}))
 
 

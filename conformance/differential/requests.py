@@ -17,6 +17,7 @@ Choose = Callable[[Sequence[Any]], Any]
 
 RARELY: Final = (True, *(False,) * 19)
 SOMETIMES: Final = (True, False, False)
+EVENLY: Final = (True, False)
 REPEATED: Final = (1, 1, 2, 2, 3, 5)
 OFTEN: Final = (False, True, True, True)
 
@@ -41,7 +42,7 @@ def written(words: tuple[str, ...], choose: Choose) -> list[str]:
 
 def several(argument: Argument, choose: Choose) -> list[str]:
     """An argument as often as it may come: not at all, once, or repeated."""
-    if argument.optional and not choose(SOMETIMES):
+    if argument.optional and not choose(EVENLY):
         return []
     times = choose(REPEATED) if argument.multiple else 1
     return [word for _ in range(times) for word in one(argument, choose)]

@@ -9,8 +9,9 @@ from typing import Any, Final
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
+from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 
-from .grammar import Form
+from .grammar import GROUPS, Form
 from .pair import CLIENTS, Difference, Pair, Step
 from .requests import Choose, request
 
@@ -36,12 +37,34 @@ COMMON: Final = (
 """Commands that are drawn more often than others, so that there is something to meet."""
 
 
+THEMES: Final = (
+    GROUPS,
+    ("list", "transactions"),
+    ("string", "bitmap", "transactions"),
+    ("list", "string", "generic", "transactions"),
+)
+"""The groups of commands that conversations are made of, in turn, so that those of one meet often, too."""
+
+
+def themed(forms: Sequence[Form], number: int) -> list[Form]:
+    """The forms of the theme of a seed; all of them where it has none of these."""
+    theme = THEMES[number % len(THEMES)]
+    return [form for form in forms if form.group in theme] or list(forms)
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A conversation in which the two servers differ, and how."""
 
     steps: list[tuple[str, Step]]
     difference: Difference
+
+
+class EvenProvider(HypothesisProvider):
+    """Draws as hypothesis does, but each conversation anew: its own backend mostly varies the last ones."""
+
+
+AVAILABLE_PROVIDERS["even"] = f"{__name__}.{EvenProvider.__name__}"
 
 
 class DifferError(AssertionError):
@@ -89,7 +112,7 @@ def search(
     Args:
         pair: the two servers.
         forms: what to send.
-        number: the seed: the same conversations come again with it.
+        number: the seed: the same conversations come again with it. It chooses their theme, too.
         examples: how many conversations.
         shorten: makes what differs as short as can be, which takes its time.
         tick: called after each.
@@ -98,11 +121,11 @@ def search(
 
     @seed(number)
     @settings(
-        max_examples=examples, database=None, deadline=None,
+        backend="even", max_examples=examples, database=None, deadline=None,
         phases=(Phase.generate, Phase.shrink) if shorten else (Phase.generate,),
         suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
     )  # fmt: skip
-    @given(conversations(forms))
+    @given(conversations(themed(forms, number)))
     def run(steps: list[Step]) -> None:
         sent, difference = pair.play(steps)
         tick()

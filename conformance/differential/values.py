@@ -52,7 +52,7 @@ PLACES: Final = (
 )  # fmt: skip
 
 ELEMENTS: Final = (
-    "a", "b", "a", "b", "a", "b", "c", "1", "2", "10", "-3", "1.5", "", " 1", "nan", "x" * 65, "a\x00b", "\xff\xfe",
+    *("a", "b") * 6, "c", "1", "10", "-3", "1.5", "", " 1", "nan", "x" * 65, "a\x00b", "\xff\xfe",
 )  # fmt: skip
 
 BY_KIND: Final = {
