@@ -87,11 +87,11 @@ def read_flags(words: Sequence[str]) -> Config:
             flags[-1][1].append(word)
         else:
             raise BadFlagError(1, word, [], "miniredis takes flags only, and no configuration file")
-    given: dict[str, str] = {}
+    given: dict[str, list[str]] = {}
     for line, (name, values) in enumerate(flags, start=2):  # redis-server counts from here
         try:
-            given[name] = " ".join(values)
-            Config({name: given[name]})
+            given[name] = values
+            Config({name: values})
         except ConfigurationError as refusal:
             raise BadFlagError(line, name, values, refusal.reason) from None
     return Config(given)

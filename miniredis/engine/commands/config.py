@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from .. import errors
-from ..config import ConfigurationError, is_directive
+from ..config import Config, ConfigurationError, UnknownDirectiveError
+from ..config.values import directive_named
+from ..dispatch import is_allowed
 from ..errors import CommandError
 from ..help import help_on
 from ..registry import command, container
@@ -15,6 +16,7 @@ from ..session import Session
 
 GLOB: Final = set(b"*?[")
 ADMIN: Final = "admin noscript loading stale"
+REDACTED: Final = b"(redacted)"
 
 container("CONFIG", -2, module=__name__, summary="Shows and changes directives.", since="2.0.0")
 
@@ -22,12 +24,19 @@ container("CONFIG", -2, module=__name__, summary="Shows and changes directives."
 @command("CONFIG GET", -3, ADMIN, acl="", since="2.0.0", syntax="parameter{parameter}...")
 def config_get(session: Session, args: list[bytes]) -> Reply:
     """The directives whose names fit one of some glob patterns."""
-    found = Map()
+    config = session.engine.config
+    found: dict[bytes, bytes] = {}  # by name in lower case: the name as it is shown
     for pattern in args[2:]:
-        for name, value in session.engine.config.matching(pattern).items():
-            shown = name.encode() if GLOB & set(pattern) else pattern  # a plain name comes back as it came
-            found[shown] = value.encode()
-    return found
+        for shown in names(config, pattern):
+            found.setdefault(shown.lower(), shown)
+    return Map((shown, written(config[name.decode()])) for name, shown in found.items())
+
+
+def names(config: Config, pattern: bytes) -> list[bytes]:
+    """The names that fit a pattern; a plain name comes back as it came."""
+    if GLOB.isdisjoint(pattern):
+        return [pattern] if directive_named(read(pattern)) else []
+    return [name.encode() for name in config.matching(pattern)]
 
 
 @command(
@@ -42,25 +51,36 @@ def config_get(session: Session, args: list[bytes]) -> Reply:
 def config_set(session: Session, args: list[bytes]) -> Reply:
     """Changes directives, all of them or none."""
     if len(args) % 2:
-        raise CommandError(errors.wrong_arity(b"config|set"))
+        raise CommandError(errors.SYNTAX)
+    words = [read(word) for word in args[2:]]
+    hide_secrets(args)
     try:
-        session.engine.config.change(read_directives(args[2:]))
+        session.engine.config.change(
+            list(zip(words[::2], words[1::2], strict=True)),
+            protected_too=is_allowed(session, "enable-protected-configs"),
+        )
+    except UnknownDirectiveError as refusal:
+        raise CommandError(errors.unknown_option(written(refusal.directive))) from None
     except ConfigurationError as refusal:
-        name, reason = refusal.directive.encode(), refusal.reason.encode()
+        name, reason = written(refusal.directive), written(refusal.reason)
         raise CommandError(errors.config_set_failed(name, reason)) from None
     return OK
 
 
-def read_directives(words: list[bytes]) -> Mapping[str, str]:
-    values: dict[str, str] = {}
-    for name, value in zip(words[::2], words[1::2], strict=True):
-        directive = name.decode("latin-1").lower()
-        if not is_directive(directive):
-            raise CommandError(errors.unknown_option(name))
-        if directive in values:
-            raise CommandError(errors.config_set_failed(name, errors.DUPLICATE_PARAMETER))
-        values[directive] = errors.until_nul(value).decode("utf-8", "surrogateescape")
-    return values
+def hide_secrets(args: list[bytes]) -> None:
+    """Replaces the secret values among the arguments, which the slow log may keep."""
+    for at in range(2, len(args), 2):
+        directive = directive_named(read(args[at]))
+        if directive is not None and "secret" in directive.traits:
+            args[at + 1] = REDACTED
+
+
+def read(word: bytes) -> str:
+    return word.decode("utf-8", "surrogateescape")
+
+
+def written(value: str) -> bytes:
+    return value.encode("utf-8", "surrogateescape")
 
 
 @command("CONFIG RESETSTAT", 2, ADMIN, acl="", since="2.0.0")

@@ -1,0 +1,303 @@
+"""Every directive of redis-server 7.0, a row each, with a verdict on what it does here.
+
+``works``: this server heeds it. ``ignored``: it tunes what has no meaning here, so it takes what
+redis-server takes, shows it, and changes nothing. ``off``: its feature is not there, so only the value that
+asks for nothing is taken, lest somebody ask for what then silently does not happen.
+
+A row has the default, the kind of value, and traits:
+
+    immutable   CONFIG SET may not change it
+    settled     nor here, though a real server can: where to listen is settled at the start
+    protected   CONFIG SET may change it only as enable-protected-configs says
+    secret      its value does not show in the slow log
+    hidden      found by its name, and by no pattern
+    words       its value may be several words
+
+The tests in ``test_config`` hold each row to a real server. To add a directive, add a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..numbers import MAX
+from .kinds import (
+    Check,
+    file_name,
+    hostname,
+    integer,
+    memory,
+    memory_or_percent,
+    no_defragmentation,
+    octal,
+    one_of,
+    switch,
+    text,
+    title_template,
+    whole_text,
+)
+from .words import (
+    addresses,
+    buffer_limits,
+    clamped,
+    event_classes,
+    only,
+    oom_scores,
+    percentiles,
+    primary,
+    save_points,
+    shutdown_options,
+)
+
+__all__ = ["ALIASES", "DIRECTIVES", "Directive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """One row of the table.
+
+    Attributes:
+        verdict: ``works``, ``ignored`` or ``off``.
+        default: the value when nothing else is said.
+        check: what values it takes.
+        traits: see the head of this module.
+    """
+
+    verdict: str
+    default: str
+    check: Check
+    traits: frozenset[str]
+
+
+def works(default: str, check: Check, traits: str = "") -> Directive:
+    return Directive("works", default, check, frozenset(traits.split()))
+
+
+def ignored(default: str, check: Check, traits: str = "") -> Directive:
+    return Directive("ignored", default, check, frozenset(traits.split()))
+
+
+def off(value: str, check: Check, traits: str = "") -> Directive:
+    return Directive("off", value, only(value, check), frozenset(traits.split()))
+
+
+MIN32: Final = -(1 << 31)
+MAX32: Final = (1 << 31) - 1
+MAX_UNSIGNED32: Final = (1 << 32) - 1
+MAX_UNSIGNED: Final = (1 << 64) - 1
+PERMISSION: Final = one_of("no", "yes", "local")
+POLICIES: Final = (
+    "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru", "allkeys-lfu",
+    "allkeys-random", "noeviction",
+)  # fmt: skip
+
+DIRECTIVES: Final = {
+    "acl-pubsub-default": ignored("resetchannels", one_of("allchannels", "resetchannels")),
+    "aclfile": off("", text, "immutable"),
+    "acllog-max-len": ignored("128", integer(0, MAX)),
+    "active-defrag-cycle-max": ignored("25", integer(1, 99)),
+    "active-defrag-cycle-min": ignored("1", integer(1, 99)),
+    "active-defrag-ignore-bytes": ignored("104857600", memory(1, MAX)),
+    "active-defrag-max-scan-fields": ignored("1000", integer(1, MAX)),
+    "active-defrag-threshold-lower": ignored("10", integer(0, 1000)),
+    "active-defrag-threshold-upper": ignored("100", integer(0, 1000)),
+    "active-expire-effort": ignored("1", integer(1, 10)),
+    "activedefrag": off("no", no_defragmentation),
+    "activerehashing": ignored("yes", switch),
+    "always-show-logo": ignored("no", switch, "immutable"),
+    "aof-disable-auto-gc": ignored("no", switch),
+    "aof-load-truncated": ignored("yes", switch),
+    "aof-rewrite-incremental-fsync": ignored("yes", switch),
+    "aof-timestamp-enabled": ignored("no", switch),
+    "aof-use-rdb-preamble": ignored("yes", switch),
+    "aof_rewrite_cpulist": ignored("", text, "immutable"),
+    "appenddirname": ignored("appendonlydir", file_name("appenddirname", "dirname"), "immutable"),
+    "appendfilename": ignored("appendonly.aof", file_name("appendfilename", "filename"), "immutable"),
+    "appendfsync": ignored("everysec", one_of("everysec", "always", "no")),
+    "appendonly": off("no", switch),
+    "auto-aof-rewrite-min-size": ignored("67108864", memory(0, MAX)),
+    "auto-aof-rewrite-percentage": ignored("100", integer(0, MAX32)),
+    "bgsave_cpulist": ignored("", text, "immutable"),
+    "bind": works("127.0.0.1", addresses, "words settled"),
+    "bind-source-addr": ignored("", text),
+    "bio_cpulist": ignored("", text, "immutable"),
+    "busy-reply-threshold": ignored("5000", integer(0, MAX)),
+    "client-output-buffer-limit": ignored(
+        "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60", buffer_limits, "words"
+    ),
+    "client-query-buffer-limit": works("1073741824", memory(1 << 20, MAX)),
+    "cluster-allow-pubsubshard-when-down": ignored("yes", switch),
+    "cluster-allow-reads-when-down": ignored("no", switch),
+    "cluster-allow-replica-migration": ignored("yes", switch),
+    "cluster-announce-bus-port": ignored("0", integer(0, 65535)),
+    "cluster-announce-hostname": ignored("", hostname),
+    "cluster-announce-ip": ignored("", text),
+    "cluster-announce-port": ignored("0", integer(0, 65535)),
+    "cluster-announce-tls-port": ignored("0", integer(0, 65535)),
+    "cluster-config-file": ignored("nodes.conf", text, "immutable"),
+    "cluster-enabled": off("no", switch, "immutable"),
+    "cluster-link-sendbuf-limit": ignored("0", memory(0, MAX_UNSIGNED)),
+    "cluster-migration-barrier": ignored("1", integer(0, MAX32)),
+    "cluster-node-timeout": ignored("15000", integer(0, MAX)),
+    "cluster-port": ignored("0", integer(0, 65535), "immutable"),
+    "cluster-preferred-endpoint-type": ignored("ip", one_of("ip", "hostname", "unknown-endpoint")),
+    "cluster-replica-no-failover": ignored("no", switch),
+    "cluster-replica-validity-factor": ignored("10", integer(0, MAX32)),
+    "cluster-require-full-coverage": ignored("yes", switch),
+    "crash-log-enabled": ignored("yes", switch),
+    "crash-memcheck-enabled": ignored("yes", switch),
+    "daemonize": off("no", switch, "immutable"),
+    "databases": works("16", integer(1, MAX32), "immutable"),
+    "dbfilename": ignored("dump.rdb", file_name("dbfilename", "filename", may_be_empty=True), "protected"),
+    "dir": ignored(".", text, "protected"),
+    "disable-thp": ignored("yes", switch, "immutable"),
+    "dynamic-hz": ignored("yes", switch),
+    "enable-debug-command": works("no", PERMISSION, "immutable"),
+    "enable-module-command": off("no", PERMISSION, "immutable"),
+    "enable-protected-configs": works("no", PERMISSION, "immutable"),
+    "hash-max-listpack-entries": ignored("512", integer(0, MAX)),
+    "hash-max-listpack-value": ignored("64", memory(0, MAX)),
+    "hll-sparse-max-bytes": ignored("3000", memory(0, MAX)),
+    "hz": ignored("10", clamped(integer(0, MAX32), 1, 500)),
+    "ignore-warnings": ignored("", text),
+    "io-threads": ignored("1", integer(1, 128), "immutable"),
+    "io-threads-do-reads": ignored("no", switch, "immutable"),
+    "jemalloc-bg-thread": ignored("yes", switch),
+    "key-load-delay": ignored("0", integer(MIN32, MAX32), "hidden"),
+    "latency-monitor-threshold": ignored("0", integer(0, MAX)),
+    "latency-tracking": ignored("yes", switch),
+    "latency-tracking-info-percentiles": ignored("50 99 99.9", percentiles, "words"),
+    "lazyfree-lazy-eviction": ignored("no", switch),
+    "lazyfree-lazy-expire": ignored("no", switch),
+    "lazyfree-lazy-server-del": ignored("no", switch),
+    "lazyfree-lazy-user-del": ignored("no", switch),
+    "lazyfree-lazy-user-flush": ignored("no", switch),
+    "lfu-decay-time": ignored("1", integer(0, MAX32)),
+    "lfu-log-factor": ignored("10", integer(0, MAX32)),
+    "list-compress-depth": ignored("0", integer(0, MAX32)),
+    "list-max-listpack-size": ignored("-2", integer(MIN32, MAX32)),
+    "loading-process-events-interval-bytes": ignored("2097152", integer(1024, MAX32), "hidden"),
+    "logfile": off("", text, "immutable"),
+    "loglevel": works("notice", one_of("debug", "verbose", "notice", "warning")),
+    "lua-enable-deprecated-api": ignored("no", switch, "hidden immutable"),
+    "masterauth": ignored("", whole_text, "secret"),
+    "masteruser": ignored("", text, "secret"),
+    "maxclients": works("10000", integer(1, MAX_UNSIGNED32)),
+    "maxmemory": off("0", memory(0, MAX_UNSIGNED)),
+    "maxmemory-clients": off("0", memory_or_percent),
+    "maxmemory-eviction-tenacity": ignored("10", integer(0, 100)),
+    "maxmemory-policy": ignored("noeviction", one_of(*POLICIES)),
+    "maxmemory-samples": ignored("5", integer(1, MAX32)),
+    "min-replicas-max-lag": ignored("10", integer(0, MAX32)),
+    "min-replicas-to-write": off("0", integer(0, MAX32)),
+    "no-appendfsync-on-rewrite": ignored("no", switch),
+    "notify-keyspace-events": off("", event_classes),
+    "oom-score-adj": off("no", one_of("no", "yes", "relative", "absolute")),
+    "oom-score-adj-values": ignored("0 200 800", oom_scores, "words"),
+    "pidfile": off("", text, "immutable"),
+    "port": works("6379", integer(0, 65535), "settled"),
+    "proc-title-template": ignored("{title} {listen-addr} {server-mode}", title_template),
+    "propagation-error-behavior": ignored("ignore", one_of("ignore", "panic", "panic-on-replicas")),
+    "protected-mode": off("no", switch),
+    "proto-max-bulk-len": works("536870912", memory(1 << 20, MAX)),
+    "rdb-del-sync-files": ignored("no", switch),
+    "rdb-key-save-delay": ignored("0", integer(MIN32, MAX32), "hidden"),
+    "rdb-save-incremental-fsync": ignored("yes", switch),
+    "rdbchecksum": ignored("yes", switch, "immutable"),
+    "rdbcompression": ignored("yes", switch),
+    "repl-backlog-size": ignored("1048576", clamped(memory(1, MAX), 1 << 14, MAX)),
+    "repl-backlog-ttl": ignored("3600", integer(0, MAX)),
+    "repl-disable-tcp-nodelay": ignored("no", switch),
+    "repl-diskless-load": ignored("disabled", one_of("disabled", "on-empty-db", "swapdb")),
+    "repl-diskless-sync": ignored("yes", switch),
+    "repl-diskless-sync-delay": ignored("5", integer(0, MAX32)),
+    "repl-diskless-sync-max-replicas": ignored("0", integer(0, MAX32)),
+    "repl-ping-replica-period": ignored("10", integer(1, MAX32)),
+    "repl-timeout": ignored("60", integer(1, MAX32)),
+    "replica-announce-ip": ignored("", text),
+    "replica-announce-port": ignored("0", integer(0, 65535)),
+    "replica-announced": ignored("yes", switch),
+    "replica-ignore-disk-write-errors": ignored("no", switch),
+    "replica-ignore-maxmemory": ignored("yes", switch),
+    "replica-lazy-flush": ignored("no", switch),
+    "replica-priority": ignored("100", integer(0, MAX32)),
+    "replica-read-only": ignored("yes", switch),
+    "replica-serve-stale-data": ignored("yes", switch),
+    "replicaof": off("", primary, "words immutable"),
+    "requirepass": works("", whole_text, "secret"),
+    "sanitize-dump-payload": ignored("no", one_of("no", "yes", "clients")),
+    "save": off("", save_points, "words"),
+    "server_cpulist": ignored("", text, "immutable"),
+    "set-max-intset-entries": ignored("512", integer(0, MAX)),
+    "set-proc-title": ignored("yes", switch, "immutable"),
+    "shutdown-on-sigint": ignored("default", shutdown_options, "words"),
+    "shutdown-on-sigterm": ignored("default", shutdown_options, "words"),
+    "shutdown-timeout": ignored("10", integer(0, MAX32)),
+    "slowlog-log-slower-than": works("10000", integer(-1, MAX)),
+    "slowlog-max-len": works("128", integer(0, MAX)),
+    "socket-mark-id": ignored("0", integer(0, MAX_UNSIGNED32), "immutable"),
+    "stop-writes-on-bgsave-error": ignored("yes", switch),
+    "stream-node-max-bytes": ignored("4096", memory(0, MAX)),
+    "stream-node-max-entries": ignored("100", integer(0, MAX)),
+    "supervised": off("no", one_of("upstart", "systemd", "auto", "no"), "immutable"),
+    "syslog-enabled": off("no", switch, "immutable"),
+    "syslog-facility": ignored(
+        "local0", one_of("user", *(f"local{number}" for number in range(8))), "immutable"
+    ),
+    "syslog-ident": ignored("redis", text, "immutable"),
+    "tcp-backlog": works("511", integer(0, MAX32), "immutable"),
+    "tcp-keepalive": works("300", integer(0, MAX32)),
+    "timeout": off("0", integer(0, MAX32)),
+    "tls-auth-clients": ignored("yes", one_of("no", "yes", "optional")),
+    "tls-ca-cert-dir": ignored("", text),
+    "tls-ca-cert-file": ignored("", text),
+    "tls-cert-file": ignored("", text),
+    "tls-ciphers": ignored("", text),
+    "tls-ciphersuites": ignored("", text),
+    "tls-client-cert-file": ignored("", text),
+    "tls-client-key-file": ignored("", text),
+    "tls-client-key-file-pass": ignored("", text),
+    "tls-cluster": off("no", switch),
+    "tls-dh-params-file": ignored("", text),
+    "tls-key-file": ignored("", text),
+    "tls-key-file-pass": ignored("", text),
+    "tls-port": off("0", integer(0, 65535)),
+    "tls-prefer-server-ciphers": ignored("no", switch),
+    "tls-protocols": ignored("", text),
+    "tls-replication": off("no", switch),
+    "tls-session-cache-size": ignored("20480", integer(0, MAX32)),
+    "tls-session-cache-timeout": ignored("300", integer(0, MAX32)),
+    "tls-session-caching": ignored("yes", switch),
+    "tracking-table-max-keys": ignored("1000000", integer(0, MAX)),
+    "unixsocket": works("", text, "immutable"),
+    "unixsocketperm": works("0", octal, "immutable"),
+    "use-exit-on-panic": ignored("no", switch, "hidden"),
+    "watchdog-period": off("0", integer(0, MAX32), "hidden"),
+    "zset-max-listpack-entries": ignored("128", integer(0, MAX)),
+    "zset-max-listpack-value": ignored("64", memory(0, MAX)),
+}
+"""All of them by name."""
+
+ALIASES: Final = {
+    "cluster-slave-no-failover": "cluster-replica-no-failover",
+    "cluster-slave-validity-factor": "cluster-replica-validity-factor",
+    "hash-max-ziplist-entries": "hash-max-listpack-entries",
+    "hash-max-ziplist-value": "hash-max-listpack-value",
+    "list-max-ziplist-size": "list-max-listpack-size",
+    "lua-time-limit": "busy-reply-threshold",
+    "min-slaves-max-lag": "min-replicas-max-lag",
+    "min-slaves-to-write": "min-replicas-to-write",
+    "repl-ping-slave-period": "repl-ping-replica-period",
+    "slave-announce-ip": "replica-announce-ip",
+    "slave-announce-port": "replica-announce-port",
+    "slave-ignore-maxmemory": "replica-ignore-maxmemory",
+    "slave-lazy-flush": "replica-lazy-flush",
+    "slave-priority": "replica-priority",
+    "slave-read-only": "replica-read-only",
+    "slave-serve-stale-data": "replica-serve-stale-data",
+    "slaveof": "replicaof",
+    "zset-max-ziplist-entries": "zset-max-listpack-entries",
+    "zset-max-ziplist-value": "zset-max-listpack-value",
+}
+"""Old names, each with the name of the same directive now."""
