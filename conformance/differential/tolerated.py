@@ -34,8 +34,8 @@ class Tolerated:
     level: Callable[[Tree], object]
 
 
-STEP: Final = 20
-"""How far, in milliseconds, two clocks that are read one after the other may be apart."""
+MILLISECONDS: Final = 50
+"""How far two clocks that are read one after the other may be apart."""
 
 
 def kind_of(reply: Tree) -> object:
@@ -79,22 +79,37 @@ def line_fields(reply: Tree) -> object:
     return reply[:1], [re.findall(rb"(?:^| )([a-z-]+)=", line) for line in reply.split(b"\n")[1:]]
 
 
-def to_a_moment(reply: Tree) -> object:
-    """A number of milliseconds or seconds, so coarse that the two clocks agree."""
-    if not isinstance(reply, bytes) or not reply.startswith(b":"):
-        return reply
-    number = int(reply[1:])
-    return number if number < 0 else Near(number)
+def near(step: int) -> Callable[[Tree], object]:
+    """A level for numbers of time, which the two clocks may tell a step apart."""
+
+    def level(reply: Tree) -> object:
+        if not isinstance(reply, bytes) or not reply.startswith(b":"):
+            return reply
+        number = int(reply[1:])
+        return number if number < 0 or is_given(number) else Near(number, step)
+
+    return level
+
+
+def is_given(number: int) -> bool:
+    """Whether it is a time of expiry that a client gave, in seconds or milliseconds, and no clock made."""
+    return number > FAR_SECONDS and not NOW_MILLISECONDS < number < FAR_MILLISECONDS
+
+
+FAR_SECONDS: Final = 3_999_999_000
+FAR_MILLISECONDS: Final = 3_999_999_000_000
+NOW_MILLISECONDS: Final = 1_000_000_000_000
 
 
 class Near:
     """A number that equals those next to it."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, step: int) -> None:
         self.number = number
+        self.step = step
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Near) and abs(self.number - other.number) <= STEP
+        return isinstance(other, Near) and abs(self.number - other.number) <= self.step
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -106,7 +121,6 @@ def without_id(reply: Tree) -> object:
 
 HELP: Final = tuple(f"{each}|help" for each in ("client", "command", "config", "memory", "object", "slowlog"))
 COMMAND: Final = ("command", "command|count", "command|docs", "command|info", "command|list")
-TIMES_LEFT: Final = ("ttl", "pttl", "expiretime", "pexpiretime")
 FORMS: Final = ("object|encoding", "object|refcount")
 
 TOLERATED: Final = (
@@ -115,7 +129,8 @@ TOLERATED: Final = (
     Tolerated("numbers of clients", ("client|id",), "each server counts its clients", kind_of),
     Tolerated("number in HELLO", ("hello",), "each server counts its clients", without_id),
     Tolerated("the time", ("time", "lastsave"), "two clocks", shape),
-    Tolerated("time left", TIMES_LEFT, "two clocks, read one after the other", to_a_moment),
+    Tolerated("seconds", ("ttl", "expiretime"), "two clocks, read one after the other", near(1)),
+    Tolerated("milliseconds", ("pttl", "pexpiretime"), "the same", near(MILLISECONDS)),
     Tolerated("idle time", ("object|idletime",), "Redis counts it by a clock of whole seconds", kind_of),
     Tolerated("encodings", FORMS, "how a string came about is not kept", kind_of),
     Tolerated("expired keys", ("dbsize",), "Redis counts them until it meets them", kind_of),

@@ -86,6 +86,25 @@ def test_an_error_is_never_let_pass() -> None:
     assert not equal(b"$5\r\nhello\r\n", b"*0\r\n", ["info"], used)
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "command", "same"),
+    [
+        (4_000_000_000, 4_000_000_001, "expiretime", False),
+        (1_795_317_178, 1_795_317_179, "expiretime", True),
+        (4_000_000_000_500, 4_000_000_000_501, "pexpiretime", False),
+        (1_795_317_178_593, 1_795_317_178_599, "pexpiretime", True),
+        (2_204_779_123_456, 2_204_779_123_459, "pttl", True),
+        (99_999, 100_000, "ttl", True),
+        (99_998, 100_000, "ttl", False),
+        (-1, -2, "ttl", False),
+    ],
+)
+def test_clocks_may_differ_and_given_times_may_not(
+    ours: int, theirs: int, command: str, *, same: bool
+) -> None:
+    assert equal(b":%d\r\n" % ours, b":%d\r\n" % theirs, [command], Counter()) is same
+
+
 def test_the_replies_in_a_transaction_are_levelled_one_by_one() -> None:
     used: Counter[str] = Counter()
     ours, theirs = b"*2\r\n:1\r\n:7\r\n", b"*2\r\n:2\r\n:7\r\n"
