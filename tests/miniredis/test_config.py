@@ -42,7 +42,7 @@ PROBES: Final = [
     "-9223372036854775808", "9" * 127, "9" * 128, "1.5", "01", "+1", "-0", " 1", "1 ", "0x10", "1k", "1kb", "1K",
     "1Mb", "2gb", "10b", "1x", "k", "8589934592gb", "17179869184gb", "1%", "101%", "-1%", "%", "08", "1 2",
     "yes yes", "1 2 3", "a b c d", "0.5 99", "nosave force", "save nosave", "now", "always", "everysec",
-    "noeviction", "NoEviction", "allkeys-l\u212au", "default", "debug", "local", "local0", "clients", "swapdb",
+    "noeviction", "NoEviction", "all\u212aeys-lru", "default", "debug", "local", "local0", "clients", "swapdb",
     "allchannels", "hostname", "optional", "panic", "relative", "disabled", "no one", "KEA", "gd", "{title}",
     "a/b", "\u0661", "\u00e9", "a\r\nb", "yes\0", "1\0",
 ]  # fmt: skip

@@ -101,7 +101,7 @@ class Config:
         accepted: dict[str, str] = {}
         for name, value in pairs:
             own = canonical(name)
-            accepted[own] = changed(name.lower(), value, accepted.get(own, self._values[own]))
+            accepted[own] = changed(name.lower(), value, self._values[own])
         self._values.update(accepted)
         self._integers.clear()
 
