@@ -32,7 +32,7 @@ KEYS_WEIGH: Final = 3
 COMMON: Final = (
     "lpush", "rpush", "lpush", "rpush", "set", "blpop", "brpop", "blmove", "blmpop", "brpoplpush", "multi",
     "exec",
-    "exec", "discard", "lmove", "rename", "copy", "del", "watch",
+    "exec", "discard", "lmove", "rename", "copy", "del", "watch", "getex", "setex", "pexpiretime",
 )  # fmt: skip
 """Commands that are drawn more often than others, so that there is something to meet."""
 
