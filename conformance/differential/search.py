@@ -40,16 +40,21 @@ COMMON: Final = (
 THEMES: Final = (
     GROUPS,
     ("list", "transactions"),
+    (
+        "blpop", "brpop", "blmove", "blmpop", "brpoplpush", "lpush", "rpush", "lmove", "set", "del",
+        "rename", "copy",
+        "sort", "multi", "exec",
+    ),
     ("string", "bitmap", "transactions"),
     ("list", "string", "generic", "transactions"),
-)
-"""The groups of commands that conversations are made of, in turn, so that those of one meet often, too."""
+)  # fmt: skip
+"""Groups or commands that conversations are made of, in turn, so that those of one theme meet often, too."""
 
 
 def themed(forms: Sequence[Form], number: int) -> list[Form]:
     """The forms of the theme of a seed; all of them where it has none of these."""
     theme = THEMES[number % len(THEMES)]
-    return [form for form in forms if form.group in theme] or list(forms)
+    return [form for form in forms if form.group in theme or form.name in theme] or list(forms)
 
 
 @dataclass(frozen=True, slots=True)
