@@ -76,16 +76,18 @@ class DifferError(AssertionError):
     """Tells hypothesis that a conversation is what is looked for."""
 
 
-def conversations(forms: Sequence[Form]) -> st.SearchStrategy[list[Step]]:
+def conversations(forms: Sequence[Form]) -> st.SearchStrategy[list[Step | None]]:
     """Lists of steps, of all commands."""
     by_name = {form.name: form for form in forms}
     common = [by_name[name] for name in COMMON if name in by_name]
     with_keys = [form for form in forms if form.has_keys]
     pool = [*forms, *with_keys * KEYS_WEIGH, *common * KEYS_WEIGH]
 
-    def step(drawn: bytes) -> Step:
+    def step(drawn: bytes) -> Step | None:
         choose = chooser(drawn)
-        form = choose(pool)
+        form = choose([None, *pool])
+        if form is None:
+            return None  # what a step becomes that is not needed
         client, cut = choose(range(CLIENTS)), choose(CUTS)
         return Step(client, tuple(request(form, choose)), form.name, cut)
 
@@ -131,8 +133,8 @@ def search(
         suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
     )  # fmt: skip
     @given(conversations(themed(forms, number)))
-    def run(steps: list[Step]) -> None:
-        sent, difference = pair.play(steps)
+    def run(steps: list[Step | None]) -> None:
+        sent, difference = pair.play([step for step in steps if step is not None])
         tick()
         if difference is not None:
             last[:] = [Found(sent, difference)]
