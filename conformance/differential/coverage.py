@@ -15,6 +15,8 @@ OUTCOMES: Final = ("ok", "error", "blocked", "woken")
 EXPLAINED: Final = {
     ("info", "error"): "it takes any number of words, and knows every section or leaves it out",
     ("quit", "error"): "it takes any number of words",
+    ("command|docs", "error"): "it takes any number of names, and passes over those it does not know",
+    ("command|info", "error"): "the same",
     ("config|rewrite", "ok"): "neither server has a file to write",
     ("client|caching", "ok"): "it needs tracking, which miniredis has not",
 }
