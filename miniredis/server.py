@@ -157,7 +157,7 @@ async def serve(
         loop = PollLoop(engine, time_source, listeners)
         server = handle(loop, listeners)
         engine.config.learn("port", str(server.port))
-        engine.config.learn("dir", os.getcwd())
+        engine.config.learn("dir", str(Path.cwd()))
         engine.facts = facts(server.port)
         task_status.started(server)
         await server._run()
