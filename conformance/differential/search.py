@@ -37,15 +37,23 @@ COMMON: Final = (
 """Commands that are drawn more often than others, so that there is something to meet."""
 
 
+ALL: Final = GROUPS
+
 THEMES: Final = (
-    GROUPS,
+    ALL,
     ("list", "transactions"),
+    ALL,
     (
-        "blpop", "brpop", "blmove", "blmpop", "brpoplpush", "lpush", "rpush", "lmove", "set", "del",
-        "rename", "copy",
-        "sort", "multi", "exec",
+        "blpop", "brpop", "blmove", "blmpop", "brpoplpush", "lpush", "rpush", "lmove", "set", "del", "rename",
+        "copy", "sort", "multi", "exec",
     ),
+    ALL,
     ("string", "bitmap", "transactions"),
+    ALL,
+    (
+        "transactions", "set", "get", "incr", "del", "rpush", "lpop", "pexpireat", "flushdb", "swapdb", "select",
+        "reset",
+    ),
     ("list", "string", "generic", "transactions"),
 )  # fmt: skip
 """Groups or commands that conversations are made of, in turn, so that those of one theme meet often, too."""
@@ -66,7 +74,15 @@ class Found:
 
 
 class EvenProvider(HypothesisProvider):
-    """Draws as hypothesis does, but each conversation anew: its own backend mostly varies the last ones."""
+    """Draws each conversation anew, and the same ones from the same seed.
+
+    Hypothesis's own backend mostly varies the last conversations, and mixes in bytes it finds in the code.
+    """
+
+    def draw_bytes(self, min_size: int = 0, max_size: int = BYTES) -> bytes:
+        """As many bytes as are wanted at least, which here is at most, too."""
+        assert self._random is not None
+        return self._random.randbytes(min(min_size, max_size))
 
 
 AVAILABLE_PROVIDERS["even"] = f"{__name__}.{EvenProvider.__name__}"

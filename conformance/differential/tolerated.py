@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .replies import Tree, tree
+from .values import MILLISECOND_TIMES, TIMES
 
 __all__ = ["TOLERATED", "Tolerated", "equal"]
 
@@ -93,12 +94,15 @@ def near(step: int) -> Callable[[Tree], object]:
 
 def is_given(number: int) -> bool:
     """Whether it is a time of expiry that a client gave, in seconds or milliseconds, and no clock made."""
-    return number > FAR_SECONDS and not NOW_MILLISECONDS < number < FAR_MILLISECONDS
+    return number in GIVEN
 
 
-FAR_SECONDS: Final = 3_999_999_000
-FAR_MILLISECONDS: Final = 3_999_999_000_000
-NOW_MILLISECONDS: Final = 1_000_000_000_000
+GIVEN: Final = {
+    shown
+    for time in map(int, filter(str.isdigit, (*TIMES, *MILLISECOND_TIMES)))
+    for shown in (time, time * 1000, (time + 500) // 1000)
+    if shown > 1_000_000_000
+}
 
 
 class Near:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BY_KIND", "BY_NAME", "FIXED", "ODD", "SOME_CLIENT"]
+__all__ = ["BY_KIND", "BY_NAME", "FIXED", "MILLISECOND_TIMES", "ODD", "SOME_CLIENT", "TIMES"]
 
 SOME_CLIENT: Final = "<id:{}>"
 """Stands for the number of a client, which each server gives out by itself."""

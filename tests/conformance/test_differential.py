@@ -50,14 +50,17 @@ def pair(real: Address) -> Iterator[Pair]:
 
 
 def test_twenty_thousand_requests(pair: Pair, forms: list[Form]) -> None:
+    names = [form.name for form in forms]
+
+    def never_ok() -> list[str]:
+        return [name for name, outcome in pair.coverage.gaps(names) if outcome == "ok"]
+
     seed = 0
-    while pair.coverage.total < REQUESTS:
+    while pair.coverage.total < REQUESTS or (never_ok() and pair.coverage.total < 4 * REQUESTS):
         found = search(pair, forms, number=seed, examples=EXAMPLES)
         assert found is None, f"they differ:\n\n{transcript(found)}"
         seed += 1
-    assert pair.coverage.total >= REQUESTS
-    missing = {name for name, outcome in pair.coverage.gaps(form.name for form in forms) if outcome == "ok"}
-    assert not missing, f"never answered but with an error: {sorted(missing)}"
+    assert not never_ok(), "never answered but with an error"
 
 
 def test_every_command_is_sent_or_left_out_for_a_reason(forms: list[Form]) -> None:
