@@ -51,7 +51,8 @@ THEMES: Final = (
     ("string", "bitmap", "transactions"),
     ALL,
     (
-        "transactions", "set", "get", "incr", "del", "rpush", "lpop", "pexpireat", "flushdb", "swapdb", "select",
+        "transactions", "set", "get", "incr", "del", "rpush", "lpop", "pexpireat", "flushdb", "swapdb",
+        "select",
         "reset",
     ),
     ("list", "string", "generic", "transactions"),
