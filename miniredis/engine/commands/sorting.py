@@ -11,6 +11,7 @@ from .. import errors
 from ..errors import CommandError, until_nul
 from ..keyspace import Database, StringValue
 from ..numbers import parse_double, read_integer
+from ..partial_sort import partly_sorted
 from ..registry import Keys, UnknownKeys, command
 from ..replies import Reply
 from ..session import Session
@@ -120,18 +121,25 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
 
 def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
     elements = list(db.read_list(key) or ())
+    start = max(options.start, 0)
+    end = len(elements) if options.count < 0 else min(start + options.count, len(elements))
     if options.sorts:
-        elements = in_order(db, elements, options)
+        elements = in_order(db, elements, options, start, end)
     elif options.descending:
         elements.reverse()
-    start = max(options.start, 0)
-    end = len(elements) if options.count < 0 else start + options.count
     return list(shown(db, elements[start:end], options))
 
 
-def in_order(db: Database, elements: list[bytes], options: Options) -> list[bytes]:
+def in_order(db: Database, elements: list[bytes], options: Options, start: int, end: int) -> list[bytes]:
+    """The elements sorted, at least those from ``start`` up to ``end``."""
     weights = {element: weight(db, element, options) for element in elements}
-    return sorted(elements, key=weights.__getitem__, reverse=options.descending)
+    if options.by is None or not options.alpha or (start, end) == (0, len(elements)):
+        return sorted(elements, key=weights.__getitem__, reverse=options.descending)
+    # Here alone does Redis sort only what is shown, by a sort that is not stable: for equal weights it tells.
+    ranks = {each: rank for rank, each in enumerate(sorted(set(weights.values())))}
+    sign = -1 if options.descending else 1
+    order = partly_sorted([sign * ranks[weights[element]] for element in elements], start, end - 1)
+    return [elements[index] for index in order]
 
 
 def weight(db: Database, element: bytes, options: Options) -> Any:

@@ -1,0 +1,24 @@
+"""What SORT with LIMIT sorts; which of several equal items it shows is in the transcripts."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miniredis.engine.partial_sort import partly_sorted
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=200), st.data())
+def test_what_is_asked_for_is_sorted(weights: list[int], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(weights) - 1))
+    last = data.draw(st.integers(first, len(weights) - 1))
+    order = partly_sorted(weights, first, last)
+    assert sorted(order) == list(range(len(weights)))
+    assert [weights[index] for index in order[first : last + 1]] == sorted(weights)[first : last + 1]
+
+
+def test_the_rest_stays_as_it_falls() -> None:
+    weights = [*range(100, 0, -1)]
+    order = partly_sorted(weights, 0, 0)
+    assert weights[order[0]] == 1
+    assert [weights[index] for index in order] != sorted(weights)
