@@ -20,6 +20,8 @@ SOMETIMES: Final = (True, False, False)
 EVENLY: Final = (True, False)
 REPEATED: Final = (1, 1, 2, 2, 3, 5)
 OFTEN: Final = (False, True, True, True)
+MISSPELT: Final = (*(None,) * 95, "nosuch", "a\r\nb", "get\0x", "", "lpus")
+"""What stands in place of a command's name, if anything; an error shows it."""
 
 
 def request(form: Form, choose: Choose) -> list[str]:
@@ -36,8 +38,10 @@ def request(form: Form, choose: Choose) -> list[str]:
 
 
 def written(words: tuple[str, ...], choose: Choose) -> list[str]:
-    """A command's name, in capitals or not."""
-    return [word.lower() for word in words] if choose(SOMETIMES) else list(words)
+    """A command's name, in capitals or not; the last word of it is wrong now and then."""
+    name = [word.lower() for word in words] if choose(SOMETIMES) else list(words)
+    wrong = choose(MISSPELT)
+    return name if wrong is None else [*name[:-1], wrong]
 
 
 def several(argument: Argument, choose: Choose) -> list[str]:

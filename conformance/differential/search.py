@@ -29,34 +29,23 @@ CUTS: Final = (0, 0, 0, 0, 0, 0, 0, 3, 9, 17)
 KEYS_WEIGH: Final = 3
 """How much more often a command for keys is drawn than another."""
 
-COMMON: Final = (
-    "lpush", "rpush", "lpush", "rpush", "set", "blpop", "brpop", "blmove", "blmpop", "brpoplpush", "multi",
-    "exec",
-    "exec", "discard", "lmove", "rename", "copy", "del", "watch", "getex", "setex", "pexpiretime",
-)  # fmt: skip
+COMMON: Final = tuple(
+    "lpush rpush lpush rpush set blpop brpop blmove blmpop brpoplpush multi exec exec discard lmove rename "
+    "copy del watch getex setex pexpiretime".split()
+)
 """Commands that are drawn more often than others, so that there is something to meet."""
 
+NARROW: Final = (
+    "list transactions",
+    "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
+    "string bitmap transactions",
+    "blpop blmpop lpush rpush set getset sort rename copy move del swapdb select",
+    "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
+    "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
+    "list string generic transactions",
+)
 
-ALL: Final = GROUPS
-
-THEMES: Final = (
-    ALL,
-    ("list", "transactions"),
-    ALL,
-    (
-        "blpop", "brpop", "blmove", "blmpop", "brpoplpush", "lpush", "rpush", "lmove", "set", "del", "rename",
-        "copy", "sort", "multi", "exec",
-    ),
-    ALL,
-    ("string", "bitmap", "transactions"),
-    ALL,
-    (
-        "transactions", "set", "get", "incr", "del", "rpush", "lpop", "pexpireat", "flushdb", "swapdb",
-        "select",
-        "reset",
-    ),
-    ("list", "string", "generic", "transactions"),
-)  # fmt: skip
+THEMES: Final = tuple(theme for narrow in NARROW for theme in (GROUPS, tuple(narrow.split())))
 """Groups or commands that conversations are made of, in turn, so that those of one theme meet often, too."""
 
 
