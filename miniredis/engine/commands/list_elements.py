@@ -127,8 +127,10 @@ def positions(values: ListValue, element: bytes, search: Search) -> list[int]:
     from_tail = search.rank < 0
     walk = enumerate(reversed(values) if from_tail else values)
     matches = (index for index, value in islice(walk, search.most or None) if value == element)
-    skipped = 0 if search.rank == MIN else abs(search.rank) - 1  # the lowest number has no absolute value
+    skipped = abs(search.rank) - 1
     wanted = 1 if search.count is None else search.count or len(values)
+    if search.rank == MIN:  # it has no absolute value in C, and no number of matches exceeds it
+        skipped, wanted = 0, len(values)
     found = list(islice(matches, min(skipped, len(values)), min(skipped + wanted, len(values))))
     return [len(values) - 1 - index for index in found] if from_tail else found
 
