@@ -19,7 +19,7 @@ from .report import transcript
 from .search import Found, search
 from .tolerated import TOLERATED
 
-EXAMPLES: Final = 40
+EXAMPLES: Final = 30
 """Conversations of one seed."""
 
 

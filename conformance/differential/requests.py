@@ -20,7 +20,7 @@ SOMETIMES: Final = (True, False, False)
 EVENLY: Final = (True, False)
 REPEATED: Final = (1, 1, 2, 2, 3, 5)
 OFTEN: Final = (False, True, True, True)
-MISSPELT: Final = (*(None,) * 95, "nosuch", "a\r\nb", "get\0x", "", "lpus")
+MISSPELT: Final = (*(None,) * 95, "nosuch", "a\r\nb", "", "lpus")
 """What stands in place of a command's name, if anything; an error shows it."""
 
 

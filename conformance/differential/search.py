@@ -38,14 +38,15 @@ COMMON: Final = tuple(
 NARROW: Final = (
     "list transactions",
     "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
+    "blmove brpoplpush blpop set rpush lpush lpush multi exec",
     "string bitmap transactions",
     "blpop blmpop lpush rpush set getset sort rename copy move del swapdb select",
+    "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
     "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
-    "list string generic transactions",
 )
 
-THEMES: Final = tuple(theme for narrow in NARROW for theme in (GROUPS, tuple(narrow.split())))
+THEMES: Final = tuple(tuple(words.split()) for words in NARROW) + (GROUPS,) * 4
 """Groups or commands that conversations are made of, in turn, so that those of one theme meet often, too."""
 
 
