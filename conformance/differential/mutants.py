@@ -74,8 +74,8 @@ MUTANTS: Final = (
     fault(
         "LPOS counts its rank from 0",
         "commands/list_elements.py",
-        "else abs(search.rank) - 1  #",
-        "else abs(search.rank) - (search.rank > -2)  #",
+        "abs(search.rank) - 1",
+        "abs(search.rank)",
     ),
     fault(
         "LINSERT answers 0 for a missing pivot",
