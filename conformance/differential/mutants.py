@@ -212,10 +212,10 @@ MUTANTS: Final = (
         "next(reversed(queue))",
     ),
     fault(
-        "a waiter that fails keeps the others from being served",
+        "a waiter that fails takes an element with it",
         "waiting.py",
         "            reply = error\n",
-        "            reply = error\n            self._ready.clear()\n",
+        "            reply = error\n            value.popleft()\n",
     ),
     fault(
         "keys are served in the order of their names",
