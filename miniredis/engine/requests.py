@@ -2,8 +2,8 @@
 
 Two readers, one outcome. The exact reader follows Redis's own, down to what it overlooks (the two bytes after
 an argument are skipped unseen, a NUL hides the line end behind it). The fast lane is hiredis, which reads
-replies and so takes more than requests; what it read counts only if encoding it again gives the very bytes
-that came in, and it is never shown a frame that announces much. Everything else goes to the exact reader.
+replies and so takes more than requests; what it read counts only if the bytes that came in can mean nothing
+else, and it is never shown a frame that announces much. Everything else goes to the exact reader.
 
 Nothing is read ahead of what is asked for: a blocked client's input stays the bytes it sent.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable
+from itertools import chain
 from typing import Final, TypeAlias
 
 import hiredis
@@ -42,9 +43,20 @@ UNKNOWN_COUNT: Final = 10
 UNKNOWN_BULK: Final = 16 * 1024
 """The most arguments, and the longest, of a client that has yet to say who it is."""
 
-ANNOUNCES: Final = re.compile(rb"[*>][0-9]{2}").search
+ANNOUNCES: Final = re.compile(rb"\*(?:[0-9]{2}|0)").search
 ANNOUNCED: Final = (re.compile(rb"\*([0-9]{2,9})").findall, re.compile(rb">([0-9]{2,9})").findall)
 """The sizes of larger arrays: hiredis makes room for all elements one announces, before they have come."""
+
+PUSH: Final = b">"
+TYPED: Final = b"+(=" + PUSH
+"""What begins something that hiredis reads as a string or a list, too, though it is none of a request."""
+
+ORDINARY: Final = bytes(set(range(256)) - set(TYPED))
+"""All bytes but those."""
+
+END: Final = b":7\r\n"
+END_READ: Final = 7
+"""Stands behind what the fast lane is shown: it is read on its own if what came before it is whole."""
 
 SHORTEST_ARGUMENT: Final = len(b"$0\r\n\r\n")
 
@@ -66,9 +78,40 @@ class FastLane:
 
     def read(self, data: bytes | bytearray) -> tuple[list[Request], int]:
         """Returns the requests and how many bytes they took; none and 0 where there is any doubt."""
-        if ANNOUNCES(data) and announces_more_than_it_holds(data):
+        typed = data.translate(None, ORDINARY)
+        announces = ANNOUNCES(data)
+        if (announces or PUSH in typed) and announces_more_than_it_holds(data):
             return [], 0
+        requests = self._read_whole(data, typed)
+        if requests is None:
+            return self._read_start(data)
+        return [request for request in requests if request] if announces else requests, len(data)
+
+    def _read_whole(self, data: bytes | bytearray, typed: bytes | bytearray) -> list[Request] | None:
+        """The requests, if there is nothing else; None otherwise.
+
+        hiredis takes no number that Redis would not, so each list it read was an array of strings if no byte
+        that begins another kind of string is left beside the strings' own.
+        """
         reader = self._reader
+        requests: list[Request] = []
+        add, take = requests.append, reader.gets
+        try:
+            reader.feed(bytes(data + END))
+            while type(request := take()) is list:
+                add(request)
+            if request == END_READ and not reader.has_data():
+                strings = b"".join(chain.from_iterable(requests))
+                if not typed or strings.translate(None, ORDINARY) == typed:
+                    return requests
+        except (hiredis.HiredisError, TypeError):
+            pass
+        self._reader = hiredis.Reader()
+        return None
+
+    def _read_start(self, data: bytes | bytearray) -> tuple[list[Request], int]:
+        """The requests of which encoding them again gives the very bytes that came in."""
+        reader = hiredis.Reader()
         requests: list[Request] = []
         try:
             reader.feed(bytes(data))
@@ -76,12 +119,8 @@ class FastLane:
                 requests.append(request)
             encoded = b"".join(map(pack, map(tuple, requests)))
         except (hiredis.HiredisError, TypeError):
-            self._reader = hiredis.Reader()
             return [], 0
-        if encoded == data:
-            return requests, len(data)
-        self._reader = hiredis.Reader()  # it holds the beginning of a request, or of something else
-        return (requests, len(encoded)) if data.startswith(encoded) else ([], 0)
+        return ([each for each in requests if each], len(encoded)) if data.startswith(encoded) else ([], 0)
 
 
 def announces_more_than_it_holds(data: bytes | bytearray) -> bool:
@@ -97,20 +136,15 @@ class RequestParser:
         lane: the fast lane, shared by all parsers that run on one thread.
         max_bulk: a function that tells the longest argument allowed, in bytes (``proto-max-bulk-len``).
         limited: a function that tells whether the client has yet to authenticate; its requests must be small.
+
+    Attributes:
+        ready: requests that were read ahead, for who need not ask whether the client is limited.
     """
 
     __slots__ = (
-        "_arguments",
-        "_at",
-        "_bulk",
-        "_input",
-        "_lane",
-        "_limited",
-        "_max_bulk",
-        "_missing",
-        "_ready",
-        "_try_lane",
-    )
+        "_arguments", "_at", "_bulk", "_input", "_lane", "_limited", "_max_bulk", "_missing", "_try_lane",
+        "ready",
+    )  # fmt: skip
 
     def __init__(
         self, lane: FastLane, max_bulk: Callable[[], int], limited: Callable[[], bool] = lambda: False
@@ -120,7 +154,7 @@ class RequestParser:
         self._limited = limited
         self._input: bytes | bytearray = b""
         self._at = 0  # where in the input the exact reader stands
-        self._ready: deque[Request] = deque()  # read by the fast lane
+        self.ready: deque[Request] = deque()
         self._arguments: Request = []  # of the request being read
         self._missing = 0  # how many arguments it still lacks
         self._bulk: int | None = None  # the announced length of the next one
@@ -147,20 +181,21 @@ class RequestParser:
             return READ_SIZE
         return max(self._bulk + 2 - len(self), 0) or READ_SIZE
 
+    def read_ahead(self) -> bool:
+        """Reads what the fast lane can; tells whether there is something in ``ready``."""
+        if not self.ready and self._try_lane and not self._missing and self._input:
+            self._take_lane()
+        return bool(self.ready)
+
     def next(self) -> Request | None:
         """The next request, or None if it has not wholly come.
 
         Raises:
             ProtocolError: the input is not a request; nothing behind it can be read.
         """
-        if not self._ready:
-            if not self._input:
-                return None
-            if self._try_lane and not self._missing:
-                self._take_lane()
-            if not self._ready:
-                return self._read_exactly()
-        request = self._ready.popleft()
+        if not self.read_ahead():
+            return self._read_exactly()
+        request = self.ready.popleft()
         if len(request) > UNKNOWN_COUNT and self._limited():
             raise ProtocolError(errors.UNKNOWN_CLIENTS_COUNT)
         return request
@@ -174,7 +209,7 @@ class RequestParser:
         if not data or data[0] != ASTERISK:
             return
         requests, used = self._lane.read(data)
-        self._ready.extend(request for request in requests if request)
+        self.ready.extend(requests)
         self._at += used
         self._try_lane = used > 0 and len(data) == LANE_LIMIT
         self._forget_read()
