@@ -53,7 +53,8 @@ THEMES: Final = tuple(tuple(words.split()) for words in NARROW) + (GROUPS,) * 4
 def themed(forms: Sequence[Form], number: int) -> list[Form]:
     """The forms of the theme of a seed; all of them where it has none of these."""
     theme = THEMES[number % len(THEMES)]
-    return [form for form in forms if form.group in theme or form.name in theme] or list(forms)
+    chosen = [form for form in forms if form.group in theme or form.name in theme]
+    return [*chosen, *(form for form in forms if form.name == "hello")] if chosen else list(forms)
 
 
 @dataclass(frozen=True, slots=True)
