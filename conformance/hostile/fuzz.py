@@ -186,8 +186,8 @@ class Fuzzer:
         try:
             self._engine.receive(client.session, piece, self._instant())
             self._settle()
-            self.findings.commands += self._engine.commands_processed
-            self._engine.commands_processed = 0  # as CONFIG RESETSTAT in a frame may do, too
+            self.findings.commands += self._engine.statistics.total
+            self._engine.reset_statistics()  # as CONFIG RESETSTAT in a frame may do, too
         except Stuck:
             raise
         except Exception as fault:

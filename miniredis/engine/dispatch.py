@@ -1,25 +1,80 @@
 """The gate: every check that comes before a command runs, in Redis's order, and the running itself.
 
 Only what the gate refuses makes EXEC refuse the transaction; what a command itself refuses does not.
+
+Most requests are for data, from clients about whom nothing is special. They stand in the open: ``run_plain``
+runs one after the other without asking again what cannot have changed. All else goes through ``execute``.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from . import errors
 from .errors import CommandError
-from .registry import AT_ONCE, LOOKUP, Command, find
-from .replies import QUEUED, Reply
+from .registry import AT_ONCE, LOOKUP, PLAIN, Command, find
+from .replies import NO_REPLY, QUEUED, Reply, encode
 
 if TYPE_CHECKING:
     from .engine import Pause
+    from .requests import Request
     from .session import Session
 
-__all__ = ["call", "execute"]
+__all__ = ["call", "execute", "is_plain", "run_plain"]
 
 OF_BROWSERS: Final = {b"post", b"host:"}
 """The words by which a request of HTTP is known: what follows them may be commands that a page made up."""
+
+
+def run_plain(session: Session, requests: deque[Request]) -> None:
+    """Runs requests for data as long as there are any, for a client about whom nothing is special.
+
+    It stops in front of a request that has to go through the gate, and behind one that waits.
+    """
+    engine, outgoing, resp = session.engine, session.outgoing, session.resp
+    waiting, note = engine.waiting, engine.note
+    reply: Reply
+    while requests:
+        args = requests[0]
+        command = PLAIN.get(args[0])
+        if command is None or not command.least <= len(args) <= command.most:
+            break
+        assert command.handler is not None
+        requests.popleft()
+        session.last_command = command
+        failed = False
+        try:
+            reply = command.handler(session, args)
+        except CommandError as error:
+            engine.count_error(error)
+            reply, failed = error, True
+        if reply is NO_REPLY:
+            assert session.waiter is not None
+            session.waiter.args = args
+            break
+        outgoing.append(encode(reply, resp))
+        note(session, command, args, failed=failed)
+        if waiting.ready:
+            waiting.serve_ready()
+    if outgoing:
+        engine.outbox[session] = None
+
+
+def is_plain(session: Session) -> bool:
+    """Whether nothing about a client, or about all of them now, asks for more than to run its commands."""
+    engine = session.engine
+    return not (
+        session.transaction
+        or session.replies_off
+        or session.skipping
+        or session.skip_next
+        or session.monitoring
+        or session.postponed
+        or engine.pause
+        or engine.monitors
+        or not session.authenticated
+    )
 
 
 def execute(session: Session, args: list[bytes]) -> None:
@@ -68,7 +123,7 @@ def unknown(args: list[bytes]) -> bytes:
 
 def objection(session: Session, command: Command, args: list[bytes]) -> bytes | None:
     """Why a command may not run now; None if it may."""
-    if command.arity != len(args) and not command.takes(len(args)):
+    if not command.least <= len(args) <= command.most:
         return errors.wrong_arity(command.name)
     if command.allowed_by and not is_allowed(session, command.allowed_by):
         return errors.not_allowed(command.name, command.allowed_by)
@@ -103,8 +158,10 @@ def refuse(session: Session, reason: bytes) -> None:
     """The gate's answer to what may not run."""
     refusal = CommandError(reason)
     session.engine.count_error(refusal)
-    session.engine.statistics.rejected(session.last_command)
-    if session.last_command is not None and session.last_command.name == b"exec":
+    command = session.last_command
+    if command is not None:
+        session.engine.statistics[command].rejected += 1
+    if command is not None and command.name == b"exec":
         session.leave_transaction()
         refusal = CommandError(errors.exec_aborted(reason))
     elif session.transaction is not None:

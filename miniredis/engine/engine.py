@@ -6,6 +6,7 @@ whose output is to be sent. The same bytes at the same times give the same repli
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter, deque
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Final
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
 from .config import Config
-from .dispatch import execute
+from .dispatch import execute, is_plain, run_plain
 from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace
@@ -101,13 +102,15 @@ class Engine:
         self.connections_received = 0
         self._last_number = 0  # of a client
         self.connections_rejected = 0
-        self.commands_processed = 0
         self.input_bytes = 0
         self.output_bytes = 0
         self.memory_peak = 0
         self.error_counts: Counter[bytes] = Counter()
         self._faults: list[tuple[Session, Exception]] = []
         self._lap = 0.0  # what the stopwatch told when the last command was over
+        self._slow = math.inf  # seconds from which on a command is slow
+        self._input_limit = 0
+        self.config.listen(self._configured)
         self._unblocked: deque[Session] = deque()
         self._postponed: dict[Session, None] = {}
         self._lane = FastLane()
@@ -137,20 +140,24 @@ class Engine:
 
     def receive(self, session: Session, data: bytes, now: Instant) -> None:
         """A client sent bytes, cut anywhere; all commands in them run, unless it is or becomes blocked."""
-        self._advance(now)
+        if now is not self.now:
+            self._advance(now)
         if session.closing:
             return
         session.last_active = now
-        self.input_bytes += len(data)
-        limit = self.config.integer("client-query-buffer-limit")
-        if len(data) <= READ_SIZE and len(data) + len(session.parser) <= limit:
-            self._take_in(session, data)
-        else:
-            self._take_in_steps(session, data, limit)
+        size = len(data)
+        self.input_bytes += size
+        parser = session.parser
+        if size > READ_SIZE or size + len(parser.input) > self._input_limit:
+            self._take_in_steps(session, data)
+            return
+        parser.feed(data)
+        if session.waiter is None:
+            self._run(session)
 
-    def _take_in_steps(self, session: Session, data: bytes, limit: int) -> None:
+    def _take_in_steps(self, session: Session, data: bytes) -> None:
         """As Redis reads it: what is too much at one time need not be too much at another."""
-        at = 0
+        at, limit = 0, self._input_limit
         while at < len(data) and not session.closing:
             piece = data[at : at + session.parser.appetite]
             at += len(piece)
@@ -243,7 +250,7 @@ class Engine:
         session = waiter.session
         self.wake(waiter, reply)
         if session.last_command is not None:
-            self._note(session, session.last_command, waiter.args, failed=type(reply) is CommandError)
+            self.note(session, session.last_command, waiter.args, failed=type(reply) is CommandError)
 
     def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """A command ran, or its client is blocked in it: whoever watches hears of it."""
@@ -252,18 +259,23 @@ class Engine:
             for monitor in self.monitors:
                 monitor.push(line)
         if session.waiter is None or session.running_exec:
-            self._note(session, command, args, failed=failed)
+            self.note(session, command, args, failed=failed)
         else:
             session.waiter.args = args
 
-    def _note(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
+    def note(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """Counts a command that is over; what passed since the one before it is the time it took."""
         lap = self.facts.stopwatch()
         seconds, self._lap = lap - self._lap, lap
-        self.commands_processed += 1
-        self.statistics.ran(command, seconds, failed=failed)
-        threshold = self.config.integer("slowlog-log-slower-than")
-        if 0 <= threshold <= seconds * 1_000_000 and "skip_slowlog" not in command.flags:
+        calls = self.statistics[command]
+        calls.count += 1
+        calls.seconds += seconds
+        calls.failed += failed
+        if seconds >= self._slow:
+            self._log_slow(session, command, args, seconds)
+
+    def _log_slow(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
+        if "skip_slowlog" not in command.flags:
             microseconds = int(seconds * 1_000_000)
             self.slow_log.add(session, args, microseconds, self.config.integer("slowlog-max-len"))
 
@@ -304,10 +316,10 @@ class Engine:
 
     def reset_statistics(self) -> None:
         """CONFIG RESETSTAT: counts from zero again."""
-        self.connections_received = self.connections_rejected = self.commands_processed = 0
+        self.connections_received = self.connections_rejected = 0
         self.input_bytes = self.output_bytes = 0
         self.error_counts.clear()
-        self.statistics.by_command.clear()
+        self.statistics.clear()
         self.keyspace.hits = self.keyspace.misses = self.keyspace.expired = 0
 
     # Inside
@@ -318,6 +330,12 @@ class Engine:
         if self.pause is not None and self.pause.until <= now.monotonic:
             self.end_pause()
 
+    def _configured(self) -> None:
+        """Keeps at hand what every request depends on."""
+        self._input_limit = self.config.integer("client-query-buffer-limit")
+        threshold = self.config.integer("slowlog-log-slower-than")  # microseconds
+        self._slow = math.inf if threshold < 0 else threshold / 1_000_000
+
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
 
@@ -326,12 +344,17 @@ class Engine:
 
     def _run(self, session: Session) -> None:
         self._lap = self.facts.stopwatch()
+        parser = session.parser
         try:
             while session.waiter is None and not session.closing:
                 if self.now.monotonic < self.asleep_until:
                     self._unblocked.append(session)
                     return
-                request = session.take_postponed() or session.parser.next()
+                if parser.read_ahead() and is_plain(session):
+                    run_plain(session, parser.ready)
+                    if session.waiter is not None or not (parser.ready or parser.input):
+                        return
+                request = session.take_postponed() or parser.next()
                 if request is None:
                     return
                 execute(session, request)

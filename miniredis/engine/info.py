@@ -129,7 +129,7 @@ def persistence(engine: Engine) -> Fields:
 def stats(engine: Engine) -> Fields:
     return {
         "total_connections_received": engine.connections_received,
-        "total_commands_processed": engine.commands_processed,
+        "total_commands_processed": engine.statistics.total,
         "total_net_input_bytes": engine.input_bytes,
         "total_net_output_bytes": engine.output_bytes,
         "rejected_connections": engine.connections_rejected,
@@ -186,7 +186,7 @@ def command_stats(engine: Engine) -> Fields:
             f"usec_per_call={calls.seconds * 1e6 / (calls.count or 1):.2f},"
             f"rejected_calls={calls.rejected},failed_calls={calls.failed}"
         )
-        for command, calls in engine.statistics.by_command.items()
+        for command, calls in engine.statistics.items()
     }
 
 

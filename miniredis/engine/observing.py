@@ -34,29 +34,17 @@ class Calls:
     failed: int = 0
 
 
-class Statistics:
+class Statistics(dict["Command", Calls]):
     """The calls of every command since the start, or since CONFIG RESETSTAT."""
 
-    def __init__(self) -> None:
-        self.by_command: dict[Command, Calls] = {}
-
-    def ran(self, command: Command, seconds: float, *, failed: bool) -> None:
-        """A command ran to its end."""
-        calls = self.by_command.get(command) or self._begin(command)
-        calls.count += 1
-        calls.seconds += seconds
-        if failed:
-            calls.failed += 1
-
-    def rejected(self, command: Command | None) -> None:
-        """The gate refused a command; None stands for one that is not there."""
-        if command is not None:
-            calls = self.by_command.get(command) or self._begin(command)
-            calls.rejected += 1
-
-    def _begin(self, command: Command) -> Calls:
-        calls = self.by_command[command] = Calls()
+    def __missing__(self, command: Command) -> Calls:
+        calls = self[command] = Calls()
         return calls
+
+    @property
+    def total(self) -> int:
+        """How many commands ran."""
+        return sum(calls.count for calls in self.values())
 
 
 MOST_ARGUMENTS: Final = 32

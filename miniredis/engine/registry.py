@@ -29,6 +29,8 @@ __all__ = [
 
 Handler: TypeAlias = "Callable[[Session, list[bytes]], Reply]"
 
+MOST_ARGUMENTS: Final = 1 << 31
+
 CATEGORIES: Final = (
     "keyspace read write set sortedset list hash string bitmap hyperloglog geo stream pubsub admin fast slow "
     "blocking dangerous connection transaction scripting"
@@ -125,6 +127,8 @@ class Command:
         handler: runs it; None for a container, which has subcommands only.
         allowed_by: the directive that must say yes before it runs.
         docs: for COMMAND DOCS and HELP.
+        least: the fewest arguments it takes, its name included.
+        most: the most.
     """
 
     name: bytes
@@ -138,10 +142,17 @@ class Command:
     in_transaction: str = "queue"
     allowed_by: str = ""
     docs: Docs = field(default_factory=lambda: Docs())
+    least: int = field(init=False)
+    most: int = field(init=False)
 
-    def takes(self, count: int) -> bool:
-        """Whether a request of so many arguments, name included, has the right number."""
-        return count == self.arity if self.arity > 0 else count >= -self.arity
+    def __post_init__(self) -> None:
+        self.least = abs(self.arity)
+        self.most = self.arity if self.arity > 0 else MOST_ARGUMENTS
+
+    @property
+    def is_plain(self) -> bool:
+        """It reads or writes data, and nothing else: not what its client is, nor how others are served."""
+        return bool({"write", "readonly"} & set(self.flags)) and not self.subcommands and not self.allowed_by
 
     @property
     def acl_categories(self) -> list[str]:
@@ -163,6 +174,9 @@ class Command:
 
 LOOKUP: Final[dict[bytes, Command]] = {}
 """Every command by its name in lower and in upper case, the two that clients send."""
+
+PLAIN: Final[dict[bytes, Command]] = {}
+"""Those of them that are plain."""
 
 AT_ONCE: Final = "at once"
 """For ``in_transaction``: the command runs inside MULTI instead of being queued."""
@@ -243,6 +257,8 @@ def register(declared: Command) -> None:
     name = part or parent
     assert name not in table, f"{declared.name!r} is declared twice"
     table[name] = table[name.upper()] = declared
+    if declared.is_plain and not part:
+        PLAIN[name] = PLAIN[name.upper()] = declared
 
 
 def find(table: dict[bytes, Command], name: bytes) -> Command | None:

@@ -77,22 +77,15 @@ class FastLane:
         self._reader = hiredis.Reader()
 
     def read(self, data: bytes | bytearray) -> tuple[list[Request], int]:
-        """Returns the requests and how many bytes they took; none and 0 where there is any doubt."""
+        """Returns the requests and how many bytes they took; none and 0 where there is any doubt.
+
+        hiredis takes no number that Redis would not, so each list it reads is an array of strings, if no byte
+        that begins another kind of string is left beside the strings' own.
+        """
         typed = data.translate(None, ORDINARY)
         announces = ANNOUNCES(data)
         if (announces or PUSH in typed) and announces_more_than_it_holds(data):
             return [], 0
-        requests = self._read_whole(data, typed)
-        if requests is None:
-            return self._read_start(data)
-        return [request for request in requests if request] if announces else requests, len(data)
-
-    def _read_whole(self, data: bytes | bytearray, typed: bytes | bytearray) -> list[Request] | None:
-        """The requests, if there is nothing else; None otherwise.
-
-        hiredis takes no number that Redis would not, so each list it read was an array of strings if no byte
-        that begins another kind of string is left beside the strings' own.
-        """
         reader = self._reader
         requests: list[Request] = []
         add, take = requests.append, reader.gets
@@ -100,14 +93,16 @@ class FastLane:
             reader.feed(bytes(data + END))
             while type(request := take()) is list:
                 add(request)
-            if request == END_READ and not reader.has_data():
-                strings = b"".join(chain.from_iterable(requests))
-                if not typed or strings.translate(None, ORDINARY) == typed:
-                    return requests
+            strings = b"".join(chain.from_iterable(requests))
         except (hiredis.HiredisError, TypeError):
-            pass
-        self._reader = hiredis.Reader()
-        return None
+            request = None
+        if request == END_READ and not reader.has_data():
+            if announces:
+                requests = [each for each in requests if each]
+            if not typed or strings.translate(None, ORDINARY) == typed:
+                return requests, len(data)
+        self._reader = hiredis.Reader()  # it holds the beginning of a request, or of something else
+        return self._read_start(data)
 
     def _read_start(self, data: bytes | bytearray) -> tuple[list[Request], int]:
         """The requests of which encoding them again gives the very bytes that came in."""
@@ -138,11 +133,12 @@ class RequestParser:
         limited: a function that tells whether the client has yet to authenticate; its requests must be small.
 
     Attributes:
+        input: what has come and is not read; it may begin with something that is.
         ready: requests that were read ahead, for who need not ask whether the client is limited.
     """
 
     __slots__ = (
-        "_arguments", "_at", "_bulk", "_input", "_lane", "_limited", "_max_bulk", "_missing", "_try_lane",
+        "_arguments", "_at", "_bulk", "_lane", "_limited", "_max_bulk", "_missing", "_try_lane", "input",
         "ready",
     )  # fmt: skip
 
@@ -152,7 +148,7 @@ class RequestParser:
         self._lane = lane
         self._max_bulk = max_bulk
         self._limited = limited
-        self._input: bytes | bytearray = b""
+        self.input: bytes | bytearray = b""
         self._at = 0  # where in the input the exact reader stands
         self.ready: deque[Request] = deque()
         self._arguments: Request = []  # of the request being read
@@ -162,17 +158,17 @@ class RequestParser:
 
     def feed(self, data: bytes) -> None:
         """Takes what the client sent, of any length, cut anywhere."""
-        if not self._input:
-            self._input = data
+        if not self.input:
+            self.input = data
         else:
-            if isinstance(self._input, bytes):
-                self._input = bytearray(self._input)
-            self._input += data
+            if isinstance(self.input, bytes):
+                self.input = bytearray(self.input)
+            self.input += data
         self._try_lane = True
 
     def __len__(self) -> int:
         """How many bytes wait to be read."""
-        return len(self._input) - self._at
+        return len(self.input) - self._at
 
     @property
     def appetite(self) -> int:
@@ -183,7 +179,7 @@ class RequestParser:
 
     def read_ahead(self) -> bool:
         """Reads what the fast lane can; tells whether there is something in ``ready``."""
-        if not self.ready and self._try_lane and not self._missing and self._input:
+        if self._try_lane and not self.ready and not self._missing:
             self._take_lane()
         return bool(self.ready)
 
@@ -203,32 +199,35 @@ class RequestParser:
     def _take_lane(self) -> None:
         """Hands the input to the fast lane, once for each feed, so that no input is shown to it often."""
         self._try_lane = False
-        data = self._input
+        data = self.input
         if self._at or len(data) > LANE_LIMIT:
             data = data[self._at : self._at + LANE_LIMIT]
         if not data or data[0] != ASTERISK:
             return
         requests, used = self._lane.read(data)
         self.ready.extend(requests)
+        if used == len(self.input):
+            self.input = b""
+            return
         self._at += used
         self._try_lane = used > 0 and len(data) == LANE_LIMIT
         self._forget_read()
 
     def _forget_read(self) -> None:
-        if self._at == len(self._input):
-            self._input = b""
+        if self._at == len(self.input):
+            self.input = b""
             self._at = 0
         elif self._at > LANE_LIMIT:
-            if isinstance(self._input, bytes):
-                self._input = bytearray(self._input)
-            del self._input[: self._at]  # moves the start of the buffer, not the rest of it
+            if isinstance(self.input, bytes):
+                self.input = bytearray(self.input)
+            del self.input[: self._at]  # moves the start of the buffer, not the rest of it
             self._at = 0
 
     def _read_exactly(self) -> Request | None:
-        while self._at < len(self._input):
+        while self._at < len(self.input):
             if self._missing:
                 request = self._read_arguments()
-            elif self._input[self._at] == ASTERISK:
+            elif self.input[self._at] == ASTERISK:
                 if not self._read_count():
                     return None
                 continue
@@ -281,9 +280,9 @@ class RequestParser:
     def _argument(self) -> bytes | None:
         assert self._bulk is not None
         end = self._at + self._bulk
-        if len(self._input) < end + 2:
+        if len(self.input) < end + 2:
             return None
-        with memoryview(self._input) as view:
+        with memoryview(self.input) as view:
             argument = bytes(view[self._at : end])
         self._at = end + 2
         self._bulk = None
@@ -296,16 +295,16 @@ class RequestParser:
             if len(self) > INLINE_LIMIT:
                 raise ProtocolError(too_long)
             return None
-        if end + 2 > len(self._input):
+        if end + 2 > len(self.input):
             return None
-        line = bytes(self._input[self._at : end])
+        line = bytes(self.input[self._at : end])
         self._at = end + 2
         return line
 
     def _visible(self, byte: bytes) -> int | None:
         """Where the byte is; not behind a NUL, where C's string functions do not look."""
-        end = self._input.find(byte, self._at)
-        if end < 0 or self._input.find(b"\0", self._at, end) >= 0:
+        end = self.input.find(byte, self._at)
+        if end < 0 or self.input.find(b"\0", self._at, end) >= 0:
             return None
         return end
 
@@ -315,7 +314,7 @@ class RequestParser:
             if len(self) > INLINE_LIMIT:
                 raise ProtocolError(errors.BIG_INLINE)
             return None
-        line = bytes(self._input[self._at : end])
+        line = bytes(self.input[self._at : end])
         self._at = end + 1
         arguments = split_arguments(line.removesuffix(b"\r"))
         if arguments is None:

@@ -51,11 +51,13 @@ class Session:
         skipping: the reply at hand is not to be sent.
         skip_next: nor is that of the next command, as CLIENT REPLY SKIP said.
         postponed: the command that CLIENT PAUSE holds up.
+        outgoing: the pieces of what is to be sent when the tick ends.
     """
 
     __slots__ = (
-        "_outgoing", "address", "authenticated", "closing", "connected", "created", "db", "descriptor",
-        "engine", "id", "last_active", "last_command", "local_address", "monitoring", "name", "parser",
+        "address", "authenticated", "closing", "connected", "created", "db", "descriptor",
+        "engine", "id", "last_active", "last_command", "local_address", "monitoring", "name", "outgoing",
+        "parser",
         "postponed", "replies_off", "resp", "running_exec", "skip_next", "skipping", "spared",
         "transaction", "waiter", "watch_broken", "watched",
     )  # fmt: skip
@@ -87,14 +89,14 @@ class Session:
         self.postponed: list[bytes] | None = None
         self.connected = True
         self.closing = False
-        self._outgoing: list[bytes] = []
+        self.outgoing: list[bytes] = []
 
     # Replies
 
     def reply(self, value: Reply) -> None:
         """Queues a reply to be sent when the tick ends."""
         if value is not NO_REPLY and not (self.replies_off or self.skipping):
-            self._outgoing.append(encode(value, self.resp))
+            self.outgoing.append(encode(value, self.resp))
             self.engine.outbox[self] = None
 
     def end_command(self) -> None:
@@ -103,7 +105,7 @@ class Session:
 
     def push(self, data: bytes) -> None:
         """Queues bytes that answer nothing."""
-        self._outgoing.append(data)
+        self.outgoing.append(data)
         self.engine.outbox[self] = None
 
     def reset(self) -> None:
@@ -125,18 +127,18 @@ class Session:
     @property
     def outgoing_bytes(self) -> int:
         """How many bytes are to be sent when the tick ends."""
-        return sum(map(len, self._outgoing))
+        return sum(map(len, self.outgoing))
 
     def take_output(self) -> bytes:
         """All bytes that are to be sent; they are the caller's from now on."""
-        output = self._outgoing[0] if len(self._outgoing) == 1 else b"".join(self._outgoing)
-        self._outgoing.clear()
+        output = self.outgoing[0] if len(self.outgoing) == 1 else b"".join(self.outgoing)
+        self.outgoing.clear()
         self.engine.output_bytes += len(output)
         return output
 
     def drop_output(self) -> None:
         """What was to be sent will not be."""
-        self._outgoing.clear()
+        self.outgoing.clear()
 
     def close(self) -> None:
         """Reads no more, and hangs up once all replies are sent: never, where there are to be none."""

@@ -72,6 +72,9 @@ class Waiting:
     Args:
         databases: looks up by index.
         wake: told of each waiter that was served, with its reply or error.
+
+    Attributes:
+        ready: the keys that have become ready, in the order of their signals.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class Waiting:
         self._databases = databases
         self._wake = wake
         self._queues: dict[tuple[int, bytes], dict[type, Queue]] = {}
-        self._ready: dict[tuple[int, bytes], None] = {}  # in the order of the signals
+        self.ready: dict[tuple[int, bytes], None] = {}
         self._deadlines: list[tuple[int, int, Waiter]] = []  # a heap; the second number breaks ties
         self._blocked: set[Waiter] = set()
         self._blocked_by_type: Counter[type] = Counter()
@@ -127,7 +130,7 @@ class Waiting:
     def signal(self, database: int, key: bytes, kind: type) -> None:
         """A key was created: if anybody waits for it, it is served after the command."""
         if self._blocked_by_type[kind] and (database, key) in self._queues:
-            self._ready.setdefault((database, key))
+            self.ready.setdefault((database, key))
 
     def signal_all(self, database: Database) -> None:
         """All keys of a database have come at once: those waited for are served after the command."""
@@ -137,8 +140,8 @@ class Waiting:
 
     def serve_ready(self) -> None:
         """Serves all ready keys, and those that become ready by it, until none is left."""
-        while self._ready:
-            ready, self._ready = self._ready, {}
+        while self.ready:
+            ready, self.ready = self.ready, {}
             for database, key in ready:
                 self._serve(self._databases[database], key)
 

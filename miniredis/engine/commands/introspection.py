@@ -129,7 +129,7 @@ def keys_in(request: list[bytes]) -> list[tuple[bytes, str]]:
         raise CommandError(errors.NO_SUCH_COMMAND)
     if not named.keys:
         raise CommandError(errors.NO_KEYS)
-    if not named.takes(len(request)):
+    if not named.least <= len(request) <= named.most:
         raise CommandError(errors.KEYS_ARITY)
     try:
         return keys_of(named, request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from ..glob import compile_glob
@@ -52,6 +52,7 @@ class Config:
     def __init__(self, given: Mapping[str, str | Sequence[str]] | None = None) -> None:
         self._values = {name: directive.default for name, directive in DIRECTIVES.items()}
         self._integers: dict[str, int] = {}
+        self._listeners: list[Callable[[], None]] = []
         for name, value in (given or {}).items():
             self._begin_with(name, value)
 
@@ -74,6 +75,11 @@ class Config:
         if value is None:
             value = self._integers[name] = int(self[name])
         return value
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Calls a function now, and after each change."""
+        self._listeners.append(listener)
+        listener()
 
     def matching(self, pattern: bytes) -> Iterator[str]:
         """The names of directives that fit a glob pattern, old names among them."""
@@ -104,6 +110,8 @@ class Config:
             accepted[own] = changed(name.lower(), value, self._values[own])
         self._values.update(accepted)
         self._integers.clear()
+        for listener in self._listeners:
+            listener()
 
 
 def canonical(name: str) -> str:
