@@ -146,8 +146,8 @@ MUTANTS: Final = (
     fault(
         "an integer may have leading zeros",
         "numbers.py",
-        'rb"0|-?[1-9][0-9]{0,18}"',
-        'rb"-?[0-9]{1,19}"',
+        'b"%d" % value == text and MIN',
+        'b"%d" % value == (text.lstrip(b"0") or b"0") and MIN',
     ),
     fault(
         "a timeout may be rounded down",

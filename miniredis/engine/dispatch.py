@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .requests import Request
     from .session import Session
 
-__all__ = ["call", "execute", "is_plain", "run_plain"]
+__all__ = ["call", "execute", "run_plain"]
 
 OF_BROWSERS: Final = {b"post", b"host:"}
 """The words by which a request of HTTP is known: what follows them may be commands that a page made up."""
@@ -33,7 +33,8 @@ def run_plain(session: Session, requests: deque[Request]) -> None:
     It stops in front of a request that has to go through the gate, and behind one that waits.
     """
     engine, outgoing, resp = session.engine, session.outgoing, session.resp
-    waiting, note = engine.waiting, engine.note
+    ready, statistics = engine.waiting.ready, engine.statistics
+    stopwatch, last = engine.facts.stopwatch, engine.lap
     reply: Reply
     while requests:
         args = requests[0]
@@ -43,38 +44,31 @@ def run_plain(session: Session, requests: deque[Request]) -> None:
         assert command.handler is not None
         requests.popleft()
         session.last_command = command
-        failed = False
+        calls = statistics[command]
         try:
             reply = command.handler(session, args)
         except CommandError as error:
             engine.count_error(error)
-            reply, failed = error, True
+            calls.failed += 1
+            reply = error
         if reply is NO_REPLY:
             assert session.waiter is not None
             session.waiter.args = args
             break
         outgoing.append(encode(reply, resp))
-        note(session, command, args, failed=failed)
-        if waiting.ready:
-            waiting.serve_ready()
+        lap = stopwatch()
+        seconds, last = lap - last, lap
+        calls.count += 1
+        calls.seconds += seconds
+        if seconds >= engine.slow:
+            engine.log_slow(session, command, args, seconds)
+        if ready:
+            engine.lap = last
+            engine.waiting.serve_ready()
+            last = engine.lap
+    engine.lap = last
     if outgoing:
         engine.outbox[session] = None
-
-
-def is_plain(session: Session) -> bool:
-    """Whether nothing about a client, or about all of them now, asks for more than to run its commands."""
-    engine = session.engine
-    return not (
-        session.transaction
-        or session.replies_off
-        or session.skipping
-        or session.skip_next
-        or session.monitoring
-        or session.postponed
-        or engine.pause
-        or engine.monitors
-        or not session.authenticated
-    )
 
 
 def execute(session: Session, args: list[bytes]) -> None:

@@ -16,14 +16,14 @@ from typing import Final
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
 from .config import Config
-from .dispatch import execute, is_plain, run_plain
+from .dispatch import execute, run_plain
 from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace
 from .observing import SlowLog, Statistics, monitor_line
 from .registry import Command
 from .replies import NO_REPLY, Reply
-from .requests import READ_SIZE, FastLane, RequestParser
+from .requests import READ_SIZE, FastLane, RequestParser, one_request
 from .session import Session
 from .waiting import Waiter, Waiting
 
@@ -96,8 +96,11 @@ class Engine:
         self.pause: Pause | None = None
         self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
         self.active_expire = True
+        self.quiet = True  # nobody watches, nothing is held up: plain commands may just run
         self.slow_log = SlowLog()
         self.statistics = Statistics()
+        self.lap = 0.0  # what the stopwatch told when the last command was over
+        self.slow = math.inf  # seconds from which on a command is slow
         self.shutdown_requested = False
         self.connections_received = 0
         self._last_number = 0  # of a client
@@ -107,8 +110,6 @@ class Engine:
         self.memory_peak = 0
         self.error_counts: Counter[bytes] = Counter()
         self._faults: list[tuple[Session, Exception]] = []
-        self._lap = 0.0  # what the stopwatch told when the last command was over
-        self._slow = math.inf  # seconds from which on a command is slow
         self._input_limit = 0
         self.config.listen(self._configured)
         self._unblocked: deque[Session] = deque()
@@ -151,7 +152,10 @@ class Engine:
         if size > READ_SIZE or size + len(parser.input) > self._input_limit:
             self._take_in_steps(session, data)
             return
-        parser.feed(data)
+        if session.idle and (request := one_request(data)) is not None:
+            parser.ready.append(request)
+        else:
+            parser.feed(data)
         if session.waiter is None:
             self._run(session)
 
@@ -266,15 +270,16 @@ class Engine:
     def note(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """Counts a command that is over; what passed since the one before it is the time it took."""
         lap = self.facts.stopwatch()
-        seconds, self._lap = lap - self._lap, lap
+        seconds, self.lap = lap - self.lap, lap
         calls = self.statistics[command]
         calls.count += 1
         calls.seconds += seconds
         calls.failed += failed
-        if seconds >= self._slow:
-            self._log_slow(session, command, args, seconds)
+        if seconds >= self.slow:
+            self.log_slow(session, command, args, seconds)
 
-    def _log_slow(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
+    def log_slow(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
+        """Keeps a command in the slow log."""
         if "skip_slowlog" not in command.flags:
             microseconds = int(seconds * 1_000_000)
             self.slow_log.add(session, args, microseconds, self.config.integer("slowlog-max-len"))
@@ -284,6 +289,7 @@ class Engine:
         if self.pause is not None:
             until, writes_only = max(until, self.pause.until), writes_only and self.pause.writes_only
         self.pause = Pause(until, writes_only)
+        self.quiet = False
 
     def end_pause(self) -> None:
         """CLIENT UNPAUSE, or the time is over: what was held up runs when the tick ends."""
@@ -303,6 +309,12 @@ class Engine:
     def sleep(self, microseconds: int) -> None:
         """DEBUG SLEEP: nobody is answered for so long."""
         self.asleep_until = self.now.monotonic + microseconds
+        self.quiet = False
+
+    def watch_all(self, session: Session) -> None:
+        """MONITOR: a client hears of every command from now on."""
+        self.monitors[session] = None
+        self.quiet = False
 
     def hang_up(self, session: Session) -> None:
         """The server's side ends a connection, now; what was to be sent is not."""
@@ -329,12 +341,13 @@ class Engine:
         self.keyspace.milliseconds = now.milliseconds
         if self.pause is not None and self.pause.until <= now.monotonic:
             self.end_pause()
+        self.quiet = not (self.monitors or self.pause or now.monotonic < self.asleep_until)
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
         self._input_limit = self.config.integer("client-query-buffer-limit")
         threshold = self.config.integer("slowlog-log-slower-than")  # microseconds
-        self._slow = math.inf if threshold < 0 else threshold / 1_000_000
+        self.slow = math.inf if threshold < 0 else threshold / 1_000_000
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
@@ -343,19 +356,26 @@ class Engine:
         self.waiting.signal(database, key, kind)
 
     def _run(self, session: Session) -> None:
-        self._lap = self.facts.stopwatch()
+        self.lap = self.facts.stopwatch()
         parser = session.parser
+        idle, session.idle = session.idle, False
         try:
+            if idle and self.quiet:
+                run_plain(session, parser.ready)
+                if session.waiter is None and not (parser.ready or parser.input):
+                    session.idle = True
+                    return
             while session.waiter is None and not session.closing:
                 if self.now.monotonic < self.asleep_until:
                     self._unblocked.append(session)
                     return
-                if parser.read_ahead() and is_plain(session):
+                if parser.read_ahead() and self.quiet and session.is_plain:
                     run_plain(session, parser.ready)
-                    if session.waiter is not None or not (parser.ready or parser.input):
+                    if session.waiter is not None:
                         return
                 request = session.take_postponed() or parser.next()
                 if request is None:
+                    session.idle = session.is_plain and parser.is_between
                     return
                 execute(session, request)
         except ProtocolError as error:

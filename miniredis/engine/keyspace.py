@@ -135,19 +135,31 @@ class Database:
 
     def find_list(self, key: bytes) -> ListValue | None:
         """The list at a key about to be written, or None; raises WRONGTYPE."""
-        return as_list(self.find(key))
+        value = self.find(key)
+        if value is None or type(value) is deque:
+            return value
+        raise CommandError(WRONG_TYPE)
 
     def read_list(self, key: bytes) -> ListValue | None:
         """The list at a key that is only read, or None; raises WRONGTYPE."""
-        return as_list(self.read(key))
+        value = self.read(key)
+        if value is None or type(value) is deque:
+            return value
+        raise CommandError(WRONG_TYPE)
 
     def find_string(self, key: bytes) -> StringValue | None:
         """The string at a key about to be written, or None; raises WRONGTYPE."""
-        return as_string(self.find(key))
+        value = self.find(key)
+        if value is None or type(value) is bytes or type(value) is bytearray:
+            return value
+        raise CommandError(WRONG_TYPE)
 
     def read_string(self, key: bytes) -> StringValue | None:
         """The string at a key that is only read, or None; raises WRONGTYPE."""
-        return as_string(self.read(key))
+        value = self.read(key)
+        if value is None or type(value) is bytes or type(value) is bytearray:
+            return value
+        raise CommandError(WRONG_TYPE)
 
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
@@ -188,6 +200,11 @@ class Database:
         self.values[key] = value
         if not keep_ttl:
             self.deadlines.pop(key, None)
+        self.touched(key, event)
+
+    def change(self, key: bytes, value: Value, event: str) -> None:
+        """Puts another value of its type at an existing key, which goes on to live as long as it would."""
+        self.values[key] = value
         self.touched(key, event)
 
     def replace(self, key: bytes, value: Value) -> None:
@@ -257,15 +274,3 @@ class Database:
 def duplicate(value: Value) -> Value:
     """A value of its own with the same content."""
     return value if isinstance(value, bytes) else value.copy()
-
-
-def as_list(value: Value | None) -> ListValue | None:
-    if value is None or type(value) is deque:
-        return value
-    raise CommandError(WRONG_TYPE)
-
-
-def as_string(value: Value | None) -> StringValue | None:
-    if value is None or isinstance(value, StringValue):
-        return value
-    raise CommandError(WRONG_TYPE)

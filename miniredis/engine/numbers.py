@@ -36,9 +36,6 @@ __all__ = [
 MIN: Final = -(1 << 63)
 MAX: Final = (1 << 63) - 1
 
-INTEGER: Final = re.compile(rb"0|-?[1-9][0-9]{0,18}").fullmatch
-
-
 DECIMAL: Final = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?").fullmatch
 HEXADECIMAL: Final = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?").fullmatch
 INFINITE: Final = re.compile(rb"[+-]?inf(?:inity)?").fullmatch
@@ -49,10 +46,13 @@ SMALLEST_NORMAL: Final = 2.0**-1022
 
 def parse_integer(text: bytes | bytearray) -> int | None:
     """A signed 64-bit integer in its one canonical form (``string2ll``), else None."""
-    if INTEGER(text) is None:
+    if len(text) > DIGITS_OF_64:
         return None
-    value = int(text)
-    return value if MIN <= value <= MAX else None
+    try:
+        value = int(text)
+    except ValueError:
+        return None
+    return value if b"%d" % value == text and MIN <= value <= MAX else None
 
 
 LEADING_INTEGER: Final = re.compile(rb"[ \t\n\v\f\r]*([+-]?[0-9]+)").match

@@ -61,6 +61,11 @@ NULL_ARRAY: Final = NullArray()
 NO_REPLY: Final = NoReply()
 
 
+LINE_END: Final = b"\r\n"
+BULK_HEADS: Final = tuple(b"$%d\r\n" % size for size in range(1024))
+"""What stands before a short string."""
+
+
 def encode(value: Any, resp: int) -> bytes:
     """The wire form of one reply.
 
@@ -69,10 +74,13 @@ def encode(value: Any, resp: int) -> bytes:
         resp: 2 or 3, the version the client speaks.
     """
     kind = type(value)
+    if kind is bytes:
+        size = len(value)
+        if size < len(BULK_HEADS):
+            return BULK_HEADS[size] + value + LINE_END  # type: ignore[no-any-return]
+        return b"$%d\r\n%b\r\n" % (size, value)
     if kind is int:
         return b":%d\r\n" % value
-    if kind is bytes:
-        return b"$%d\r\n%b\r\n" % (len(value), value)
     if kind is Encoded:
         return value  # type: ignore[no-any-return]
     return ENCODERS[resp][kind](value)

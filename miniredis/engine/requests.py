@@ -22,7 +22,7 @@ from . import errors
 from .errors import ProtocolError
 from .numbers import parse_integer
 
-__all__ = ["READ_SIZE", "FastLane", "RequestParser"]
+__all__ = ["READ_SIZE", "FastLane", "RequestParser", "one_request"]
 
 INLINE_LIMIT: Final = 64 * 1024
 """The longest line, in bytes, that may go without its end."""
@@ -68,6 +68,30 @@ Request: TypeAlias = list[bytes]
 
 pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type: ignore[assignment]
 """Encodes a request; its stub speaks of one argument where any number will do."""
+
+
+COUNTS: Final = {b"*%d" % count: 2 * count + 2 for count in range(1, 9)}
+"""How many parts the line ends cut a small request into, by its first line."""
+
+MOST_PARTS: Final = max(COUNTS.values())
+
+LENGTHS: Final = tuple(b"$%d" % length for length in range(1024))
+
+
+def one_request(data: bytes) -> Request | None:
+    """The request that some bytes are, if they are just one, of few arguments that hold no line end.
+
+    That is what most clients send most of the time; for all else, None.
+    """
+    parts = data.split(b"\r\n", MOST_PARTS)
+    if COUNTS.get(parts[0]) != len(parts) or parts[-1]:
+        return None
+    request = parts[2::2]
+    for argument, length in zip(request, parts[1::2], strict=False):
+        size = len(argument)
+        if length != (LENGTHS[size] if size < 1024 else b"$%d" % size):
+            return None
+    return request
 
 
 class FastLane:
@@ -176,6 +200,11 @@ class RequestParser:
         if self._bulk is None or self._bulk < LARGE_BULK:
             return READ_SIZE
         return max(self._bulk + 2 - len(self), 0) or READ_SIZE
+
+    @property
+    def is_between(self) -> bool:
+        """Whether all that came was read, and no request is begun."""
+        return not (self.ready or self.input or self._missing)
 
     def read_ahead(self) -> bool:
         """Reads what the fast lane can; tells whether there is something in ``ready``."""

@@ -50,16 +50,16 @@ class Session:
         replies_off: CLIENT REPLY OFF was said.
         skipping: the reply at hand is not to be sent.
         skip_next: nor is that of the next command, as CLIENT REPLY SKIP said.
+        idle: it is plain, and all it sent was run: another request may be run at once.
         postponed: the command that CLIENT PAUSE holds up.
         outgoing: the pieces of what is to be sent when the tick ends.
     """
 
     __slots__ = (
         "address", "authenticated", "closing", "connected", "created", "db", "descriptor",
-        "engine", "id", "last_active", "last_command", "local_address", "monitoring", "name", "outgoing",
-        "parser",
-        "postponed", "replies_off", "resp", "running_exec", "skip_next", "skipping", "spared",
-        "transaction", "waiter", "watch_broken", "watched",
+        "engine", "id", "idle", "last_active", "last_command", "local_address", "monitoring", "name",
+        "outgoing", "parser", "postponed", "replies_off", "resp", "running_exec", "skip_next", "skipping",
+        "spared", "transaction", "waiter", "watch_broken", "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
@@ -89,6 +89,7 @@ class Session:
         self.postponed: list[bytes] | None = None
         self.connected = True
         self.closing = False
+        self.idle = False
         self.outgoing: list[bytes] = []
 
     # Replies
@@ -118,6 +119,18 @@ class Session:
         self.leave_transaction()
         self.name = b""
         self.replies_off = self.skip_next = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its commands need nothing but to be run, and their replies nothing but to be sent."""
+        return self.authenticated and not (
+            self.transaction
+            or self.replies_off
+            or self.skipping
+            or self.skip_next
+            or self.monitoring
+            or self.postponed
+        )
 
     @property
     def must_authenticate(self) -> bool:

@@ -141,7 +141,8 @@ class Waiting:
     def serve_ready(self) -> None:
         """Serves all ready keys, and those that become ready by it, until none is left."""
         while self.ready:
-            ready, self.ready = self.ready, {}
+            ready = list(self.ready)
+            self.ready.clear()
             for database, key in ready:
                 self._serve(self._databases[database], key)
 

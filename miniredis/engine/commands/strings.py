@@ -47,6 +47,9 @@ class SetOptions:
 def set_(session: Session, args: list[bytes]) -> Reply:
     """Sets a key, if a condition holds, with a time to live, and returns the old value if asked."""
     db, key = session.db, args[1]
+    if len(args) == 3:
+        db.store(key, args[2], "set")
+        return OK
     options = read_set_options(args[3:])
     expires = absolute(session, b"set", options.unit, options.amount) if options.unit else None
     old = db.find_string(key) if options.get else None
@@ -437,14 +440,16 @@ def decrby(session: Session, args: list[bytes]) -> Reply:
 
 def increment(session: Session, key: bytes, amount: int) -> int:
     """The new value, which keeps the key's time to live."""
-    text = session.db.find_string(key)
+    db = session.db
+    text = db.find_string(key)
     value = 0 if text is None else parse_integer(text)
     if value is None:
         raise CommandError(errors.NOT_AN_INTEGER)
     value += amount
     if not MIN <= value <= MAX:
         raise CommandError(errors.INCREMENT_OVERFLOW)
-    session.db.store(key, b"%d" % value, "incrby", keep_ttl=True)
+    put = db.create if text is None else db.change
+    put(key, b"%d" % value, "incrby")
     return value
 
 

@@ -26,7 +26,7 @@ def monitor(session: Session, args: list[bytes]) -> Reply:
     if session.monitoring:
         return NO_REPLY
     session.monitoring = True
-    session.engine.monitors[session] = None
+    session.engine.watch_all(session)
     return OK
 
 
