@@ -100,7 +100,7 @@ def read_flags(words: Sequence[str]) -> Config:
 def run(config: Config) -> int:
     """Serves until a signal or SHUTDOWN; 1 if it cannot listen."""
     try:
-        trio.run(partial(serve, config=config, task_status=Announcer()))
+        trio.run(partial(serve, config=config, alone=True, task_status=Announcer()))
     except OSError as error:
         log.error("%s", error.strerror)  # noqa: TRY400  (one line says it all)
         return 1

@@ -1,76 +1,130 @@
-"""A client's socket, and what has not been sent to it yet."""
+"""A client's socket in the poll loop, and what has not been sent to it yet."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
+
+from .pollers import READ, WRITE
 
 if TYPE_CHECKING:
-    from .engine import Session
+    from .engine import Instant, Session
+    from .host import Host
+    from .pollers import Poller
 
-__all__ = ["Connection"]
+__all__ = ["READ_SIZE", "Connection", "Source"]
 
 READ_SIZE: Final = 64 * 1024
 """The most bytes read from one client in one tick, so that none keeps the others waiting."""
 
 
-class Connection:
-    """The bytes of one client.
+class Source(Protocol):
+    """What a poller's descriptor stands for."""
 
-    Attributes:
-        socket: non-blocking.
+    def attend(self, events: int, now: Instant) -> None:
+        """It is ready; called with the lock held."""
+
+
+class Connection:
+    """One client of the poll loop.
+
+    Args:
+        sock: non-blocking; it belongs to the connection from now on.
         session: its conversation with the engine.
-        watched_for: the events a poller watches its socket for, in the poller's terms.
+        host: whose engine it is.
+        sources: the poll loop's; the connection takes itself out when it is over.
+        poller: watches the socket for reading already.
     """
 
-    __slots__ = ("_unsent", "session", "socket", "watched_for")
+    __slots__ = (
+        "_descriptor",
+        "_host",
+        "_poller",
+        "_session",
+        "_socket",
+        "_sources",
+        "_unsent",
+        "_watched_for",
+    )
 
-    def __init__(self, sock: socket.socket, session: Session) -> None:
-        self.socket = sock
-        self.session = session
-        self.watched_for = 0
+    def __init__(
+        self, sock: socket.socket, session: Session, host: Host, sources: dict[int, Source], poller: Poller
+    ) -> None:
+        self._socket = sock
+        self._session = session
+        self._host = host
+        self._sources = sources
+        self._poller = poller
+        self._descriptor = sock.fileno()
         self._unsent = bytearray()
+        self._watched_for = READ
 
-    @property
-    def has_unsent(self) -> bool:
-        """Whether the client has yet to take what was sent to it."""
-        return bool(self._unsent)
-
-    def read(self) -> bytes | None:
-        """What the client sent: empty if it hung up, None if it sent nothing."""
+    def attend(self, events: int, now: Instant) -> None:
+        """The poller says that the client sent something, takes something, or is gone."""
+        if events & ~READ:
+            self._send_rest(now)
+            if not events & ~WRITE or self._descriptor not in self._sources:
+                return
         try:
-            return self.socket.recv(READ_SIZE)
+            data = self._socket.recv(READ_SIZE)
         except (BlockingIOError, InterruptedError):
-            return None
+            return
         except OSError:
-            return b""
+            data = b""
+        if data:
+            self._host.engine.receive(self._session, data, now)
+        else:
+            self._drop(now)
 
-    def send(self, data: bytes) -> None:
-        """Sends what the client takes, and keeps the rest for ``send_rest``.
-
-        Raises:
-            OSError: the client is gone.
-        """
+    def flush(self, now: Instant) -> None:
+        """Sends what the client takes, and keeps the rest until it takes more."""
+        session = self._session
+        data = session.take_output()
         if self._unsent:
             self._unsent += data
-            return
-        sent = self._try_send(data)
-        if sent < len(data):
-            self._unsent += data[sent:]
+        else:
+            try:
+                sent = self._socket.send(data)
+            except (BlockingIOError, InterruptedError):
+                sent = 0
+            except OSError:
+                self._drop(now)
+                return
+            if sent < len(data):
+                self._unsent += data[sent:]
+        if self._unsent or session.closing:
+            self._watch(now)
 
-    def send_rest(self) -> None:
-        """Goes on with what was kept; raises ``OSError`` as ``send`` does."""
-        sent = self._try_send(self._unsent)
-        del self._unsent[:sent]
-
-    def _try_send(self, data: bytes | bytearray) -> int:
+    def _send_rest(self, now: Instant) -> None:
         try:
-            return self.socket.send(data)
+            sent = self._socket.send(self._unsent)
         except (BlockingIOError, InterruptedError):
-            return 0
+            return
+        except OSError:
+            self._drop(now)
+            return
+        del self._unsent[:sent]
+        self._watch(now)
+
+    def _watch(self, now: Instant) -> None:
+        """Watches for what is to come next; a client that was told to go goes when it has its replies."""
+        session = self._session
+        if session.closing and not (self._unsent and session.connected):
+            self._drop(now)
+            return
+        events = (0 if session.closing else READ) | (WRITE if self._unsent else 0)
+        if events != self._watched_for:
+            self._poller.change(self._descriptor, events)
+            self._watched_for = events
+
+    def _drop(self, now: Instant) -> None:
+        self.close()
+        self._host.disconnect(self._session, now)
 
     def close(self) -> None:
         """Hangs up."""
-        with contextlib.suppress(OSError):
-            self.socket.close()
+        if self._sources.pop(self._descriptor, None) is not None:
+            self._poller.remove(self._descriptor)
+            with contextlib.suppress(OSError):
+                self._socket.close()

@@ -11,7 +11,7 @@ import trio
 
 from .clock import ClockChoice
 from .engine import Engine
-from .server import Server, serve
+from .server import LoopChoice, Server, serve
 
 __all__ = ["EmbeddedServer", "start"]
 
@@ -29,7 +29,11 @@ class EmbeddedServer(Server):
 
 
 def start(
-    *, engine: Engine | None = None, clock: ClockChoice = None, **directives: str | int
+    *,
+    engine: Engine | None = None,
+    clock: ClockChoice = None,
+    loop: LoopChoice = None,
+    **directives: str | int,
 ) -> EmbeddedServer:
     """Starts a server on a free port of 127.0.0.1, and returns when clients can connect.
 
@@ -40,6 +44,8 @@ def start(
         engine: an engine of your own making.
         clock: where the time comes from: the machine's clocks if omitted; ``"held"`` for one that stands
             still until ``server.fast_forward``.
+        loop: ``"poll"`` for one task that waits on all sockets at once, ``"streams"`` for a task per client;
+            if omitted, the former where the platform has epoll or kqueue.
         directives: redis-server's directives, with ``_`` for ``-``: ``port=6379``, ``databases=4``...
 
     Raises:
@@ -47,7 +53,14 @@ def start(
         OSError: it cannot listen there.
     """
     launch = Launch()
-    options = directives | {"engine": engine, "clock": clock, "handle": EmbeddedServer, "task_status": launch}
+    options = directives | {
+        "engine": engine,
+        "clock": clock,
+        "loop": loop,
+        "alone": True,
+        "handle": EmbeddedServer,
+        "task_status": launch,
+    }
     thread = threading.Thread(target=launch.run, args=(options,), name="miniredis", daemon=True)
     thread.start()
     try:

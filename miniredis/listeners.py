@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from .engine import Config
 
-__all__ = ["Listener", "open_listeners"]
+__all__ = ["Listener", "addresses_of", "open_listeners"]
 
 UNAVAILABLE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 """What an address marked as optional with ``-`` may fail with."""
@@ -119,3 +119,35 @@ def open_unix(config: Config) -> Listener:
         listening.close()
         raise OSError(error.errno, f"could not listen on {path}: {error.strerror}") from error
     return Listener(listening, str(path), 0)
+
+
+class Accepted(Protocol):
+    """A client's socket, Python's own or Trio's."""
+
+    def setsockopt(self, level: int, option: int, value: int, /) -> None:
+        """Sets an option."""
+
+    def getpeername(self) -> tuple[str, int]:
+        """The client's address."""
+
+    def getsockname(self) -> tuple[str, int]:
+        """The server's address."""
+
+
+def addresses_of(accepted: Accepted, listener: Listener, config: Config) -> tuple[str, str]:
+    """Sets a new client's socket up; returns its address and the server's, as CLIENT LIST shows them.
+
+    Raises:
+        OSError: the client has gone already.
+    """
+    if listener.is_unix:
+        return f"{listener.host}:0", f"{listener.host}:0"
+    accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if config.integer("tcp-keepalive"):
+        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return as_text(accepted.getpeername()), as_text(accepted.getsockname())
+
+
+def as_text(address: tuple[str, int]) -> str:
+    host, port = address[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -8,28 +8,25 @@ number of clients that have sent something.
 from __future__ import annotations
 
 import logging
-import math
-import selectors
 import socket
-import threading
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import trio
 
-from .connection import Connection
+from .connection import Connection, Source
+from .listeners import addresses_of
+from .pollers import READ, new_poller
 
 if TYPE_CHECKING:
-    from .clock import Clock
-    from .engine import Engine, Instant, Session
+    from .engine import Instant
+    from .host import Host
     from .listeners import Listener
 
 __all__ = ["PollLoop"]
 
 log = logging.getLogger("miniredis")
-
-READ: Final = selectors.EVENT_READ
-WRITE: Final = selectors.EVENT_WRITE
 
 ACCEPTED_AT_ONCE: Final = 1000
 """How many connections one tick accepts."""
@@ -37,217 +34,120 @@ ACCEPTED_AT_ONCE: Final = 1000
 OUT_OF_FILES_PAUSE: Final = 0.1
 """Seconds to wait before accepting again when the process has no file descriptor left."""
 
+TURN: Final = 0.001
+"""Seconds for which a loop that has its thread to itself waits for more without asking Trio in between."""
+
 
 class PollLoop:
     """Serves an engine to the clients of some listeners.
 
-    Whoever holds ``lock`` may use the engine; the loop holds it for a tick at a time.
-
     Args:
-        engine: the engine.
-        clock: where the time comes from.
+        host: whose engine it is.
         listeners: sockets that listen; they stay the caller's to close.
+        alone: nothing else runs on this thread, so that the loop may keep it for a millisecond at a time:
+            going back to Trio costs more than a command.
     """
 
-    def __init__(self, engine: Engine, clock: Clock, listeners: Sequence[Listener]) -> None:
-        self.engine = engine
-        self.clock = clock
-        self.lock = threading.Lock()
-        self._listeners = listeners
-        self._connections: dict[Session, Connection] = {}
-        self._selector = selectors.DefaultSelector()
-        self._alarm = trio.CancelScope()
-        self._tasks = trio.CancelScope()
-        self._armed: int | None = None
+    def __init__(self, host: Host, listeners: Sequence[Listener], *, alone: bool) -> None:
+        self._host = host
+        self._turn = TURN if alone else 0
+        self._poller = new_poller()
+        self._sources: dict[int, Source] = {}
+        self._acceptors = [Acceptor(listener, self) for listener in listeners]
         self._out_of_files = trio.Event()
 
     async def run(self) -> None:
-        """Serves until cancelled, or until a client says SHUTDOWN; hangs up on everybody then."""
-        try:
-            for listener in self._listeners:
-                self._selector.register(listener.socket, READ, listener)
-            async with trio.open_nursery() as nursery:
-                self._tasks = nursery.cancel_scope
-                nursery.start_soon(self._keep_deadlines)
-                nursery.start_soon(self._accept_again)
-                nursery.start_soon(self._serve)
-        finally:
-            for connection in self._connections.values():
-                connection.close()
-            self._selector.close()
+        """Serves until cancelled."""
+        self._accept_on()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._accept_again)
+            nursery.start_soon(self._serve)
+
+    def close(self) -> None:
+        """Gives back what the loop holds; its clients must be gone."""
+        self._poller.close()
 
     async def _serve(self) -> None:
-        poller = self._selector.fileno()  # epoll and kqueue have one
+        descriptor = self._poller.fileno()
         while True:
-            await trio.lowlevel.wait_readable(poller)
-            self._tick()
+            await trio.lowlevel.wait_readable(descriptor)
+            until = time.monotonic() + self._turn
+            while self._tick(self._turn) and time.monotonic() < until:
+                pass
 
-    async def _keep_deadlines(self) -> None:
-        """A tick when a waiter gives up or a key expires, and nobody sends anything."""
-        while True:
-            with trio.CancelScope() as self._alarm:
-                self._armed = None
-                self._arm(self.clock.now())
-                await trio.sleep_forever()
-            self._tick()
+    def take_in(self) -> None:
+        """Attends to all that has arrived by now."""
+        self._tick(0)
+
+    def _tick(self, patience: float) -> bool:
+        """Attends to all that is ready, in so many seconds at most; tells whether there was anything."""
+        events = self._poller.wait(patience)
+        if not events:
+            return False
+        host, sources = self._host, self._sources
+        with host.lock:
+            now = host.clock.now()
+            for descriptor, what in events:
+                if source := sources.get(descriptor):
+                    source.attend(what, now)
+            host.settle(now)
+        return True
+
+    # Accepting
+
+    def welcome(self, accepted: socket.socket, listener: Listener, now: Instant) -> None:
+        """Makes a client of a socket."""
+        accepted.setblocking(False)
+        try:
+            address, local_address = addresses_of(accepted, listener, self._host.engine.config)
+        except OSError:  # it has gone already
+            accepted.close()
+            return
+
+        host, descriptor = self._host, accepted.fileno()
+        session = host.connect(now, address=address, local_address=local_address, descriptor=descriptor)
+        connection = Connection(accepted, session, host, self._sources, self._poller)
+        host.attach(session, connection)
+        self._sources[descriptor] = connection
+        self._poller.add(descriptor, READ)
+
+    def stop_accepting(self, error: OSError) -> None:
+        """Waits for file descriptors to become free."""
+        log.warning("accepting no connections for a moment: %s", error.strerror)
+        for acceptor in self._acceptors:
+            if self._sources.pop(acceptor.descriptor, None):
+                self._poller.remove(acceptor.descriptor)
+        self._out_of_files.set()
+
+    def _accept_on(self) -> None:
+        for acceptor in self._acceptors:
+            self._sources[acceptor.descriptor] = acceptor
+            self._poller.add(acceptor.descriptor, READ)
 
     async def _accept_again(self) -> None:
         while True:
             await self._out_of_files.wait()
             await trio.sleep(OUT_OF_FILES_PAUSE)
             self._out_of_files = trio.Event()
-            for listener in self._listeners:
-                self._selector.register(listener.socket, READ, listener)
+            self._accept_on()
 
-    # One tick
 
-    def _tick(self) -> None:
-        with self.lock:
-            self._take_in()
-            self._arm(self._settle())
-        if self.engine.shutdown_requested:
-            self._tasks.cancel()
+class Acceptor:
+    """A listener in the poll loop."""
 
-    def _take_in(self) -> None:
-        """Lets the engine run all that has arrived."""
-        now = self.clock.now()
-        for key, events in self._selector.select(0):
-            if isinstance(key.data, Connection):
-                self._attend(key.data, events, now)
-            else:
-                self._accept(key.data, now)
+    def __init__(self, listener: Listener, loop: PollLoop) -> None:
+        self.descriptor = listener.socket.fileno()
+        self._listener = listener
+        self._loop = loop
 
-    def _settle(self) -> Instant:
-        """Lets the engine do what is due, and sends what there is to send; returns when that was."""
-        now = self.clock.now()
-        for session in self.engine.settle(now):
-            self._send(session, now)
-        for session, fault in self.engine.take_faults():
-            log.error("client %d was hung up on", session.id, exc_info=fault)
-        return now
-
-    def fast_forward(self, microseconds: int) -> None:
-        """Makes it so much later; whatever comes due on the way happens at its own moment, in order.
-
-        To be called on the loop's own thread.
-        """
-        with self.lock:
-            end = self.clock.now().monotonic + microseconds
-            self._take_in()
-            self._settle()
-            while (due := self.engine.next_deadline()) is not None and due <= end:
-                self.clock.advance(max(due - self.clock.now().monotonic, 0))
-                self._settle()
-            self.clock.advance(max(end - self.clock.now().monotonic, 0))
-            self._arm(self._settle())
-
-    def _attend(self, connection: Connection, events: int, now: Instant) -> None:
-        if events & WRITE:
-            self._send_rest(connection, now)
-        if events & READ and connection.session in self._connections:
-            self._receive(connection, now)
-
-    def _receive(self, connection: Connection, now: Instant) -> None:
-        data = connection.read()
-        if data is None:
-            return
-        if data:
-            self.engine.receive(connection.session, data, now)
-        else:
-            self._drop(connection, now)
-
-    def _send(self, session: Session, now: Instant) -> None:
-        connection = self._connections.get(session)
-        if connection is None:
-            return
-        try:
-            connection.send(session.take_output())
-        except OSError:
-            self._drop(connection, now)
-        else:
-            self._after_sending(connection, now)
-
-    def _send_rest(self, connection: Connection, now: Instant) -> None:
-        try:
-            connection.send_rest()
-        except OSError:
-            self._drop(connection, now)
-        else:
-            self._after_sending(connection, now)
-
-    def _after_sending(self, connection: Connection, now: Instant) -> None:
-        """Watches for what is to come next; a client that was told to go goes when it has its replies."""
-        session = connection.session
-        if session.closing and not (connection.has_unsent and session.connected):
-            self._drop(connection, now)
-            return
-        events = (0 if session.closing else READ) | (WRITE if connection.has_unsent else 0)
-        if events != connection.watched_for:
-            self._selector.modify(connection.socket, events, connection)
-            connection.watched_for = events
-
-    def _drop(self, connection: Connection, now: Instant) -> None:
-        del self._connections[connection.session]
-        self._selector.unregister(connection.socket)
-        connection.close()
-        self.engine.disconnect(connection.session, now)
-
-    # Accepting
-
-    def _accept(self, listener: Listener, now: Instant) -> None:
+    def attend(self, _events: int, now: Instant) -> None:
+        """Clients have come."""
         for _ in range(ACCEPTED_AT_ONCE):
             try:
-                accepted, _ = listener.socket.accept()
+                accepted, _ = self._listener.socket.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                self._stop_accepting(error)
+                self._loop.stop_accepting(error)
                 return
-            self._welcome(accepted, listener, now)
-
-    def _stop_accepting(self, error: OSError) -> None:
-        log.warning("accepting no connections for a moment: %s", error.strerror)
-        for listener in self._listeners:
-            self._selector.unregister(listener.socket)
-        self._out_of_files.set()
-
-    def _welcome(self, accepted: socket.socket, listener: Listener, now: Instant) -> None:
-        accepted.setblocking(False)
-        if listener.is_unix:
-            address = local_address = f"{listener.host}:0"
-        else:
-            try:
-                address, local_address = prepare_tcp(accepted, self.engine.config.integer("tcp-keepalive"))
-            except OSError:  # it has gone already
-                accepted.close()
-                return
-        session = self.engine.connect(
-            now, address=address, local_address=local_address, descriptor=accepted.fileno()
-        )
-        connection = self._connections[session] = Connection(accepted, session)
-        self._selector.register(accepted, READ, connection)
-        connection.watched_for = READ
-
-    def _arm(self, now: Instant) -> None:
-        """Sets the alarm to the engine's next deadline."""
-        deadline = None if self.clock.stands_still else self.engine.next_deadline()
-        if deadline == self._armed:
-            return
-        self._armed = deadline
-        if deadline is None:
-            self._alarm.deadline = math.inf
-        else:
-            self._alarm.deadline = trio.current_time() + (deadline - now.monotonic) / 1_000_000
-
-
-def prepare_tcp(accepted: socket.socket, keepalive: int) -> tuple[str, str]:
-    """Sets a new client's socket up; returns both its addresses, as ``host:port``."""
-    accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if keepalive:
-        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    return as_text(accepted.getpeername()), as_text(accepted.getsockname())
-
-
-def as_text(address: tuple[str, int]) -> str:
-    host, port = address[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            self._loop.welcome(accepted, self._listener, now)

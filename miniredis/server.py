@@ -11,20 +11,24 @@ import secrets
 import selectors
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Literal, Protocol, Self, TypeAlias
 
 import trio
 
 from .clock import ClockChoice, chosen
 from .engine import Config, Engine, Facts
+from .host import Host
 from .listeners import Listener, open_listeners
 from .poll import PollLoop
+from .pollers import has_poller
+from .streams import StreamLoop, serve_stream
 
-__all__ = ["Server", "serve"]
+__all__ = ["LoopChoice", "Server", "serve"]
 
+LoopChoice: TypeAlias = Literal["poll", "streams"] | None
 
 FURTHEST: Final = 10_000_000_000
 """Seconds that time may be moved by at once: about 317 years."""
@@ -47,13 +51,14 @@ class Server:
         unixsocket: the path of its Unix socket; empty if it has none.
     """
 
-    def __init__(self, loop: PollLoop, listeners: list[Listener]) -> None:
+    def __init__(self, host: Host, listeners: list[Listener]) -> None:
         tcp = next(listener for listener in listeners if not listener.is_unix)
         self.host = tcp.host
         self.port = tcp.port
         self.url = f"redis://[{tcp.host}]:{tcp.port}" if ":" in tcp.host else f"redis://{tcp.host}:{tcp.port}"
         self.unixsocket = next((each.host for each in listeners if each.is_unix), "")
-        self._loop = loop
+        self._host = host
+        self._take_in: Callable[[], None] = lambda: None
         self._token = trio.lowlevel.current_trio_token()
         self._scope = trio.CancelScope()
 
@@ -62,13 +67,13 @@ class Server:
 
         May be called from any thread.
         """
-        with self._loop.lock:
-            self._loop.engine.reset(self._loop.clock.now())
+        with self._host.lock:
+            self._host.engine.reset(self._host.clock.now())
 
     @property
     def now(self) -> dt.datetime:
         """What time it is on this server, in UTC; TIME tells the same."""
-        wall = self._loop.clock.now().wall
+        wall = self._host.clock.now().wall
         return dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(microseconds=wall)
 
     def fast_forward(self, seconds: float) -> None:
@@ -88,19 +93,31 @@ class Server:
         if not 0 <= seconds <= FURTHEST:
             raise ValueError(f"time goes forward, by 0 to {FURTHEST} seconds: not by {seconds}")
         microseconds = round(seconds * 1_000_000)
-        if self._is_own_thread():
-            self._loop.fast_forward(microseconds)
+        if self._host.is_own_thread:
+            self._advance(microseconds)
             return
         try:
-            trio.from_thread.run_sync(self._loop.fast_forward, microseconds, trio_token=self._token)
+            trio.from_thread.run_sync(self._advance, microseconds, trio_token=self._token)
         except trio.RunFinishedError:
             raise RuntimeError("the server has stopped") from None
 
-    def _is_own_thread(self) -> bool:
-        try:
-            return trio.lowlevel.current_trio_token() is self._token
-        except RuntimeError:
-            return False
+    def _advance(self, microseconds: int) -> None:
+        self._take_in()
+        self._host.advance(microseconds)
+
+    async def serve_stream(self, stream: trio.abc.Stream) -> None:
+        """Serves one more client, over any stream of Trio's, until either side hangs up.
+
+        That is how to serve TLS (a ``trio.SSLStream``), or a client of a test (one end of
+        ``trio.testing.memory_stream_pair``), whose time may be a ``trio.testing.MockClock``'s. To be awaited
+        in the Trio program that runs ``serve``.
+
+        Raises:
+            ConnectionRefusedError: the server has stopped.
+        """
+        await serve_stream(
+            self._host, stream, address="127.0.0.1:0", local_address=f"{self.host}:{self.port}"
+        )
 
     def stop(self) -> None:
         """Hangs up on all clients and stops listening. May be called from any thread, and again."""
@@ -121,9 +138,17 @@ class Server:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
 
-    async def _run(self) -> None:
-        with self._scope:
-            await self._loop.run()
+    async def _run(self, loop: PollLoop | StreamLoop) -> None:
+        self._take_in = loop.take_in
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(loop.run)
+                    await self._host.run()
+                    nursery.cancel_scope.cancel()
+        finally:
+            self._host.close()
+            loop.close()
 
 
 async def serve(
@@ -131,6 +156,8 @@ async def serve(
     *,
     engine: Engine | None = None,
     clock: ClockChoice = None,
+    loop: LoopChoice = None,
+    alone: bool = False,
     handle: type[Server] = Server,
     task_status: Started = trio.TASK_STATUS_IGNORED,
     **directives: str | int,
@@ -142,6 +169,10 @@ async def serve(
         engine: an engine of your own making, which brings its own ``config``.
         clock: where the time comes from: the machine's clocks if omitted; ``"held"`` for one that stands
             still until ``server.fast_forward``.
+        loop: ``"poll"`` for one task that waits on all sockets at once, ``"streams"`` for a task per client;
+            if omitted, the former where the platform has epoll or kqueue.
+        alone: nothing else runs in this Trio program, so that the server may keep the thread for a
+            millisecond at a time; it answers sooner then.
         handle: the class of the handle.
         task_status: hands a ``Server`` to ``nursery.start`` as soon as clients can connect.
         directives: redis-server's directives, with ``_`` for ``-``; the port is a free one unless given.
@@ -154,13 +185,21 @@ async def serve(
     config = config or (engine.config if engine else configure(directives))
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
-        loop = PollLoop(engine, time_source, listeners)
-        server = handle(loop, listeners)
+        host = Host(engine, time_source)
+        server = handle(host, listeners)
         engine.config.learn("port", str(server.port))
         engine.config.learn("dir", str(Path.cwd()))
         engine.facts = facts(server.port)
         task_status.started(server)
-        await server._run()
+        await server._run(new_loop(loop, host, listeners, alone=alone))
+
+
+def new_loop(
+    choice: LoopChoice, host: Host, listeners: list[Listener], *, alone: bool
+) -> PollLoop | StreamLoop:
+    if choice == "poll" or (choice is None and has_poller()):
+        return PollLoop(host, listeners, alone=alone)
+    return StreamLoop(host, listeners)
 
 
 def configure(directives: dict[str, str | int]) -> Config:

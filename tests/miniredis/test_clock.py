@@ -13,7 +13,7 @@ import trio
 import miniredis
 from conformance.wire import RawConnection
 from miniredis.engine import Instant
-from miniredis.poll import PollLoop
+from miniredis.host import Host
 
 BEGINNING = Instant(wall=1_700_000_000_000_000, monotonic=5_000_000)
 
@@ -149,13 +149,13 @@ def test_a_clock_there_is_not() -> None:
 def test_an_idle_held_server_does_nothing(client: RawConnection, monkeypatch: pytest.MonkeyPatch) -> None:
     client.command("SET", "k", "v", "PX", "1")
     ticks: list[object] = []
-    tick = PollLoop._tick
+    settle = Host.settle
 
-    def counted(loop: PollLoop) -> None:
-        ticks.append(loop)
-        tick(loop)
+    def counted(host: Host, now: Instant) -> None:
+        ticks.append(now)
+        settle(host, now)
 
-    monkeypatch.setattr(PollLoop, "_tick", counted)
+    monkeypatch.setattr(Host, "settle", counted)
     assert client.command("PING") == b"+PONG\r\n"
     assert len(ticks) == 1
     assert client.command("EXISTS", "k") == b":1\r\n"

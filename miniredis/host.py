@@ -1,0 +1,158 @@
+"""An engine among those who use it: one lock, one clock, and a way out for every client's replies.
+
+Whoever has bytes for the engine runs a whole tick of it: takes the lock, lets the engine receive, and
+settles. Settling lets the engine do what is due, and sends what it wants said, to whichever client, by that
+client's own outlet. So it makes no difference which thread a tick runs on: the loop's, or that of a client
+without a socket.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import trio
+
+if TYPE_CHECKING:
+    from .clock import Clock
+    from .engine import Engine, Instant, Session
+
+__all__ = ["Host", "Outlet"]
+
+log = logging.getLogger("miniredis")
+
+
+class Outlet(Protocol):
+    """Carries what the engine says to one client; called on any thread, with the lock held."""
+
+    def flush(self, now: Instant) -> None:
+        """Sends what the session has to say, and hangs up if it is closing."""
+
+    def close(self) -> None:
+        """The server stops: hangs up."""
+
+
+class Host:
+    """Shares an engine; it belongs to the thread that made it, which runs Trio.
+
+    Args:
+        engine: used by nobody else.
+        clock: where the time comes from.
+
+    Attributes:
+        lock: to be held by whoever uses the engine, or this.
+    """
+
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self.engine = engine
+        self.clock = clock
+        self.lock = threading.Lock()
+        self.is_open = True
+        self._outlets: dict[Session, Outlet] = {}
+        self._token = trio.lowlevel.current_trio_token()
+        self._thread = threading.get_ident()
+        self._due: int | None = None  # what the alarm is set to: monotonic microseconds
+        self._alarm = trio.CancelScope()
+        self._stop = trio.Event()
+
+    # For the owners of clients
+
+    def connect(self, now: Instant, *, address: str, local_address: str, descriptor: int = -1) -> Session:
+        """A client has come; ``attach`` must follow, and ``disconnect`` some day. With the lock held.
+
+        Raises:
+            ConnectionRefusedError: the server has stopped.
+        """
+        if not self.is_open:
+            raise ConnectionRefusedError("the server has stopped")
+        return self.engine.connect(now, address=address, local_address=local_address, descriptor=descriptor)
+
+    def attach(self, session: Session, outlet: Outlet) -> None:
+        """What is said to a client goes this way; with the lock held."""
+        self._outlets[session] = outlet
+
+    def disconnect(self, session: Session, now: Instant) -> None:
+        """A client is gone; with the lock held."""
+        if self._outlets.pop(session, None) is not None:
+            self.engine.disconnect(session, now)
+
+    def tick(self, session: Session, data: bytes) -> None:
+        """A whole tick for what one client sent, on any thread."""
+        with self.lock:
+            now = self.clock.now()
+            self.engine.receive(session, data, now)
+            self.settle(now)
+
+    def settle(self, now: Instant) -> None:
+        """Ends a tick: lets the engine do what is due, and sends all it says; with the lock held."""
+        engine, outlets = self.engine, self._outlets
+        for session in engine.settle(now):
+            outlet = outlets.get(session)
+            if outlet is not None:
+                outlet.flush(now)
+        for session, fault in engine.take_faults():
+            log.error("client %d was hung up on", session.id, exc_info=fault)
+        due = engine.next_deadline()
+        if due != self._due:
+            self._due = due
+            self.call_soon(self._set_alarm)
+        if engine.shutdown_requested:
+            self.call_soon(self._stop.set)
+
+    def call_soon(self, function: Callable[[], object]) -> None:
+        """Calls a function on the server's own thread: at once if this is it, soon if it is not."""
+        if self.is_own_thread:
+            function()
+        else:
+            self._token.run_sync_soon(function)
+
+    @property
+    def is_own_thread(self) -> bool:
+        """Whether this is the thread that runs the server."""
+        return threading.get_ident() == self._thread
+
+    # Time
+
+    def advance(self, microseconds: int) -> None:
+        """Makes it so much later; whatever comes due on the way happens at its own moment, in order."""
+        with self.lock:
+            clock, engine = self.clock, self.engine
+            end = clock.now().monotonic + microseconds
+            self.settle(clock.now())
+            while (due := engine.next_deadline()) is not None and due <= end:
+                clock.advance(max(due - clock.now().monotonic, 0))
+                self.settle(clock.now())
+            clock.advance(max(end - clock.now().monotonic, 0))
+            self.settle(clock.now())
+
+    async def run(self) -> None:
+        """Keeps the engine's deadlines while nobody sends anything; returns when a client said SHUTDOWN."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._keep_deadlines)
+            await self._stop.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _keep_deadlines(self) -> None:
+        while True:
+            with trio.CancelScope() as self._alarm:
+                self._set_alarm()
+                await trio.sleep_forever()
+            with self.lock:
+                self.settle(self.clock.now())
+
+    def _set_alarm(self) -> None:
+        due = self._due
+        if due is None or self.clock.stands_still:
+            self._alarm.deadline = float("inf")
+        else:
+            self._alarm.deadline = trio.current_time() + (due - self.clock.now().monotonic) / 1_000_000
+
+    def close(self) -> None:
+        """Hangs up on everybody; no client can come any more."""
+        with self.lock:
+            self.is_open = False
+            for outlet in tuple(self._outlets.values()):
+                outlet.close()
+            self._outlets.clear()

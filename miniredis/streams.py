@@ -1,0 +1,143 @@
+"""A task per stream: for TLS, for streams in memory, and where there is no poller.
+
+Slower than the poll loop by Trio's cost of waking a task for each client; all else is the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+
+from .connection import READ_SIZE
+from .listeners import addresses_of
+
+if TYPE_CHECKING:
+    from .engine import Instant, Session
+    from .host import Host
+    from .listeners import Listener
+
+__all__ = ["StreamLoop", "serve_stream"]
+
+
+class StreamLoop:
+    """Serves an engine to the clients of some listeners.
+
+    Args:
+        host: whose engine it is.
+        listeners: sockets that listen; they stay the caller's to close.
+    """
+
+    def __init__(self, host: Host, listeners: Sequence[Listener]) -> None:
+        self._host = host
+        self._listeners = listeners
+
+    async def run(self) -> None:
+        """Serves until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for listener in self._listeners:
+                # a duplicate: Trio closes its listeners, and these are not ours to close
+                ours = trio.SocketListener(trio.socket.from_stdlib_socket(listener.socket.dup()))
+                nursery.start_soon(partial(trio.serve_listeners, partial(self._serve, listener), [ours]))
+
+    def close(self) -> None:
+        """Gives back what the loop holds: nothing, once ``run`` is over."""
+
+    def take_in(self) -> None:
+        """Attends to all that has arrived by now: nothing, for Trio alone knows of it."""
+
+    async def _serve(self, listener: Listener, stream: trio.SocketStream) -> None:
+        try:
+            address, local_address = addresses_of(stream.socket, listener, self._host.engine.config)
+        except OSError:  # it has gone already
+            await trio.aclose_forcefully(stream)
+            return
+        with contextlib.suppress(ConnectionRefusedError):
+            await serve_stream(self._host, stream, address=address, local_address=local_address)
+
+
+async def serve_stream(host: Host, stream: trio.abc.Stream, *, address: str, local_address: str) -> None:
+    """Serves one client until either side hangs up; closes its stream.
+
+    Raises:
+        ConnectionRefusedError: the server has stopped.
+    """
+    try:
+        with host.lock:
+            now = host.clock.now()
+            session = host.connect(now, address=address, local_address=local_address)
+            connection = StreamConnection(host, stream, session)
+            host.attach(session, connection)
+            host.settle(now)
+        await connection.run()
+    finally:
+        await trio.aclose_forcefully(stream)
+
+
+class StreamConnection:
+    """One client of a stream.
+
+    Args:
+        host: whose engine it is.
+        stream: carries whatever Redis would read from a socket.
+        session: its conversation with the engine.
+    """
+
+    def __init__(self, host: Host, stream: trio.abc.Stream, session: Session) -> None:
+        self._host = host
+        self._stream = stream
+        self._session = session
+        self._unsent: list[bytes] = []
+        self._more = trio.Event()
+        self._scope = trio.CancelScope()
+
+    async def run(self) -> None:
+        """Receives and sends until either side hangs up."""
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._send)
+                    await self._receive()
+                    nursery.cancel_scope.cancel()
+        except* (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
+        finally:
+            with self._host.lock:
+                now = self._host.clock.now()
+                self._host.disconnect(self._session, now)
+                self._host.settle(now)
+
+    async def _receive(self) -> None:
+        while data := await self._stream.receive_some(READ_SIZE):
+            self._host.tick(self._session, bytes(data))
+
+    async def _send(self) -> None:
+        while True:
+            await self._more.wait()
+            self._more = trio.Event()
+            with self._host.lock:
+                data = b"".join(self._unsent)
+                self._unsent.clear()
+            await self._stream.send_all(data)
+            if self._session.closing and not self._unsent:
+                self._scope.cancel()
+
+    def flush(self, _now: Instant) -> None:
+        """Hands what there is to say to the task that sends."""
+        session = self._session
+        data = session.take_output()
+        self._unsent.append(data)
+        if session.closing and not session.connected and not data:
+            self.close()
+        else:
+            self._host.call_soon(self._wake)
+
+    def _wake(self) -> None:
+        self._more.set()
+
+    def close(self) -> None:
+        """Hangs up."""
+        self._host.call_soon(self._scope.cancel)
