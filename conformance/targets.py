@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
     from miniredis import Engine
+    from miniredis.server import LoopChoice
 
 __all__ = [
     "Address",
@@ -102,12 +103,13 @@ class Target:
 
 
 @contextmanager
-def embedded(engine: Engine | None = None) -> Iterator[Address]:
+def embedded(engine: Engine | None = None, loop: LoopChoice = None) -> Iterator[Address]:
     """Miniredis on a thread of this process."""
     import miniredis  # only those who ask for it need it
 
-    with miniredis.start(engine=engine) as server:
-        yield Address(server.url, "miniredis in this process")
+    with miniredis.start(engine=engine, loop=loop) as server:
+        how = " with a task per stream" if loop == "streams" else ""
+        yield Address(server.url, f"miniredis in this process{how}")
 
 
 def find_real_redis() -> Path:

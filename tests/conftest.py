@@ -17,6 +17,12 @@ def embedded_server() -> Iterator[Address]:
 
 
 @pytest.fixture(scope="session")
+def streams_server() -> Iterator[Address]:
+    with embedded(loop="streams") as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
 def real_server() -> Iterator[Address]:
     try:
         with real_redis() as address:
@@ -25,11 +31,14 @@ def real_server() -> Iterator[Address]:
         pytest.skip(str(error))
 
 
-@pytest.fixture(params=["miniredis", "redis-server"])
+SERVERS = {"miniredis": "embedded_server", "streams": "streams_server", "redis-server": "real_server"}
+"""Fixtures: miniredis on its poll loop, miniredis with a task per stream, a real Redis."""
+
+
+@pytest.fixture(params=SERVERS)
 def server_address(request: pytest.FixtureRequest) -> Address:
     """A server of either kind, with whatever earlier tests left on it."""
-    name = {"miniredis": "embedded_server", "redis-server": "real_server"}[request.param]
-    address: Address = request.getfixturevalue(name)
+    address: Address = request.getfixturevalue(SERVERS[request.param])
     return address
 
 
