@@ -6,6 +6,7 @@ import contextlib
 import socket
 from typing import TYPE_CHECKING, Final, Protocol
 
+from .engine.backlog import FREE
 from .pollers import READ, WRITE
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ class Connection:
         """Sends what the client takes, and keeps the rest until it takes more."""
         session = self._session
         data = session.take_output()
+        if len(data) + len(self._unsent) > FREE and self._is_too_long(len(data), now):
+            self._drop(now)
+            return
         if self._unsent:
             self._unsent += data
         else:
@@ -105,7 +109,11 @@ class Connection:
             self._drop(now)
             return
         del self._unsent[:sent]
+        self._is_too_long(0, now)  # it may have read enough by now
         self._watch(now)
+
+    def _is_too_long(self, more: int, now: Instant) -> bool:
+        return self._host.engine.backlogs.is_too_long(self._session, len(self._unsent) + more, now)
 
     def _watch(self, now: Instant) -> None:
         """Watches for what is to come next; a client that was told to go goes when it has its replies."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from .connection import READ_SIZE
+from .engine.backlog import FREE
 from .listeners import addresses_of
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class StreamConnection:
         self._stream = stream
         self._session = session
         self._unsent: list[bytes] = []
+        self._size = 0  # bytes that the client has not taken yet
         self._more = trio.Event()
         self._scope = trio.CancelScope()
 
@@ -122,18 +124,29 @@ class StreamConnection:
                 data = b"".join(self._unsent)
                 self._unsent.clear()
             await self._stream.send_all(data)
+            with self._host.lock:
+                self._size -= len(data)
+                self._is_too_long(self._host.clock.now())  # it may have read enough by now
             if self._session.closing and not self._unsent:
                 self._scope.cancel()
 
-    def flush(self, _now: Instant) -> None:
+    def flush(self, now: Instant) -> None:
         """Hands what there is to say to the task that sends."""
         session = self._session
         data = session.take_output()
+        self._size += len(data)
+        if self._size > FREE and self._is_too_long(now):
+            self._host.engine.hang_up(session)
+            self.close()
+            return
         self._unsent.append(data)
         if session.closing and not session.connected and not data:
             self.close()
         else:
             self._host.call_soon(self._wake)
+
+    def _is_too_long(self, now: Instant) -> bool:
+        return self._host.engine.backlogs.is_too_long(self._session, self._size, now)
 
     def _wake(self) -> None:
         self._more.set()

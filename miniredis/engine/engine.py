@@ -15,6 +15,7 @@ from typing import Final
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
+from .backlog import Backlogs, OutputLimit
 from .config import Config
 from .dispatch import execute, run_plain
 from .errors import CommandError, ProtocolError
@@ -111,6 +112,7 @@ class Engine:
         self.error_counts: Counter[bytes] = Counter()
         self._faults: list[tuple[Session, Exception]] = []
         self._input_limit = 0
+        self.backlogs = Backlogs(self._output_limit())
         self.config.listen(self._configured)
         self._unblocked: deque[Session] = deque()
         self._postponed: dict[Session, None] = {}
@@ -191,6 +193,8 @@ class Engine:
             return []
         for waiter in self.waiting.timed_out(now.monotonic):
             self.wake(waiter, waiter.when_over)
+        for session in self.backlogs.overdue(now):
+            self.hang_up(session)
         if self.active_expire and self.pause is None:
             self.keyspace.expire(EXPIRED_AT_ONCE)
         while self._unblocked:
@@ -204,7 +208,7 @@ class Engine:
         if self.now.monotonic < self.asleep_until:
             return self.asleep_until
         pause_over = self.pause.until if self.pause else None
-        due = [self.waiting.next_deadline(), self._next_expiry(), pause_over]
+        due = [self.waiting.next_deadline(), self._next_expiry(), pause_over, self.backlogs.next_deadline()]
         return min((when for when in due if when is not None), default=None)
 
     def _next_expiry(self) -> int | None:
@@ -346,8 +350,12 @@ class Engine:
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
         self._input_limit = self.config.integer("client-query-buffer-limit")
+        self.backlogs.limit = self._output_limit()
         threshold = self.config.integer("slowlog-log-slower-than")  # microseconds
         self.slow = math.inf if threshold < 0 else threshold / 1_000_000
+
+    def _output_limit(self) -> OutputLimit:
+        return OutputLimit.of(self.config["client-output-buffer-limit"], "normal")
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
@@ -403,6 +411,7 @@ class Engine:
         session.unwatch()
         self.monitors.pop(session, None)
         self._postponed.pop(session, None)
+        self.backlogs.forget(session)
         if session.waiter is not None:
             self.waiting.remove(session.waiter)
             session.waiter = None

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -20,16 +19,11 @@ import trio
 import miniredis
 from miniredis.engine import Engine
 
+from .loops import started
 from .transcript import Client
 
 TRIALS = 200
 WAITERS = 50
-
-
-@pytest.fixture
-def server() -> Iterator[miniredis.Server]:
-    with miniredis.start() as server:
-        yield server
 
 
 def open_files() -> int:
@@ -90,12 +84,12 @@ def test_reset_empties_every_database_and_keeps_the_clients(server: miniredis.Se
         assert first.client_id() == first_id
 
 
-def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    with miniredis.start():
+def test_nothing_is_left_behind(tmp_path: Path, loop: str) -> None:
+    with started(loop):
         pass  # what the first server of a process loads stays loaded
     files, threads = open_files(), threading.active_count()
     path = tmp_path / "socket"
-    with miniredis.start(unixsocket=str(path)) as server, ExitStack() as clients:
+    with started(loop, unixsocket=str(path)) as server, ExitStack() as clients:
         for _ in range(5):
             clients.enter_context(socket.create_connection((server.host, server.port)))
         blocker, control = Client((server.host, server.port)), Client((server.host, server.port))
@@ -139,9 +133,9 @@ def test_no_address_at_all() -> None:
         miniredis.start(bind="-203.0.113.1")
 
 
-def test_a_unix_socket(tmp_path: Path) -> None:
+def test_a_unix_socket(tmp_path: Path, loop: str) -> None:
     path = str(tmp_path / "socket")
-    with miniredis.start(unixsocket=path, unixsocketperm=700) as server:
+    with started(loop, unixsocket=path, unixsocketperm="700") as server:
         assert server.unixsocket == path
         assert (tmp_path / "socket").stat().st_mode & 0o777 == 0o700
         with redis.Redis(unix_socket_path=path) as client:
@@ -338,27 +332,28 @@ def test_hello_in_a_transaction_changes_how_the_rest_is_written(empty_address: t
 # A fault of ours
 
 
-def test_a_fault_in_a_command_costs_one_connection(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+def test_a_fault_in_a_command_costs_one_connection(
+    server: miniredis.Server, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
     from miniredis.engine.registry import LOOKUP
 
     def faulty(*_: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(LOOKUP[b"llen"], "handler", faulty)
-    with miniredis.start() as server:
-        unlucky, other = Client((server.host, server.port)), Client((server.host, server.port))
-        unlucky.send(b"LLEN k\r\n")
-        assert unlucky.get(1) == b""
-        assert other.ask("PING") == b"+PONG\r\n"
-        unlucky.close()
-        waiter = Client((server.host, server.port))
-        waiter.send(b"BLPOP k 0\r\nLLEN k\r\n")
-        until_blocked(other, 1)
-        assert other.ask("RPUSH k v") == b":1\r\n"
-        assert waiter.get(21) == b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n"
-        assert other.ask("PING") == b"+PONG\r\n"
-        waiter.close()
-        other.close()
+    unlucky, other = Client((server.host, server.port)), Client((server.host, server.port))
+    unlucky.send(b"LLEN k\r\n")
+    assert unlucky.get(1) == b""
+    assert other.ask("PING") == b"+PONG\r\n"
+    unlucky.close()
+    waiter = Client((server.host, server.port))
+    waiter.send(b"BLPOP k 0\r\nLLEN k\r\n")
+    until_blocked(other, 1)
+    assert other.ask("RPUSH k v") == b":1\r\n"
+    assert waiter.get(21) == b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n"
+    assert other.ask("PING") == b"+PONG\r\n"
+    waiter.close()
+    other.close()
     assert caplog.text.count("was hung up on") == 2
     assert "ZeroDivisionError" in caplog.text
 

@@ -123,7 +123,7 @@ DIRECTIVES: Final = {
     "bind-source-addr": ignored("", text),
     "bio_cpulist": ignored("", text, "immutable"),
     "busy-reply-threshold": ignored("5000", integer(0, MAX)),
-    "client-output-buffer-limit": ignored(
+    "client-output-buffer-limit": works(
         "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60", buffer_limits, "words"
     ),
     "client-query-buffer-limit": works("1073741824", memory(1 << 20, MAX)),

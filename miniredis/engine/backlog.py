@@ -1,0 +1,76 @@
+"""Clients that do not read what they are sent, and how much of that client-output-buffer-limit allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .instant import Instant
+    from .session import Session
+
+__all__ = ["FREE", "Backlogs", "OutputLimit"]
+
+FREE: Final = 16 * 1024
+"""Bytes that every client may leave unread: Redis keeps so many beside what it counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLimit:
+    """What one class of clients may leave unread; 0 bytes are no limit.
+
+    Attributes:
+        hard: bytes that are too many at once.
+        soft: bytes that are too many for longer than so many microseconds.
+        patience: those microseconds.
+    """
+
+    hard: int
+    soft: int
+    patience: int
+
+    @classmethod
+    def of(cls, directive: str, kind: str) -> OutputLimit:
+        """The limit of a class of clients, as the directive's value has it."""
+        words = directive.split(" ")
+        at = words.index(kind)
+        hard, soft, seconds = map(int, words[at + 1 : at + 4])
+        return cls(hard, soft, seconds * 1_000_000)
+
+
+class Backlogs:
+    """Which clients have left more unread than the soft limit, and when they are to go for it.
+
+    Attributes:
+        limit: for clients in general.
+    """
+
+    def __init__(self, limit: OutputLimit) -> None:
+        self.limit = limit
+        self._over: dict[Session, int] = {}  # when their time is over, in monotonic microseconds
+
+    def is_too_long(self, session: Session, size: int, now: Instant) -> bool:
+        """Whether a client that has so many bytes still to read is to be hung up on.
+
+        To be asked of each client that has more than ``FREE`` bytes to read, and again once it has read some.
+        """
+        size -= FREE
+        limit = self.limit
+        if limit.hard and size >= max(limit.hard, 1):
+            return True
+        if not limit.soft or size < limit.soft or not session.connected:
+            self._over.pop(session, None)
+            return False
+        return now.monotonic > self._over.setdefault(session, now.monotonic + limit.patience)
+
+    def forget(self, session: Session) -> None:
+        """The client is gone."""
+        self._over.pop(session, None)
+
+    def overdue(self, now: Instant) -> list[Session]:
+        """Who has left too much unread for too long."""
+        return [session for session, end in self._over.items() if end < now.monotonic]
+
+    def next_deadline(self) -> int | None:
+        """When the first of them will have, in microseconds of monotonic time."""
+        return min(self._over.values()) + 1 if self._over else None

@@ -1,0 +1,24 @@
+"""Servers of a test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import miniredis
+
+from .loops import LOOPS, started
+
+
+@pytest.fixture(params=LOOPS)
+def loop(request: pytest.FixtureRequest) -> str:
+    """How the server waits for its clients."""
+    return str(request.param)
+
+
+@pytest.fixture
+def server(loop: str) -> Iterator[miniredis.EmbeddedServer]:
+    """A server of this process, whichever way it waits."""
+    with started(loop) as server:
+        yield server
