@@ -127,10 +127,10 @@ class Connection:
             self._watched_for = events
 
     def _drop(self, now: Instant) -> None:
-        self.close()
+        self.hang_up()
         self._host.disconnect(self._session, now)
 
-    def close(self) -> None:
+    def hang_up(self) -> None:
         """Hangs up."""
         if self._sources.pop(self._descriptor, None) is not None:
             self._poller.remove(self._descriptor)

@@ -8,7 +8,9 @@ without a socket.
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -30,8 +32,8 @@ class Outlet(Protocol):
     def flush(self, now: Instant) -> None:
         """Sends what the session has to say, and hangs up if it is closing."""
 
-    def close(self) -> None:
-        """The server stops: hangs up."""
+    def hang_up(self) -> None:
+        """The server stops: ends the connection."""
 
 
 class Host:
@@ -50,24 +52,37 @@ class Host:
         self.clock = clock
         self.lock = threading.Lock()
         self.is_open = True
+        self._lost: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
         self._token = trio.lowlevel.current_trio_token()
         self._thread = threading.get_ident()
+        self._process = os.getpid()
         self._due: int | None = None  # what the alarm is set to: monotonic microseconds
         self._alarm = trio.CancelScope()
         self._stop = trio.Event()
 
     # For the owners of clients
 
-    def connect(self, now: Instant, *, address: str, local_address: str, descriptor: int = -1) -> Session:
+    def connect(
+        self, now: Instant, *, address: str = "", local_address: str = "", descriptor: int = -1
+    ) -> Session:
         """A client has come; ``attach`` must follow, and ``disconnect`` some day. With the lock held.
 
+        One that has no address is shown as one of this machine, its number for a port.
+
         Raises:
-            ConnectionRefusedError: the server has stopped.
+            ConnectionRefusedError: the server has stopped, or this process was forked from the server's.
         """
         if not self.is_open:
-            raise ConnectionRefusedError("the server has stopped")
-        return self.engine.connect(now, address=address, local_address=local_address, descriptor=descriptor)
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "the server has stopped")
+        if not self.is_here:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "the server runs in another process")
+        engine = self.engine
+        session = engine.connect(now, address=address, local_address=local_address, descriptor=descriptor)
+        if not address:
+            session.address = b"127.0.0.1:%d" % session.id
+            session.local_address = b"127.0.0.1:%b" % engine.config["port"].encode()
+        return session
 
     def attach(self, session: Session, outlet: Outlet) -> None:
         """What is said to a client goes this way; with the lock held."""
@@ -78,16 +93,26 @@ class Host:
         if self._outlets.pop(session, None) is not None:
             self.engine.disconnect(session, now)
 
+    def lose(self, session: Session) -> None:
+        """A client is gone, as its next tick will find; on any thread, with the lock held or not."""
+        self._lost.append(session)
+
     def tick(self, session: Session, data: bytes) -> None:
         """A whole tick for what one client sent, on any thread."""
         with self.lock:
             now = self.clock.now()
+            self._bury_the_lost(now)
             self.engine.receive(session, data, now)
             self.settle(now)
+
+    def _bury_the_lost(self, now: Instant) -> None:
+        while self._lost:
+            self.disconnect(self._lost.pop(), now)
 
     def settle(self, now: Instant) -> None:
         """Ends a tick: lets the engine do what is due, and sends all it says; with the lock held."""
         engine, outlets = self.engine, self._outlets
+        self._bury_the_lost(now)
         for session in engine.settle(now):
             outlet = outlets.get(session)
             if outlet is not None:
@@ -107,6 +132,11 @@ class Host:
             function()
         else:
             self._token.run_sync_soon(function)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this is the process that runs the server, and not one that was forked from it."""
+        return os.getpid() == self._process
 
     @property
     def is_own_thread(self) -> bool:
@@ -154,5 +184,5 @@ class Host:
         with self.lock:
             self.is_open = False
             for outlet in tuple(self._outlets.values()):
-                outlet.close()
+                outlet.hang_up()
             self._outlets.clear()

@@ -12,9 +12,10 @@ import selectors
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias
 
 import trio
 
@@ -22,9 +23,13 @@ from .clock import ClockChoice, chosen
 from .engine import Config, Engine, Facts
 from .host import Host
 from .listeners import Listener, open_listeners
+from .local import AsyncPipe, LocalSocket
 from .poll import PollLoop
 from .pollers import has_poller
 from .streams import StreamLoop, serve_stream
+
+if TYPE_CHECKING:
+    import redis.asyncio
 
 __all__ = ["LoopChoice", "Server", "serve"]
 
@@ -115,9 +120,30 @@ class Server:
         Raises:
             ConnectionRefusedError: the server has stopped.
         """
-        await serve_stream(
-            self._host, stream, address="127.0.0.1:0", local_address=f"{self.host}:{self.port}"
-        )
+        await serve_stream(self._host, stream)
+
+    def client(self, **options: Any) -> redis.Redis:
+        """A redis-py client whose connections have no socket: each hands its bytes to the engine itself.
+
+        All else is as over TCP: blocking commands, timeouts, several threads, RESP3. Commands run on the
+        thread that asks for them; on the thread that runs the server, none may wait for another client.
+
+        Args:
+            options: as for ``redis.Redis``: ``db``, ``decode_responses``, ``protocol``, ``socket_timeout``...
+        """
+        from . import clients  # loads redis-py
+
+        return clients.client(partial(LocalSocket, self._host), **options)
+
+    def async_client(self, **options: Any) -> redis.asyncio.Redis:
+        """As ``client``, for asyncio; it may wait on any thread.
+
+        Args:
+            options: as for ``redis.asyncio.Redis``.
+        """
+        from . import clients
+
+        return clients.async_client(partial(AsyncPipe, self._host), **options)
 
     def stop(self) -> None:
         """Hangs up on all clients and stops listening. May be called from any thread, and again."""

@@ -60,7 +60,9 @@ class StreamLoop:
             await serve_stream(self._host, stream, address=address, local_address=local_address)
 
 
-async def serve_stream(host: Host, stream: trio.abc.Stream, *, address: str, local_address: str) -> None:
+async def serve_stream(
+    host: Host, stream: trio.abc.Stream, *, address: str = "", local_address: str = ""
+) -> None:
     """Serves one client until either side hangs up; closes its stream.
 
     Raises:
@@ -137,11 +139,11 @@ class StreamConnection:
         self._size += len(data)
         if self._size > FREE and self._is_too_long(now):
             self._host.engine.hang_up(session)
-            self.close()
+            self.hang_up()
             return
         self._unsent.append(data)
         if session.closing and not session.connected and not data:
-            self.close()
+            self.hang_up()
         else:
             self._host.call_soon(self._wake)
 
@@ -151,7 +153,7 @@ class StreamConnection:
     def _wake(self) -> None:
         self._more.set()
 
-    def close(self) -> None:
+    def hang_up(self) -> None:
         """Hangs up: on a socket at once, so that whoever hears of it next finds it so."""
         stream = self._stream.transport_stream if isinstance(self._stream, trio.SSLStream) else self._stream
         if isinstance(stream, trio.SocketStream):

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 import pytest
 import redis
 
+import miniredis
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
+
+from .in_process import without_sockets
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +26,18 @@ def streams_server() -> Iterator[Address]:
 
 
 @pytest.fixture(scope="session")
+def local_handle() -> Iterator[miniredis.Server]:
+    with miniredis.start() as server:
+        yield server
+
+
+@pytest.fixture
+def local_server(local_handle: miniredis.Server, monkeypatch: pytest.MonkeyPatch) -> Address:
+    without_sockets(local_handle, monkeypatch)
+    return Address(local_handle.url, "miniredis in this process, without sockets")
+
+
+@pytest.fixture(scope="session")
 def real_server() -> Iterator[Address]:
     try:
         with real_redis() as address:
@@ -31,8 +46,13 @@ def real_server() -> Iterator[Address]:
         pytest.skip(str(error))
 
 
-SERVERS = {"miniredis": "embedded_server", "streams": "streams_server", "redis-server": "real_server"}
-"""Fixtures: miniredis on its poll loop, miniredis with a task per stream, a real Redis."""
+SERVERS = {
+    "miniredis": "embedded_server",  # on its poll loop
+    "streams": "streams_server",  # with a task per stream
+    "in-process": "local_server",  # without sockets
+    "redis-server": "real_server",
+}
+"""The fixture of each kind of server."""
 
 
 @pytest.fixture(params=SERVERS)

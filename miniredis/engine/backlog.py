@@ -49,6 +49,10 @@ class Backlogs:
         self.limit = limit
         self._over: dict[Session, int] = {}  # when their time is over, in monotonic microseconds
 
+    def __bool__(self) -> bool:
+        """Whether anybody has left more than the soft limit unread."""
+        return bool(self._over)
+
     def is_too_long(self, session: Session, size: int, now: Instant) -> bool:
         """Whether a client that has so many bytes still to read is to be hung up on.
 

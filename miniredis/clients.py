@@ -1,0 +1,180 @@
+"""redis-py's clients, sync and asyncio, connected to a server of this process without a socket."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, cast
+
+import redis.asyncio.connection
+import redis.connection
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from .local import AsyncPipe, LocalSocket
+
+__all__ = ["async_client", "client"]
+
+HUNG_UP = "Connection closed by server."
+PLACE = "miniredis in this process"
+
+Pieces: TypeAlias = list[tuple[str, Any]]
+
+
+class LocalConnection(redis.connection.AbstractConnection):
+    """redis-py's connection over a ``LocalSocket``.
+
+    Args:
+        connect: makes one.
+        options: of every connection of redis-py.
+    """
+
+    def __init__(self, *, connect: Callable[[], LocalSocket], **options: Any) -> None:
+        self._connect_locally = connect
+        super().__init__(**options)
+
+    def can_read(self, timeout: float | None = 0) -> bool:
+        """Whether there is something to read, after so many seconds at most."""
+        if not self._sock:
+            self.connect()  # type: ignore[no-untyped-call]
+        if self._parser_has_data():
+            return True
+        sock = cast(LocalSocket, self._sock)
+        if not sock.can_read(timeout):
+            return False
+        if sock.is_over:
+            self.disconnect()  # type: ignore[no-untyped-call]
+            raise RedisConnectionError(HUNG_UP)
+        return True
+
+    def is_ready(self) -> bool:
+        """Whether it can be used as it is."""
+        sock = self._sock
+        return sock is not None and sock.is_silent and not self._parser_has_data()
+
+    def repr_pieces(self) -> Pieces:
+        """What tells it from others."""
+        return pieces_of(self)
+
+    def _parser_has_data(self) -> bool:
+        reader = getattr(self._parser, "_reader", None)  # hiredis's
+        if reader is not None:
+            return bool(reader.has_data())
+        return bool(self._parser._buffer.unread_bytes())
+
+    def _connect(self) -> Any:
+        sock = self._connect_locally()
+        sock.settimeout(self.socket_timeout)
+        return sock
+
+    def _host_error(self) -> str:
+        return PLACE
+
+
+class AsyncLocalConnection(redis.asyncio.connection.AbstractConnection):
+    """redis-py's asyncio connection over an ``AsyncPipe``.
+
+    Args:
+        connect: makes one.
+        options: of every connection of redis-py.
+    """
+
+    def __init__(self, *, connect: Callable[[], AsyncPipe], **options: Any) -> None:
+        self._connect_locally = connect
+        super().__init__(**options)
+
+    def repr_pieces(self) -> Pieces:
+        """What tells it from others."""
+        return pieces_of(self)
+
+    async def _connect(self) -> None:
+        pipe = self._connect_locally()
+        self._reader = pipe.reader
+        self._writer = cast(Any, pipe)
+
+    def _host_error(self) -> str:
+        return PLACE
+
+
+def pieces_of(connection: Any) -> Pieces:
+    named = [("client_name", connection.client_name)] if connection.client_name else []
+    return [("server", PLACE), ("db", connection.db), *named]
+
+
+class LocalPool(redis.ConnectionPool):
+    """redis-py's pool, but that a connection which was given back is at hand for whoever asks next.
+
+    The pool it is of takes such a connection for one in use, until all are to be closed: what it does
+    whenever one changes hands costs several times as much as a command does here.
+    """
+
+    def reset(self) -> None:
+        """Forgets all connections, as after a fork."""
+        self._at_hand: list[LocalConnection] = []
+        super().reset()
+
+    def get_connection(self, *names: Any, **options: Any) -> Any:
+        """One that is connected, and has nothing to be read."""
+        try:
+            connection = self._at_hand.pop() if os.getpid() == self.pid else None
+        except IndexError:
+            connection = None
+        if connection is None:
+            return super().get_connection(*names, **options)
+        try:
+            if not connection.is_ready():
+                connection.disconnect()  # type: ignore[no-untyped-call]
+                connection.connect()  # type: ignore[no-untyped-call]
+        except BaseException:
+            self.release(connection)
+            raise
+        return connection
+
+    def release(self, connection: Any) -> None:
+        """Takes one back."""
+        if connection.pid == os.getpid() == self.pid:
+            self._at_hand.append(connection)
+        else:
+            super().release(connection)
+
+    def disconnect(self, inuse_connections: bool = True) -> None:
+        """Closes all connections, or only those that nobody uses."""
+        while self._at_hand:
+            super().release(cast(Any, self._at_hand.pop()))
+        super().disconnect(inuse_connections)
+
+
+class LocalRedis(redis.Redis):
+    """redis-py's client, without what it does around a command for servers far away."""
+
+    def execute_command(self, *arguments: Any, **options: Any) -> Any:
+        """Runs a command, and returns its reply."""
+        pool: Any = self.connection_pool
+        connection = pool.get_connection()
+        try:
+            connection.send_command(*arguments, **options)
+            return self.parse_response(connection, arguments[0], **options)  # type: ignore[no-untyped-call]
+        finally:
+            pool.release(connection)
+
+
+BESIDE_THE_POINT: Final = {
+    "retry",
+    "retry_on_error",
+    "retry_on_timeout",
+    "credential_provider",
+    "cache_config",
+}
+"""Options of redis-py that concern what ``LocalRedis`` leaves out."""
+
+
+def client(connect: Callable[[], LocalSocket], **options: Any) -> redis.Redis:
+    """A client with a pool of its own, which closes with it."""
+    pool = LocalPool(connection_class=LocalConnection, connect=connect, **options)
+    kind = redis.Redis if BESIDE_THE_POINT & options.keys() else LocalRedis
+    return kind.from_pool(pool)
+
+
+def async_client(connect: Callable[[], AsyncPipe], **options: Any) -> redis.asyncio.Redis:
+    """The same for asyncio."""
+    pool = redis.asyncio.ConnectionPool(connection_class=AsyncLocalConnection, connect=connect, **options)
+    return redis.asyncio.Redis.from_pool(pool)

@@ -1,0 +1,281 @@
+"""Clients of this process: their bytes go to the engine, and its replies to them, without a socket between.
+
+A client runs the engine on its own thread, under the host's lock. Only who waits for what another client
+does waits at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import threading
+import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .engine.backlog import FREE
+
+if TYPE_CHECKING:
+    from .engine import Instant, Session
+    from .host import Host
+
+__all__ = ["AsyncPipe", "LocalClient", "LocalSocket"]
+
+WAITS_FOR_ITSELF = (
+    "there is no reply yet, and the server runs on this very thread, so waiting for one would be for ever; "
+    "wait on another thread (trio.to_thread.run_sync), or use server.async_client()"
+)
+
+
+class LocalClient:
+    """A client whose replies gather in an inbox.
+
+    Args:
+        host: whose engine it is.
+
+    Raises:
+        ConnectionRefusedError: the server has stopped, or this process was forked from the server's.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._inbox: list[bytes] = []
+        self._ended = False  # one of both has hung up
+        with host.lock:
+            now = host.clock.now()
+            self._session = host.connect(now)
+            host.attach(self._session, WeakOutlet(self, host, self._session))
+            host.settle(now)
+
+    def close(self) -> None:
+        """The client leaves."""
+        host = self._host
+        if not host.is_here:
+            return
+        with host.lock:
+            now = host.clock.now()
+            host.disconnect(self._session, now)
+            self.hang_up()
+            host.settle(now)
+
+    def flush(self, now: Instant) -> None:
+        """Replies have come; the lock is held."""
+        session = self._session
+        if data := session.take_output():
+            self._inbox.append(data)
+        was_hung_up_on = session.closing and not session.connected
+        if self._reads_too_little(now) or (was_hung_up_on and self._size > FREE):
+            self._inbox.clear()
+            session.closing = True
+        if session.closing:
+            self._ended = True
+            self._host.disconnect(session, now)
+        self._arrive()
+
+    def hang_up(self) -> None:
+        """There will be no more; the lock is held."""
+        self._ended = True
+        self._arrive()
+
+    def _arrive(self) -> None:
+        """Something has come, or the end; the lock is held."""
+        raise NotImplementedError
+
+    @property
+    def _size(self) -> int:
+        return sum(map(len, self._inbox))
+
+    def _reads_too_little(self, now: Instant) -> bool:
+        size = self._size
+        return size > FREE and self._host.engine.backlogs.is_too_long(self._session, size, now)
+
+    def _send(self, data: bytes) -> None:
+        if self._ended:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+        self._host.tick(self._session, data)
+
+
+class WeakOutlet:
+    """A client's way to hear, that does not keep it alive: one that nobody has any more is gone."""
+
+    def __init__(self, client: LocalClient, host: Host, session: Session) -> None:
+        self._client = weakref.ref(client, lambda _: host.lose(session))
+
+    def flush(self, now: Instant) -> None:
+        """Replies have come."""
+        if client := self._client():
+            client.flush(now)
+
+    def hang_up(self) -> None:
+        """There will be no more."""
+        if client := self._client():
+            client.hang_up()
+
+
+class LocalSocket(LocalClient):
+    """A client that may be used as a connected socket, by any thread."""
+
+    def __init__(self, host: Host) -> None:
+        self._timeout: float | None = None
+        self._arrived = threading.Condition(host.lock)
+        super().__init__(host)
+
+    def sendall(self, data: bytes | bytearray | memoryview) -> None:
+        """The server takes it all, and has run it by the time this returns.
+
+        Raises:
+            BrokenPipeError: the server has hung up.
+        """
+        self._send(bytes(data))
+
+    def recv(self, size: int) -> bytes:
+        """Up to so many bytes of replies; none if the server has hung up.
+
+        Raises:
+            TimeoutError: none came in time.
+            BlockingIOError: the timeout is 0, and none are there.
+            RuntimeError: the server runs on this thread, so that none can come.
+        """
+        with self._host.lock:
+            inbox = self._inbox
+            if not inbox:
+                self._wait()
+                if not inbox:
+                    return b""
+            piece = inbox[0]
+            if len(piece) <= size:
+                del inbox[0]
+            else:
+                inbox[0], piece = piece[size:], piece[:size]
+            if self._host.engine.backlogs:
+                self._reads_too_little(self._host.clock.now())  # it may have read enough by now
+            return piece
+
+    def recv_into(self, buffer: bytearray | memoryview) -> int:
+        """As ``recv``, into a buffer; tells how many bytes there were."""
+        piece = self.recv(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def can_read(self, timeout: float | None) -> bool:
+        """Whether there is something to receive, or the end, after so many seconds at most."""
+        with self._host.lock:
+            return self._await(timeout)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server has hung up, and all that it said was received."""
+        return self._ended and not self._inbox
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the server has neither hung up nor said anything that was not received."""
+        return not (self._ended or self._inbox)
+
+    def settimeout(self, seconds: float | None) -> None:
+        """How long ``recv`` may wait; None is for ever."""
+        self._timeout = seconds
+
+    def gettimeout(self) -> float | None:
+        """How long ``recv`` may wait."""
+        return self._timeout
+
+    def setblocking(self, flag: bool) -> None:
+        """Whether ``recv`` may wait."""
+        self._timeout = None if flag else 0
+
+    def shutdown(self, _how: int) -> None:
+        """The client says no more; to this server that is leaving."""
+        self.close()
+
+    def getsockname(self) -> tuple[str, int]:
+        """Where it is, as CLIENT LIST tells it."""
+        return split_address(self._session.address)
+
+    def getpeername(self) -> tuple[str, int]:
+        """Where the server is."""
+        return split_address(self._session.local_address)
+
+    def _arrive(self) -> None:
+        self._arrived.notify_all()
+
+    def _is_ready(self) -> bool:
+        return bool(self._inbox) or self._ended
+
+    def _await(self, timeout: float | None) -> bool:
+        if self._is_ready() or timeout == 0:
+            return self._is_ready()
+        if self._host.is_own_thread:
+            raise RuntimeError(WAITS_FOR_ITSELF)
+        return self._arrived.wait_for(self._is_ready, timeout)
+
+    def _wait(self) -> None:
+        if not self._await(self._timeout):
+            if self._timeout == 0:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            raise TimeoutError("timed out")
+
+
+def split_address(address: bytes) -> tuple[str, int]:
+    host, _, port = address.decode().rpartition(":")
+    return host, int(port)
+
+
+class AsyncPipe(LocalClient):
+    """A client that may be used as the ``StreamWriter`` of asyncio; its ``reader`` is the other half.
+
+    It belongs to the event loop that runs when it is made, and is to be used on that loop's thread.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self.reader = asyncio.StreamReader(loop=self._loop)
+        super().__init__(host)
+
+    def write(self, data: bytes) -> None:
+        """The server takes it, and has run it by the time this returns.
+
+        Raises:
+            BrokenPipeError: the server has hung up.
+        """
+        self._send(data)
+
+    def writelines(self, pieces: Iterable[bytes]) -> None:
+        """As ``write``, for several at once."""
+        self._send(b"".join(pieces))
+
+    async def drain(self) -> None:
+        """There is never anything left to send."""
+
+    async def wait_closed(self) -> None:
+        """It is closed at once."""
+
+    def is_closing(self) -> bool:
+        """Whether either side has hung up."""
+        return self._ended
+
+    def get_extra_info(self, _name: str, default: object = None) -> object:
+        """There is no transport that could tell."""
+        return default
+
+    def _arrive(self) -> None:
+        if threading.get_ident() == self._thread:
+            self._deliver()
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._deliver_later)
+        except RuntimeError:  # the loop is closed: nobody will ever read this
+            self._host.disconnect(self._session, self._host.clock.now())
+
+    def _deliver_later(self) -> None:
+        with self._host.lock:
+            self._deliver()
+
+    def _deliver(self) -> None:
+        for data in self._inbox:
+            self.reader.feed_data(data)
+        self._inbox.clear()
+        if self._ended:
+            self.reader.feed_eof()

@@ -1,0 +1,58 @@
+"""Lets tests that know nothing of it reach a server of this process without a socket."""
+
+from __future__ import annotations
+
+import os
+import socket
+import types
+from typing import Any
+
+import pytest
+import redis.connection
+
+import conformance.gate
+import miniredis
+from miniredis.clients import LocalConnection
+from miniredis.local import LocalSocket
+
+__all__ = ["without_sockets"]
+
+
+def without_sockets(server: miniredis.Server, patch: pytest.MonkeyPatch) -> None:
+    """Whoever connects to the server's port is handed a ``LocalSocket`` instead: raw clients, and redis-py."""
+    create, connect, can_read = (
+        socket.create_connection,
+        redis.connection.Connection._connect,
+        redis.connection.AbstractConnection.can_read,
+    )
+
+    process = os.getpid()
+
+    def is_elsewhere(port: int) -> bool:
+        return port != server.port or os.getpid() != process
+
+    def create_connection(address: tuple[str, int], timeout: float | None = None, **options: Any) -> Any:
+        if is_elsewhere(address[1]):
+            return create(address, timeout, **options)
+        sock = LocalSocket(server._host)
+        sock.settimeout(timeout)
+        return sock
+
+    def connect_redis(connection: redis.connection.Connection) -> Any:
+        if is_elsewhere(connection.port):
+            return connect(connection)  # type: ignore[no-untyped-call]
+        return create_connection(("", server.port), connection.socket_timeout)
+
+    def can_read_redis(connection: Any, timeout: float | None = 0) -> bool:
+        if not isinstance(connection._sock, LocalSocket):
+            return can_read(connection, timeout or 0)
+        return LocalConnection.can_read(connection, timeout)
+
+    # the gate between a client and its server selects from sockets of the system
+    patch.setattr(conformance.gate, "socket", types.SimpleNamespace(**vars(socket)))
+    patch.setattr(socket, "create_connection", create_connection)
+    patch.setattr(redis.connection.Connection, "_connect", connect_redis)
+    patch.setattr(redis.connection.Connection, "can_read", can_read_redis)
+    patch.setattr(
+        redis.connection.Connection, "_parser_has_data", LocalConnection._parser_has_data, raising=False
+    )

@@ -1,0 +1,409 @@
+"""Clients without sockets: redis-py's, sync and asyncio, and what a server of this process owes them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import pytest
+import redis
+import redis.asyncio
+import trio
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+import miniredis
+from miniredis.local import LocalSocket
+
+PATIENCE = 10
+
+
+@pytest.fixture
+def server() -> Iterator[miniredis.EmbeddedServer]:
+    with miniredis.start() as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: miniredis.EmbeddedServer) -> Iterator[redis.Redis]:
+    with server.client(decode_responses=True) as client:
+        yield client
+
+
+def push(client: redis.Redis) -> None:
+    until(lambda: blocked(client) == 1)
+    client.rpush("l", "b")
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+
+
+def blocked(client: redis.Redis) -> int:
+    return int(client.info("clients")["blocked_clients"])
+
+
+def test_commands(client: redis.Redis) -> None:
+    assert client.set("k", "v", ex=100)
+    assert client.get("k") == "v"
+    assert client.rpush("l", *"abc") == 3
+    assert client.lrange("l", 0, -1) == ["a", "b", "c"]
+    with pytest.raises(redis.ResponseError, match="WRONGTYPE"):
+        client.incr("l")
+    assert client.get("none") is None
+
+
+def test_it_is_the_server_that_others_reach_by_its_port(
+    server: miniredis.EmbeddedServer, client: redis.Redis
+) -> None:
+    with redis.Redis(port=server.port, decode_responses=True) as other:
+        client.set("k", "v")
+        assert other.get("k") == "v"
+        assert next(each["addr"] for each in other.client_list()).startswith("127.0.0.1:")
+        assert len({each["addr"] for each in other.client_list()}) == 2
+
+
+def test_no_thread_runs_a_command_but_the_one_that_asks(
+    client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from miniredis.engine.registry import LOOKUP
+
+    ran_on: list[int] = []
+    handler: Any = LOOKUP[b"llen"].handler
+
+    def noted(*arguments: Any) -> Any:
+        ran_on.append(threading.get_ident())
+        return handler(*arguments)
+
+    monkeypatch.setattr(LOOKUP[b"llen"], "handler", noted)
+    client.llen("k")
+    assert ran_on == [threading.get_ident()]
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_protocols(server: miniredis.EmbeddedServer, protocol: int) -> None:
+    with server.client(protocol=protocol, db=3, client_name="me") as client:
+        info = client.client_info()
+        assert (info["resp"], info["db"], info["name"]) == (str(protocol), 3, "me")
+
+
+def test_passwords() -> None:
+    with miniredis.start(requirepass="secret") as server:
+        with server.client(password="secret") as client:  # noqa: S106  (of this test alone)
+            assert client.ping()
+        with server.client() as client, pytest.raises(redis.AuthenticationError):
+            client.ping()
+
+
+def test_a_pipeline(client: redis.Redis) -> None:
+    with client.pipeline() as pipeline:
+        for number in range(2000):
+            pipeline.rpush("l", "x" * 100, number)
+        assert pipeline.execute() == list(range(2, 4002, 2))
+
+
+def test_a_watched_key_that_changes(server: miniredis.EmbeddedServer, client: redis.Redis) -> None:
+    with client.pipeline() as pipeline:
+        pipeline.watch("k")  # type: ignore[no-untyped-call]
+        with server.client() as other:
+            other.set("k", "v")
+        pipeline.multi()
+        pipeline.get("k")
+        with pytest.raises(redis.WatchError):
+            pipeline.execute()
+
+
+# Waiting
+
+
+def test_who_waits_is_served_by_another_thread(client: redis.Redis) -> None:
+    with ThreadPoolExecutor() as pool:
+        waits = [pool.submit(client.blpop, "l", PATIENCE) for _ in range(3)]
+        until(lambda: blocked(client) == 3)
+        client.rpush("l", "a", "b", "c")
+        assert sorted(dict([wait.result()])["l"] for wait in waits) == ["a", "b", "c"]  # type: ignore[list-item]
+
+
+def test_who_waits_is_served_over_tcp_and_serves(
+    server: miniredis.EmbeddedServer, client: redis.Redis
+) -> None:
+    with redis.Redis(port=server.port) as far, ThreadPoolExecutor() as pool:
+        near_waits = pool.submit(client.blpop, "l", PATIENCE)
+        until(lambda: blocked(client) == 1)
+        far.rpush("l", "from afar")
+        assert near_waits.result() == ("l", "from afar")
+        far_waits = pool.submit(far.blpop, "l", PATIENCE)
+        until(lambda: blocked(client) == 1)
+        client.rpush("l", "from near")
+        assert far_waits.result() == (b"l", b"from near")
+
+
+def test_a_wait_that_is_over(client: redis.Redis) -> None:
+    assert client.blpop("l", timeout=0.01) is None
+
+
+def test_a_wait_on_a_held_clock() -> None:
+    with (
+        miniredis.start(clock="held") as server,
+        server.client() as client,
+        ThreadPoolExecutor() as pool,
+        server.client() as control,
+    ):
+        wait = pool.submit(client.blpop, "l", 60)
+        until(lambda: blocked(control) == 1)
+        server.fast_forward(60)
+        assert wait.result(PATIENCE) is None
+
+
+def test_the_clients_own_timeout(server: miniredis.EmbeddedServer) -> None:
+    with server.client(socket_timeout=0.02) as client:
+        with pytest.raises(redis.TimeoutError):
+            client.execute_command("BLPOP", "l", "0")
+        until(lambda: blocked(client) == 0)  # the connection went with it
+        client.rpush("l", "v")
+        assert client.llen("l") == 1
+
+
+def test_a_wait_that_the_server_ends(server: miniredis.EmbeddedServer, client: redis.Redis) -> None:
+    with ThreadPoolExecutor() as pool:
+        wait = pool.submit(client.execute_command, "BLPOP", "l", "0")
+        until(lambda: blocked(client) == 1)
+        server.stop()
+        with pytest.raises(redis.ConnectionError):
+            wait.result(PATIENCE)
+    with pytest.raises(redis.ConnectionError, match="the server has stopped"):
+        client.ping()
+
+
+def test_many_threads(client: redis.Redis) -> None:
+    def work(number: int) -> None:
+        for _ in range(200):
+            client.rpush("l", number)
+            client.incr("count")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert (client.llen("l"), client.get("count")) == (1600, "1600")
+
+
+def test_the_servers_own_thread_does_not_wait_for_itself() -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            server = await nursery.start(miniredis.serve)
+            with server.client() as client:
+                client.rpush("l", "v")
+                assert client.blpop("l") == (b"l", b"v")
+                with pytest.raises(RuntimeError, match="runs on this very thread"):
+                    client.blpop("l")
+                assert client.ping()
+                wait = partial(client.blpop, "l", timeout=PATIENCE)
+                nursery.start_soon(served_meanwhile, server)
+                assert await trio.to_thread.run_sync(wait) == (b"l", b"late")
+            server.stop()
+
+    async def served_meanwhile(server: miniredis.Server) -> None:
+        with server.client() as client:
+            while not blocked(client):
+                await trio.lowlevel.checkpoint()
+            client.rpush("l", "late")
+
+    trio.run(main)
+
+
+# Connections
+
+
+def test_connections_are_used_again(server: miniredis.EmbeddedServer) -> None:
+    with server.client(max_connections=2) as client:
+        first = client.client_id()
+        assert [client.client_id() for _ in range(5)] == [first] * 5
+        with client.pipeline() as pipeline:
+            pipeline.watch("k")  # holds one
+            assert client.client_id() == client.client_id() != first
+            with client.pipeline() as another:
+                another.watch("k")
+                with pytest.raises(redis.ConnectionError, match="Too many"):
+                    client.ping()
+        assert client.ping()
+
+
+def test_a_client_that_is_closed_leaves_and_may_come_again(
+    server: miniredis.EmbeddedServer, client: redis.Redis
+) -> None:
+    other = server.client()
+    first = other.client_id()
+    other.close()
+    assert len(client.client_list()) == 1
+    assert other.client_id() > first
+    other.close()
+
+
+def test_a_connection_that_was_killed_is_made_anew(
+    server: miniredis.EmbeddedServer, client: redis.Redis
+) -> None:
+    with server.client() as other:
+        first = other.client_id()
+        assert client.client_kill_filter(_id=first) == 1
+        assert other.client_id() > first
+
+
+def test_a_connection_with_something_left_to_read_is_made_anew(server: miniredis.EmbeddedServer) -> None:
+    with server.client() as client:
+        connection = client.connection_pool.get_connection()
+        connection.send_command("PING")
+        client.connection_pool.release(connection)
+        assert client.get("k") is None
+
+
+def test_a_client_that_nobody_has_any_more_is_gone(
+    server: miniredis.EmbeddedServer, client: redis.Redis
+) -> None:
+    sock = LocalSocket(server._host)
+    sock.sendall(b"BLPOP k 0\r\n")
+    assert blocked(client) == 1
+    del sock
+    gc.collect()
+    assert blocked(client) == 0
+    assert len(client.client_list()) == 1
+
+
+def test_retries_are_redis_pys(server: miniredis.EmbeddedServer) -> None:
+    with server.client(retry=Retry(NoBackoff(), 3), retry_on_error=[redis.ConnectionError]) as client:
+        assert type(client) is redis.Redis
+        with client.pipeline(transaction=False) as pipeline:
+            pipeline.ping()
+            assert pipeline.execute() == [True]
+
+
+def test_a_forked_child_is_told_that_the_server_is_not_there(client: redis.Redis) -> None:
+    client.set("k", "parent")
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            client.set("k", "child")
+        except redis.ConnectionError as error:
+            code = 0 if "runs in another process" in str(error) else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert client.get("k") == "parent"
+
+
+def test_replies_that_are_not_read(server: miniredis.EmbeddedServer, client: redis.Redis) -> None:
+    client.config_set("client-output-buffer-limit", "normal 1mb 0 0")
+    client.set("k", "x" * 500_000)
+    slow = LocalSocket(server._host)
+    slow.settimeout(PATIENCE)
+    for _ in range(2):
+        slow.sendall(b"GET k\r\n")
+    assert client.ping()
+    slow.sendall(b"GET k\r\n")
+    assert slow.recv(10) == b""
+    with pytest.raises(BrokenPipeError):
+        slow.sendall(b"PING\r\n")
+
+
+def test_replies_that_are_read_too_late() -> None:
+    limit = "normal 0 1mb 10"
+    with miniredis.start(clock="held", client_output_buffer_limit=limit) as server, server.client() as client:
+        client.set("k", "x" * 2_000_000)
+        hasty, slow = LocalSocket(server._host), LocalSocket(server._host)
+        for each in (hasty, slow):
+            each.sendall(b"GET k\r\n")
+            assert len(each.recv(500_000)) == 500_000
+        assert len(hasty.recv(1_000_000)) == 1_000_000
+        server.fast_forward(11)
+        hasty.sendall(b"PING\r\n")
+        assert hasty.recv(1_000_000).endswith(b"xx\r\n")
+        assert hasty.recv(10) == b"+PONG\r\n"
+        assert slow.recv(10) == b""
+
+
+# asyncio
+
+
+def run(server: miniredis.Server, main: Callable[[redis.asyncio.Redis], Any], **options: Any) -> None:
+    async def with_client() -> None:
+        async with server.async_client(decode_responses=True, **options) as client:
+            await main(client)
+
+    asyncio.run(with_client())
+
+
+def test_asyncio_commands(server: miniredis.EmbeddedServer) -> None:
+    async def main(client: redis.asyncio.Redis) -> None:
+        assert await client.set("k", "v")
+        assert await client.get("k") == "v"
+        async with client.pipeline() as pipeline:
+            pipeline.rpush("l", "a", "b")
+            pipeline.lrange("l", 0, -1)
+            assert await pipeline.execute() == [2, ["a", "b"]]
+        with pytest.raises(redis.ResponseError, match="WRONGTYPE"):
+            await client.incr("l")
+
+    run(server, main)
+    run(server, main_again, protocol=3)
+
+
+async def main_again(client: redis.asyncio.Redis) -> None:
+    assert (await client.client_info())["resp"] == "3"
+
+
+def test_asyncio_waits_for_its_own_loop_other_threads_and_its_timeout(
+    server: miniredis.EmbeddedServer, client: redis.Redis
+) -> None:
+    async def main(ours: redis.asyncio.Redis) -> None:
+        got, _ = await asyncio.gather(ours.blpop("l", PATIENCE), ours.rpush("l", "a"))
+        assert got == ("l", "a")
+        got, _ = await asyncio.gather(ours.blpop("l", PATIENCE), asyncio.to_thread(push, client))
+        assert got == ("l", "b")
+        assert await ours.blpop("l", 0.01) is None
+
+    run(server, main)
+
+
+def test_asyncio_hears_the_end(server: miniredis.EmbeddedServer) -> None:
+    async def main(client: redis.asyncio.Redis) -> None:
+        await client.ping()
+        server.stop()
+        with pytest.raises(redis.ConnectionError):
+            await client.ping()
+
+    run(server, main)
+
+
+def test_asyncio_clients_leave(server: miniredis.EmbeddedServer, client: redis.Redis) -> None:
+    async def main(ours: redis.asyncio.Redis) -> None:
+        await ours.ping()
+        assert len(client.client_list()) == 2
+
+    run(server, main)
+    assert len(client.client_list()) == 1
+
+
+def test_a_loop_that_has_ended_is_no_longer_spoken_to(
+    server: miniredis.EmbeddedServer, client: redis.Redis
+) -> None:
+    from miniredis.local import AsyncPipe
+
+    async def leave_waiting() -> AsyncPipe:
+        pipe = AsyncPipe(server._host)
+        pipe.write(b"BLPOP l 0\r\n")
+        return pipe
+
+    pipe = asyncio.run(leave_waiting())
+    assert blocked(client) == 1
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(client.rpush, "l", "v").result() == 1
+    assert len(client.client_list()) == 1
+    pipe.close()
