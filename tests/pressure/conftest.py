@@ -19,6 +19,7 @@ import redis
 
 from conformance.targets import Address, NoRealRedisError, find_real_redis, start_real
 from pressure import Queue
+from tests.conftest import SERVERS
 
 DEADLINE = 20.0
 ROOT = Path(__file__).parents[2]
@@ -225,3 +226,10 @@ def invariant(raw: redis.Redis, name: str = "jobs") -> None:
     assert raw.llen(f"{root}:not_full") == (1 if bound == 0 or length < bound else 0)
     assert raw.llen(f"{root}:closed") in (0, 2)
     assert counts[0] - counts[1] == length
+
+
+@pytest.fixture(params=["miniredis", "in-process", "redis-server"])
+def server_address(request: pytest.FixtureRequest) -> Address:
+    """A server of either kind; to a client, all loops of miniredis are the same."""
+    address: Address = request.getfixturevalue(SERVERS[request.param])
+    return address
