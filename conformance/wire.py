@@ -80,7 +80,10 @@ class RawConnection:
 
     def take_all(self) -> bytes:
         """All bytes that have come so far, whatever they are."""
-        self.is_silent()
+        size = -1
+        while size < len(self._buffer):
+            size = len(self._buffer)
+            self.is_silent()
         data = bytes(self._buffer)
         self._buffer.clear()
         return data

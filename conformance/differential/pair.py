@@ -201,8 +201,13 @@ class Pair:
 
     def _hear_cut_short(self, listener: Client) -> bytes:
         """All that the real server said; CLIENT REPLY has cut the array of an EXEC short, on both."""
-        self._blocked_really()  # when it answers that, it has said the other
-        return listener.real.take_all()
+        said = b""
+        while True:
+            self._blocked_really()  # when it answers that, it has said the other, or 64 KiB of it
+            more = listener.real.take_all()
+            if not more:
+                return said
+            said += more
 
     def _reconnect(self, listener: Client, *, hung_up: bool) -> Difference | None:
         """Puts a new client in place of one whose connection is over, or to whose words nobody listens."""
