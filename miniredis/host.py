@@ -101,7 +101,8 @@ class Host:
         """A whole tick for what one client sent, on any thread."""
         with self.lock:
             now = self.clock.now()
-            self._bury_the_lost(now)
+            if self._lost:
+                self._bury_the_lost(now)
             self.engine.receive(session, data, now)
             self.settle(now)
 
@@ -112,7 +113,8 @@ class Host:
     def settle(self, now: Instant) -> None:
         """Ends a tick: lets the engine do what is due, and sends all it says; with the lock held."""
         engine, outlets = self.engine, self._outlets
-        self._bury_the_lost(now)
+        if self._lost:
+            self._bury_the_lost(now)
         for session in engine.settle(now):
             outlet = outlets.get(session)
             if outlet is not None:

@@ -148,7 +148,7 @@ class LocalSocket(LocalClient):
                 del inbox[0]
             else:
                 inbox[0], piece = piece[size:], piece[:size]
-            if self._host.engine.backlogs:
+            if self._host.engine.backlogs.over:
                 self._reads_too_little(self._host.clock.now())  # it may have read enough by now
             return piece
 

@@ -34,8 +34,11 @@ ACCEPTED_AT_ONCE: Final = 1000
 OUT_OF_FILES_PAUSE: Final = 0.1
 """Seconds to wait before accepting again when the process has no file descriptor left."""
 
-TURN: Final = 0.001
-"""Seconds for which a loop that has its thread to itself waits for more without asking Trio in between."""
+TURN: Final = 0.01
+"""Seconds for which a loop that has its thread to itself goes on before it lets Trio look about."""
+
+PATIENCE: Final = 0.001
+"""Seconds of silence after which it does so earlier."""
 
 
 class PollLoop:
@@ -44,13 +47,14 @@ class PollLoop:
     Args:
         host: whose engine it is.
         listeners: sockets that listen; they stay the caller's to close.
-        alone: nothing else runs on this thread, so that the loop may keep it for a millisecond at a time:
-            going back to Trio costs more than a command.
+        alone: nothing else runs on this thread, so that the loop may keep it for a while:
+            going back to Trio costs as much as many commands.
     """
 
     def __init__(self, host: Host, listeners: Sequence[Listener], *, alone: bool) -> None:
         self._host = host
         self._turn = TURN if alone else 0
+        self._patience = PATIENCE if alone else 0
         self._poller = new_poller()
         self._sources: dict[int, Source] = {}
         self._acceptors = [Acceptor(listener, self) for listener in listeners]
@@ -72,7 +76,7 @@ class PollLoop:
         while True:
             await trio.lowlevel.wait_readable(descriptor)
             until = time.monotonic() + self._turn
-            while self._tick(self._turn) and time.monotonic() < until:
+            while self._tick(self._patience) and time.monotonic() < until:
                 pass
 
     def take_in(self) -> None:

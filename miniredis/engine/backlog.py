@@ -43,15 +43,12 @@ class Backlogs:
 
     Attributes:
         limit: for clients in general.
+        over: when those who have left more than the soft limit unread must go, in monotonic microseconds.
     """
 
     def __init__(self, limit: OutputLimit) -> None:
         self.limit = limit
-        self._over: dict[Session, int] = {}  # when their time is over, in monotonic microseconds
-
-    def __bool__(self) -> bool:
-        """Whether anybody has left more than the soft limit unread."""
-        return bool(self._over)
+        self.over: dict[Session, int] = {}
 
     def is_too_long(self, session: Session, size: int, now: Instant) -> bool:
         """Whether a client that has so many bytes still to read is to be hung up on.
@@ -63,18 +60,18 @@ class Backlogs:
         if limit.hard and size >= max(limit.hard, 1):
             return True
         if not limit.soft or size < limit.soft or not session.connected:
-            self._over.pop(session, None)
+            self.over.pop(session, None)
             return False
-        return now.monotonic > self._over.setdefault(session, now.monotonic + limit.patience)
+        return now.monotonic > self.over.setdefault(session, now.monotonic + limit.patience)
 
     def forget(self, session: Session) -> None:
         """The client is gone."""
-        self._over.pop(session, None)
+        self.over.pop(session, None)
 
     def overdue(self, now: Instant) -> list[Session]:
         """Who has left too much unread for too long."""
-        return [session for session, end in self._over.items() if end < now.monotonic]
+        return [session for session, end in self.over.items() if end < now.monotonic]
 
     def next_deadline(self) -> int | None:
         """When the first of them will have, in microseconds of monotonic time."""
-        return min(self._over.values()) + 1 if self._over else None
+        return min(self.over.values()) + 1 if self.over else None

@@ -188,25 +188,39 @@ class Engine:
         Returns:
             The sessions whose output is to be taken and sent, and that are to be hung up if ``closing``.
         """
-        self._advance(now)
+        if now is not self.now:
+            self._advance(now)
         if now.monotonic < self.asleep_until:
             return []
-        for waiter in self.waiting.timed_out(now.monotonic):
-            self.wake(waiter, waiter.when_over)
-        for session in self.backlogs.overdue(now):
-            self.hang_up(session)
-        if self.active_expire and self.pause is None:
-            self.keyspace.expire(EXPIRED_AT_ONCE)
+        if self._awaits_time:
+            self._let_time_pass(now)
         while self._unblocked:
             self._run(self._unblocked.popleft())
         due = list(self.outbox)
         self.outbox.clear()
         return due
 
+    @property
+    def _awaits_time(self) -> bool:
+        """Whether anything will happen by itself one day."""
+        return bool(
+            self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
+        )
+
+    def _let_time_pass(self, now: Instant) -> None:
+        for waiter in self.waiting.timed_out(now.monotonic):
+            self.wake(waiter, waiter.when_over)
+        for session in self.backlogs.overdue(now):
+            self.hang_up(session)
+        if self.active_expire and self.pause is None:
+            self.keyspace.expire(EXPIRED_AT_ONCE)
+
     def next_deadline(self) -> int | None:
         """When ``settle`` is due even if nobody sends anything, in microseconds of monotonic time."""
         if self.now.monotonic < self.asleep_until:
             return self.asleep_until
+        if not self._awaits_time:
+            return None
         pause_over = self.pause.until if self.pause else None
         due = [self.waiting.next_deadline(), self._next_expiry(), pause_over, self.backlogs.next_deadline()]
         return min((when for when in due if when is not None), default=None)
@@ -221,6 +235,8 @@ class Engine:
 
     def take_faults(self) -> list[tuple[Session, Exception]]:
         """The clients that were hung up on because a command of theirs met a fault of ours, to be logged."""
+        if not self._faults:
+            return []
         faults, self._faults = self._faults, []
         return faults
 
@@ -342,7 +358,7 @@ class Engine:
 
     def _advance(self, now: Instant) -> None:
         self.now = now
-        self.keyspace.milliseconds = now.milliseconds
+        self.keyspace.milliseconds = now.wall // 1000
         if self.pause is not None and self.pause.until <= now.monotonic:
             self.end_pause()
         self.quiet = not (self.monitors or self.pause or now.monotonic < self.asleep_until)

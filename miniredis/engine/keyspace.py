@@ -48,19 +48,19 @@ class Keyspace:
         self.misses = 0
         self.expired = 0
         self.databases = [Database(self, index) for index in range(count)]
-        self._expiries: list[tuple[int, int, bytes]] = []  # a heap of (milliseconds, database, key)
+        self.expiries: list[tuple[int, int, bytes]] = []  # a heap of (milliseconds, database, key)
 
     def note_expiry(self, milliseconds: int, index: int, key: bytes) -> None:
         """Keeps in mind that a key expires then; the key's own deadline stays the truth."""
-        if len(self._expiries) > 2 * sum(len(db.deadlines) for db in self.databases) + STALE_EXPIRIES:
+        if len(self.expiries) > 2 * sum(len(db.deadlines) for db in self.databases) + STALE_EXPIRIES:
             self._order_expiries()
-        heapq.heappush(self._expiries, (milliseconds, index, key))
+        heapq.heappush(self.expiries, (milliseconds, index, key))
 
     def _order_expiries(self) -> None:
-        self._expiries = [
+        self.expiries = [
             (when, db.index, name) for db in self.databases for name, when in db.deadlines.items()
         ]
-        heapq.heapify(self._expiries)
+        heapq.heapify(self.expiries)
 
     def swap(self, one: Database, other: Database) -> None:
         """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
@@ -73,11 +73,11 @@ class Keyspace:
 
     def next_expiry(self) -> int | None:
         """When the next key expires, in milliseconds of wall time; None if none will."""
-        while self._expiries:
-            when, index, key = self._expiries[0]
+        while self.expiries:
+            when, index, key = self.expiries[0]
             if self.databases[index].deadlines.get(key) == when:
                 return when
-            heapq.heappop(self._expiries)
+            heapq.heappop(self.expiries)
         return None
 
     def expire(self, most: int) -> None:
@@ -86,7 +86,7 @@ class Keyspace:
             when = self.next_expiry()
             if when is None or when >= self.milliseconds:
                 return
-            _, index, key = heapq.heappop(self._expiries)
+            _, index, key = heapq.heappop(self.expiries)
             self.databases[index].expire(key)
 
 

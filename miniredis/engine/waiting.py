@@ -75,6 +75,7 @@ class Waiting:
 
     Attributes:
         ready: the keys that have become ready, in the order of their signals.
+        deadlines: a heap of those of the waiters, and of some who wait no longer.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Waiting:
         self._wake = wake
         self._queues: dict[tuple[int, bytes], dict[type, Queue]] = {}
         self.ready: dict[tuple[int, bytes], None] = {}
-        self._deadlines: list[tuple[int, int, Waiter]] = []  # a heap; the second number breaks ties
+        self.deadlines: list[tuple[int, int, Waiter]] = []  # the second number breaks ties
         self._blocked: set[Waiter] = set()
         self._blocked_by_type: Counter[type] = Counter()
         self._blocked_ever = 0
@@ -106,7 +107,7 @@ class Waiting:
             queues = self._queues.setdefault((waiter.database, key), {})
             queues.setdefault(waiter.waits_for, OrderedDict())[waiter] = None
         if waiter.deadline is not None:
-            heapq.heappush(self._deadlines, (waiter.deadline, self._blocked_ever, waiter))
+            heapq.heappush(self.deadlines, (waiter.deadline, self._blocked_ever, waiter))
 
     def remove(self, waiter: Waiter) -> None:
         """Takes a client out of every FIFO it stands in."""
@@ -114,9 +115,9 @@ class Waiting:
         self._blocked_by_type[waiter.waits_for] -= 1
         for key in waiter.keys:
             self._leave(waiter, key)
-        if len(self._deadlines) > 2 * len(self._blocked) + STALE_DEADLINES:
-            self._deadlines = [entry for entry in self._deadlines if entry[2] in self._blocked]
-            heapq.heapify(self._deadlines)
+        if len(self.deadlines) > 2 * len(self._blocked) + STALE_DEADLINES:
+            self.deadlines = [entry for entry in self.deadlines if entry[2] in self._blocked]
+            heapq.heapify(self.deadlines)
 
     def _leave(self, waiter: Waiter, key: bytes) -> None:
         place = (waiter.database, key)
@@ -164,16 +165,16 @@ class Waiting:
 
     def next_deadline(self) -> int | None:
         """When the next waiter gives up, in microseconds of monotonic time; None if none will."""
-        while self._deadlines:
-            deadline, _, waiter = self._deadlines[0]
+        while self.deadlines:
+            deadline, _, waiter = self.deadlines[0]
             if waiter in self._blocked:
                 return deadline
-            heapq.heappop(self._deadlines)
+            heapq.heappop(self.deadlines)
         return None
 
     def timed_out(self, monotonic: int) -> Iterator[Waiter]:
         """The waiters whose time has come, earliest deadline first; each is removed before it is given."""
         while (deadline := self.next_deadline()) is not None and deadline <= monotonic:
-            waiter = heapq.heappop(self._deadlines)[2]
+            waiter = heapq.heappop(self.deadlines)[2]
             self.remove(waiter)
             yield waiter

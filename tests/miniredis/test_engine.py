@@ -84,7 +84,7 @@ def test_a_crowd_of_expired_keys_goes_in_slices(world: World) -> None:
 def test_expiry_times_set_again_and_again_take_no_room(world: World) -> None:
     a = world.client()
     world.send(a, "SET k v", *(f"EXPIRE k {100 + number % 7}" for number in range(10_000)))
-    assert len(world.engine.keyspace._expiries) < 2000
+    assert len(world.engine.keyspace.expiries) < 2000
     assert world.settle()[a.id].count(b":1\r\n") == 10_000
 
 
@@ -126,7 +126,7 @@ def test_timeouts_of_the_served_take_no_room(world: World) -> None:
     for _ in range(3000):
         world.ask(a, "BLPOP k 1000")
         world.ask(b, "RPUSH k v")
-    assert len(world.engine.waiting._deadlines) < 2000
+    assert len(world.engine.waiting.deadlines) < 2000
     assert not world.engine.waiting._queues
 
 
