@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .guard import accept
 from .model import QUICK, Effort, Outcome, Row
 from .report import as_json, table
 from .rows import ROWS
@@ -30,6 +31,11 @@ def parser() -> argparse.ArgumentParser:
     add("--quick", action="store_true", help="about a minute in all")
     add("--strict", action="store_true", help="a missed target is an error")
     add("--json", type=Path, metavar="FILE", help="write the outcomes there")
+    add(
+        "--accept",
+        action="store_true",
+        help="accept what requests cost now, in instructions; measure nothing",
+    )
     add("--pairs", type=int, metavar="N", help="turns of each row")
     add("--seconds", type=float, metavar="S", help="about how long a run takes")
     add("--size", type=float, metavar="FACTOR", help="what crowds and long lists are scaled by")
@@ -39,6 +45,8 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     options = parser().parse_args(arguments)
+    if options.accept:
+        return accept_costs()
     rows = chosen(options.rows)
     if options.list:
         for row in rows:
@@ -51,6 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         options.json.write_text(json.dumps(as_json(outcomes, effort), indent=1, ensure_ascii=False) + "\n")
     return status(outcomes, strict=options.strict)
+
+
+def accept_costs() -> int:
+    """Writes down what the guard of the tests goes by."""
+    for name, count in accept().items():
+        say(f"{name}: {count:g} instructions per command")
+    return 0
 
 
 def effort_of(options: argparse.Namespace) -> Effort:
