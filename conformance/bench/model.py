@@ -44,22 +44,24 @@ QUICK: Final = Effort(pairs=2, seconds=0.1)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is wanted of the ratio of a row, or of its value where it has no reference.
+    """What is wanted of a row.
 
     Attributes:
         bound: the last number that is good enough.
         at_least: larger is better; otherwise smaller is.
+        unit: of the bound, if it is one for miniredis's own value; empty if it is one for the ratio.
     """
 
     bound: float
     at_least: bool = True
+    unit: str = ""
 
     def met_by(self, number: float) -> bool:
         """Whether a number is good enough."""
         return number >= self.bound if self.at_least else number <= self.bound
 
     def __str__(self) -> str:
-        return f"{'≥' if self.at_least else '≤'} {self.bound:g}"
+        return f"{'≥' if self.at_least else '≤'} {self.bound:g}{self.unit and f' {self.unit}'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Row:
         group: rows of one kind; it selects them all.
         what: what is measured, for people.
         unit: of both sides, such as ``requests/s``.
-        reference: what it is compared with; empty if the value itself is judged.
+        reference: what it is compared with; empty if with nothing.
         target: what is wanted.
         measure: how it is done.
     """
@@ -142,7 +144,7 @@ class Outcome:
     @property
     def judged(self) -> float | None:
         """The number that the target speaks of."""
-        return self.ratio if self.row.reference else self.ours
+        return self.ours if self.row.target.unit else self.ratio
 
     @property
     def verdict(self) -> Verdict:

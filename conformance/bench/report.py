@@ -3,8 +3,9 @@
 The JSON is an object: ``machine`` (an object of strings: ``system``, ``processor``, ``python``), ``effort``
 (an object of numbers: ``pairs``, ``seconds``, ``size``) and ``rows``, a list of objects with
 
-* ``name``, ``group``, ``what``, ``unit``, ``reference`` (empty if the value itself is judged): strings;
-* ``target``: an object of ``bound`` (a number) and ``at_least`` (false: at most);
+* ``name``, ``group``, ``what``, ``unit``, ``reference`` (empty if there is none): strings;
+* ``target``: an object of ``bound`` (a number), ``at_least`` (false: at most), and ``unit`` (empty if the
+  bound is one for the ratio, else for ours);
 * ``ours``, ``theirs``, ``ratio``: the medians and their quotient, or null;
 * ``ratios``: the quotients of the turns; ``pairs``: the turns, lists of ours and theirs (or null);
 * ``verdict``: ``met``, ``missed``, ``not available`` or ``failed``; ``reason``: why, or empty.
@@ -48,7 +49,7 @@ def cells(outcome: Outcome) -> tuple[str, ...]:
 
 def spread(outcome: Outcome) -> str:
     """From the least to the greatest of what is judged, turn by turn."""
-    judged = outcome.ratios if outcome.row.reference else [pair.ours for pair in outcome.pairs]
+    judged = [pair.ours for pair in outcome.pairs] if outcome.row.target.unit else outcome.ratios
     return f"{number(min(judged))}..{number(max(judged))}" if judged else ""
 
 
