@@ -9,8 +9,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .chart import draw
 from .guard import accept
-from .model import QUICK, Effort, Outcome, Row
+from .model import QUICK, Effort, MissingError, Outcome, Row
+from .progress import shown
 from .report import as_json, table
 from .rows import ROWS
 from .runner import run
@@ -36,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="accept what requests cost now, in instructions; measure nothing",
     )
+    add("--chart", type=Path, metavar="FILE", help="draw the ratios there, PNG or SVG (needs matplotlib)")
     add("--pairs", type=int, metavar="N", help="turns of each row")
     add("--seconds", type=float, metavar="S", help="about how long a run takes")
     add("--size", type=float, metavar="FACTOR", help="what crowds and long lists are scaled by")
@@ -53,12 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say(f"{row.name} [{row.group}; {row.reference or 'by itself'}; {row.target}] {row.what}")
         return 0
     effort = effort_of(options)
-    outcomes = run(rows, effort)
+    with shown(rows, effort) as progress:
+        outcomes = run(rows, effort, progress)
     for line in table(outcomes):
         say(line)
     if options.json:
         options.json.write_text(json.dumps(as_json(outcomes, effort), indent=1, ensure_ascii=False) + "\n")
-    return status(outcomes, strict=options.strict)
+    drawn = options.chart is None or draw_chart(outcomes, options.chart)
+    return max(status(outcomes, strict=options.strict), int(not drawn))
 
 
 def accept_costs() -> int:
@@ -66,6 +71,16 @@ def accept_costs() -> int:
     for name, count in accept().items():
         say(f"{name}: {count:g} instructions per command")
     return 0
+
+
+def draw_chart(outcomes: Sequence[Outcome], file: Path) -> bool:
+    """Draws, or says why not; tells whether it did."""
+    try:
+        draw(outcomes, file)
+    except (MissingError, ValueError) as error:
+        say(f"{file} is not drawn: {error}")
+        return False
+    return True
 
 
 def effort_of(options: argparse.Namespace) -> Effort:

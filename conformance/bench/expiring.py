@@ -1,7 +1,7 @@
 """Whether keys that expire hold up those who work.
 
-Many keys expire, spread evenly over the time of a run, while one client sends GET and SET in turn and waits for
-each reply. Compared are the slowest of its requests with those of a run in which as many keys never expire.
+Many keys expire, spread evenly over the time of a run, while one client sends GET and SET in turn and waits
+for each reply. The slowest of its requests are compared with those of a run in which as many never expire.
 """
 
 from __future__ import annotations

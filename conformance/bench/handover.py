@@ -1,7 +1,7 @@
 """How long it takes until a blocked client has what another one pushes.
 
-All clients are sockets of this process, which wait for one reply at a time; so nothing but the server, and the
-system's way there and back, is between the two ends of a measurement.
+All clients are sockets of this process, which waits for one reply at a time; so nothing but the server, and
+the system's way there and back, is between the two ends of a measurement.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ PUSHED: Final = b":1\r\n"
 def round_trip(percent: float) -> Measure:
     """A percentile of there and back again, in microseconds.
 
-    Two clients are blocked in BLPOP on a key each. One is sent an element, and at once pushes one for the other
-    and blocks again, with one write; so does the other. There and back are two hand-overs.
+    Two clients are blocked in BLPOP on a key each. Who gets an element pushes one for the other and blocks
+    again, with one write. There and back are two hand-overs.
     """
 
     def measure(bench: Workbench) -> Generator[Pair]:

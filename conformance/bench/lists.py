@@ -1,8 +1,8 @@
 """Whether work at the ends of a list takes longer, the longer the list is.
 
-The number of each side is a quotient: the time of the same commands on a long list to that on a short one. 1 is
-flat. A batch of commands, which leaves the list as it was, is sent at once by one client, and timed until its
-last reply; batches on the long list and on the short one alternate.
+The number of each side is a quotient: the time of the same commands on a long list to that on a short one. 1
+is flat. A batch of commands, which leaves the list as it was, is sent at once by one client, and timed until
+its last reply; batches on the long list and on the short one alternate.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What the server's process takes for one more element, connection or blocked client.
 
-A new server is started for each; the number is how much its resident memory grew, divided by how many there are.
+A new server is started for each; the number is how much its resident memory grew, divided by how many there
+are.
 """
 
 from __future__ import annotations

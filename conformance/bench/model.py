@@ -38,7 +38,7 @@ class Effort:
         return max(1, int(count * self.size))
 
 
-QUICK: Final = Effort(pairs=2, seconds=0.1)
+QUICK: Final = Effort(pairs=2, seconds=0.1, size=0.2)
 """About a minute for all rows."""
 
 

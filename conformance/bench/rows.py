@@ -91,8 +91,8 @@ def blocking_rows() -> Iterator[Row]:
     """What a blocked client waits for, once somebody pushes."""
     for name, percent in (("median", 50), ("p99", 99)):
         yield Row(
-            f"hand-over-{name}", "hand-over", f"BLPOP hand-over, there and back, {name}", "µs", "redis-server",
-            Target(1.2, at_least=False), round_trip(percent),
+            f"hand-over-{name}", "hand-over", f"BLPOP hand-over, there and back, {name}",
+            "µs", "redis-server", Target(1.2, at_least=False), round_trip(percent),
         )  # fmt: skip
     yield Row(
         "crowd-others", "crowd", "hand-over beside 10,000 clients blocked on other keys", "µs",

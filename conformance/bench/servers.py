@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import select
+import selectors
 import shutil
 import subprocess
 import sys
@@ -97,8 +97,9 @@ def miniredis() -> Iterator[RunningServer]:
 
 def first_line(stream: IO[bytes]) -> str:
     """What a program says first; nothing if it takes too long."""
-    ready, _, _ = select.select([stream], [], [], START_LIMIT)
-    return stream.readline().decode() if ready else ""
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        return stream.readline().decode() if selector.select(START_LIMIT) else ""
 
 
 @contextmanager

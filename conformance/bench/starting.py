@@ -39,8 +39,9 @@ LOOK_AGAIN: Final = 0.0002
 
 
 def start_time(bench: Workbench) -> Generator[Pair]:
-    """Milliseconds until the first PONG: from ``miniredis.start()`` in a new process that has imported it, and
-    from spawning redis-server.
+    """Milliseconds until the first PONG: from ``miniredis.start()``, and from spawning redis-server.
+
+    The process that starts miniredis is a new one that has imported it.
     """
     try:
         executable = str(find_real_redis())
