@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Final
 
 from ..wire import PATIENCE, encode
-from .crowds import allow_files, blocked
+from .crowds import allow_files, blocked, idle
 from .model import Measure, Pair
 from .servers import RunningServer
 from .timing import percentile, receive_exactly, samples
@@ -90,7 +90,8 @@ def beside_a_crowd(crowd: int) -> Measure:
 def behind_a_queue(crowd: int) -> Measure:
     """Microseconds from a push until the first of those blocked on its key has it, by how many they are.
 
-    Who was served blocks again, behind all others.
+    As many clients take turns on either side, since a connection that rested for long is slow by itself; they
+    differ in how many of them are blocked at a time.
     """
 
     def measure(bench: Workbench) -> Generator[Pair]:
@@ -100,29 +101,30 @@ def behind_a_queue(crowd: int) -> Measure:
             services = []
             for count in (many, FEW):
                 server = stack.enter_context(bench.fresh("miniredis"))
-                waiters = stack.enter_context(blocked(server, count, lambda _: "queue"))
-                services.append(service(stack.enter_context(open_socket(server)), waiters))
+                clients = [*stack.enter_context(blocked(server, count, lambda _: "queue"))]
+                clients += stack.enter_context(idle(server, many - count)) if many > count else []
+                services.append(service(stack.enter_context(open_socket(server)), clients, count))
             for _ in bench.turns():
                 yield Pair(*(median(samples(once, bench.effort.seconds)) * 1e6 for once in services))
 
     return measure
 
 
-def service(producer: socket.socket, waiters: list[socket.socket]) -> Callable[[], float]:
-    """Serves whoever has waited longest; waiters are in that order, and stay in it."""
+def service(producer: socket.socket, clients: list[socket.socket], waiting: int) -> Callable[[], float]:
+    """Serves whoever has waited longest, then has the next one wait; clients take turns in their order."""
     push, wait, element = encode("LPUSH", "queue", "x"), encode("BLPOP", "queue", "0"), popped("queue")
     served = 0
 
     def once() -> float:
         nonlocal served
-        first = waiters[served % len(waiters)]
+        first, last = (clients[number % len(clients)] for number in (served, served + waiting))
         served += 1
         begin = perf_counter()
         producer.sendall(push)
         receive_exactly(first, len(element))
         seconds = perf_counter() - begin
         receive_exactly(producer, len(PUSHED))
-        first.sendall(wait)
+        last.sendall(wait)
         return seconds
 
     return once

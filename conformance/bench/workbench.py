@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
@@ -34,20 +35,28 @@ class Workbench:
         self._stack.close()
 
     def server(self, name: str) -> RunningServer:
-        """The server of that name that all rows share, empty.
+        """The server of that name that all rows share, empty; the others stand still meanwhile.
 
         Raises:
             MissingError: it is not on this machine.
         """
         server = self._servers.get(name)
         if server is None or not server.alive:
-            server = self._servers[name] = self._stack.enter_context(self.fresh(name))
+            server = self._servers[name] = self._stack.enter_context(SERVERS[name]())
+        self._stop_all()
+        server.process.send_signal(signal.SIGCONT)
         server.ask("FLUSHALL")
         return server
 
     def fresh(self, name: str) -> AbstractContextManager[RunningServer]:
         """A server of that name for one row alone."""
+        self._stop_all()
         return SERVERS[name]()
+
+    def _stop_all(self) -> None:
+        """Servers that are not measured get no processor: some go on working when their clients are gone."""
+        for server in self._servers.values():
+            server.process.send_signal(signal.SIGSTOP)
 
     def turns(self) -> Iterator[int]:
         """The numbers of the turns to take."""
