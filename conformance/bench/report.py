@@ -1,0 +1,93 @@
+"""The outcomes as a table for people and as JSON for programs.
+
+The JSON is an object: ``machine`` (an object of strings: ``system``, ``processor``, ``python``), ``effort``
+(an object of numbers: ``pairs``, ``seconds``, ``size``) and ``rows``, a list of objects with
+
+* ``name``, ``group``, ``what``, ``unit``, ``reference`` (empty if there is none): strings;
+* ``target``: an object of ``bound`` (a number), ``at_least`` (false: at most), and ``unit`` (empty if the
+  bound is one for the ratio, else for ours);
+* ``ours``, ``theirs``, ``ratio``: the medians and their quotient, or null;
+* ``ratios``: the quotients of the turns; ``pairs``: the turns, lists of ours and theirs (or null);
+* ``verdict``: ``met``, ``missed``, ``not available`` or ``failed``; ``reason``: why, or empty.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from .model import Effort, Outcome
+
+__all__ = ["as_json", "table"]
+
+HEADINGS: Final = ("row", "what", "miniredis", "reference", "ratio", "spread", "target", "")
+
+
+def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Lines of a table; a missed target is marked."""
+    rows = [HEADINGS, *(cells(outcome) for outcome in outcomes)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def cells(outcome: Outcome) -> tuple[str, ...]:
+    row = outcome.row
+    if outcome.verdict in {"not available", "failed"}:
+        reason = outcome.missing or outcome.fault or "nothing was measured"
+        return row.name, row.what, "", row.reference, "", "", str(row.target), f"{outcome.verdict}: {reason}"
+    ratio = "" if outcome.ratio is None else f"{outcome.ratio:.2f}"
+    reference = "" if outcome.theirs is None else f"{quantity(outcome.theirs, row.unit)} {row.reference}"
+    return (
+        row.name, row.what, quantity(outcome.ours, row.unit), reference, ratio, spread(outcome),
+        str(row.target), "" if outcome.verdict == "met" else "MISSED",
+    )  # fmt: skip
+
+
+def spread(outcome: Outcome) -> str:
+    """From the least to the greatest of what is judged, turn by turn."""
+    judged = [pair.ours for pair in outcome.pairs] if outcome.row.target.unit else outcome.ratios
+    return f"{number(min(judged))}..{number(max(judged))}" if judged else ""
+
+
+def quantity(amount: float | None, unit: str) -> str:
+    return "" if amount is None else f"{number(amount)} {unit}"
+
+
+def number(amount: float) -> str:
+    return f"{amount:,.0f}" if amount >= 1000 else f"{amount:.1f}" if amount >= 100 else f"{amount:.2f}"
+
+
+def as_json(outcomes: Sequence[Outcome], effort: Effort) -> dict[str, Any]:
+    """The document that the module describes."""
+    return {
+        "machine": {
+            "system": platform.platform(),
+            "processor": f"{platform.machine()}, {os.cpu_count()} processors",
+            "python": platform.python_version(),
+        },
+        "effort": asdict(effort),
+        "rows": [row_as_json(outcome) for outcome in outcomes],
+    }
+
+
+def row_as_json(outcome: Outcome) -> dict[str, Any]:
+    row = outcome.row
+    return {
+        "name": row.name,
+        "group": row.group,
+        "what": row.what,
+        "unit": row.unit,
+        "reference": row.reference,
+        "target": asdict(row.target),
+        "ours": outcome.ours,
+        "theirs": outcome.theirs,
+        "ratio": outcome.ratio,
+        "ratios": outcome.ratios,
+        "pairs": [[pair.ours, pair.theirs] for pair in outcome.pairs],
+        "verdict": outcome.verdict,
+        "reason": outcome.missing or outcome.fault,
+    }

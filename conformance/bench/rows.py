@@ -1,0 +1,161 @@
+"""The table: what is measured, against what, and what is wanted.
+
+Every ratio is miniredis to its reference. A row's name is unique; its group selects it together with others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from .expiring import slowest_while_expiring
+from .handover import behind_a_queue, beside_a_crowd, round_trip
+from .inprocess import in_process_rates
+from .lists import NEAR_ENDS, growth
+from .memory import blocked_clients, elements, idle_connections, memory_per
+from .model import Row, Target
+from .redis_benchmark import VALUE, Load, cpu_per_command, rates
+from .starting import import_time, start_time
+
+__all__ = ["ROWS"]
+
+LOADS: Final[Mapping[str, Load]] = {
+    "lpush": Load(("LPUSH", "list", VALUE)),
+    "rpop": Load(("RPOP", "list"), elements=int),
+    "set": Load(("SET", "key", VALUE)),
+    "get": Load(("GET", "key")),
+    "incr": Load(("INCR", "number")),
+}
+"""The five commands, by 50 clients."""
+
+
+def loads(clients: int = 50, pipeline: int = 1) -> Iterator[tuple[str, Load]]:
+    for name, load in LOADS.items():
+        yield name, Load(load.command, clients, pipeline, load.elements)
+
+
+def rate_rows() -> Iterator[Row]:
+    """The five commands against redis-server, with redis-benchmark."""
+    for group, clients, pipeline, bound in (
+        ("plain", 50, 1, 1.0),
+        ("pipeline-16", 50, 16, 0.5),
+        ("pipeline-100", 50, 100, 0.4),
+        ("one-client", 1, 1, 0.9),
+    ):
+        crowd = "1 client" if clients == 1 else f"{clients} clients"
+        queued = "" if pipeline == 1 else f", pipeline of {pipeline}"
+        for name, load in loads(clients, pipeline):
+            yield Row(
+                f"{group}-{name}", group, f"{name.upper()}, {crowd}{queued}", "requests/s", "redis-server",
+                Target(bound), rates(load, "redis-server"),
+            )  # fmt: skip
+
+
+def large_rows() -> Iterator[Row]:
+    """Requests and replies that are large."""
+    lrange = Load(("LRANGE", "list", "0", "99"), elements=lambda _: 100)
+    lpush = Load(("LPUSH", "list", "x" * 10240))
+    yield Row(
+        "large-lrange", "large", "LRANGE of 100 elements, 50 clients", "requests/s", "redis-server",
+        Target(0.5), rates(lrange, "redis-server"),
+    )  # fmt: skip
+    yield Row(
+        "large-lpush", "large", "LPUSH of 10 KiB, 50 clients", "requests/s", "redis-server",
+        Target(0.9), rates(lpush, "redis-server"),
+    )  # fmt: skip
+
+
+def cpu_rows() -> Iterator[Row]:
+    """What the server's process computes for each command."""
+    for name, load in loads():
+        yield Row(
+            f"cpu-{name}", "cpu", f"CPU time per {name.upper()}, 50 clients", "µs", "redis-server",
+            Target(2.0, at_least=False), cpu_per_command(load, "redis-server"),
+        )  # fmt: skip
+
+
+def peer_rows() -> Iterator[Row]:
+    """The first rows, against others that stand in for Redis in tests."""
+    for peer, bound in (("fakeredis", 10.0), ("go-miniredis", 1.0)):
+        for pipeline in (1, 16):
+            group = peer if pipeline == 1 else f"{peer}-{pipeline}"
+            queued = "" if pipeline == 1 else f", pipeline of {pipeline}"
+            for name, load in loads(pipeline=pipeline):
+                yield Row(
+                    f"{group}-{name}", group, f"{name.upper()}, 50 clients{queued}", "requests/s", peer,
+                    Target(bound), rates(load, peer),
+                )  # fmt: skip
+
+
+def blocking_rows() -> Iterator[Row]:
+    """What a blocked client waits for, once somebody pushes."""
+    for name, percent in (("median", 50), ("p99", 99)):
+        yield Row(
+            f"hand-over-{name}", "hand-over", f"BLPOP hand-over, there and back, {name}",
+            "µs", "redis-server", Target(1.2, at_least=False), round_trip(percent),
+        )  # fmt: skip
+    yield Row(
+        "crowd-others", "crowd", "hand-over beside 10,000 clients blocked on other keys", "µs",
+        "with 10 blocked", Target(1.1, at_least=False), beside_a_crowd(10_000),
+    )  # fmt: skip
+    yield Row(
+        "crowd-same", "crowd", "hand-over to the first of 1,000 clients blocked on its key", "µs",
+        "with 10 blocked", Target(1.1, at_least=False), behind_a_queue(1_000),
+    )  # fmt: skip
+
+
+def scaling_rows() -> Iterator[Row]:
+    """What must not depend on how much there is."""
+    for name, commands in NEAR_ENDS.items():
+        length = 1_000_000 if name == "lpush-rpop" else 100_000
+        words = "LPUSH and RPOP" if name == "lpush-rpop" else f"{name.upper()} near the ends"
+        yield Row(
+            f"length-{name}", "length", f"{words}: list of {length:,} to one of 100", "times as long",
+            "redis-server", Target(1.1, at_least=False), growth(commands, length),
+        )  # fmt: skip
+    yield Row(
+        "expiring", "expiring", "99th percentile of GET and SET while 100,000 keys expire", "µs",
+        "without", Target(2.0, at_least=False), slowest_while_expiring(100_000),
+    )  # fmt: skip
+
+
+def memory_rows() -> Iterator[Row]:
+    """What there is more of takes memory."""
+    for name, what, bound, measure in (
+        ("element", "a 10-byte element of a long list", 64, memory_per(elements, 100_000)),
+        ("idle", "an idle connection", 8192, memory_per(idle_connections, 10_000, connections=True)),
+        ("blocked", "a blocked client", 10240, memory_per(blocked_clients, 10_000, connections=True)),
+    ):
+        yield Row(
+            f"memory-{name}", "memory", f"memory for {what}", "bytes", "redis-server",
+            Target(bound, at_least=False, unit="bytes"), measure,
+        )  # fmt: skip
+
+
+def starting_rows() -> Iterator[Row]:
+    """What tests pay for before they begin."""
+    yield Row(
+        "start", "start", "miniredis.start() until the first PONG", "ms", "spawning redis-server",
+        Target(0.5, at_least=False), start_time,
+    )  # fmt: skip
+    yield Row(
+        "import", "start", "import miniredis, after trio and hiredis", "ms", "",
+        Target(30, at_least=False, unit="ms"), import_time,
+    )  # fmt: skip
+
+
+def in_process_rows() -> Iterator[Row]:
+    """Without sockets."""
+    yield Row(
+        "in-process", "in-process", "redis-py in-process, one thread, five commands in turn", "requests/s",
+        "fakeredis.FakeRedis", Target(2.0), in_process_rates,
+    )  # fmt: skip
+
+
+TABLE: Final = (
+    rate_rows, large_rows, cpu_rows, blocking_rows, scaling_rows, memory_rows, starting_rows, in_process_rows,
+    peer_rows,
+)  # fmt: skip
+
+ROWS: Final[Mapping[str, Row]] = {row.name: row for rows in TABLE for row in rows()}
+"""All rows, by name, in the order in which they run."""

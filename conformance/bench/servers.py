@@ -1,0 +1,164 @@
+"""The servers that are compared, each a process of its own on a free port of 127.0.0.1.
+
+To compare another one, add a context manager and a row to ``SERVERS``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import selectors
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from ..targets import START_LIMIT, NoRealRedisError, accepts, end, find_real_redis, free_port, start_real
+from ..wire import RawConnection
+from .model import MissingError
+
+__all__ = ["SERVERS", "RunningServer"]
+
+CROWD: Final = ("--maxclients", "20000")
+"""Room for all clients of the rows with crowds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A server that is up.
+
+    Attributes:
+        name: as in ``SERVERS``.
+        port: where it listens on 127.0.0.1.
+        process: it.
+    """
+
+    name: str
+    port: int
+    process: subprocess.Popen[bytes]
+
+    def connect(self) -> RawConnection:
+        """A client of it."""
+        return RawConnection("127.0.0.1", self.port)
+
+    def ask(self, *arguments: str | bytes) -> bytes:
+        """The reply to one command, from a connection of its own, as it is on the wire."""
+        with self.connect() as connection:
+            return connection.command(*arguments)
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs."""
+        return self.process.poll() is None
+
+    def cpu_seconds(self) -> float:
+        """The processor time it has used so far, its own and the system's on its behalf, as INFO tells."""
+        lines = self.ask("INFO", "cpu").decode().split("\r\n")
+        told = dict(line.split(":", 1) for line in lines if ":" in line)
+        return float(told["used_cpu_sys"]) + float(told["used_cpu_user"])
+
+    def resident_bytes(self) -> int:
+        """Its resident memory, as the system tells.
+
+        Raises:
+            MissingError: this system does not tell.
+        """
+        try:
+            pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        except OSError:
+            raise MissingError("no /proc on this system to read memory from") from None
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextmanager
+def miniredis() -> Iterator[RunningServer]:
+    """The ``miniredis`` command, with its defaults."""
+    command = [sys.executable, "-m", "miniredis", "--port", "0", *CROWD]
+    with tempfile.TemporaryFile() as complaints:
+        process = subprocess.Popen(  # noqa: S603  (ours)
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+        )
+        with process:
+            try:
+                assert process.stdout is not None
+                line = first_line(process.stdout)
+                if not line.startswith("listening on "):
+                    complaints.seek(0)
+                    raise OSError(f"miniredis does not start: {line}{complaints.read().decode()}")
+                yield RunningServer("miniredis", int(line.rpartition(":")[2].strip("/\n")), process)
+            finally:
+                process.kill()
+
+
+def first_line(stream: IO[bytes]) -> str:
+    """What a program says first; nothing if it takes too long."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        return stream.readline().decode() if selector.select(START_LIMIT) else ""
+
+
+@contextmanager
+def redis_server() -> Iterator[RunningServer]:
+    """The real one, with no persistence."""
+    try:
+        executable = find_real_redis()
+    except NoRealRedisError as error:
+        raise MissingError(str(error)) from None
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        process, port = start_real(executable, Path(folder), *CROWD)
+        try:
+            yield RunningServer("redis-server", port, process)
+        finally:
+            end(process)
+
+
+@contextmanager
+def fakeredis() -> Iterator[RunningServer]:
+    """The TCP server of fakeredis, a thread per client."""
+    if importlib.util.find_spec("fakeredis") is None:
+        raise MissingError("no fakeredis: install the extra 'bench'")
+    program = (
+        "import sys, fakeredis; fakeredis.TcpFakeServer(('127.0.0.1', int(sys.argv[1]))).serve_forever()"
+    )
+    with at_free_port("fakeredis", lambda port: [sys.executable, "-c", program, str(port)]) as server:
+        yield server
+
+
+@contextmanager
+def go_miniredis() -> Iterator[RunningServer]:
+    """Go's miniredis: ``miniredis-server`` as CONFORMANCE_GO_MINIREDIS or PATH has it; it takes ``-addr``."""
+    executable = shutil.which(os.environ.get("CONFORMANCE_GO_MINIREDIS", "miniredis-server"))
+    if executable is None:
+        raise MissingError("no miniredis-server of Go in $CONFORMANCE_GO_MINIREDIS or on PATH")
+    with at_free_port("go-miniredis", lambda port: [executable, "-addr", f"127.0.0.1:{port}"]) as server:
+        yield server
+
+
+@contextmanager
+def at_free_port(name: str, command: Callable[[int], Sequence[str]]) -> Iterator[RunningServer]:
+    """Any server that is told its port."""
+    for _ in range(5):  # another process may take the port first
+        port = free_port()
+        process = subprocess.Popen(  # noqa: S603  (found by those who call)
+            command(port), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            if accepts(port, process):
+                yield RunningServer(name, port, process)
+                return
+        finally:
+            end(process)
+    raise OSError(f"{name} does not start")
+
+
+SERVERS: Final[Mapping[str, Callable[[], AbstractContextManager[RunningServer]]]] = {
+    "miniredis": miniredis,
+    "redis-server": redis_server,
+    "fakeredis": fakeredis,
+    "go-miniredis": go_miniredis,
+}

@@ -1,0 +1,97 @@
+"""How long until a server answers, and what importing miniredis takes."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from time import perf_counter
+from typing import Final
+
+from ..targets import NoRealRedisError, find_real_redis, free_port
+from ..wire import PATIENCE, encode
+from .model import MissingError, Pair
+from .workbench import Workbench
+
+__all__ = ["import_time", "start_time"]
+
+START: Final = """
+import socket, time, miniredis
+begin = time.perf_counter()
+with miniredis.start() as server:
+    with socket.create_connection((server.host, server.port)) as client:
+        client.sendall(b"PING\\r\\n")
+        assert client.recv(64) == b"+PONG\\r\\n"
+        print(time.perf_counter() - begin)
+"""
+
+IMPORT: Final = """
+import time, trio, hiredis
+begin = time.perf_counter()
+import miniredis
+print(time.perf_counter() - begin)
+"""
+
+LOOK_AGAIN: Final = 0.0002
+"""Seconds between two attempts to connect."""
+
+
+def start_time(bench: Workbench) -> Generator[Pair]:
+    """Milliseconds until the first PONG: from ``miniredis.start()``, and from spawning redis-server.
+
+    The process that starts miniredis is a new one that has imported it.
+    """
+    try:
+        executable = str(find_real_redis())
+    except NoRealRedisError as error:
+        raise MissingError(str(error)) from None
+    for _ in bench.turns():
+        yield Pair(told_by(START) * 1000, spawned(executable) * 1000)
+
+
+def import_time(bench: Workbench) -> Generator[Pair]:
+    """Milliseconds that ``import miniredis`` takes in a new process that has imported trio and hiredis."""
+    told_by(IMPORT)  # compiles, if need be
+    for _ in bench.turns():
+        yield Pair(told_by(IMPORT) * 1000)
+
+
+def told_by(program: str) -> float:
+    """The number that a Python program prints."""
+    done = subprocess.run(  # noqa: S603  (one of the above)
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode:
+        raise OSError(done.stderr.strip().rpartition("\n")[2])
+    return float(done.stdout)
+
+
+def spawned(executable: str) -> float:
+    """Seconds from spawning a redis-server until it answers."""
+    port = free_port()
+    begin = perf_counter()
+    process = subprocess.Popen(  # noqa: S603  (found by the caller)
+        [executable, "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        with connected(port, begin + PATIENCE) as client:
+            client.sendall(encode("PING"))
+            client.recv(64)
+            return perf_counter() - begin
+    finally:
+        process.kill()
+        process.wait()
+
+
+def connected(port: int, deadline: float) -> socket.socket:
+    """A connection, as soon as there can be one."""
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        except OSError:
+            if perf_counter() > deadline:
+                raise
+            time.sleep(LOOK_AGAIN)
