@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import redis.asyncio.connection
 import redis.connection
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from .local import AsyncPipe, LocalSocket
+from .local import LocalSocket
+from .local_async import AsyncPipe
+
+if TYPE_CHECKING:
+    from .host import Host
 
 __all__ = ["async_client", "client"]
 
@@ -167,14 +172,16 @@ BESIDE_THE_POINT: Final = {
 """Options of redis-py that concern what ``LocalRedis`` leaves out."""
 
 
-def client(connect: Callable[[], LocalSocket], **options: Any) -> redis.Redis:
-    """A client with a pool of its own, which closes with it."""
+def client(host: Host, **options: Any) -> redis.Redis:
+    """A client of a server of this process, with a pool of its own, which closes with it."""
+    connect = partial(LocalSocket, host)
     pool = LocalPool(connection_class=LocalConnection, connect=connect, **options)
     kind = redis.Redis if BESIDE_THE_POINT & options.keys() else LocalRedis
     return kind.from_pool(pool)
 
 
-def async_client(connect: Callable[[], AsyncPipe], **options: Any) -> redis.asyncio.Redis:
+def async_client(host: Host, **options: Any) -> redis.asyncio.Redis:
     """The same for asyncio."""
+    connect = partial(AsyncPipe, host)
     pool = redis.asyncio.ConnectionPool(connection_class=AsyncLocalConnection, connect=connect, **options)
     return redis.asyncio.Redis.from_pool(pool)

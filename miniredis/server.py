@@ -12,7 +12,6 @@ import selectors
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias
@@ -23,7 +22,6 @@ from .clock import ClockChoice, chosen
 from .engine import Config, Engine, Facts
 from .host import Host
 from .listeners import Listener, open_listeners
-from .local import AsyncPipe, LocalSocket
 from .poll import PollLoop
 from .pollers import has_poller
 from .streams import StreamLoop, serve_stream
@@ -133,7 +131,7 @@ class Server:
         """
         from . import clients  # loads redis-py
 
-        return clients.client(partial(LocalSocket, self._host), **options)
+        return clients.client(self._host, **options)
 
     def async_client(self, **options: Any) -> redis.asyncio.Redis:
         """As ``client``, for asyncio; it may wait on any thread.
@@ -143,7 +141,7 @@ class Server:
         """
         from . import clients
 
-        return clients.async_client(partial(AsyncPipe, self._host), **options)
+        return clients.async_client(self._host, **options)
 
     def stop(self) -> None:
         """Hangs up on all clients and stops listening. May be called from any thread, and again."""

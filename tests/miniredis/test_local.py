@@ -394,7 +394,7 @@ def test_asyncio_clients_leave(server: miniredis.EmbeddedServer, client: redis.R
 def test_a_loop_that_has_ended_is_no_longer_spoken_to(
     server: miniredis.EmbeddedServer, client: redis.Redis
 ) -> None:
-    from miniredis.local import AsyncPipe
+    from miniredis.local_async import AsyncPipe
 
     async def leave_waiting() -> AsyncPipe:
         pipe = AsyncPipe(server._host)

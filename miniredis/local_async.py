@@ -1,0 +1,74 @@
+"""Clients of this process that run on asyncio, which is loaded only for those who use it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .local import LocalClient
+
+if TYPE_CHECKING:
+    from .host import Host
+
+__all__ = ["AsyncPipe"]
+
+
+class AsyncPipe(LocalClient):
+    """A client that may be used as the ``StreamWriter`` of asyncio; its ``reader`` is the other half.
+
+    It belongs to the event loop that runs when it is made, and is to be used on that loop's thread.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self.reader = asyncio.StreamReader(loop=self._loop)
+        super().__init__(host)
+
+    def write(self, data: bytes) -> None:
+        """The server takes it, and has run it by the time this returns.
+
+        Raises:
+            BrokenPipeError: the server has hung up.
+        """
+        self._send(data)
+
+    def writelines(self, pieces: Iterable[bytes]) -> None:
+        """As ``write``, for several at once."""
+        self._send(b"".join(pieces))
+
+    async def drain(self) -> None:
+        """There is never anything left to send."""
+
+    async def wait_closed(self) -> None:
+        """It is closed at once."""
+
+    def is_closing(self) -> bool:
+        """Whether either side has hung up."""
+        return self._ended
+
+    def get_extra_info(self, _name: str, default: object = None) -> object:
+        """There is no transport that could tell."""
+        return default
+
+    def _arrive(self) -> None:
+        if threading.get_ident() == self._thread:
+            self._deliver()
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._deliver_later)
+        except RuntimeError:  # the loop is closed: nobody will ever read this
+            self._host.disconnect(self._session, self._host.clock.now())
+
+    def _deliver_later(self) -> None:
+        with self._host.lock:
+            self._deliver()
+
+    def _deliver(self) -> None:
+        for data in self._inbox:
+            self.reader.feed_data(data)
+        self._inbox.clear()
+        if self._ended:
+            self.reader.feed_eof()
