@@ -7,7 +7,7 @@ checks of commands compare replies as they are on the wire.
 from __future__ import annotations
 
 import socket
-from typing import Final, Self
+from typing import Any, Final, Self
 
 __all__ = ["Hangup", "RawConnection", "encode"]
 
@@ -39,12 +39,23 @@ class RawConnection:
     def __init__(
         self, host: str, port: int, db: int = 0, password: str | None = None, user: str | None = None
     ) -> None:
-        self.socket = socket.create_connection((host, port), timeout=PATIENCE)
-        self._buffer = bytearray()
+        self._begin(socket.create_connection((host, port), timeout=PATIENCE))
         if password:
             self.command("AUTH", *([user] if user else []), password)
         if db:
             self.command("SELECT", str(db))
+
+    @classmethod
+    def over(cls, connected: Any) -> Self:
+        """One over a socket that is connected, or what may be used as one."""
+        connection = cls.__new__(cls)
+        connected.settimeout(PATIENCE)
+        connection._begin(connected)
+        return connection
+
+    def _begin(self, connected: socket.socket) -> None:
+        self.socket = connected
+        self._buffer = bytearray()
 
     def __enter__(self) -> Self:
         return self

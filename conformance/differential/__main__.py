@@ -16,6 +16,7 @@ from .grammar import LEFT_OUT, Form, read_forms
 from .mutants import MUTANTS, seconds_to_find
 from .pair import Pair
 from .report import transcript
+from .rival import RIVALS
 from .search import Found, search
 from .tolerated import TOLERATED
 
@@ -29,12 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.mutants:
         return try_mutants(options.seed)
     try:
-        with real_redis("--enable-debug-command", "yes") as address:
-            print(f"miniredis beside {address.origin}")
-            with RawConnection(address.host, address.port) as server:
-                forms = read_forms(server, chosen(options))
+        with real_redis() as address, RawConnection(address.host, address.port) as server:
+            forms = read_forms(server, chosen(options))
+        with RIVALS[options.against]() as rival:
+            print(f"miniredis beside {rival.origin}")
             coverage, used = Coverage(), Counter[str]()
-            pair = Pair(address, coverage, used)
+            pair = Pair(rival, coverage, used)
             found = look(pair, forms, options)
             pair.close()
     except NoRealRedisError as error:
@@ -56,6 +57,10 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--only", nargs="+", default=[], metavar="COMMAND", help="only these")
     parser.add_argument("--without", nargs="+", default=[], metavar="COMMAND", help="all but these")
+    parser.add_argument(
+        "--against", choices=RIVALS, default="redis-server",
+        help="a real server, or miniredis again behind one of its loops, which must change nothing",
+    )  # fmt: skip
     parser.add_argument("--as-found", action="store_true", help="do not shorten what differs")
     parser.add_argument(
         "--mutants", action="store_true", help="see that every kept fault of the engine is found"

@@ -8,9 +8,8 @@ next event) and that as many clients are blocked.
 
 from __future__ import annotations
 
+import contextlib
 import re
-import select
-import socket
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from typing import Final
 
 from miniredis.engine import Config, Engine, Instant, Session
 
-from ..targets import Address
 from ..wire import Hangup, RawConnection, encode, reply_end
 from .coverage import Coverage
 from .replies import split
+from .rival import Rival
 from .tolerated import equal
 
 __all__ = ["Difference", "Pair", "Step"]
@@ -73,9 +72,8 @@ class Client:
 
     def __init__(self, name: str, pair: Pair) -> None:
         self.name = name
-        self.real = RawConnection(pair.address.host, pair.address.port)
+        self.real = pair.rival.connect()
         self.real.socket.settimeout(PATIENCE)
-        self.real.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.session: Session = pair.engine.connect(now(), address="127.0.0.1:1", local_address="127.0.0.1:2")
         self.real_id = pair.number_of(self.real)
         self.asked: list[str] = []  # the commands of what is unanswered: one, or those of a transaction
@@ -95,17 +93,16 @@ class Pair:
     """Both servers, fresh for each conversation.
 
     Args:
-        address: of the real server, which is emptied.
+        rival: the real server, which is emptied.
         coverage: counts what was tried.
         used: counts the tolerated differences that were met.
     """
 
-    def __init__(self, address: Address, coverage: Coverage, used: Counter[str]) -> None:
-        self.address = address
+    def __init__(self, rival: Rival, coverage: Coverage, used: Counter[str]) -> None:
+        self.rival = rival
         self.coverage = coverage
         self.used = used
-        self.control = RawConnection(address.host, address.port)
-        self.control.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.control = rival.connect()
 
     def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         """A whole conversation: the steps that were sent, by whom, and what was not the same."""
@@ -183,8 +180,9 @@ class Pair:
         if step.command in {"sort", "sort_ro", "exec"}:
             self._clear_errno()
         data = client.data(step.words, self.clients, real=True)
-        for piece in (data[: step.cut], data[step.cut :]):
-            client.real.socket.sendall(piece)
+        with contextlib.suppress(ConnectionError):  # the first piece may have been the client's last
+            for piece in (data[: step.cut], data[step.cut :]):
+                client.real.socket.sendall(piece)
 
     def _clear_errno(self) -> None:
         """SORT looks at C's ``errno`` without clearing it; an earlier number out of range would fail it."""
@@ -233,10 +231,8 @@ class Pair:
             theirs = self._blocked_really()
         if theirs != blocked:
             return Difference("nobody", b"%d blocked" % blocked, b"%d blocked" % theirs)
-        ready = select.select([client.real.socket for client in self.clients], [], [], 0)[0]
-        for client in self.clients:
-            if client.real.socket in ready:
-                return Difference(client.name, b"nothing", hear(client))
+        for client in self.rival.those_who_hear(self.clients):
+            return Difference(client.name, b"nothing", hear(client))
         return None
 
     def number_of(self, client: RawConnection) -> int:

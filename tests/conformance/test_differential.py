@@ -14,6 +14,7 @@ from conformance.differential.mutants import LIMIT, MUTANTS, seconds_to_find
 from conformance.differential.pair import Pair, Step
 from conformance.differential.replies import split, tree
 from conformance.differential.report import transcript
+from conformance.differential.rival import RIVALS, Rival
 from conformance.differential.search import search
 from conformance.differential.tolerated import TOLERATED, equal
 from conformance.guilty.model import Guilty
@@ -44,7 +45,7 @@ def forms(real: Address) -> list[Form]:
 
 @pytest.fixture
 def pair(real: Address) -> Iterator[Pair]:
-    pair = Pair(real, Coverage(), Counter())
+    pair = Pair(Rival(real), Coverage(), Counter())
     yield pair
     pair.close()
 
@@ -61,6 +62,17 @@ def test_twenty_thousand_requests(pair: Pair, forms: list[Form]) -> None:
         assert found is None, f"they differ:\n\n{transcript(found)}"
         seed += 1
     assert not never_ok(), "never answered but with an error"
+
+
+@pytest.mark.parametrize("name", [name for name in RIVALS if name != "redis-server"])
+def test_behind_its_loops_the_engine_is_the_same(name: str, forms: list[Form]) -> None:
+    with RIVALS[name]() as rival:
+        pair = Pair(rival, Coverage(), Counter())
+        for seed in range(3):
+            found = search(pair, forms, number=seed, examples=EXAMPLES)
+            assert found is None, f"they differ:\n\n{transcript(found)}"
+        pair.close()
+    assert pair.coverage.total > 2_000
 
 
 def test_every_command_is_sent_or_left_out_for_a_reason(forms: list[Form]) -> None:

@@ -1,0 +1,92 @@
+"""What the engine is compared with: a real Redis, or the engine again behind one of miniredis's own loops."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from ..targets import Address, real_redis
+from ..wire import RawConnection
+
+if TYPE_CHECKING:
+    from miniredis.server import LoopChoice
+
+    from .pair import Client
+
+__all__ = ["RIVALS", "Rival"]
+
+
+class Rival:
+    """A server that is up.
+
+    Attributes:
+        origin: what it is, for people.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self.origin = address.origin
+        self._address = address
+
+    def connect(self) -> RawConnection:
+        """One more client."""
+        client = RawConnection(self._address.host, self._address.port)
+        client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return client
+
+    def those_who_hear(self, clients: Sequence[Client]) -> list[Client]:
+        """Which clients have something to read, or are hung up on."""
+        ready = select.select([client.real.socket for client in clients], [], [], 0)[0]
+        return [client for client in clients if client.real.socket in ready]
+
+
+class InProcess(Rival):
+    """miniredis without sockets."""
+
+    def __init__(self, address: Address, connect: Callable[[], object]) -> None:
+        super().__init__(address)
+        self._connect = connect
+
+    def connect(self) -> RawConnection:
+        """One more client."""
+        return RawConnection.over(self._connect())
+
+    def those_who_hear(self, clients: Sequence[Client]) -> list[Client]:
+        """Which clients have something to read, or are hung up on."""
+        return [client for client in clients if client.real.socket.can_read(0)]  # type: ignore[attr-defined]
+
+
+@contextmanager
+def real() -> Iterator[Rival]:
+    with real_redis("--enable-debug-command", "yes") as address:
+        yield Rival(address)
+
+
+@contextmanager
+def behind_loop(loop: LoopChoice) -> Iterator[Rival]:
+    import miniredis
+
+    with miniredis.start(loop=loop, enable_debug_command="yes") as server:
+        yield Rival(Address(server.url, f"the same behind its loop {loop!r}"))
+
+
+@contextmanager
+def in_process() -> Iterator[Rival]:
+    import miniredis
+    from miniredis.local import LocalSocket
+
+    with miniredis.start(enable_debug_command="yes") as server:
+        address = Address(server.url, "the same without sockets")
+        yield InProcess(address, partial(LocalSocket, server._host))
+
+
+RIVALS: Final[Mapping[str, Callable[[], AbstractContextManager[Rival]]]] = {
+    "redis-server": real,
+    "poll": partial(behind_loop, "poll"),
+    "streams": partial(behind_loop, "streams"),
+    "in-process": in_process,
+}
+"""By their names on the command line."""
