@@ -6,9 +6,8 @@ import errno
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from .engine import Config
@@ -19,8 +18,7 @@ UNAVAILABLE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 """What an address marked as optional with ``-`` may fail with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(NamedTuple):
     """A socket that listens, and how clients reach it.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from .instant import Instant
@@ -15,8 +14,7 @@ FREE: Final = 16 * 1024
 """Bytes that every client may leave unread: Redis keeps so many beside what it counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputLimit:
+class OutputLimit(NamedTuple):
     """What one class of clients may leave unread; 0 bytes are no limit.
 
     Attributes:

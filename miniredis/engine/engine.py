@@ -10,8 +10,7 @@ import math
 import random
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
@@ -36,8 +35,7 @@ EXPIRED_AT_ONCE: Final = 1000
 """How many keys one tick lets go, so that a crowd that expires together does not hold up the clients."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """What the engine cannot know of the process around it, for INFO.
 
     Attributes:
@@ -61,8 +59,7 @@ class Facts:
     stopwatch: Callable[[], float] = lambda: 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(NamedTuple):
     """What CLIENT PAUSE holds up.
 
     Attributes:

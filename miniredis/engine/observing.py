@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from .instant import Instant
@@ -51,8 +51,7 @@ MOST_ARGUMENTS: Final = 32
 LONGEST_ARGUMENT: Final = 128
 
 
-@dataclass(frozen=True, slots=True)
-class SlowEntry:
+class SlowEntry(NamedTuple):
     """One command in the slow log.
 
     Attributes:

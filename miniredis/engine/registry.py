@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from .replies import Reply
@@ -48,8 +48,7 @@ IMPLIED: Final = {
 """The categories that follow from a command's flags."""
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(NamedTuple):
     """Where a command's keys are.
 
     Attributes:
@@ -67,8 +66,7 @@ class Keys:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CountedKeys:
+class CountedKeys(NamedTuple):
     """Keys behind an argument that tells how many there are.
 
     Attributes:
@@ -81,8 +79,7 @@ class CountedKeys:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownKeys:
+class UnknownKeys(NamedTuple):
     """Keys that cannot be told from the request's shape alone."""
 
     flags: str
@@ -92,8 +89,7 @@ class UnknownKeys:
 KeySpecification: TypeAlias = Keys | CountedKeys | UnknownKeys
 
 
-@dataclass(frozen=True, slots=True)
-class Docs:
+class Docs(NamedTuple):
     """What COMMAND DOCS tells of a command.
 
     Attributes:
@@ -217,7 +213,7 @@ def command(
     """
 
     def declare(handler: Handler) -> Handler:
-        positions = keys if isinstance(keys, tuple) else (keys,)
+        positions = (keys,) if isinstance(keys, Keys | CountedKeys | UnknownKeys) else keys
         summary = (handler.__doc__ or "").partition("\n")[0]
         docs = Docs(summary, handler.__module__, since, syntax, deprecated, replaced_by, doc_flags)
         register(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from .. import errors
 from ..errors import CommandError, until_nul
@@ -18,8 +17,7 @@ from .bitmaps import grown, read_offset
 WORD: Final = 1 << 64
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A number in a string.
 
     Attributes:
@@ -77,8 +75,7 @@ OVERFLOWS: Final[dict[bytes, Overflow]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One GET, SET or INCRBY.
 
     Attributes:

@@ -18,8 +18,7 @@ The tests in ``test_config`` hold each row to a real server. To add a directive,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..numbers import MAX
 from .kinds import (
@@ -53,8 +52,7 @@ from .words import (
 __all__ = ["ALIASES", "DIRECTIVES", "Directive"]
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(NamedTuple):
     """One row of the table.
 
     Attributes:
