@@ -22,7 +22,7 @@ from . import errors
 from .errors import ProtocolError
 from .numbers import parse_integer
 
-__all__ = ["READ_SIZE", "FastLane", "RequestParser", "one_request"]
+__all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests"]
 
 INLINE_LIMIT: Final = 64 * 1024
 """The longest line, in bytes, that may go without its end."""
@@ -70,28 +70,36 @@ pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type
 """Encodes a request; its stub speaks of one argument where any number will do."""
 
 
-COUNTS: Final = {b"*%d" % count: 2 * count + 2 for count in range(1, 9)}
-"""How many parts the line ends cut a small request into, by its first line."""
+LINES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, 9)}
+"""How many lines a small request is, by its first one."""
 
-MOST_PARTS: Final = max(COUNTS.values())
+MOST_LINES: Final = max(LINES.values())
 
 LENGTHS: Final = tuple(b"$%d" % length for length in range(1024))
 
 
-def one_request(data: bytes) -> Request | None:
-    """The request that some bytes are, if they are just one, of few arguments that hold no line end.
+def few_requests(data: bytes) -> list[Request]:
+    """The requests that some bytes are, if they are whole, small and few, and no argument holds a line end.
 
-    That is what most clients send most of the time; for all else, None.
+    That is what most clients send most of the time; for all else, none.
     """
-    parts = data.split(b"\r\n", MOST_PARTS)
-    if COUNTS.get(parts[0]) != len(parts) or parts[-1]:
-        return None
-    request = parts[2::2]
-    for argument, length in zip(request, parts[1::2], strict=False):
-        size = len(argument)
-        if length != (LENGTHS[size] if size < 1024 else b"$%d" % size):
-            return None
-    return request
+    lines = data.split(b"\r\n", MOST_LINES)
+    if lines.pop():
+        return []
+    requests = []
+    at, end = 0, len(lines)
+    while at < end:
+        behind = at + LINES.get(lines[at], end + 1)
+        if behind > end:
+            return []
+        request = lines[at + 2 : behind : 2]
+        for argument, length in zip(request, lines[at + 1 : behind : 2], strict=False):
+            size = len(argument)
+            if length != (LENGTHS[size] if size < 1024 else b"$%d" % size):
+                return []
+        requests.append(request)
+        at = behind
+    return requests
 
 
 class FastLane:
