@@ -75,7 +75,15 @@ LINES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, 9)}
 
 MOST_LINES: Final = max(LINES.values())
 
-LENGTHS: Final = tuple(b"$%d" % length for length in range(1024))
+
+class Lengths(dict[int, bytes]):
+    """What stands before an argument of each length; short ones are at hand."""
+
+    def __missing__(self, length: int) -> bytes:
+        return b"$%d" % length
+
+
+announced: Final = Lengths((length, b"$%d" % length) for length in range(256)).__getitem__
 
 
 def few_requests(data: bytes) -> list[Request]:
@@ -93,10 +101,8 @@ def few_requests(data: bytes) -> list[Request]:
         if behind > end:
             return []
         request = lines[at + 2 : behind : 2]
-        for argument, length in zip(request, lines[at + 1 : behind : 2], strict=False):
-            size = len(argument)
-            if length != (LENGTHS[size] if size < 1024 else b"$%d" % size):
-                return []
+        if lines[at + 1 : behind : 2] != [*map(announced, map(len, request))]:
+            return []
         requests.append(request)
         at = behind
     return requests
