@@ -21,6 +21,7 @@ import hiredis
 from . import errors
 from .errors import ProtocolError
 from .numbers import parse_integer
+from .replies import pack
 
 __all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests"]
 
@@ -65,10 +66,6 @@ DOLLAR: Final = ord("$")
 MAX_ARGUMENTS: Final = (1 << 31) - 1
 
 Request: TypeAlias = list[bytes]
-
-pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type: ignore[assignment]
-"""Encodes a request; its stub speaks of one argument where any number will do."""
-
 
 LINES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, 9)}
 """How many lines a small request is, by its first one."""
