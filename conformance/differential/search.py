@@ -42,8 +42,10 @@ NARROW: Final = (
     "string bitmap transactions",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
     "blpop set sort rpush",
-    "blpop lpush move swapdb select",
+    "blpop lpush swapdb select",
+    "blpop lpush multi exec",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
+    "watch unwatch multi exec discard set append",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
     "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
 )
