@@ -38,7 +38,7 @@ class Tolerated:
 
 
 MILLISECONDS: Final = 1000
-"""How far two clocks may be apart that are read one after the other, on a machine that does something else, too."""
+"""How far two clocks may be apart that are read one after the other, though the machine is busy."""
 
 
 def kind_of(reply: Tree) -> object:
