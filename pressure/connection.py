@@ -204,6 +204,7 @@ class Connections:
         try:
             connection = where.connection_class(**{**where.kwargs, "client_name": connection_name()})
             connection.connect()
+            connection.pressure_id = _id_of(connection)
         except (redis.RedisError, OSError) as error:
             raise ConnectionFailedError(f"cannot use the Redis server at {where.address}: {error}") from error
         return connection
@@ -226,6 +227,15 @@ class Connections:
         """After a fork: the parent goes on using these connections, so only our copies are closed."""
         self._pid = os.getpid()
         self.disconnect()
+
+
+def _id_of(connection: Any) -> int | None:
+    """The connection's number, by which another one can end its wait; None where the server does not tell."""
+    connection.send_command("CLIENT", "ID", check_health=False)
+    try:
+        return int(connection.read_response())
+    except redis.ResponseError:
+        return None
 
 
 def _is_quiet(connection: Any) -> bool:

@@ -4,49 +4,58 @@ Rules:
     - One connection for the whole operation, no retries, each step in one round trip.
     - The operation can be stopped: ``interrupt`` is asked before each wait, and what it returns is thrown
       into the operation in place of the wait. So nothing that the server has sent is dropped, and the
-      operation gives its role back.
+      operation gives its role back. A wait that is under way is ended by CLIENT UNBLOCK, from a thread and a
+      connection of its own.
     - redis-py's pipelines and its packing of commands are passed by: hiredis packs a step, which is sent at
       once, and its replies are read. That is a good deal less Python per operation.
 """
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-import hiredis
 import redis
 
 from pressure.connection import SLICE, Connections, Settings
-from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
-from pressure.protocol.steps import Batch, Operation, Pause, Reply, Step, Wait
+from pressure.course import Course
+from pressure.errors import PressureError
+from pressure.protocol.steps import Operation, Pause, Reply, Step, Wait
+from pressure.refusals import plain, refusal
 
 T = TypeVar("T")
 
 #: Asked before each wait: an exception to stop the operation with, or None to go on.
 Interrupt: TypeAlias = Callable[[], BaseException | None]
 
-#: A command as bytes.
-_pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
-#: Commands that change nothing: when only these were sent, the outcome of an operation is not in doubt.
-_HARMLESS: Final = frozenset({b"EXISTS", b"LLEN", b"GET", b"WATCH", b"UNWATCH", b"CLIENT", b"INFO"})
+class Waiting:
+    """Whom to unblock: the connection on which an operation waits at this moment."""
 
-#: redis-py takes the first word off these errors; it is put back.
-_CODES: Final = {
-    redis.exceptions.OutOfMemoryError: "OOM",
-    redis.exceptions.ExecAbortError: "EXECABORT",
-    redis.exceptions.NoScriptError: "NOSCRIPT",
-    redis.exceptions.ReadOnlyError: "READONLY",
-    redis.exceptions.NoPermissionError: "NOPERM",
-    redis.exceptions.MovedError: "MOVED",
-    redis.exceptions.AskError: "ASK",
-    redis.exceptions.TryAgainError: "TRYAGAIN",
-    redis.exceptions.ClusterDownError: "CLUSTERDOWN",
-    redis.exceptions.ClusterCrossSlotError: "CROSSSLOT",
-    redis.exceptions.MasterDownError: "MASTERDOWN",
-}
+    __slots__ = ("_connections", "connection")
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self.connection: Any = None
+
+    def end(self) -> None:
+        """End the wait, if there is one; a signal handler may call this."""
+        if self.connection is not None:
+            threading.Thread(target=self._unblock, daemon=True).start()
+
+    def _unblock(self) -> None:
+        """Where it does not work the wait ends by itself, in ``SLICE`` seconds at most."""
+        number = getattr(self.connection, "pressure_id", None)
+        if number is None:
+            return
+        with contextlib.suppress(PressureError, redis.RedisError, OSError):
+            helper = self._connections.take()
+            helper.send_command("CLIENT", "UNBLOCK", number, check_health=False)
+            helper.read_response()
+            self._connections.put_back(helper)
 
 
 class Driver:
@@ -55,12 +64,15 @@ class Driver:
     def __init__(self, where: Settings) -> None:
         self.connections = Connections(where)
 
-    def run(self, operation: Operation[T], interrupt: Interrupt | None = None) -> T:
+    def run(
+        self, operation: Operation[T], interrupt: Interrupt | None = None, waiting: Waiting | None = None
+    ) -> T:
         """Run an operation to its end.
 
         Args:
             operation: A generator that was not started yet.
             interrupt: Asked before each wait; see ``Interrupt``.
+            waiting: Told of each wait, so that another thread or a signal handler can end it.
 
         Raises:
             ConnectionFailedError: The server cannot be reached, or was lost before anything was changed.
@@ -68,49 +80,41 @@ class Driver:
             PressureError: Whatever the operation raises.
         """
         connection = self.connections.take()
-        sent: list[Step] = []
+        waiting = waiting or Waiting(self.connections)
         try:
-            step = next(operation)
-            while True:
-                if interrupt is not None and type(step) is not Batch and (stop := interrupt()) is not None:
+            course = Course(operation, self.connections.settings.address)
+            while (step := course.step) is not None:
+                if interrupt is not None and course.waits and (stop := interrupt()) is not None:
                     interrupt = None
-                    step = operation.throw(stop)
+                    course.stop(stop)
                     continue
-                sent.append(step)
+                waiting.connection = connection if type(step) is Wait else None
                 try:
-                    replies = self._carry_out(connection, step, interrupt)
+                    replies = _carry_out(connection, course, step, interrupt)
                 except BaseException as error:
                     connection.disconnect()
                     connection = None
-                    operation.close()
+                    course.abandon()
                     if isinstance(error, (redis.RedisError, OSError)):
-                        raise self._lost(error, sent) from error
+                        raise course.lost(error) from error
                     raise
-                step = operation.send(replies)
-        except StopIteration as stop_iteration:
-            result: T = stop_iteration.value
-            return result
+                finally:
+                    waiting.connection = None
+                course.advance(replies)
+            return course.result
         finally:
             if connection is not None:
                 self.connections.put_back(connection)
 
-    def _carry_out(self, connection: Any, step: Step, interrupt: Interrupt | None) -> list[Reply]:
-        if isinstance(step, Pause):
-            _pause(step.seconds, interrupt)
-            return []
-        packed = b"".join(map(_pack, step.commands))
-        connection.send_packed_command((packed,), check_health=False)
-        return [_reply(connection) for _ in step.commands]
 
-    def _lost(self, error: Exception, sent: list[Step]) -> Exception:
-        where = self.connections.settings.address
-        commands = (command[0] for step in sent if isinstance(step, Batch) for command in step.commands)
-        if all(command in _HARMLESS for command in commands):
-            return ConnectionFailedError(f"lost the Redis server at {where}: {error}")
-        return OutcomeUnknownError(
-            f"lost the Redis server at {where} in the middle of an operation: {error}; "
-            "it may or may not have been carried out, and may have left a role taken, which repair frees"
-        )
+def _carry_out(
+    connection: Any, course: Course[Any], step: Step, interrupt: Interrupt | None
+) -> list[Reply]:
+    if isinstance(step, Pause):
+        _pause(step.seconds, interrupt)
+        return []
+    connection.send_packed_command((course.packed(step),), check_health=False)
+    return [_reply(connection) for _ in step.commands]
 
 
 def _pause(seconds: float, interrupt: Interrupt | None) -> None:
@@ -123,17 +127,6 @@ def _pause(seconds: float, interrupt: Interrupt | None) -> None:
 def _reply(connection: Any) -> Reply:
     """The next reply; an error reply is a value."""
     try:
-        reply = connection.read_response()
+        return plain(connection.read_response())
     except redis.ResponseError as error:
-        return _refusal(error)
-    if type(reply) is list:
-        return [_refusal(item) if isinstance(item, redis.ResponseError) else item for item in reply]
-    return reply
-
-
-def _refusal(error: redis.ResponseError) -> ServerReplyError:
-    text, code = str(error), _CODES.get(type(error))
-    return ServerReplyError(f"{code} {text}" if code and not text.startswith(code) else text)
-
-
-__all__ = ["Driver", "Interrupt", "Wait"]
+        return refusal(error)

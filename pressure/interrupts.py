@@ -2,7 +2,7 @@
 
 A KeyboardInterrupt raised while a reply is being read would lose the reply: a value that was popped, or a
 role. So, where Python's own handler of SIGINT is in place and we run on the main thread, the signal is
-noted instead, and the operation is stopped before its next wait. Programs with their own handler, and other
+noted instead, a wait that is under way is ended, and the operation is stopped before its next. Programs with their own handler, and other
 threads, are left alone.
 
 Rules:
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Final
 
@@ -23,11 +24,16 @@ GRACE: Final = 0.02
 
 
 class HeldInterrupt:
-    """A context in which SIGINT is noted; ``pending`` says whether one was."""
+    """A context in which SIGINT is noted; ``pending`` says whether one was.
 
-    __slots__ = ("_installed", "_noted")
+    Args:
+        noticed: Called when one comes, in the signal handler.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_installed", "_noted", "_noticed")
+
+    def __init__(self, noticed: Callable[[], None]) -> None:
+        self._noticed = noticed
         self._noted = False
         self._installed = False
 
@@ -37,6 +43,7 @@ class HeldInterrupt:
 
     def _note(self, _signal: int, _frame: FrameType | None) -> None:
         self._noted = True
+        self._noticed()
 
     def __enter__(self) -> HeldInterrupt:
         if (

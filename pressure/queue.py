@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from pressure import protocol
 from pressure.connection import SLICE, settings
-from pressure.driver import Driver, Interrupt
+from pressure.driver import Driver, Interrupt, Waiting
 from pressure.errors import QueueClosedError
 from pressure.identity import client_id
 from pressure.interrupts import HeldInterrupt
@@ -88,9 +88,10 @@ class Queue:
         return Context(self.keys, client_id(), time.monotonic, SLICE)
 
     def _run(self, operation: Operation[T]) -> T:
-        with HeldInterrupt() as held:
+        waiting = Waiting(self._driver.connections)
+        with HeldInterrupt(waiting.end) as held:
             return self._driver.run(
-                operation, lambda: held.pending() or (self.interrupt and self.interrupt())
+                operation, lambda: held.pending() or (self.interrupt and self.interrupt()), waiting
             )
 
     def create(self, bound: int = 0) -> None:

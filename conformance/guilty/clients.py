@@ -167,13 +167,13 @@ CLIENTS: Final = (
     Guilty(
         "tries again when the connection is lost",
         "pressure/driver.py",
-        "                    replies = self._carry_out(connection, step, interrupt)\n"
+        "                    replies = _carry_out(connection, course, step, interrupt)\n"
         "                except BaseException as error:\n",
-        "                    replies = self._carry_out(connection, step, interrupt)\n"
+        "                    replies = _carry_out(connection, course, step, interrupt)\n"
         "                except redis.ConnectionError:\n"
         "                    connection.disconnect()\n"
         "                    connection = self.connections.take()\n"
-        "                    replies = self._carry_out(connection, step, interrupt)\n"
+        "                    replies = _carry_out(connection, course, step, interrupt)\n"
         "                except BaseException as error:\n",
         ("decided.lost-connection",),
     ),

@@ -21,6 +21,7 @@ from pressure import (
     QueueEmptyError,
 )
 from pressure.connection import settings
+from pressure.driver import Waiting
 from pressure.identity import connection_name
 
 from .conftest import PREFIX, Server, Task, execute, free_port, invariant, roles_free, until, waiting
@@ -233,17 +234,21 @@ def test_ctrl_c_during_a_wait_loses_nothing(queue: Queue, raw: redis.Redis, task
 
 
 def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
-    queue: Queue, raw: redis.Redis, task: Start, make: Callable[..., Queue]
+    queue: Queue,
+    raw: redis.Redis,
+    task: Start,
+    make: Callable[..., Queue],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     queue.create()
     come = threading.Event()
+    monkeypatch.setattr(Waiting, "end", lambda _: make().put(b"v"))
 
-    def interrupt_and_put() -> None:
+    def interrupt() -> None:
         waiting(raw)
         os.kill(os.getpid(), signal.SIGINT)
-        make().put(b"v")
 
-    stopper = task(interrupt_and_put)
+    stopper = task(interrupt)
     value = None
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012, the interrupt comes some time after the value
         value = queue.get()
@@ -251,6 +256,23 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
     assert value == b"v"
     stopper.result()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    invariant(raw)
+
+
+def test_ctrl_c_ends_a_long_wait_at_once(
+    queue: Queue, raw: redis.Redis, task: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pressure.queue.SLICE", 1000.0)
+    queue.create()
+
+    def interrupt() -> None:
+        waiting(raw)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    stopper = task(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        queue.get()
+    stopper.result()
     invariant(raw)
 
 

@@ -1,0 +1,95 @@
+"""One operation on its way: what every driver keeps to, whatever carries the commands.
+
+A driver takes ``step`` for as long as there is one, carries it out, and hands the replies to ``advance``. To
+stop the operation it calls ``stop`` instead of carrying out a step that ``waits``. A connection that is lost
+goes to ``lost``, which gives the error to raise.
+
+Rules:
+    - Whatever has arrived is handed in, also when the operation is to be stopped.
+    - An operation whose connection is lost is closed: it sends nothing more.
+    - Whether its outcome is known depends on what was sent: looking changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Generic
+
+import hiredis
+
+from pressure.errors import ConnectionFailedError, OutcomeUnknownError
+from pressure.protocol.steps import Batch, Operation, Reply, Step, T
+
+_pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
+
+#: Commands that change nothing: when only these were sent, the outcome of an operation is not in doubt.
+_HARMLESS: Final = frozenset(
+    {b"EXISTS", b"LLEN", b"LINDEX", b"GET", b"MGET", b"WATCH", b"UNWATCH", b"CLIENT", b"INFO", b"OBJECT"}
+)
+
+
+class Course(Generic[T]):
+    """An operation from its first step to its result.
+
+    Args:
+        operation: A generator that was not started yet.
+        address: The server, for error messages.
+
+    Attributes:
+        step: What to carry out next; None when the operation is over.
+        result: What it returned.
+
+    Raises:
+        PressureError: Whatever the operation raises; ``advance`` and ``stop`` raise it too.
+    """
+
+    __slots__ = ("_address", "_changed", "_operation", "result", "step")
+
+    def __init__(self, operation: Operation[T], address: str) -> None:
+        self._operation = operation
+        self._address = address
+        self._changed = False
+        self.step: Step | None = None
+        self.result: T
+        self._go(lambda: next(operation))
+
+    def _go(self, proceed: Callable[[], Step]) -> None:
+        try:
+            self.step = proceed()
+        except StopIteration as stop:
+            self.step = None
+            self.result = stop.value
+
+    @property
+    def waits(self) -> bool:
+        """Whether the next step waits, so that the operation may be stopped instead."""
+        return self.step is not None and type(self.step) is not Batch
+
+    def packed(self, step: Batch) -> bytes:
+        """The bytes of a step that is about to be sent."""
+        if not self._changed:
+            self._changed = any(command[0] not in _HARMLESS for command in step.commands)
+        return b"".join(map(_pack, step.commands))
+
+    def advance(self, replies: list[Reply]) -> None:
+        """Hand in the replies to ``step``."""
+        self._go(lambda: self._operation.send(replies))
+
+    def stop(self, wish: BaseException) -> None:
+        """Throw an exception into the operation in place of a step that waits."""
+        self._go(lambda: self._operation.throw(wish))
+
+    def abandon(self) -> None:
+        """There is no connection any more."""
+        self.step = None
+        self._operation.close()
+
+    def lost(self, error: BaseException) -> Exception:
+        """The error to raise when the connection was lost by ``error``."""
+        self.abandon()
+        if not self._changed:
+            return ConnectionFailedError(f"lost the Redis server at {self._address}: {error}")
+        return OutcomeUnknownError(
+            f"lost the Redis server at {self._address} in the middle of an operation: {error}; "
+            "it may or may not have been carried out, and may have left a role taken, which repair frees"
+        )

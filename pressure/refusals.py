@@ -1,0 +1,38 @@
+"""Error replies as redis-py raises them, as the values that operations are handed."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import redis
+
+from pressure.errors import ServerReplyError
+from pressure.protocol.steps import Reply
+
+#: redis-py takes the first word off these errors; it is put back.
+_CODES: Final = {
+    redis.exceptions.OutOfMemoryError: "OOM",
+    redis.exceptions.ExecAbortError: "EXECABORT",
+    redis.exceptions.NoScriptError: "NOSCRIPT",
+    redis.exceptions.ReadOnlyError: "READONLY",
+    redis.exceptions.NoPermissionError: "NOPERM",
+    redis.exceptions.MovedError: "MOVED",
+    redis.exceptions.AskError: "ASK",
+    redis.exceptions.TryAgainError: "TRYAGAIN",
+    redis.exceptions.ClusterDownError: "CLUSTERDOWN",
+    redis.exceptions.ClusterCrossSlotError: "CROSSSLOT",
+    redis.exceptions.MasterDownError: "MASTERDOWN",
+}
+
+
+def plain(reply: Any) -> Reply:
+    """A reply that arrived, errors in a transaction's as values."""
+    if type(reply) is list:
+        return [refusal(item) if isinstance(item, redis.ResponseError) else item for item in reply]
+    return reply
+
+
+def refusal(error: redis.ResponseError) -> ServerReplyError:
+    """An error reply, with the first word that redis-py takes off."""
+    text, code = str(error), _CODES.get(type(error))
+    return ServerReplyError(f"{code} {text}" if code and not text.startswith(code) else text)
