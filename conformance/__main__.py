@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from .clauses import CLAUSES, SUITES, Clause
+from .flavours import FLAVOURS
 from .report import failed, lines
 from .runner import Outcome, judge
 from .targets import NoRealRedisError, Target, target_named
@@ -24,6 +25,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--target", action="append", metavar="TARGET",
         help="embedded, real or a redis:// URL; several allowed (default: embedded and real)",
+    )  # fmt: skip
+    made.add_argument(
+        "--client", action="append", choices=FLAVOURS,
+        help="which flavour of the pressure client; several allowed (default: sync)",
     )  # fmt: skip
     made.add_argument("--suite", action="append", choices=SUITES, help="only this suite; several allowed")
     made.add_argument(
@@ -45,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         targets = [target_named(name) for name in options.target or ("embedded", "real")]
     except ValueError as error:
         parser().error(str(error))
-    return max(judge_target(target, clauses, asked_for=bool(options.target)) for target in targets)
+    clients = options.client or ["sync"]
+    return max(judge_target(target, clauses, clients, asked_for=bool(options.target)) for target in targets)
 
 
 def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
@@ -54,18 +60,23 @@ def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
     return [each for each in CLAUSES.values() if each.id in wanted and set(each.suites) & set(suites)]
 
 
-def judge_target(target: Target, clauses: Sequence[Clause], *, asked_for: bool) -> int:
+def judge_target(
+    target: Target, clauses: Sequence[Clause], clients: Sequence[str], *, asked_for: bool
+) -> int:
+    found = 0
     try:
         with target.up() as address:
             say(f"{target.name} is {address.origin}")
-            outcomes = judge(address, clauses, progress=show)
+            for client in clients:
+                outcomes = judge(address, clauses, FLAVOURS[client], progress=show)
+                clear()
+                for line in lines(target.name if client == "sync" else f"{target.name} {client}", outcomes):
+                    say(line)
+                found |= failed(outcomes)
     except (NoRealRedisError, OSError) as error:
         say(f"{target.name}: {error}{'' if asked_for else '; miniredis alone is judged'}")
         return 2 if asked_for else 0
-    clear()
-    for line in lines(target.name, outcomes):
-        say(line)
-    return int(failed(outcomes))
+    return found
 
 
 def list_clauses(clauses: Sequence[Clause]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, Self, TypeVar
 
 import redis
 
+from .flavours import FLAVOURS
 from .gate import Gate
 from .targets import Address
 from .wire import RawConnection
@@ -126,6 +127,11 @@ class Environment:
         made = self._client(name, url=self.address.url, prefix=self.prefix)
         self._resources.callback(made.disconnect)
         return made
+
+    def ours(self, name: str | bytes, **settings: object) -> Any:
+        """Our client, of the flavour under test if it is one of ours; the caller's to disconnect."""
+        client: Any = self._client if self._client in FLAVOURS.values() else FLAVOURS["sync"]
+        return client(name, **settings)
 
     def gated(self, name: str = "jobs") -> tuple[Judged, Gate]:
         """A client under test whose way to the server is a gate; it has connected already."""

@@ -14,6 +14,7 @@ from .capabilities import capabilities_of
 from .checks import CHECKS, Check
 from .clauses import CLAUSES, SUITES, Clause
 from .environment import Client, Environment, Failure
+from .flavours import FLAVOURS
 from .targets import Address
 
 __all__ = ["Outcome", "Verdict", "judge", "run"]
@@ -60,7 +61,7 @@ def judge(
     *, progress: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:  # fmt: skip
     """Judges a server and a client by some clauses."""
-    make = client or default_client()
+    make = client or FLAVOURS["sync"]
 
     def environment() -> Environment:
         return Environment(address, make)
@@ -72,13 +73,6 @@ def judge(
         progress(outcome)
         outcomes.append(outcome)
     return outcomes
-
-
-def default_client() -> Client:
-    """Our own client."""
-    import pressure  # those who judge servers alone need not have it
-
-    return pressure.Queue
 
 
 def judge_clause(clause: Clause, able: frozenset[str], environment: Callable[[], Environment]) -> Outcome:

@@ -7,7 +7,15 @@ queue.create(bound=1000)
 queue.put("a line")
 queue.close()
 print(list(queue))
+
+``pressure.aio.Queue`` and ``pressure.trio.Queue`` are the same for asyncio and for Trio; they are loaded when
+they are asked for.
 """
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
 
 from pressure.errors import (
     ClusterError,
@@ -42,3 +50,11 @@ __all__ = [
     "RepairReport",
     "ServerReplyError",
 ]
+
+_FLAVOURS = ("aio", "trio")
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _FLAVOURS:
+        return importlib.import_module(f"pressure.{name}")
+    raise AttributeError(f"module 'pressure' has no attribute {name!r}")

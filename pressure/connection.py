@@ -73,19 +73,30 @@ def settings(
     port: int | None = None,
     db: int | None = None,
     prefix: bytes | str | None = None,
+    clients: tuple[type, ...] = (redis.Redis,),
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
     """The settings that the arguments and, for what they leave out, the environment ask for.
 
+    Args:
+        url: See ``pressure.Queue``, as for all that are not named here.
+        client: See there.
+        host: See there.
+        port: See there.
+        db: See there.
+        prefix: See there.
+        clients: What ``client`` may be.
+        environ: The environment.
+
     Raises:
         ValueError: Two arguments that exclude each other, or a value that cannot be meant.
-        TypeError: ``client`` is not a redis-py client (``redis.Redis``).
+        TypeError: ``client`` is none of ``clients``.
     """
     _exclusive(url=url, client=client, **{"host, port or db": _first(host, port, db)})
     env_prefix = os.fsencode(environ.get("PRESSURE_PREFIX", "")) or None
     chosen = as_bytes(_first(prefix, env_prefix, DEFAULT_PREFIX))
     if client is not None:
-        return _from_client(client, chosen)
+        return _from_client(client, clients, chosen)
     if url is not None:
         return _from_url(url, chosen)
     if environ.get("REDIS_URL") and host is None and port is None:
@@ -148,10 +159,11 @@ def _from_url(url: str, prefix: bytes) -> Settings:
     return Settings(connection_class, _ours(kwargs), prefix)
 
 
-def _from_client(client: Any, prefix: bytes) -> Settings:
+def _from_client(client: Any, clients: tuple[type, ...], prefix: bytes) -> Settings:
     pool = getattr(client, "connection_pool", None)
-    if not isinstance(client, redis.Redis) or pool is None:
-        raise TypeError(f"client must be a redis.Redis, not {type(client).__name__}")
+    if not isinstance(client, clients) or pool is None:
+        wanted = " or ".join(f"{kind.__module__.removesuffix('.client')}.{kind.__name__}" for kind in clients)
+        raise TypeError(f"client must be a {wanted}, not {type(client).__name__}")
     kwargs = {key: value for key, value in pool.connection_kwargs.items() if not key.startswith(_NOT_TAKEN)}
     return Settings(pool.connection_class, _ours(kwargs), prefix, client)
 

@@ -107,9 +107,7 @@ class Driver:
                 self.connections.put_back(connection)
 
 
-def _carry_out(
-    connection: Any, course: Course[Any], step: Step, interrupt: Interrupt | None
-) -> list[Reply]:
+def _carry_out(connection: Any, course: Course[Any], step: Step, interrupt: Interrupt | None) -> list[Reply]:
     if isinstance(step, Pause):
         _pause(step.seconds, interrupt)
         return []

@@ -6,7 +6,8 @@ before the slash is also what every connection of the process carries as CLIENT 
 spaces), so that CLIENT LIST tells whether the process behind an identifier is still connected.
 
 Rules:
-    - One identifier per thread and process, the same for every operation on every queue.
+    - One identifier per thread and process, the same for every operation on every queue; on asyncio and Trio
+      one per task, since tasks of one thread hold roles beside one another.
     - A forked child is another process: both are made anew there.
 """
 
@@ -19,8 +20,10 @@ import socket
 import threading
 from functools import cache
 from typing import Final
+from weakref import WeakKeyDictionary
 
 _local = threading.local()
+_of_tasks: WeakKeyDictionary[object, tuple[int, bytes]] = WeakKeyDictionary()
 _ID: Final = re.compile(rb"([A-Za-z0-9._-]+:[0-9]+)/[A-Za-z0-9._-]+/[0-9a-f]{8}")
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -45,9 +48,21 @@ def client_id() -> bytes:
     pid = os.getpid()
     known: tuple[int, bytes] | None = getattr(_local, "known", None)
     if known is None or known[0] != pid:
-        thread = _plain(threading.current_thread().name) or "thread"
-        known = _local.known = (pid, f"{connection_name()}/{thread}/{secrets.token_hex(4)}".encode())
+        known = _local.known = (pid, _made(threading.current_thread().name or "thread"))
     return known[1]
+
+
+def task_client_id(task: object, name: str) -> bytes:
+    """A task's identifier: ``<host>:<pid>/<task>/<random>``, for as long as there is the task."""
+    pid = os.getpid()
+    known = _of_tasks.get(task)
+    if known is None or known[0] != pid:
+        known = _of_tasks[task] = (pid, _made(name or "task"))
+    return known[1]
+
+
+def _made(who: str) -> bytes:
+    return f"{connection_name()}/{_plain(who)}/{secrets.token_hex(4)}".encode()
 
 
 def name_in(identifier: bytes) -> bytes | None:

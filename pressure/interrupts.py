@@ -2,8 +2,8 @@
 
 A KeyboardInterrupt raised while a reply is being read would lose the reply: a value that was popped, or a
 role. So, where Python's own handler of SIGINT is in place and we run on the main thread, the signal is
-noted instead, a wait that is under way is ended, and the operation is stopped before its next. Programs with their own handler, and other
-threads, are left alone.
+noted instead, a wait that is under way is ended, and the operation is stopped before its next. Programs with
+their own handler, and other threads, are left alone.
 
 Rules:
     - An operation that was stopped, or failed, raises KeyboardInterrupt.

@@ -2,26 +2,24 @@
 
 Rules:
     - Making a ``Queue`` object neither connects nor creates anything. ``create`` creates.
-    - Every method is one operation of ``pressure.protocol``, run by the synchronous driver.
-    - Arguments are checked before a key is touched.
+    - Every method is one operation of ``pressure.definition``, run by the synchronous driver.
     - One object may be used by several threads at once; each operation has a connection of its own.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
-from pressure import protocol
-from pressure.connection import SLICE, settings
+from pressure.connection import settings
+from pressure.definition import Definition, Value
 from pressure.driver import Driver, Interrupt, Waiting
 from pressure.errors import QueueClosedError
 from pressure.identity import client_id
 from pressure.interrupts import HeldInterrupt
 from pressure.keys import Keys
-from pressure.protocol import Context, Operation, Patience, RepairReport
+from pressure.protocol import Operation, RepairReport
 
 T = TypeVar("T")
 
@@ -72,6 +70,7 @@ class Queue:
     ) -> None:
         where = settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
         self.keys = Keys.of(name, where.prefix)
+        self._define = Definition(self.keys, client_id)
         self.interrupt: Interrupt | None = None
         self._driver = Driver(where)
 
@@ -83,9 +82,6 @@ class Queue:
     def __repr__(self) -> str:
         where = self._driver.connections.settings.address
         return f"<{type(self).__qualname__} {self.keys} at {where}>"
-
-    def _context(self) -> Context:
-        return Context(self.keys, client_id(), time.monotonic, SLICE)
 
     def _run(self, operation: Operation[T]) -> T:
         waiting = Waiting(self._driver.connections)
@@ -105,13 +101,11 @@ class Queue:
                 taken for those of another queue (``jobs:closed`` beside ``jobs``).
             ValueError: The bound is not an integer of 0 or more.
         """
-        if not isinstance(bound, int) or isinstance(bound, bool) or bound < 0:
-            raise ValueError(f"bound must be an integer of 0 or more, not {bound!r}")
-        self._run(protocol.create(self._context(), bound))
+        self._run(self._define.create(bound))
 
     def exists(self) -> bool:
         """Whether the queue was created and not deleted (pressure protocol 0.15, Exists)."""
-        return self._run(protocol.exists(self._context()))
+        return self._run(self._define.exists())
 
     def length(self) -> int:
         """How many values are in the queue at this moment (pressure protocol 0.15, Length).
@@ -119,7 +113,7 @@ class Queue:
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
         """
-        return self._run(protocol.length(self._context()))
+        return self._run(self._define.length())
 
     def closed(self) -> bool:
         """Whether the queue is closed, which it then is for ever (pressure protocol 0.15, Closed).
@@ -127,11 +121,11 @@ class Queue:
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
         """
-        return self._run(protocol.closed(self._context()))
+        return self._run(self._define.closed())
 
     def put(
         self,
-        value: bytes | bytearray | memoryview | str,
+        value: Value,
         block: bool = True,
         timeout: float | None = None,
         *,
@@ -153,11 +147,9 @@ class Queue:
             QueueFullError: There was no room all the time.
             TypeError: The value is not bytes-like or ``str``; nothing was sent.
         """
-        data = _payload(value)
-        context = self._context()
-        self._run(protocol.put(context, data, _patience(context, block, timeout), overfill=overfill))
+        self._run(self._define.put(value, block, timeout, overfill))
 
-    def put_nowait(self, value: bytes | bytearray | memoryview | str, *, overfill: bool = False) -> None:
+    def put_nowait(self, value: Value, *, overfill: bool = False) -> None:
         """``put`` without waiting (pressure protocol 0.15, Put (Non-Blocking))."""
         self.put(value, block=False, overfill=overfill)
 
@@ -174,8 +166,7 @@ class Queue:
             QueueInUseError: Another client was consuming all the time.
             QueueEmptyError: There was no value all the time.
         """
-        context = self._context()
-        return self._run(protocol.get(context, _patience(context, block, timeout)))
+        return self._run(self._define.get(block, timeout))
 
     def get_nowait(self) -> bytes:
         """``get`` without waiting (pressure protocol 0.15, Get (Non-Blocking))."""
@@ -207,8 +198,7 @@ class Queue:
             QueueClosedError: It is closed already.
             QueueInUseError: Another client was producing all the time.
         """
-        context = self._context()
-        self._run(protocol.close(context, _patience(context, True, timeout)))
+        self._run(self._define.close(timeout))
 
     def wait_closed(self, timeout: float | None = None) -> bool:
         """Wait until the queue is closed.
@@ -222,8 +212,7 @@ class Queue:
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.
         """
-        context = self._context()
-        return self._run(protocol.wait_closed(context, _patience(context, True, timeout)))
+        return self._run(self._define.wait_closed(timeout))
 
     def delete(self, timeout: float | None = None) -> None:
         """Delete the queue and its values (pressure protocol 0.15, Delete); or finish an interrupted delete.
@@ -239,8 +228,7 @@ class Queue:
             QueueInUseError: Others were at work all the time. For everybody else the queue is gone;
                 deleting it again, or repairing it, removes what is left.
         """
-        context = self._context()
-        self._run(protocol.delete(context, _patience(context, True, timeout)))
+        self._run(self._define.delete(timeout))
 
     def repair(self, force: bool = False, role: str | None = None) -> RepairReport:
         """Free what a client that died has left taken, and finish a create or delete that stopped half-way.
@@ -261,9 +249,7 @@ class Queue:
             QueueDoesNotExistError: There is nothing of it.
             ValueError: There is no such role.
         """
-        if role not in (None, "producer", "consumer"):
-            raise ValueError(f"role must be 'producer' or 'consumer', not {role!r}")
-        return self._run(protocol.repair(self._context(), force, role))
+        return self._run(self._define.repair(force, role))
 
     def qsize(self) -> int:
         """``length`` under the standard library's name."""
@@ -283,7 +269,7 @@ class Queue:
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
         """
-        count, bound = self._run(protocol.length_and_bound(self._context()))
+        count, bound = self._run(self._define.length_and_bound())
         return 0 < bound <= count
 
     def disconnect(self) -> None:
@@ -298,20 +284,3 @@ class Queue:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.disconnect()
-
-
-def _payload(value: bytes | bytearray | memoryview | str) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, (bytearray, memoryview)):
-        return bytes(value)
-    raise TypeError(f"a value is bytes-like or str, not {type(value).__name__}")
-
-
-def _patience(context: Context, block: bool, timeout: float | None) -> Patience:
-    """Raises ValueError for a timeout that is negative or not a number."""
-    if timeout is not None and not timeout >= 0:
-        raise ValueError(f"timeout must be 0 or more seconds, not {timeout!r}")
-    return Patience.of(context, block, timeout)

@@ -6,7 +6,6 @@ import queue as standard
 import time
 from functools import partial
 
-import pressure
 from pressure import (
     PressureError,
     QueueAlreadyExistsError,
@@ -19,6 +18,7 @@ from pressure import (
 
 from ..environment import Environment, Failure, Judged, Running, expect, expect_error
 from .getting import filled
+from .lifecycle import our_own
 from .putting import full
 from .registry import check
 from .state import (
@@ -331,13 +331,12 @@ def bound_is_a_number(env: Environment) -> None:
 @check("decided.name-bytes")
 def name_bytes(env: Environment) -> None:
     for name in (b"\xff\x00\r\n", b""):
-        queue = pressure.Queue(name, url=env.address.url, prefix=env.prefix)
-        queue.create()
-        queue.put(b"v")
-        key = env.prefix.encode() + b":" + name
-        expect(env.redis.lrange(key, 0, -1), [b"v"], f"the list of {name!r}")
-        queue.delete()
-        queue.disconnect()
+        with our_own(env, name, url=env.address.url, prefix=env.prefix) as queue:
+            queue.create()
+            queue.put(b"v")
+            key = env.prefix.encode() + b":" + name
+            expect(env.redis.lrange(key, 0, -1), [b"v"], f"the list of {name!r}")
+            queue.delete()
 
 
 @check("decided.standard-errors")

@@ -6,9 +6,10 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 from unittest import mock
 
-from pressure import PressureError, Queue, QueueAlreadyExistsError, QueueDoesNotExistError
+from pressure import PressureError, QueueAlreadyExistsError, QueueDoesNotExistError
 
 from ..environment import Environment, Failure, expect, expect_error
 from .registry import check
@@ -29,9 +30,9 @@ from .state import (
 
 
 @contextmanager
-def our_own(name: str, **settings: object) -> Iterator[Queue]:
+def our_own(env: Environment, name: str | bytes, **settings: object) -> Iterator[Any]:
     """Our client with settings of its own; what another client calls them the documents do not say."""
-    queue = Queue(name, **settings)  # type: ignore[arg-type]
+    queue = env.ours(name, **settings)
     try:
         yield queue
     finally:
@@ -46,7 +47,7 @@ def host_and_port(env: Environment) -> None:
         "db": env.address.db,
         "prefix": env.prefix,
     }
-    with our_own("jobs", **settings) as queue:
+    with our_own(env, "jobs", **settings) as queue:
         queue.create()
     expect(text(env, ":bound"), b"0", "the bound")
 
@@ -54,7 +55,7 @@ def host_and_port(env: Environment) -> None:
 @check("broker.database")
 def database(env: Environment) -> None:
     where = {"host": env.address.host, "port": env.address.port, "prefix": env.prefix}
-    with our_own("jobs", db=env.other_database, **where) as queue:
+    with our_own(env, "jobs", db=env.other_database, **where) as queue:
         queue.create()
         try:
             expect(text(env, ":bound"), None, "the bound in a database that was not chosen")
@@ -73,7 +74,7 @@ def prefix(env: Environment) -> None:
 @check("broker.default-prefix")
 def default_prefix(env: Environment) -> None:
     name = f"{env.prefix}:default"
-    with mock.patch.dict(os.environ), our_own(name, url=env.address.url) as queue:
+    with mock.patch.dict(os.environ), our_own(env, name, url=env.address.url) as queue:
         os.environ.pop("PRESSURE_PREFIX", None)
         queue.create()
         try:
@@ -90,7 +91,7 @@ def environment(env: Environment) -> None:
     }  # fmt: skip
     with mock.patch.dict(os.environ, settings):
         os.environ.pop("REDIS_URL", None)
-        with our_own("jobs") as queue:
+        with our_own(env, "jobs") as queue:
             queue.create(3)
     expect(text(env, ":bound"), b"3", "the bound where the environment points")
 
@@ -99,7 +100,7 @@ def environment(env: Environment) -> None:
 def down(env: Environment) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # nobody listens there
-        with our_own("jobs", host="127.0.0.1", port=unused.getsockname()[1]) as queue:
+        with our_own(env, "jobs", host="127.0.0.1", port=unused.getsockname()[1]) as queue:
             operations: dict[str, Callable[[], object]] = {
                 "create": queue.create, "exists": queue.exists, "length": queue.length,
                 "closed": queue.closed, "put": lambda: queue.put(b"v"), "get": queue.get,

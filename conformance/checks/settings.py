@@ -23,7 +23,7 @@ def only(**variables: str) -> dict[str, str]:
 def arguments_win(env: Environment) -> None:
     elsewhere = only(REDIS_URL=NOWHERE, PRESSURE_PREFIX="elsewhere")
     with mock.patch.dict(os.environ, elsewhere, clear=True), our_own(
-        "jobs", url=env.address.url, prefix=env.prefix
+        env, "jobs", url=env.address.url, prefix=env.prefix
     ) as queue:  # fmt: skip
         queue.create(5)
     expect(text(env, ":bound"), b"5", "the bound where the arguments point")
@@ -34,7 +34,7 @@ def url_wins(env: Environment) -> None:
     split = only(
         REDIS_URL=env.address.url, REDIS_SERVER="127.0.0.1", REDIS_PORT="1", PRESSURE_PREFIX=env.prefix
     )
-    with mock.patch.dict(os.environ, split, clear=True), our_own("jobs") as queue:
+    with mock.patch.dict(os.environ, split, clear=True), our_own(env, "jobs") as queue:
         queue.create(5)
     expect(text(env, ":bound"), b"5", "the bound where REDIS_URL points")
 
@@ -43,7 +43,7 @@ def url_wins(env: Environment) -> None:
 def kubernetes_port(env: Environment) -> None:
     to = env.address
     found = only(REDIS_PORT=f"tcp://{to.host}:{to.port}", REDIS_DB=str(to.db), PRESSURE_PREFIX=env.prefix)
-    with mock.patch.dict(os.environ, found, clear=True), our_own("jobs") as queue:
+    with mock.patch.dict(os.environ, found, clear=True), our_own(env, "jobs") as queue:
         queue.create(5)
     expect(text(env, ":bound"), b"5", "the bound where REDIS_PORT points")
 
@@ -53,7 +53,7 @@ def repair_forced(env: Environment) -> None:
     env.created(2)
     for role in (PRODUCER, CONSUMER):
         env.redis.delete(env.queue_key(role))
-    with our_own("jobs", url=env.address.url, prefix=env.prefix) as queue:
+    with our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
         for _ in range(2):
             queue.repair(force=True)
             expect_roles_free(env)
@@ -64,7 +64,7 @@ def repair_forced(env: Environment) -> None:
 @check("decided.repair-spares")
 def repair_spares(env: Environment) -> None:
     env.created()
-    with held(env, PRODUCER), our_own("jobs", url=env.address.url, prefix=env.prefix) as queue:
+    with held(env, PRODUCER), our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
         env.redis.set(env.queue_key(":producer"), "another program's client")
         queue.repair()
         expect(length(env, PRODUCER), 0, "elements of producer_free")

@@ -262,7 +262,7 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
 def test_ctrl_c_ends_a_long_wait_at_once(
     queue: Queue, raw: redis.Redis, task: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pressure.queue.SLICE", 1000.0)
+    monkeypatch.setattr("pressure.definition.SLICE", 1000.0)
     queue.create()
 
     def interrupt() -> None:

@@ -1,0 +1,146 @@
+"""The methods of ``pressure.Queue`` as coroutines, for every flavour that has them.
+
+A flavour says how an operation is run (``_run``) and who acts (``_client_id``). Signatures and docstrings are
+those of ``pressure.Queue``; tests/pressure/test_flavours.py holds it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pressure.connection import Settings
+from pressure.definition import Definition, Value
+from pressure.errors import QueueClosedError
+from pressure.keys import Keys
+from pressure.protocol import Operation, RepairReport
+from pressure.queue import Queue
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _like(method: Callable[..., Any]) -> Callable[[F], F]:
+    """A method with the docstring of its synchronous twin."""
+
+    def documented(function: F) -> F:
+        function.__doc__ = method.__doc__
+        return function
+
+    return documented
+
+
+class AsyncQueue(ABC):
+    """What the flavours with coroutines share."""
+
+    def __init__(self, name: bytes | str, where: Settings) -> None:
+        self.keys = Keys.of(name, where.prefix)
+        self._where = where
+        self._define = Definition(self.keys, self._client_id)
+
+    @staticmethod
+    @abstractmethod
+    def _client_id() -> bytes:
+        """The identifier of the task that asks."""
+
+    @abstractmethod
+    async def _run(self, operation: Operation[T]) -> T:
+        """Run an operation to its end."""
+
+    @abstractmethod
+    async def _disconnect(self) -> None:
+        """Close the idle connections."""
+
+    @property
+    def name(self) -> bytes:
+        """The queue's name."""
+        return self.keys.name
+
+    def __repr__(self) -> str:
+        flavour = type(self).__module__.removeprefix("pressure.")
+        return f"<{flavour}.{type(self).__qualname__} {self.keys} at {self._where.address}>"
+
+    @_like(Queue.create)
+    async def create(self, bound: int = 0) -> None:
+        await self._run(self._define.create(bound))
+
+    @_like(Queue.exists)
+    async def exists(self) -> bool:
+        return await self._run(self._define.exists())
+
+    @_like(Queue.length)
+    async def length(self) -> int:
+        return await self._run(self._define.length())
+
+    @_like(Queue.closed)
+    async def closed(self) -> bool:
+        return await self._run(self._define.closed())
+
+    @_like(Queue.put)
+    async def put(
+        self, value: Value, block: bool = True, timeout: float | None = None, *, overfill: bool = False
+    ) -> None:
+        await self._run(self._define.put(value, block, timeout, overfill))
+
+    @_like(Queue.put_nowait)
+    async def put_nowait(self, value: Value, *, overfill: bool = False) -> None:
+        await self.put(value, block=False, overfill=overfill)
+
+    @_like(Queue.get)
+    async def get(self, block: bool = True, timeout: float | None = None) -> bytes:
+        return await self._run(self._define.get(block, timeout))
+
+    @_like(Queue.get_nowait)
+    async def get_nowait(self) -> bytes:
+        return await self.get(block=False)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            try:
+                value = await self.get()
+            except QueueClosedError:
+                return
+            yield value
+
+    @_like(Queue.close)
+    async def close(self, timeout: float | None = None) -> None:
+        await self._run(self._define.close(timeout))
+
+    @_like(Queue.wait_closed)
+    async def wait_closed(self, timeout: float | None = None) -> bool:
+        return await self._run(self._define.wait_closed(timeout))
+
+    @_like(Queue.delete)
+    async def delete(self, timeout: float | None = None) -> None:
+        await self._run(self._define.delete(timeout))
+
+    @_like(Queue.repair)
+    async def repair(self, force: bool = False, role: str | None = None) -> RepairReport:
+        return await self._run(self._define.repair(force, role))
+
+    @_like(Queue.qsize)
+    async def qsize(self) -> int:
+        return await self.length()
+
+    @_like(Queue.empty)
+    async def empty(self) -> bool:
+        return await self.length() == 0
+
+    @_like(Queue.full)
+    async def full(self) -> bool:
+        count, bound = await self._run(self._define.length_and_bound())
+        return 0 < bound <= count
+
+    @_like(Queue.disconnect)
+    async def disconnect(self) -> None:
+        await self._disconnect()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.disconnect()

@@ -1,0 +1,68 @@
+"""Queues for Trio: ``pressure.Queue`` with coroutines.
+
+from pressure.trio import Queue
+
+async with Queue("jobs", url="redis://127.0.0.1:6379/0") as queue:
+    await queue.put("a line")
+    async for value in queue:
+        ...
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import redis
+import redis.asyncio
+import trio
+
+from pressure.asynchronous import AsyncQueue
+from pressure.connection import settings
+from pressure.identity import task_client_id
+from pressure.protocol import Operation
+from pressure.trio.connection import check
+from pressure.trio.driver import Driver
+
+__all__ = ["Queue"]
+
+T = TypeVar("T")
+
+
+class Queue(AsyncQueue):
+    """``pressure.Queue`` for Trio: the same methods, as coroutines.
+
+    Arguments, attributes and errors are described there; of a ``client`` the settings are taken. One object
+    may be used by several tasks at once. A method that is cancelled leaves no role taken and drops no value:
+    what it waits for is ended, and if it has succeeded by then it returns its result, and the cancellation
+    is raised at the next checkpoint. Ctrl-C is such a cancellation.
+    """
+
+    def __init__(
+        self,
+        name: bytes | str,
+        *,
+        url: str | None = None,
+        client: Any = None,
+        host: str | None = None,
+        port: int | None = None,
+        db: int | None = None,
+        prefix: bytes | str | None = None,
+    ) -> None:
+        where = settings(
+            url=url, client=client, host=host, port=port, db=db, prefix=prefix,
+            clients=(redis.Redis, redis.asyncio.Redis),
+        )  # fmt: skip
+        check(where)
+        self._driver = Driver(where)
+        super().__init__(name, where)
+
+    @staticmethod
+    def _client_id() -> bytes:
+        task = trio.lowlevel.current_task()
+        return task_client_id(task, task.name)
+
+    async def _run(self, operation: Operation[T]) -> T:
+        return await self._driver.run(operation)
+
+    async def _disconnect(self) -> None:
+        await self._driver.connections.disconnect()

@@ -1,0 +1,198 @@
+"""Our own connection on Trio: a stream, and hiredis to read replies.
+
+Rules:
+    - TCP, TLS or a Unix socket; AUTH or HELLO, RESP2 or RESP3, SELECT: as the settings say, which are those
+      of redis-py. The rules of ``pressure.connection`` hold.
+    - An error reply is a value, as operations are handed it.
+    - Nothing here is shielded; the driver sees to that.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections import deque
+from typing import Any, Final
+
+import hiredis
+import redis.asyncio.connection as theirs
+import redis.connection
+import trio
+
+from pressure.connection import CONNECT_TIMEOUT, Settings
+from pressure.errors import ConnectionFailedError, ServerReplyError
+from pressure.identity import connection_name
+from pressure.protocol.steps import Reply
+
+_SIZE: Final = 1 << 16
+
+#: What goes wrong with a stream.
+BROKEN: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, EOFError)
+
+_KINDS: Final = (
+    redis.connection.Connection,
+    redis.connection.UnixDomainSocketConnection,
+    theirs.Connection,
+    theirs.UnixDomainSocketConnection,
+)
+
+
+def check(where: Settings) -> None:
+    """Raises TypeError if the client that the settings came from connects in a way that is not known here."""
+    if not issubclass(where.connection_class, _KINDS):
+        raise TypeError(f"client connects by {where.connection_class.__name__}, which does not work on Trio")
+
+
+class Connection:
+    """A connection that is used by one operation at a time; ``opened`` makes one.
+
+    Attributes:
+        id: Its number on the server, by which another one can end its wait; None if the server does not tell.
+    """
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self._stream = stream
+        self._reader = hiredis.Reader(
+            protocolError=OSError, replyError=ServerReplyError, notEnoughData=_INCOMPLETE
+        )
+        self.id: int | None = None
+        self.generation = 0
+
+    async def exchange(self, data: bytes, count: int) -> list[Reply]:
+        """Send commands, and return so many replies. Raises one of ``BROKEN``."""
+        await self._stream.send_all(data)
+        replies: list[Reply] = []
+        while len(replies) < count:
+            reply = self._reader.gets()
+            if reply is _INCOMPLETE:
+                if not (more := await self._stream.receive_some(_SIZE)):
+                    raise EOFError("Connection closed by server.")
+                self._reader.feed(bytes(more))
+            elif not isinstance(reply, hiredis.PushNotification):
+                replies.append(reply)
+        return replies
+
+    async def close(self) -> None:
+        """Hang up at once."""
+        await trio.aclose_forcefully(self._stream)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it is open and has nothing to read; a server that hung up makes it readable."""
+        stream: Any = self._stream
+        stream = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
+        poll = select.poll()
+        poll.register(stream.socket.fileno(), select.POLLIN)
+        return not poll.poll(0)
+
+
+_INCOMPLETE: Final = object()
+
+
+async def opened(where: Settings) -> Connection:
+    """A connection that the server has let in.
+
+    Raises:
+        ConnectionFailedError: The server cannot be reached or does not let us in.
+    """
+    stream = None
+    try:
+        with trio.fail_after(CONNECT_TIMEOUT):
+            stream = await _stream(where)
+            connection = Connection(stream)
+            await _introduce(connection, where)
+    except BaseException as error:
+        if stream is not None:
+            await trio.aclose_forcefully(stream)
+        if isinstance(error, (*BROKEN, ServerReplyError)):
+            why = str(error) or type(error).__name__
+            raise ConnectionFailedError(f"cannot use the Redis server at {where.address}: {why}") from error
+        raise
+    return connection
+
+
+async def _stream(where: Settings) -> trio.abc.Stream:
+    if path := where.kwargs.get("path"):
+        return await trio.open_unix_socket(path)
+    host = where.kwargs.get("host", "localhost")
+    stream = await trio.open_tcp_stream(host, int(where.kwargs.get("port", 6379)))
+    if not issubclass(where.connection_class, (redis.connection.SSLConnection, theirs.SSLConnection)):
+        return stream
+    # redis-py knows how to make a context of its settings
+    context = theirs.SSLConnection(**where.kwargs).ssl_context.get()
+    secure = trio.SSLStream(stream, context, server_hostname=host)
+    await secure.do_handshake()
+    return secure
+
+
+async def _introduce(connection: Connection, where: Settings) -> None:
+    """Say who we are; raises ServerReplyError if the server does not accept it."""
+    greeting = [*_greeting(where), ("CLIENT", "SETNAME", connection_name()), ("CLIENT", "ID")]
+    data = b"".join(map(hiredis.pack_command, greeting))
+    *replies, number = await connection.exchange(data, len(greeting))
+    for reply in replies:
+        if isinstance(reply, ServerReplyError):
+            raise reply
+    connection.id = number if isinstance(number, int) else None
+
+
+def _greeting(where: Settings) -> list[tuple[Any, ...]]:
+    """What logs in, and chooses RESP version and database."""
+    settings = where.kwargs
+    who: tuple[Any, ...] = ()
+    if provider := settings.get("credential_provider"):
+        who = tuple(provider.get_credentials())
+    elif settings.get("username") or settings.get("password"):
+        who = tuple(word for word in (settings.get("username"), settings.get("password")) if word is not None)
+    greeting: list[tuple[Any, ...]] = []
+    if int(settings.get("protocol") or 2) == 3:
+        greeting.append(("HELLO", 3, *(("AUTH", *(("default", *who)[-2:])) if who else ())))
+    elif who:
+        greeting.append(("AUTH", *who))
+    if database := settings.get("db"):
+        greeting.append(("SELECT", database))
+    return greeting
+
+
+class Connections:
+    """The idle connections of one queue object."""
+
+    def __init__(self, where: Settings) -> None:
+        self.settings = where
+        self._idle: deque[Connection] = deque()
+        self._home: tuple[int, Any] = (0, None)
+        self._generation = 0  # how often all were closed; those in use then are not kept
+
+    async def take(self) -> Connection:
+        """A connection that nobody else uses; ``put_back`` it, or close it.
+
+        Raises:
+            ConnectionFailedError: The server cannot be reached or does not let us in.
+        """
+        home = (os.getpid(), trio.lowlevel.current_trio_token())
+        if self._home != home:  # another run of Trio, or a forked child: those belong to the other
+            self._idle.clear()
+            self._home = home
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_quiet:
+                return connection
+            await connection.close()
+        connection = await opened(self.settings)
+        connection.generation = self._generation
+        return connection
+
+    async def put_back(self, connection: Connection) -> None:
+        """Keep the connection for the next operation; all replies were read."""
+        if connection.generation == self._generation:
+            self._idle.append(connection)
+            return
+        with trio.CancelScope(shield=True):
+            await connection.close()
+
+    async def disconnect(self) -> None:
+        """Close the idle connections, and those in use as soon as they are given back."""
+        self._generation += 1
+        with trio.CancelScope(shield=True):
+            while self._idle:
+                await self._idle.pop().close()
