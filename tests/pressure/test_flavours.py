@@ -25,7 +25,7 @@ from pressure.asynchronous import AsyncQueue
 from .conftest import PREFIX, invariant, until
 
 JOBS = PREFIX + "jobs"
-FLAVOURS: dict[str, type[AsyncQueue]] = {"aio": pressure.aio.Queue, "trio": pressure.trio.Queue}
+FLAVOURS: dict[str, Any] = {"aio": pressure.aio.Queue, "trio": pressure.trio.Queue}
 Main = Callable[[AsyncQueue], Awaitable[None]]
 
 
