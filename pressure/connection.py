@@ -213,11 +213,14 @@ class Connections:
 
     def _connect(self) -> Any:
         where = self.settings
+        connection = None
         try:
             connection = where.connection_class(**{**where.kwargs, "client_name": connection_name()})
             connection.connect()
             connection.pressure_id = _id_of(connection)
         except (redis.RedisError, OSError) as error:
+            if connection is not None:
+                connection.disconnect()
             raise ConnectionFailedError(f"cannot use the Redis server at {where.address}: {error}") from error
         return connection
 

@@ -105,7 +105,7 @@ async def opened(where: Settings) -> Connection:
         if stream is not None:
             await trio.aclose_forcefully(stream)
         if isinstance(error, (*BROKEN, ServerReplyError)):
-            why = str(error) or type(error).__name__
+            why = str(error) or str(error.__cause__ or type(error).__name__)
             raise ConnectionFailedError(f"cannot use the Redis server at {where.address}: {why}") from error
         raise
     return connection
@@ -121,7 +121,11 @@ async def _stream(where: Settings) -> trio.abc.Stream:
     # redis-py knows how to make a context of its settings
     context = theirs.SSLConnection(**where.kwargs).ssl_context.get()
     secure = trio.SSLStream(stream, context, server_hostname=host)
-    await secure.do_handshake()
+    try:
+        await secure.do_handshake()
+    except BaseException:
+        await trio.aclose_forcefully(stream)
+        raise
     return secure
 
 

@@ -1,0 +1,101 @@
+"""TCP, TLS, a Unix socket, passwords and databases, for every flavour."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+import trio
+import trustme
+
+import pressure
+import pressure.aio
+import pressure.trio
+
+from .conftest import Server, execute, free_port
+
+
+def sync(main: Callable[[Any], Any], **options: Any) -> Any:
+    with pressure.Queue("jobs", **options) as queue:
+        return main(queue)
+
+
+def aio(main: Callable[[Any], Any], **options: Any) -> Any:
+    async def whole() -> Any:
+        async with pressure.aio.Queue("jobs", **options) as queue:
+            return await main(queue)
+
+    return asyncio.run(whole())
+
+
+def on_trio(main: Callable[[Any], Any], **options: Any) -> Any:
+    async def whole() -> Any:
+        async with pressure.trio.Queue("jobs", **options) as queue:
+            return await main(queue)
+
+    return trio.run(whole)
+
+
+RUNS = {"sync": sync, "aio": aio, "trio": on_trio}
+
+
+@pytest.fixture(params=RUNS)
+def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    return RUNS[request.param]
+
+
+def in_and_out(run: Callable[..., Any], **options: Any) -> None:
+    run(lambda queue: queue.create(1), **options)
+    run(lambda queue: queue.put(b"v"), **options)
+    assert run(lambda queue: queue.get(), **options) == b"v"
+    run(lambda queue: queue.delete(), **options)
+
+
+def refused(run: Callable[..., Any], match: str, **options: Any) -> None:
+    with pytest.raises(pressure.ConnectionFailedError, match=match):
+        run(lambda queue: queue.exists(), **options)
+
+
+def test_a_unix_socket(run: Callable[..., Any], start_server: Callable[..., Server], tmp_path: Path) -> None:
+    path = tmp_path / "redis.sock"
+    start_server("--unixsocket", str(path))
+    in_and_out(run, url=f"unix://{path}?db=3")
+    refused(run, "nowhere", url=f"unix://{tmp_path}/nowhere.sock")
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_passwords_users_and_databases(
+    run: Callable[..., Any], start_server: Callable[..., Server], protocol: int
+) -> None:
+    server = start_server("--requirepass", "secret", "--user", *"worker on >p:w ~* +@all".split())
+    where = f"127.0.0.1:{server.port}/5?protocol={protocol}"
+    in_and_out(run, url=f"redis://:secret@{where}")
+    in_and_out(run, url=f"redis://worker:p%3Aw@{where}")
+    with redis.Redis(port=server.port, password="secret", db=5, protocol=protocol) as client:  # noqa: S106
+        run(lambda queue: queue.create(), client=client)
+        assert client.exists("__pressure__:jobs:bound")
+    refused(run, "cannot use", url=f"redis://:wrong@{where}")
+    refused(run, "cannot use", url=f"redis://{where}")
+    refused(run, "cannot use", url=f"redis://:secret@127.0.0.1:{server.port}/77")
+
+
+def test_tls(run: Callable[..., Any], start_server: Callable[..., Server], tmp_path: Path) -> None:
+    authority, files = trustme.CA(), {name: str(tmp_path / name) for name in ("cert", "key", "ca")}
+    certificate = authority.issue_cert("localhost")
+    certificate.cert_chain_pems[0].write_to_path(files["cert"])
+    certificate.private_key_pem.write_to_path(files["key"])
+    authority.cert_pem.write_to_path(files["ca"])
+    port = free_port()
+    flags = {"port": port, "cert-file": files["cert"], "key-file": files["key"], "ca-cert-file": files["ca"]}
+    words = [word for name, value in flags.items() for word in (f"--tls-{name}", str(value))]
+    server = start_server(*words, "--tls-auth-clients", "no")
+    with redis.Redis(port=server.port) as plain:
+        if execute(plain, "CONFIG", "GET", "tls-port") in ({}, []):
+            pytest.skip("this redis-server has no TLS")
+    in_and_out(run, url=f"rediss://localhost:{port}/0?ssl_ca_certs={files['ca']}")
+    in_and_out(run, url=f"rediss://localhost:{port}/0?ssl_cert_reqs=none&ssl_check_hostname=false")
+    refused(run, "CERTIFICATE_VERIFY_FAILED|certificate verify", url=f"rediss://localhost:{port}/0")
