@@ -19,6 +19,7 @@ from types import ModuleType
 
 from pressure.errors import (
     ClusterError,
+    CodecError,
     ConnectionFailedError,
     OutcomeUnknownError,
     PressureError,
@@ -31,12 +32,15 @@ from pressure.errors import (
     QueueInUseError,
     ServerReplyError,
 )
-from pressure.protocol import RepairReport
+from pressure.protocol import RepairReport, Stats
 from pressure.queue import Queue
+from pressure.receiving import Message
 
 __all__ = [
     "ClusterError",
+    "CodecError",
     "ConnectionFailedError",
+    "Message",
     "OutcomeUnknownError",
     "PressureError",
     "PressureWarning",
@@ -49,6 +53,7 @@ __all__ = [
     "QueueInUseError",
     "RepairReport",
     "ServerReplyError",
+    "Stats",
 ]
 
 _FLAVOURS = ("aio", "trio")

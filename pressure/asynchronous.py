@@ -7,16 +7,18 @@ those of ``pressure.Queue``; tests/pressure/test_flavours.py holds it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from pressure.codecs import Codec
 from pressure.connection import Settings
-from pressure.definition import Definition, Value
+from pressure.definition import Definition
 from pressure.errors import QueueClosedError
 from pressure.keys import Keys
-from pressure.protocol import Operation, RepairReport
+from pressure.protocol import Operation, RepairReport, Stats
 from pressure.queue import Queue
+from pressure.receiving import AsyncReceiving
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,10 +37,10 @@ def _like(method: Callable[..., Any]) -> Callable[[F], F]:
 class AsyncQueue(ABC):
     """What the flavours with coroutines share."""
 
-    def __init__(self, name: bytes | str, where: Settings) -> None:
+    def __init__(self, name: bytes | str, where: Settings, scripts: bool, codec: Codec | str | None) -> None:
         self.keys = Keys.of(name, where.prefix)
         self._where = where
-        self._define = Definition(self.keys, self._client_id)
+        self._define = Definition(self.keys, self._client_id, scripts=scripts, codec=codec)
 
     @staticmethod
     @abstractmethod
@@ -48,6 +50,10 @@ class AsyncQueue(ABC):
     @abstractmethod
     async def _run(self, operation: Operation[T]) -> T:
         """Run an operation to its end."""
+
+    async def _settle(self, operation: Operation[T]) -> T:
+        """Run an operation that is to be run although the task is cancelled."""
+        return await self._run(operation)
 
     @abstractmethod
     async def _disconnect(self) -> None:
@@ -80,23 +86,59 @@ class AsyncQueue(ABC):
 
     @_like(Queue.put)
     async def put(
-        self, value: Value, block: bool = True, timeout: float | None = None, *, overfill: bool = False
+        self, value: Any, block: bool = True, timeout: float | None = None, *, overfill: bool = False
     ) -> None:
         await self._run(self._define.put(value, block, timeout, overfill))
 
     @_like(Queue.put_nowait)
-    async def put_nowait(self, value: Value, *, overfill: bool = False) -> None:
+    async def put_nowait(self, value: Any, *, overfill: bool = False) -> None:
         await self.put(value, block=False, overfill=overfill)
 
+    @_like(Queue.put_many)
+    async def put_many(
+        self,
+        values: Iterable[Any],
+        block: bool = True,
+        timeout: float | None = None,
+        *,
+        overfill: bool = False,
+    ) -> None:
+        await self._run(self._define.put_many(values, block, timeout, overfill))
+
     @_like(Queue.get)
-    async def get(self, block: bool = True, timeout: float | None = None) -> bytes:
+    async def get(self, block: bool = True, timeout: float | None = None) -> Any:
         return await self._run(self._define.get(block, timeout))
 
     @_like(Queue.get_nowait)
-    async def get_nowait(self) -> bytes:
+    async def get_nowait(self) -> Any:
         return await self.get(block=False)
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    @_like(Queue.get_many)
+    async def get_many(
+        self,
+        max: int,  # noqa: A002
+        block: bool = True,
+        timeout: float | None = None,
+    ) -> list[Any]:
+        return await self._run(self._define.get_many(max, block, timeout))
+
+    @_like(Queue.receive)
+    def receive(self, block: bool = True, timeout: float | None = None) -> AsyncReceiving:
+        return AsyncReceiving(lambda: self._define.receive(block, timeout), self._run, self._settle)
+
+    @_like(Queue.peek)
+    async def peek(self) -> Any:
+        return await self._run(self._define.peek())
+
+    @_like(Queue.stats)
+    async def stats(self) -> Stats:
+        return await self._run(self._define.stats())
+
+    @_like(Queue.holder)
+    async def holder(self, role: str) -> bytes | None:
+        return await self._run(self._define.holder(role))
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
         while True:
             try:
                 value = await self.get()

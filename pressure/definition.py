@@ -11,17 +11,15 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from pressure import protocol
+from pressure.codecs import Codec, codec_of, decoded
 from pressure.connection import SLICE
 from pressure.keys import Keys
-from pressure.protocol import Context, Operation, Patience, RepairReport
-
-#: What can be put.
-Value: TypeAlias = bytes | bytearray | memoryview | str
-
+from pressure.protocol import Context, Operation, Patience, RepairReport, Server, Stats
+from pressure.receiving import Reception
 
 class Definition:
     """The operations of one queue.
@@ -29,14 +27,24 @@ class Definition:
     Args:
         keys: The queue.
         client_id: Tells the identifier of whoever asks.
+        scripts: Whether to run scripts where the server lets us.
+        codec: How values are turned into bytes and back; None where they are bytes.
+
+    Raises:
+        ValueError: There is no codec of that name.
+        TypeError: It is neither a name nor a codec.
     """
 
-    def __init__(self, keys: Keys, client_id: Callable[[], bytes]) -> None:
+    def __init__(
+        self, keys: Keys, client_id: Callable[[], bytes], *, scripts: bool, codec: Codec | str | None
+    ) -> None:
         self.keys = keys
+        self.server = Server(scripts=scripts)
         self._client_id = client_id
+        self._codec = codec_of(codec)
 
     def _context(self) -> Context:
-        return Context(self.keys, self._client_id(), time.monotonic, SLICE)
+        return Context(self.keys, self._client_id(), time.monotonic, SLICE, self.server)
 
     def create(self, bound: int) -> Operation[None]:
         """Raises ValueError for a bound that is not an integer of 0 or more."""
@@ -60,16 +68,57 @@ class Definition:
         """Whether it is closed."""
         return protocol.closed(self._context())
 
-    def put(self, value: Value, block: bool, timeout: float | None, overfill: bool) -> Operation[None]:
+    def put(self, value: Any, block: bool, timeout: float | None, overfill: bool) -> Operation[None]:
         """Raises TypeError for a value that cannot be sent."""
-        data = _payload(value)
+        data = self._codec.encode(value)
         context = self._context()
         return protocol.put(context, data, _patience(context, block, timeout), overfill=overfill)
 
-    def get(self, block: bool, timeout: float | None) -> Operation[bytes]:
+    def put_many(
+        self, values: Iterable[Any], block: bool, timeout: float | None, overfill: bool
+    ) -> Operation[None]:
+        """Raises TypeError for a value that cannot be sent; then none is."""
+        data = [self._codec.encode(value) for value in values]
+        context = self._context()
+        return protocol.put_many(context, data, _patience(context, block, timeout), overfill=overfill)
+
+    def get_many(self, most: int, block: bool, timeout: float | None) -> Operation[list[Any]]:
+        """Raises ValueError for a number below 1."""
+        if most < 1:
+            raise ValueError(f"max must be 1 or more, not {most!r}")
+        context = self._context()
+        return self._objects(protocol.get_many(context, _patience(context, block, timeout), most))
+
+    def get(self, block: bool, timeout: float | None) -> Operation[Any]:
         """Takes one value."""
         context = self._context()
-        return protocol.get(context, _patience(context, block, timeout))
+        return self._object(protocol.get(context, _patience(context, block, timeout)))
+
+    def peek(self) -> Operation[Any]:
+        """The value that comes next."""
+        return self._object(protocol.peek(self._context()))
+
+    def receive(self, block: bool, timeout: float | None) -> Reception:
+        """Takes one value, to be settled."""
+        context = self._context()
+        return Reception(context, _patience(context, block, timeout), self._codec)
+
+    def _object(self, operation: Operation[bytes]) -> Operation[Any]:
+        data = yield from operation
+        return decoded(self._codec, data, [data])
+
+    def _objects(self, operation: Operation[list[bytes]]) -> Operation[list[Any]]:
+        found = yield from operation
+        return [decoded(self._codec, data, found) for data in found]
+
+    def stats(self) -> Operation[Stats]:
+        """The queue at one moment."""
+        return protocol.stats(self._context())
+
+    def holder(self, role: str) -> Operation[bytes | None]:
+        """Raises ValueError for a role that does not exist."""
+        check_role(role)
+        return protocol.holder(self._context(), role)
 
     def close(self, timeout: float | None) -> Operation[None]:
         """Closes it."""
@@ -97,16 +146,6 @@ def check_role(role: str) -> None:
     """Raises ValueError for a role that does not exist."""
     if role not in ("producer", "consumer"):
         raise ValueError(f"role must be 'producer' or 'consumer', not {role!r}")
-
-
-def _payload(value: Value) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, (bytearray, memoryview)):
-        return bytes(value)
-    raise TypeError(f"a value is bytes-like or str, not {type(value).__name__}")
 
 
 def _patience(context: Context, block: bool, timeout: float | None) -> Patience:

@@ -15,7 +15,13 @@ import queue
 
 
 class PressureError(Exception):
-    """Base of every error of this package."""
+    """Base of every error of this package.
+
+    Attributes:
+        done: How many values had been put, when ``put_many`` raises it.
+    """
+
+    done: int = 0
 
 
 class PressureWarning(RuntimeWarning):
@@ -54,6 +60,18 @@ class QueueFullError(PressureError, queue.Full):
 
 class QueueEmptyError(PressureError, queue.Empty):
     """There was nothing in the queue in the time allowed."""
+
+
+class CodecError(PressureError):
+    """A value does not stand for anything in the queue's codec.
+
+    Attributes:
+        taken: The bytes of all values that the call had taken from the queue, so that none is lost.
+    """
+
+    def __init__(self, message: str, taken: list[bytes]) -> None:
+        super().__init__(message)
+        self.taken = taken
 
 
 class ServerReplyError(PressureError):

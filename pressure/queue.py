@@ -8,18 +8,20 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
+from pressure.codecs import Codec
 from pressure.connection import settings
-from pressure.definition import Definition, Value
+from pressure.definition import Definition
 from pressure.driver import Driver, Interrupt, Waiting
 from pressure.errors import QueueClosedError
 from pressure.identity import client_id
 from pressure.interrupts import HeldInterrupt
 from pressure.keys import Keys
-from pressure.protocol import Operation, RepairReport
+from pressure.protocol import Operation, RepairReport, Stats
+from pressure.receiving import Receiving
 
 T = TypeVar("T")
 
@@ -43,6 +45,11 @@ class Queue:
         port: Its port.
         db: Its database number.
         prefix: What every key starts with.
+        scripts: Whether to run scripts where the server lets us. Without them every operation takes more
+            round trips, and the bound may be passed by one while puts and gets cross.
+        codec: What turns objects into values and back: ``"json"``, ``"pickle"`` (which trusts everybody who
+            can put), ``"msgpack"`` (which needs that package), or an object with ``encode`` and ``decode``.
+            Without one values are bytes.
 
     What is left out comes from ``REDIS_URL``, else ``REDIS_SERVER``, ``REDIS_PORT`` and ``REDIS_DB``, and
     ``PRESSURE_PREFIX``; else it is 127.0.0.1, 6379, 0 and ``__pressure__``.
@@ -67,10 +74,12 @@ class Queue:
         port: int | None = None,
         db: int | None = None,
         prefix: bytes | str | None = None,
+        scripts: bool = True,
+        codec: Codec | str | None = None,
     ) -> None:
         where = settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
         self.keys = Keys.of(name, where.prefix)
-        self._define = Definition(self.keys, client_id)
+        self._define = Definition(self.keys, client_id, scripts=scripts, codec=codec)
         self.interrupt: Interrupt | None = None
         self._driver = Driver(where)
 
@@ -125,7 +134,7 @@ class Queue:
 
     def put(
         self,
-        value: Value,
+        value: Any,
         block: bool = True,
         timeout: float | None = None,
         *,
@@ -134,7 +143,7 @@ class Queue:
         """Put a value at the end of the queue (pressure protocol 0.15, Put).
 
         Args:
-            value: The value; ``str`` is sent as UTF-8.
+            value: The value, bytes-like; ``str`` is sent as UTF-8. With a codec, what it takes.
             block: Whether to wait, for other producers and for room.
             timeout: How long to wait in all, in seconds; None for ever.
             overfill: Do not wait for room: put the value onto a full queue too. For extraordinary
@@ -145,15 +154,40 @@ class Queue:
             QueueClosedError: It is closed.
             QueueInUseError: Another client was producing all the time.
             QueueFullError: There was no room all the time.
-            TypeError: The value is not bytes-like or ``str``; nothing was sent.
+            TypeError: The value is not bytes-like or ``str``, or not what the codec takes; nothing was sent.
         """
         self._run(self._define.put(value, block, timeout, overfill))
 
-    def put_nowait(self, value: Value, *, overfill: bool = False) -> None:
+    def put_nowait(self, value: Any, *, overfill: bool = False) -> None:
         """``put`` without waiting (pressure protocol 0.15, Put (Non-Blocking))."""
         self.put(value, block=False, overfill=overfill)
 
-    def get(self, block: bool = True, timeout: float | None = None) -> bytes:
+    def put_many(
+        self,
+        values: Iterable[Any],
+        block: bool = True,
+        timeout: float | None = None,
+        *,
+        overfill: bool = False,
+    ) -> None:
+        """Put values in a few round trips, in their order and with no other producer's between them.
+
+        To everybody else it is one ``put`` after the other: as many are put at once as there is room for.
+
+        Args:
+            values: The values, as ``put`` takes them.
+            block: Whether to wait, for other producers and for room.
+            timeout: How long to wait in all, in seconds; None for ever.
+            overfill: Do not wait for room.
+
+        Raises:
+            PressureError: As in ``put``; its attribute ``done`` says how many of the values were put, the
+                first ones. Of an ``OutcomeUnknownError`` it is not known.
+            TypeError: One of the values is not what ``put`` takes; nothing was sent.
+        """
+        self._run(self._define.put_many(values, block, timeout, overfill))
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
         """Take the value at the front (pressure protocol 0.15, Get); from a closed queue, what is left.
 
         Args:
@@ -165,14 +199,83 @@ class Queue:
             QueueClosedError: It is closed and nothing is left.
             QueueInUseError: Another client was consuming all the time.
             QueueEmptyError: There was no value all the time.
+            CodecError: The value is not what the codec makes; the error has it.
         """
         return self._run(self._define.get(block, timeout))
 
-    def get_nowait(self) -> bytes:
+    def get_nowait(self) -> Any:
         """``get`` without waiting (pressure protocol 0.15, Get (Non-Blocking))."""
         return self.get(block=False)
 
-    def __iter__(self) -> Iterator[bytes]:
+    def get_many(self, max: int, block: bool = True, timeout: float | None = None) -> list[Any]:  # noqa: A002
+        """Take the values at the front in one round trip or a few: what is there, and one at least.
+
+        To everybody else it is one ``get`` after the other. A client that dies takes all that it has got
+        with it.
+
+        Args:
+            max: How many values to take at most.
+            block: Whether to wait, for other consumers and for a first value.
+            timeout: How long to wait in all, in seconds; None for ever.
+
+        Raises:
+            PressureError: As in ``get``.
+            ValueError: ``max`` is below 1.
+        """
+        return self._run(self._define.get_many(max, block, timeout))
+
+    def receive(self, block: bool = True, timeout: float | None = None) -> Receiving:
+        """Take the value at the front for the length of a ``with`` block; reliably.
+
+        The message is removed when the block ends well. When it ends by an exception the message goes back
+        to the front, and so it does when ``repair`` finds that its consumer has died: then it comes again.
+        Until the block ends nobody else consumes; to other clients it is a Get that takes long.
+
+            with queue.receive() as message:
+                work_on(message.value)
+
+        Args:
+            block: Whether to wait, for other consumers and for a value.
+            timeout: How long to wait in all, in seconds; None for ever.
+
+        Raises:
+            PressureError: As in ``get``, when the block is entered. When it is left, ``QueueInUseError`` says
+                that the role was taken away meanwhile, and ``OutcomeUnknownError`` that the connection was
+                lost: the message may come again.
+        """
+        return Receiving(lambda: self._define.receive(block, timeout), self._run)
+
+    def peek(self) -> Any:
+        """The value that comes next, which stays in the queue.
+
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted.
+            QueueEmptyError: There is none.
+            CodecError: The value is not what the codec makes.
+        """
+        return self._run(self._define.peek())
+
+    def stats(self) -> Stats:
+        """The queue at one moment: length, bound, counters, and who is at work.
+
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted.
+        """
+        return self._run(self._define.stats())
+
+    def holder(self, role: str) -> bytes | None:
+        """Who is the ``"producer"`` or the ``"consumer"`` at this moment.
+
+        Returns:
+            Its identifier; None if the role is free, empty if it is taken by somebody who has not said who.
+
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted.
+            ValueError: There is no such role.
+        """
+        return self._run(self._define.holder(role))
+
+    def __iter__(self) -> Iterator[Any]:
         """The values, each taken from the queue, until it is closed and empty.
 
         Raises:

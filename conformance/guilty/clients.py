@@ -26,36 +26,39 @@ CLIENTS: Final = (
     Guilty(
         "passes the bound by one",
         "pressure/protocol/put.py",
-        "refill(ctx) if done[0] < bound else ()",
-        "refill(ctx) if done[0] <= bound else ()",
+        "room = done[0] < bound",
+        "room = done[0] <= bound",
         ("put.leaves-full", "queue.synchronized"),
     ),
     Guilty(
         "does not count messages",
         "pressure/protocol/put.py",
-        '(b"INCR", keys.produced_messages)',
+        '(b"INCRBY", keys.produced_messages, len(values))',
         '(b"EXISTS", keys.produced_messages)',
         ("put.counts-message", "queue.exclusive"),
     ),
     Guilty(
         "counts characters it did not send",
         "pressure/protocol/put.py",
-        '(b"INCRBY", keys.produced_bytes, len(value))',
-        '(b"INCRBY", keys.produced_bytes, len(value) + 1)',
+        '(b"INCRBY", keys.produced_bytes, sum(map(len, values)))',
+        '(b"INCRBY", keys.produced_bytes, sum(map(len, values)) + 1)',
         ("put.counts-bytes", "decided.stats-names"),
     ),
     Guilty(
         "pushes at the wrong end",
         "pressure/protocol/put.py",
-        '(b"LPUSH", keys.queue, value)',
-        '(b"RPUSH", keys.queue, value)',
+        '(b"LPUSH", keys.queue, *values)',
+        '(b"RPUSH", keys.queue, *values)',
         ("put.pushes-left", "keys.left-in-right-out", "queue.fifo"),
     ),
     Guilty(
         "skips the token when it over-fills",
         "pressure/protocol/put.py",
-        '(b"RPOP", keys.not_full),',
-        '(b"LLEN" if overfill else b"RPOP", keys.not_full),',
+        "    if not hold.token and not overfill:\n",
+        "    if overfill and hold.token:\n"
+        "        yield Batch(refill(ctx))\n"
+        "        hold.token = False\n"
+        "    if not hold.token and not overfill:\n",
         ("decided.overfill-takes-token",),
     ),
     Guilty(
@@ -81,14 +84,14 @@ CLIENTS: Final = (
     ),
     Guilty(
         "eats the mark that woke it",
-        "pressure/protocol/get.py",
+        "pressure/protocol/waits.py",
         '(b"LPUSH", keys.closed, mark)',
         '(b"EXISTS", keys.closed)',
         ("decided.mark-goes-back",),
     ),
     Guilty(
         "loses a value to a close",
-        "pressure/protocol/get.py",
+        "pressure/protocol/waits.py",
         "value = replies[1]\n",
         "value = None\n",
         ("decided.item-before-close",),

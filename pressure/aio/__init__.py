@@ -19,6 +19,7 @@ import redis.asyncio
 from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
 from pressure.asynchronous import AsyncQueue
+from pressure.codecs import Codec
 from pressure.connection import settings
 from pressure.identity import task_client_id
 from pressure.protocol import Operation
@@ -49,13 +50,15 @@ class Queue(AsyncQueue):
         port: int | None = None,
         db: int | None = None,
         prefix: bytes | str | None = None,
+        scripts: bool = True,
+        codec: Codec | str | None = None,
     ) -> None:
         where = settings(
             url=url, client=client, host=host, port=port, db=db, prefix=prefix,
             clients=(redis.asyncio.Redis, redis.Redis),
         )  # fmt: skip
         self._driver = Driver(asynchronous(where))
-        super().__init__(name, where)
+        super().__init__(name, where, scripts, codec)
 
     @staticmethod
     def _client_id() -> bytes:

@@ -2,17 +2,32 @@
 
 Each operation is a generator that yields steps and is sent replies; ``steps`` says what a driver has to
 keep. The modules follow the protocol's own chapters: ``roles`` (taking and giving back), ``put`` (Put and
-Close), ``get``, ``lifecycle`` (Create, Delete, and the questions that take no role), ``repair`` (what the
-protocol leaves open: a holder that died).
+Close), ``get``, ``waits`` (for room, for a value), ``lifecycle`` (Create, Delete, and the questions that take
+no role), ``looks`` (more such questions). ``scripted`` and ``lua`` do in one script what the others do in
+batches. What the protocol leaves open: ``reliable`` (a get that is acknowledged), ``repair`` (a holder that
+died).
 
 To add an operation: a generator here, its name below, and a method in ``pressure.queue``.
 """
 
-from pressure.protocol.get import get
+from pressure.protocol.get import get, get_many
 from pressure.protocol.lifecycle import closed, create, delete, exists, length, length_and_bound, wait_closed
-from pressure.protocol.put import close, put
+from pressure.protocol.looks import Stats, holder, peek, stats
+from pressure.protocol.put import close, put, put_many
+from pressure.protocol.reliable import receive, settle
 from pressure.protocol.repair import RepairReport, repair
-from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Pause, Reply, Step, Wait
+from pressure.protocol.steps import (
+    Batch,
+    Command,
+    Context,
+    Operation,
+    Patience,
+    Pause,
+    Reply,
+    Server,
+    Step,
+    Wait,
+)
 
 __all__ = [
     "Batch",
@@ -23,6 +38,8 @@ __all__ = [
     "Pause",
     "RepairReport",
     "Reply",
+    "Server",
+    "Stats",
     "Step",
     "Wait",
     "close",
@@ -31,9 +48,16 @@ __all__ = [
     "delete",
     "exists",
     "get",
+    "get_many",
+    "holder",
     "length",
     "length_and_bound",
+    "peek",
     "put",
+    "put_many",
+    "receive",
     "repair",
+    "settle",
+    "stats",
     "wait_closed",
 ]

@@ -1,6 +1,7 @@
 """Get: what a consumer does (pressure protocol 0.15, Get, Get (Non-Blocking)).
 
-A Get on a free queue with values costs three round trips:
+Where the server runs scripts, a Get on a free queue with values is one round trip (``scripted``). Elsewhere
+it is three:
     1. Look at ``:bound``, pop the role.
     2. Write who we are, look whether the queue is closed, pop a value, look at bound and length.
     3. Refill the token if there is room, count, give the role back: one transaction.
@@ -9,9 +10,6 @@ Rules:
     - A value once popped is returned, whatever is found or refused after it.
     - Closed is looked at before the pop: no value follows a close, so closed and nothing popped means
       nothing is left.
-    - A wait is on the values and on ``:closed`` at once, and which wins when both are ready is never relied
-      on: after a mark was popped the values are looked at once more, so that no value is lost to a close.
-      The mark is pushed back before the role is given back, or the queue would open again.
     - ``:not_full`` is refilled only below the bound, so that an over-filled queue drains to its bound first.
     - Nothing read, nothing touched but the role.
 """
@@ -19,15 +17,13 @@ Rules:
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
 
-from pressure.errors import PressureError, PressureWarning, QueueEmptyError, ServerReplyError
-from pressure.protocol.put import bound_of
+from pressure.errors import PressureError, PressureWarning, ServerReplyError
+from pressure.protocol import scripted
 from pressure.protocol.roles import (
     CONSUMER,
     Hold,
-    attempt,
     claim,
     does_not_exist,
     give_back,
@@ -48,18 +44,7 @@ from pressure.protocol.steps import (
     check,
     operation,
 )
-
-#: What is looked at right after every pop of a value: bound and length.
-_AFTER: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class _Popped:
-    """A value that was taken from the queue, and what was seen right after it."""
-
-    value: bytes
-    bound: Reply
-    length: Reply
+from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
 
 
 @operation
@@ -72,63 +57,64 @@ def get(ctx: Context, patience: Patience) -> Operation[bytes]:
         QueueInUseError: The consumer role did not come free in time.
         QueueEmptyError: No value came in time.
     """
+    (value,) = yield from _get(ctx, patience, 1)
+    return value
+
+
+@operation
+def get_many(ctx: Context, patience: Patience, most: int) -> Operation[list[bytes]]:
+    """Get what is there, up to so many values, but wait for one; as the consumer all the while.
+
+    Raises:
+        PressureError: As in ``get``.
+    """
+    return list((yield from _get(ctx, patience, most)))
+
+
+def _get(ctx: Context, patience: Patience, most: int) -> Operation[Sequence[bytes]]:
+    if ctx.server.scripts:
+        hold = Hold(CONSUMER, held=False)
+        values = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
+        if values:
+            return values
     hold = yield from take_role(ctx, CONSUMER, patience)
-    popped = yield from holding(ctx, hold, _pop(ctx, hold, patience))
+    popped = yield from holding(ctx, hold, _pop(ctx, hold, patience, most))
     yield from _finish(ctx, hold, popped)
-    return popped.value
+    return popped.values
 
 
-def _after(ctx: Context) -> tuple[Command, ...]:
-    return ((b"GET", ctx.keys.bound), (b"LLEN", ctx.keys.queue))
-
-
-def _pop(ctx: Context, hold: Hold, patience: Patience) -> Operation[_Popped]:
+def _pop(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[Popped]:
     keys = ctx.keys
+    count = (most,) if most > 1 else ()
     replies = yield Batch(
-        (*claim(ctx, CONSUMER), (b"EXISTS", keys.closed), (b"RPOP", keys.queue), *_after(ctx))
+        (*claim(ctx, CONSUMER), (b"EXISTS", keys.closed), (b"RPOP", keys.queue, *count), *after_pop(ctx))
     )
     hold.claimed = not isinstance(replies[0], ServerReplyError)
-    closed, value, bound, length = replies[2:]
-    if isinstance(value, bytes):
-        return _Popped(value, bound, length)
+    closed, found, bound, length = replies[2:]
+    if values := _values(found):
+        return Popped(values, bound, length)
     check(replies)
     if bound is None:
         raise does_not_exist(ctx)
     if closed:
         raise is_closed(ctx)
-    return (yield from _wait_for_value(ctx, patience))
+    popped = yield from wait_for_value(ctx, patience)
+    if most == 1:
+        return popped
+    found, bound, length = yield Batch(((b"RPOP", keys.queue, most - 1), *after_pop(ctx)))
+    return Popped((*popped.values, *_values(found)), bound, length)
 
 
-def _wait_for_value(ctx: Context, patience: Patience) -> Operation[_Popped]:
-    keys = ctx.keys
-    for seconds in patience.attempts():
-        popped, bound, length = replies = yield attempt((keys.queue, keys.closed), seconds, _after(ctx))
-        if isinstance(popped, list) and popped[0] == keys.closed:
-            return (yield from _closed_meanwhile(ctx, popped[1], bound))
-        if popped is not None and not isinstance(popped, ServerReplyError):
-            return _Popped(popped[1] if isinstance(popped, list) else popped, bound, length)
-        check(replies)
-        if bound is None:
-            raise does_not_exist(ctx)
-    raise QueueEmptyError(f"queue {keys} is empty")
+def _values(found: Reply) -> tuple[bytes, ...]:
+    """What a pop found, with a count or without."""
+    if isinstance(found, list):
+        return tuple(found)
+    return (found,) if isinstance(found, bytes) else ()
 
 
-def _closed_meanwhile(ctx: Context, mark: bytes, bound: Reply) -> Operation[_Popped]:
-    """A mark of ``:closed`` was popped: put it back, and take what was put before the close."""
-    if bound is None:  # Delete woke us; it removes the list of marks itself
-        raise does_not_exist(ctx)
-    keys = ctx.keys
-    replies = yield Batch(((b"LPUSH", keys.closed, mark), (b"RPOP", keys.queue), *_after(ctx)))
-    value = replies[1]
-    if isinstance(value, bytes):
-        return _Popped(value, *replies[-_AFTER:])
-    check(replies)
-    raise is_closed(ctx)
-
-
-def _finish(ctx: Context, hold: Hold, popped: _Popped) -> Operation[None]:
+def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
-    replies = yield Batch(atomic(*_effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0)))
+    replies = yield Batch(atomic(*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0)))
     result = replies[-1]
     refused = trouble([result])
     if result is None or refused is None:  # None: the role was taken away, so nothing more is ours to write
@@ -145,7 +131,7 @@ def _finish(ctx: Context, hold: Hold, popped: _Popped) -> Operation[None]:
     )
 
 
-def _effects(ctx: Context, popped: _Popped) -> tuple[Command, ...]:
+def effects(ctx: Context, popped: Popped) -> tuple[Command, ...]:
     """What a delivered value changes beside the list; nothing on a queue that is being deleted."""
     try:
         check([popped.bound, popped.length])
@@ -155,6 +141,6 @@ def _effects(ctx: Context, popped: _Popped) -> tuple[Command, ...]:
     keys = ctx.keys
     return (
         *(refill(ctx) if bound == 0 or popped.length < bound else ()),
-        (b"INCR", keys.consumed_messages),
-        (b"INCRBY", keys.consumed_bytes, len(popped.value)),
+        (b"INCRBY", keys.consumed_messages, len(popped.values)),
+        (b"INCRBY", keys.consumed_bytes, sum(map(len, popped.values))),
     )

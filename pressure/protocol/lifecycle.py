@@ -15,7 +15,6 @@ Rules:
 from __future__ import annotations
 
 from pressure.errors import QueueAlreadyExistsError
-from pressure.protocol.put import bound_of
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, attempt, does_not_exist, in_use
 from pressure.protocol.steps import (
     Batch,
@@ -29,6 +28,7 @@ from pressure.protocol.steps import (
     executed,
     operation,
 )
+from pressure.protocol.waits import bound_of
 
 
 @operation

@@ -1,6 +1,7 @@
 """Put and Close: what a producer does (pressure protocol 0.15, Put, Put (Non-Blocking), Close).
 
-A Put on a free queue with room costs three round trips:
+Where the server runs scripts, a Put on a free queue with room is one round trip (``scripted``). Elsewhere it
+is three:
     1. Look at ``:bound`` and ``:closed``, pop the role.
     2. Write who we are, look again, pop the token.
     3. Push the value, count, refill the token, give the role back: one transaction.
@@ -18,13 +19,14 @@ Rules:
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
-from pressure.errors import PressureError, PressureWarning, QueueFullError, ServerReplyError
+from pressure.errors import PressureError, PressureWarning, ServerReplyError
 from pressure.keys import Keys
+from pressure.protocol import scripted
 from pressure.protocol.roles import (
     PRODUCER,
     Hold,
-    attempt,
     claim,
     does_not_exist,
     give_back,
@@ -35,6 +37,7 @@ from pressure.protocol.roles import (
     take_role,
     trouble,
 )
+from pressure.protocol.scripted import Run
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -47,6 +50,7 @@ from pressure.protocol.steps import (
     executed,
     operation,
 )
+from pressure.protocol.waits import bound_of, wait_for_room
 
 
 @operation
@@ -59,13 +63,61 @@ def put(ctx: Context, value: bytes, patience: Patience, *, overfill: bool = Fals
         QueueInUseError: The producer role did not come free in time, or it was taken away by a repair.
         QueueFullError: No room came free in time.
     """
+    yield from _put(ctx, Run((value,)), patience, overfill)
+
+
+@operation
+def put_many(
+    ctx: Context, values: Sequence[bytes], patience: Patience, *, overfill: bool = False
+) -> Operation[None]:
+    """Put values, one after the other, as the producer all the while.
+
+    Raises:
+        PressureError: As in ``put``; its ``done`` says how many of them were put.
+    """
+    run = Run(values)
+    if not values:
+        return
+    try:
+        yield from _put(ctx, run, patience, overfill)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        if isinstance(error, PressureError):
+            error.done = run.stored
+        error.add_note(f"queue {ctx.keys}: {run.stored} of {len(values)} values were put")
+        raise
+
+
+def _put(ctx: Context, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
+    if ctx.server.scripts:
+        hold = Hold(PRODUCER, held=False)
+        if (yield from holding(ctx, hold, scripted.put(ctx, hold, run, patience, overfill))):
+            return
     hold = yield from take_role(ctx, PRODUCER, patience, refuse_closed=True)
-    yield from holding(ctx, hold, _put_as_producer(ctx, hold, value, patience, overfill))
+    yield from holding(ctx, hold, _put_as_producer(ctx, hold, run, patience, overfill))
 
 
 def _put_as_producer(
-    ctx: Context, hold: Hold, value: bytes, patience: Patience, overfill: bool
+    ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool
 ) -> Operation[None]:
+    while run.stored < len(run.values):
+        yield from _put_some(ctx, hold, run, patience, overfill)
+
+
+def _put_some(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
+    """Put as many values as there is room for, one at least; the role is given back with the last."""
+    limit, length = yield from (_look_again(ctx, hold) if hold.claimed else _look(ctx, hold))
+    if not hold.token and not overfill:
+        limit, length = yield from wait_for_room(ctx, hold, patience)
+    values = run.next()
+    if limit and not overfill:
+        values = values[: max(limit - length, 1)]
+    yield from _push(ctx, hold, run, values, limit, length)
+
+
+def _look(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
+    """Say who we are, and pop the token if there is one; bound and length."""
     keys = ctx.keys
     replies = yield Batch(
         (
@@ -83,58 +135,81 @@ def _put_as_producer(
     limit = bound_of(ctx, bound)
     if closed:
         raise is_closed(ctx)
-    if not hold.token and not overfill:
-        limit, length = yield from _wait_for_room(ctx, hold, patience)
-    yield from _push(ctx, hold, value, limit, length)
+    return limit, length
 
 
-def _wait_for_room(ctx: Context, hold: Hold, patience: Patience) -> Operation[tuple[int, int]]:
-    """Wait for the token; the bound and the length seen right after it came."""
+def _look_again(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
+    """The same in the middle of a run, where the role may have been taken away."""
     keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"LLEN", keys.queue))
-    for seconds in patience.attempts():
-        replies = yield attempt((keys.not_full,), seconds, looks)
-        token, bound, length = replies
-        hold.token = token is not None and not isinstance(token, ServerReplyError)
-        check(replies)
-        limit = bound_of(ctx, bound)
-        if hold.token:
-            return limit, length
-    raise QueueFullError(f"queue {keys} is full")
+    pop: Command = (b"LLEN" if hold.token else b"RPOP", keys.not_full)
+    replies = yield Batch(
+        (
+            (b"WATCH", keys.producer, keys.bound),
+            (b"GET", keys.producer),
+            pop,
+            (b"GET", keys.bound),
+            (b"LLEN", keys.queue),
+        )
+    )
+    _, holder, token, bound, length = replies
+    if isinstance(token, bytes):
+        if holder != ctx.client_id:
+            yield Batch(refill(ctx))  # it was not ours to take
+        else:
+            hold.token = True
+    check(replies)
+    if holder != ctx.client_id:
+        raise (yield from lost_role(ctx, PRODUCER))
+    return bound_of(ctx, bound), length
 
 
-def _push(ctx: Context, hold: Hold, value: bytes, bound: int, length: int) -> Operation[None]:
-    """Push the value and give the role back; ``length`` is no less than the queue's length now."""
-    if bound == 0 or length + 1 < bound:
-        replies = yield Batch(atomic(*_store(ctx.keys, value), *refill(ctx), *_free(ctx.keys)))
-        done = yield from _stored(ctx, hold, replies[-1])
+def _push(
+    ctx: Context, hold: Hold, run: Run, values: Sequence[bytes], bound: int, length: int
+) -> Operation[None]:
+    """Push values, and give the role back after the last; the queue is no longer than ``length``."""
+    last = run.stored + len(values) == len(run.values)
+    if bound == 0 or length + len(values) < bound:
+        rest = (*refill(ctx), *_free(ctx.keys)) if last else ()
+        replies = yield Batch(atomic(*_store(ctx.keys, values), *rest))
+        done = yield from _stored(ctx, hold, run, values, replies[-1])
+        hold.token = not last
         if refused := trouble(done):
-            yield from _rescue(ctx, hold, refused, released=not isinstance(done[-1], ServerReplyError))
+            yield from _rescue(
+                ctx, hold, refused, released=not (last and isinstance(done[-1], ServerReplyError))
+            )
         return
     producer = ctx.keys.producer
     replies = yield Batch(
-        (*atomic(*_store(ctx.keys, value)), (b"WATCH", producer), (b"GET", producer)),
+        (*atomic(*_store(ctx.keys, values)), (b"WATCH", producer), (b"GET", producer)),
     )
-    done = yield from _stored(ctx, hold, replies[-3])
-    room = refill(ctx) if done[0] < bound else ()
-    if replies[-1] != ctx.client_id:  # the role was taken away since; only the value was ours to write
+    done = yield from _stored(ctx, hold, run, values, replies[-3])
+    room = done[0] < bound
+    if not last:
+        hold.token = room
+        if refused := trouble(done):
+            yield from _rescue(ctx, hold, refused, released=True)
+        return
+    if replies[-1] != ctx.client_id:  # the role was taken away since; only the values were ours to write
         yield Batch(((b"UNWATCH",),))
         return
-    replies = yield Batch(atomic(*room, *_free(ctx.keys)))
+    replies = yield Batch(atomic(*(refill(ctx) if room else ()), *_free(ctx.keys)))
     if refused := trouble([done, *replies]):
         yield from _rescue(ctx, hold, refused, released=trouble(replies) is None)
 
 
-def _stored(ctx: Context, hold: Hold, result: Reply) -> Operation[list[Reply]]:
-    """The replies of the transaction that pushed the value; from here on only the role is to be given back.
+def _stored(
+    ctx: Context, hold: Hold, run: Run, values: Sequence[bytes], result: Reply
+) -> Operation[list[Reply]]:
+    """The replies of the transaction that pushed values; from here on only the role is to be given back.
 
     Raises:
-        PressureError: The value was not stored.
+        PressureError: The values were not stored.
     """
     done = executed(result)
     if done is None:
         raise (yield from lost_role(ctx, PRODUCER))
     check(done[:1])
+    run.stored += len(values)
     hold.token = False
     return done
 
@@ -143,6 +218,7 @@ def _rescue(ctx: Context, hold: Hold, refused: ServerReplyError, *, released: bo
     """The value is stored, but something after it was refused: see to the role, and say so."""
     if not released:
         released = trouble((yield from give_back(ctx, hold))) is None
+        hold.held = False
     role = "" if released else " and the producer role could not be given back"
     warnings.warn(
         f"queue {ctx.keys}: the value is stored, but the server refused to count it{role} ({refused}); "
@@ -152,31 +228,16 @@ def _rescue(ctx: Context, hold: Hold, refused: ServerReplyError, *, released: bo
     )
 
 
-def _store(keys: Keys, value: bytes) -> tuple[Command, ...]:
+def _store(keys: Keys, values: Sequence[bytes]) -> tuple[Command, ...]:
     return (
-        (b"LPUSH", keys.queue, value),
-        (b"INCR", keys.produced_messages),
-        (b"INCRBY", keys.produced_bytes, len(value)),
+        (b"LPUSH", keys.queue, *values),
+        (b"INCRBY", keys.produced_messages, len(values)),
+        (b"INCRBY", keys.produced_bytes, sum(map(len, values))),
     )
 
 
 def _free(keys: Keys) -> tuple[Command]:
     return ((b"LPUSH", keys.producer_free, 0),)
-
-
-def bound_of(ctx: Context, reply: bytes | None) -> int:
-    """The bound as a number.
-
-    Raises:
-        QueueDoesNotExistError: There is none: the queue was deleted.
-        PressureError: It is not a number; another program wrote it.
-    """
-    if reply is None:
-        raise does_not_exist(ctx)
-    try:
-        return int(reply)
-    except ValueError:
-        raise PressureError(f"queue {ctx.keys}: its bound is not a number: {reply!r}") from None
 
 
 @operation
@@ -188,6 +249,10 @@ def close(ctx: Context, patience: Patience) -> Operation[None]:
         QueueClosedError: It is closed already: a queue can be closed at most once.
         QueueInUseError: The producer role did not come free in time.
     """
+    if ctx.server.scripts:
+        hold = Hold(PRODUCER, held=False)
+        if (yield from holding(ctx, hold, scripted.close(ctx, hold, patience))):
+            return
     hold = yield from take_role(ctx, PRODUCER, patience)
     yield from holding(ctx, hold, _close_as_producer(ctx, hold))
 

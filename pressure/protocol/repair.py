@@ -24,7 +24,6 @@ from typing import Final
 
 from pressure.errors import ServerReplyError
 from pressure.identity import name_in
-from pressure.protocol.put import bound_of
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist, refill
 from pressure.protocol.steps import (
     Batch,
@@ -38,6 +37,7 @@ from pressure.protocol.steps import (
     executed,
     operation,
 )
+from pressure.protocol.waits import bound_of
 
 LOOK_APART: Final = 5.0
 STEADY: Final = 60

@@ -65,11 +65,17 @@ class Hold:
         role: The role that was popped.
         claimed: Whether our identifier was written to the role's holder key.
         token: Whether we hold the element of ``:not_full``.
+        held: Whether we hold the role at all.
     """
 
     role: Role
     claimed: bool = False
     token: bool = False
+    held: bool = True
+
+    def become(self, other: Hold) -> None:
+        """Hold what the other one holds."""
+        self.claimed, self.token, self.held = other.claimed, other.token, other.held
 
 
 def does_not_exist(ctx: Context) -> QueueDoesNotExistError:
@@ -159,7 +165,7 @@ def claim(ctx: Context, role: Role, *watched: bytes) -> tuple[Command, Command]:
 def holding(ctx: Context, hold: Hold, body: Operation[T]) -> Operation[T]:
     """Run the body; if it ends by an exception, give back what is held before passing it on.
 
-    A body that returns has given everything back itself, in its last batch. ``GeneratorExit`` means that
+    A body that returns has given back itself what it has to, in its last batch. ``GeneratorExit`` means that
     the driver has no connection any more, so nothing is sent.
     """
     try:
@@ -167,6 +173,8 @@ def holding(ctx: Context, hold: Hold, body: Operation[T]) -> Operation[T]:
     except GeneratorExit:
         raise
     except BaseException as error:
+        if not hold.held:
+            raise
         replies = yield from give_back(ctx, hold)
         _note_failure(error, ctx, replies)
         raise

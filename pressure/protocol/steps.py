@@ -18,7 +18,7 @@ What a driver has to keep:
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
@@ -62,6 +62,17 @@ Step: TypeAlias = Batch | Pause
 Operation: TypeAlias = Generator[Step, list[Reply], T]
 
 
+@dataclass(slots=True)
+class Server:
+    """What was found out about the server by asking it.
+
+    Attributes:
+        scripts: It runs scripts, as far as is known; False once it refused one.
+    """
+
+    scripts: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What an operation needs to know.
@@ -72,12 +83,14 @@ class Context:
         clock: Monotonic time in seconds.
         slice: Longest single wait in seconds. Between two of them ``:bound`` is looked at, so that nobody
             waits for ever on a queue that was deleted, and the driver may stop the operation.
+        server: What is known of the server.
     """
 
     keys: Keys
     client_id: bytes
     clock: Callable[[], float]
     slice: float = 1.0
+    server: Server = field(default_factory=Server)
 
 
 #: What a cluster answers when one server does not keep all keys of a command.
@@ -119,6 +132,11 @@ class Patience:
         if not block:
             return cls(context, None)
         return cls(context, float("inf") if timeout is None else context.clock() + timeout)
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is any time left to wait."""
+        return self.deadline is not None and self.deadline - self.context.clock() > SHORTEST_WAIT
 
     def attempts(self) -> Iterator[float]:
         """The seconds to wait in each attempt after the first; the last is 0, one try without waiting."""

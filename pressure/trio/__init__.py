@@ -17,6 +17,7 @@ import redis.asyncio
 import trio
 
 from pressure.asynchronous import AsyncQueue
+from pressure.codecs import Codec
 from pressure.connection import settings
 from pressure.identity import task_client_id
 from pressure.protocol import Operation
@@ -47,6 +48,8 @@ class Queue(AsyncQueue):
         port: int | None = None,
         db: int | None = None,
         prefix: bytes | str | None = None,
+        scripts: bool = True,
+        codec: Codec | str | None = None,
     ) -> None:
         where = settings(
             url=url, client=client, host=host, port=port, db=db, prefix=prefix,
@@ -54,7 +57,7 @@ class Queue(AsyncQueue):
         )  # fmt: skip
         check(where)
         self._driver = Driver(where)
-        super().__init__(name, where)
+        super().__init__(name, where, scripts, codec)
 
     @staticmethod
     def _client_id() -> bytes:
@@ -63,6 +66,10 @@ class Queue(AsyncQueue):
 
     async def _run(self, operation: Operation[T]) -> T:
         return await self._driver.run(operation)
+
+    async def _settle(self, operation: Operation[T]) -> T:
+        with trio.CancelScope(shield=True):  # what it waits for has limits of its own
+            return await self._driver.run(operation)
 
     async def _disconnect(self) -> None:
         await self._driver.connections.disconnect()

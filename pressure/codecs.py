@@ -1,0 +1,99 @@
+"""How objects become the bytes of a value, and bytes objects again.
+
+Without a codec values are bytes. ``pickle`` runs whatever whoever put the value wants run: for queues that
+nobody else can put to. ``msgpack`` needs the package of that name.
+
+To add one: an object with ``encode`` and ``decode``, passed as ``codec=``, or a row in ``CODECS``.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from pressure.errors import CodecError
+
+
+class Codec(Protocol):
+    """Turns objects into values of a queue, and back."""
+
+    def encode(self, item: Any) -> bytes:
+        """An object as bytes."""
+
+    def decode(self, data: bytes) -> Any:
+        """The object that the bytes stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    encode: Callable[[Any], bytes]
+    decode: Callable[[bytes], Any]
+
+
+def _plain() -> _Pair:
+    return _Pair(_payload, lambda data: data)
+
+
+def _payload(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    raise TypeError(f"a value is bytes-like or str, not {type(value).__name__}")
+
+
+def _json() -> _Pair:
+    return _Pair(lambda item: json.dumps(item, separators=(",", ":")).encode(), json.loads)
+
+
+def _pickle() -> _Pair:
+    return _Pair(pickle.dumps, pickle.loads)
+
+
+def _msgpack() -> _Pair:
+    import msgpack
+
+    return _Pair(msgpack.packb, msgpack.unpackb)
+
+
+CODECS: Final[Mapping[str | None, Callable[[], Codec]]] = {
+    None: _plain,
+    "json": _json,
+    "pickle": _pickle,
+    "msgpack": _msgpack,
+}
+"""What makes each codec, by the name that ``codec=`` takes; without a name, values are bytes."""
+
+
+def codec_of(given: Codec | str | None) -> Codec:
+    """The codec that an argument stands for.
+
+    Raises:
+        ValueError: There is none of that name.
+        ImportError: It needs a package that is not there.
+        TypeError: It is neither a name nor a codec.
+    """
+    if given is None or isinstance(given, str):
+        if given not in CODECS:
+            raise ValueError(f"codec must be one of {', '.join(filter(None, CODECS))}, not {given!r}")
+        return CODECS[given]()
+    if not (callable(getattr(given, "encode", None)) and callable(getattr(given, "decode", None))):
+        raise TypeError(f"a codec has encode and decode, {type(given).__name__} has not")
+    return given
+
+
+def decoded(codec: Codec, data: bytes, taken: list[bytes]) -> Any:
+    """The object that a value stands for.
+
+    Raises:
+        CodecError: It stands for none; ``taken`` is what was taken from the queue with it.
+    """
+    try:
+        return codec.decode(data)
+    except Exception as error:
+        raise CodecError(f"a value cannot be decoded: {error}", taken) from error

@@ -1,0 +1,119 @@
+"""Looks at a queue that take no role: its counters, who holds a role, the value that comes next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pressure.errors import QueueEmptyError
+from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
+from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed, operation
+from pressure.protocol.waits import bound_of
+
+_ROLES: Final = {"producer": PRODUCER, "consumer": CONSUMER}
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """A queue at one moment.
+
+    Attributes:
+        length: How many values are in it.
+        bound: How many may be; 0 means any number.
+        closed: Whether it is closed.
+        unacknowledged: How many were received and are not acknowledged.
+        produced_messages: How many were put since it was created.
+        produced_bytes: How many bytes those had, as far as the clients count them.
+        consumed_messages: How many were got.
+        consumed_bytes: How many bytes those had.
+        producer: Who is producing at this moment; None if nobody is, empty if that is not known.
+        consumer: The same of the consumer.
+    """
+
+    length: int
+    bound: int
+    closed: bool
+    unacknowledged: int
+    produced_messages: int
+    produced_bytes: int
+    consumed_messages: int
+    consumed_bytes: int
+    producer: bytes | None
+    consumer: bytes | None
+
+
+def snapshot(*commands: Command) -> Operation[list[object]]:
+    """The replies to looks that are taken at one moment."""
+    result = executed((yield Batch(atomic(*commands)))[-1])
+    return check(result or [])
+
+
+@operation
+def stats(ctx: Context) -> Operation[Stats]:
+    """The queue at one moment.
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+    """
+    keys = ctx.keys
+    bound, *found = yield from snapshot(
+        (b"GET", keys.bound),
+        (b"LLEN", keys.queue),
+        (b"EXISTS", keys.closed),
+        (b"LLEN", keys.unacked),
+        (b"MGET", keys.produced_messages, keys.produced_bytes, keys.consumed_messages, keys.consumed_bytes),
+        *_who(ctx, PRODUCER),
+        *_who(ctx, CONSUMER),
+    )
+    length, closed, unacked, counters, free_p, producer, free_c, consumer = found
+    assert bound is None or isinstance(bound, bytes)
+    assert isinstance(length, int)
+    assert isinstance(unacked, int)
+    assert isinstance(counters, list)
+    return Stats(
+        length, bound_of(ctx, bound), bool(closed), unacked, *(int(count or 0) for count in counters),
+        producer=_named(free_p, producer), consumer=_named(free_c, consumer),
+    )  # fmt: skip
+
+
+def _who(ctx: Context, role: Role) -> tuple[Command, Command]:
+    return (b"LLEN", role.free(ctx.keys)), (b"GET", role.holder(ctx.keys))
+
+
+def _named(free: object, holder: object) -> bytes | None:
+    """The key that names the holder is stale while the role is free."""
+    if free:
+        return None
+    return holder if isinstance(holder, bytes) else b""
+
+
+@operation
+def holder(ctx: Context, role: str) -> Operation[bytes | None]:
+    """Who holds a role at this moment; None if nobody does, empty if that is not known.
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+    """
+    found, free, name = yield from snapshot((b"EXISTS", ctx.keys.bound), *_who(ctx, _ROLES[role]))
+    if not found:
+        raise does_not_exist(ctx)
+    return _named(free, name)
+
+
+@operation
+def peek(ctx: Context) -> Operation[bytes]:
+    """The value that comes next, which stays where it is.
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+        QueueEmptyError: There is none.
+    """
+    found, value = check(
+        (yield Batch(((b"EXISTS", ctx.keys.bound), (b"LINDEX", ctx.keys.queue, -1))))
+    )
+    if not found:
+        raise does_not_exist(ctx)
+    if value is None:
+        raise QueueEmptyError(f"queue {ctx.keys} is empty")
+    assert isinstance(value, bytes)
+    return value

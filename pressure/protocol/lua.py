@@ -1,0 +1,252 @@
+"""The scripts: what of an operation needs no waiting, in one step that either happens or does not.
+
+Rules:
+    - Everything that can fail is looked at before the first write. What fails all the same gives back role
+      and token first (``release``), since a script that fails half-way keeps what it has done.
+    - A holder's script begins by asking whether the role is still its own.
+    - After it ``:not_full`` has one element if there is room, and none if there is not.
+    - Each answers a list: status, number of values stored, a detail, what could not be counted, what could
+      not be given back, and the values. ``scripted`` reads it.
+
+``KEYS`` and ``ARGV`` are named at the top of each script.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script, and the name by which a server that has seen it knows it."""
+
+    text: bytes
+    sha: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sha", hashlib.sha1(self.text).hexdigest().encode())  # noqa: S324, its name
+
+
+#: ``free`` and ``holder`` are the keys of the role; ``mode`` says what we hold already: nothing (``free``),
+#: the role without having said so (``popped``), the role (``role``), the role and the token (``token``).
+_BEGINNING: Final = b"""
+local bound_key, closed, free, holder, not_full = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local me, mode = ARGV[1], ARGV[2]
+local held, token, keep = mode ~= 'free', mode == 'token', false
+local stored, uncounted, stuck, values = 0, '', '', {}
+
+local function call(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then error(reply, 0) end
+  return reply
+end
+
+local function try(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then return reply.err end
+  return nil
+end
+
+local function set_token(room)
+  if not room then return try('DEL', not_full) end
+  return try('LPUSH', not_full, 0) or try('LTRIM', not_full, 0, 0)
+end
+
+local function release()
+  local refused = nil
+  if token then refused = set_token(true) end
+  if held then refused = try('LPUSH', free, 0) or refused end
+  stuck = refused or ''
+end
+
+local function count(messages, bytes, number, size)
+  local refused = try('INCRBY', messages, number) or try('INCRBY', bytes, size)
+  uncounted = refused or uncounted
+  return refused and not string.find(refused, 'WRONGTYPE') and not string.find(refused, 'integer')
+end
+
+local function is_ours()
+  return mode == 'free' or mode == 'popped' or call('GET', holder) == me
+end
+
+local function limit_of(bound)
+  return string.match(bound, '^%d+$') and tonumber(bound)
+end
+"""
+
+_END: Final = b"""
+local fine, status, detail = pcall(main)
+if not fine then
+  detail = type(status) == 'table' and status.err or tostring(status)
+  status, keep = 'error', false
+end
+if not keep then release() end
+return {status, stored, detail or '', uncounted, stuck, values}
+"""
+
+#: KEYS: bound, closed, producer_free, producer, not_full, queue, produced messages, produced bytes.
+#: ARGV: our identifier, mode, over-fill, whether we shall wait for room, whether more values follow, values.
+PUT: Final = Script(
+    _BEGINNING
+    + b"""
+local function push(first, last, length)
+  local size = 0
+  for at = first, last do size = size + #ARGV[at] end
+  if count(KEYS[7], KEYS[8], last - first + 1, size) then error({err = uncounted}, 0) end
+  for at = first, last, 1000 do
+    length = call('LPUSH', KEYS[6], unpack(ARGV, at, math.min(at + 999, last)))
+  end
+  return length
+end
+
+local function main()
+  local overfill, wait, more = ARGV[3] == '1', ARGV[4] == '1', ARGV[5] == '1'
+  if not is_ours() then
+    held, token = false, false
+    return 'lost', call('GET', holder)
+  end
+  local bound = call('GET', bound_key)
+  if not bound then return 'gone' end
+  local limit = limit_of(bound)
+  if not limit then return 'bound', bound end
+  if call('EXISTS', closed) == 1 then return 'closed' end
+  if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
+  local tokens, length = call('LLEN', not_full), call('LLEN', KEYS[6])
+  call('SET', holder, me)
+  if not held then
+    call('RPOP', free)
+    held = true
+  end
+  if not token and tokens > 0 then
+    call('RPOP', not_full)
+    token = true
+  end
+  local wanted = #ARGV - 5
+  local room = wanted
+  if not overfill then
+    if not token then
+      room = 0
+    elseif limit > 0 then
+      room = math.min(wanted, math.max(limit - length, 1))
+    end
+  end
+  if room > 0 then
+    length = push(6, 5 + room, length)
+    stored, token = room, false
+    uncounted = set_token(limit == 0 or length < limit) or uncounted
+  end
+  if room < wanted then
+    keep = wait
+    return 'full'
+  end
+  keep = more
+  return 'ok'
+end
+"""
+    + _END
+)
+
+#: KEYS: bound, closed, consumer_free, consumer, not_full, queue, consumed messages, consumed bytes, unacked.
+#: ARGV: our identifier, mode, how many values at most, whether we shall wait for one, number and bytes of
+#: those that we popped already, whether they are to be kept in unacked.
+GET: Final = Script(
+    _BEGINNING
+    + b"""
+local function settle(bound, number, size)
+  local limit = bound and limit_of(bound)
+  if not limit then return end
+  uncounted = set_token(limit == 0 or call('LLEN', KEYS[6]) < limit) or ''
+  count(KEYS[7], KEYS[8], number, size)
+end
+
+local function pop(most, reliable)
+  if most == 0 then return {} end
+  if not reliable then return call('RPOP', KEYS[6], most) or {} end
+  while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end
+  return {call('LMOVE', KEYS[6], KEYS[9], 'RIGHT', 'LEFT') or nil}
+end
+
+local function main()
+  local most, wait, number, size = tonumber(ARGV[3]), ARGV[4] == '1', tonumber(ARGV[5]), tonumber(ARGV[6])
+  local reliable = ARGV[7] == '1'
+  if not is_ours() then
+    held = false
+    return 'lost', call('GET', holder)
+  end
+  local bound = call('GET', bound_key)
+  if not bound and number == 0 then return 'gone' end
+  if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
+  local is_closed = call('EXISTS', closed) == 1
+  call('LLEN', KEYS[6])
+  if not held then
+    call('RPOP', free)
+    held = true
+  end
+  values = pop(bound and most or 0, reliable)
+  local refused = try('SET', holder, me)
+  if #values + number == 0 then
+    if refused then return 'error', refused end
+    if is_closed then return 'closed' end
+    keep = wait
+    return wait and 'wait' or 'empty'
+  end
+  if reliable then
+    keep = true
+    return 'ok'
+  end
+  for _, value in ipairs(values) do size = size + #value end
+  settle(bound, number + #values, size)
+  return 'ok'
+end
+"""
+    + _END
+)
+
+#: KEYS: as in GET. ARGV: our identifier, ``role``, whether the message is done with or to be put back.
+SETTLE: Final = Script(
+    _BEGINNING
+    + b"""
+local function main()
+  if not is_ours() then
+    held = false
+    return 'lost', call('GET', holder)
+  end
+  if ARGV[3] ~= '1' then
+    while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end
+    return 'ok'
+  end
+  local value = call('RPOP', KEYS[9])
+  local bound = call('GET', bound_key)
+  local limit = bound and limit_of(bound)
+  if value and limit then
+    uncounted = set_token(limit == 0 or call('LLEN', KEYS[6]) < limit) or ''
+    count(KEYS[7], KEYS[8], 1, #value)
+  end
+  return 'ok'
+end
+"""
+    + _END
+)
+
+#: KEYS: bound, closed, producer_free, producer, not_full. ARGV: our identifier, mode.
+CLOSE: Final = Script(
+    _BEGINNING
+    + b"""
+local function main()
+  if not call('GET', bound_key) then return 'gone' end
+  local is_closed = call('EXISTS', closed) == 1
+  if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
+  call('SET', holder, me)
+  if not held then
+    call('RPOP', free)
+    held = true
+  end
+  if is_closed then return 'closed' end
+  call('LPUSH', closed, 0, 0)
+  return 'ok'
+end
+"""
+    + _END
+)

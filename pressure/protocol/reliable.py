@@ -1,0 +1,179 @@
+"""Reliable get: a value stays on the server until whoever took it is done with it.
+
+The documents leave room for it: elements go in on the left and out on the right "to allow for the possibility
+that clients may want to use BRPOPLPUSH to get additional data reliability". The value is moved to ``:unacked``
+instead of popped, and the consumer role is held until it is settled: done with, or put back.
+
+Rules:
+    - Other clients see the protocol unchanged: a Get that takes long. ``:not_full`` and the counters change
+      when the value is done with, not before.
+    - ``:unacked`` is the one key beyond the twelve. Only this creates it; Delete takes it along.
+    - What is found in ``:unacked`` when the role is taken was left by somebody who died: it goes back first,
+      so that the order holds.
+    - A wait is on the values alone, as BLMOVE has it, and so in slices: a close is noticed between them.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from pressure.errors import PressureWarning, QueueEmptyError, ServerReplyError
+from pressure.protocol import scripted
+from pressure.protocol.get import effects
+from pressure.protocol.roles import (
+    CONSUMER,
+    Hold,
+    claim,
+    does_not_exist,
+    holding,
+    in_use,
+    is_closed,
+    take_role,
+    trouble,
+)
+from pressure.protocol.steps import (
+    Batch,
+    Command,
+    Context,
+    Operation,
+    Patience,
+    atomic,
+    blocking,
+    check,
+    executed,
+    operation,
+)
+from pressure.protocol.waits import Popped, after_pop
+
+
+@operation
+def receive(ctx: Context, patience: Patience) -> Operation[bytes]:
+    """Move one value to ``:unacked``; the consumer role is held until ``settle``.
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+        QueueClosedError: Closed, and nothing is left.
+        QueueInUseError: The consumer role did not come free in time.
+        QueueEmptyError: No value came in time.
+    """
+    if ctx.server.scripts:
+        hold = Hold(CONSUMER, held=False)
+        value = yield from holding(ctx, hold, _by_script(ctx, hold, patience))
+        if value is not None:
+            return value
+    hold = yield from take_role(ctx, CONSUMER, patience)
+    return (yield from holding(ctx, hold, _by_batches(ctx, hold, patience)))
+
+
+def _by_script(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes | None]:
+    values = yield from scripted.receive(ctx, hold, patience)
+    if values is None:
+        return None
+    return values[0] if values else (yield from _wait(ctx, patience))
+
+
+def _take(ctx: Context) -> Command:
+    return (b"LMOVE", ctx.keys.queue, ctx.keys.unacked, b"RIGHT", b"LEFT")
+
+
+def put_back(ctx: Context) -> Command:
+    """The command that puts back what was taken last; once for each value, the order holds."""
+    return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"RIGHT")
+
+
+def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
+    keys = ctx.keys
+    said, _ = claim(ctx, CONSUMER)  # nothing is watched: the connection is others' until we settle
+    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
+    left: Command = (b"LLEN", keys.unacked)
+    claimed, _, orphans, value, bound, closed = yield Batch(
+        (said, put_back(ctx), left, _take(ctx), *looks)
+    )
+    hold.claimed = not isinstance(claimed, ServerReplyError)
+    if isinstance(orphans, int) and orphans:
+        back = orphans + isinstance(value, bytes)
+        *_, value = yield Batch((*(put_back(ctx) for _ in range(back)), _take(ctx)))
+    if isinstance(value, bytes):
+        return value
+    check([claimed, orphans, value, bound, closed])
+    if bound is None:
+        raise does_not_exist(ctx)
+    if closed:
+        raise is_closed(ctx)
+    return (yield from _wait(ctx, patience))
+
+
+def _wait(ctx: Context, patience: Patience) -> Operation[bytes]:
+    keys = ctx.keys
+    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
+    name, *arguments = _take(ctx)
+    for seconds in patience.attempts():
+        if seconds:
+            words = [word for word in arguments if isinstance(word, bytes)]
+            value, bound, closed = replies = yield blocking(b"BLMOVE", *words, seconds=seconds, then=looks)
+        else:
+            value, bound, closed = replies = yield Batch(((name, *arguments), *looks))
+        if isinstance(value, bytes):
+            return value
+        check(replies)
+        if bound is None:
+            raise does_not_exist(ctx)
+        if closed:
+            return (yield from _last_look(ctx))
+    raise QueueEmptyError(f"queue {keys} is empty")
+
+
+def _last_look(ctx: Context) -> Operation[bytes]:
+    """The queue was closed meanwhile: take what was put before that."""
+    (value,) = check((yield Batch((_take(ctx),))))
+    if not isinstance(value, bytes):
+        raise is_closed(ctx)
+    return value
+
+
+@operation
+def settle(ctx: Context, done: bool) -> Operation[None]:
+    """Be done with the value in ``:unacked``, or put it back; the role is given back.
+
+    Raises:
+        QueueInUseError: The role was taken away meanwhile, by a repair; the value comes again.
+    """
+    if ctx.server.scripts and (answer := (yield from scripted.settle(ctx, done))) is not None:
+        if error := scripted.problem(ctx, CONSUMER, answer):
+            raise error
+        scripted.note_uncounted(ctx, CONSUMER, answer, "the value is acknowledged")
+        return
+    keys = ctx.keys
+    looks: tuple[Command, ...] = ((b"GET", keys.consumer), (b"LRANGE", keys.unacked, -1, -1))
+    watch: Command = (b"WATCH", keys.consumer, keys.unacked)
+    _, holder, values, bound, length = check((yield Batch((watch, *looks, *after_pop(ctx)))))
+    if holder != ctx.client_id:
+        yield Batch(((b"UNWATCH",),))
+        raise in_use(ctx, CONSUMER, holder)
+    hold = Hold(CONSUMER, claimed=True)
+    popped = Popped(tuple(values), bound, length)
+    yield from holding(ctx, hold, _settle(ctx, hold, popped, done))
+
+
+def _settle(ctx: Context, hold: Hold, popped: Popped, done: bool) -> Operation[None]:
+    keys = ctx.keys
+    free: Command = (b"LPUSH", keys.consumer_free, 0)
+    if done:
+        work: tuple[Command, ...] = ((b"RPOP", keys.unacked), *effects(ctx, popped))
+    else:
+        work = (put_back(ctx),) if popped.values else ()
+    replies = yield Batch(atomic(*work, free))
+    result = executed(replies[-1])
+    if result is None:
+        hold.held = False
+        (holder,) = check((yield Batch(((b"GET", keys.consumer),))))
+        raise in_use(ctx, CONSUMER, holder)
+    hold.held = isinstance(result[-1], ServerReplyError)
+    check(result[: 1 if work else 0])
+    if refused := trouble(result):
+        warnings.warn(
+            f"queue {keys}: the value is acknowledged, but the server refused to count it ({refused}); "
+            "repair the queue",
+            PressureWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,282 @@
+"""Operations where the server runs scripts: one round trip where nothing has to be waited for.
+
+Whether it runs them is found out by asking for it: a script that the server does not know is sent whole, and
+a server that refuses that is never asked again (``Server.scripts``). Each function here returns None then,
+and plain batches do the same work.
+
+Rules:
+    - A script that would have to wait for the role touches nothing. One that would have to wait for room or
+      for a value keeps the role, if we are to wait, and what is waited for is waited for by plain commands.
+    - What comes after a wait is a script again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pressure.errors import (
+    PressureError,
+    PressureWarning,
+    QueueEmptyError,
+    QueueFullError,
+    ServerReplyError,
+)
+from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
+from pressure.protocol.roles import (
+    CONSUMER,
+    PRODUCER,
+    Hold,
+    Role,
+    does_not_exist,
+    in_use,
+    is_closed,
+    take_role,
+)
+from pressure.protocol.steps import Batch, Context, Operation, Patience
+from pressure.protocol.waits import bound_of, wait_for_room, wait_for_value
+
+#: Most values, and most bytes, that one script is sent: others wait while it runs.
+_MOST_VALUES: Final = 1000
+_MOST_BYTES: Final = 1 << 20
+
+#: How Redis 7.0 begins what later ones call NOPERM.
+_NOT_ALLOWED: Final = "ERR The user executing the script"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a script answered; see ``lua``."""
+
+    status: bytes
+    stored: int
+    detail: bytes
+    uncounted: bytes
+    stuck: bytes
+    values: list[bytes]
+
+
+def ask(ctx: Context, script: Script, keys: Sequence[bytes], *args: bytes | int) -> Operation[Answer | None]:
+    """Run a script; None if the server runs none for us.
+
+    Raises:
+        ServerReplyError: It was refused as a whole; nothing was done.
+    """
+    operands = (len(keys), *keys, *args)
+    (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
+    if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
+        (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
+    if isinstance(reply, ServerReplyError):
+        if reply.code != "NOPERM" and "unknown command" not in str(reply):
+            raise reply
+        ctx.server.scripts = False
+        return None
+    return Answer(*reply)
+
+
+def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
+    """The error that an answer stands for, if any."""
+    error: Exception
+    if answer.status in (b"ok", b"wait"):
+        return None
+    if answer.status == b"gone":
+        error = does_not_exist(ctx)
+    elif answer.status == b"closed":
+        error = is_closed(ctx)
+    elif answer.status in (b"busy", b"lost"):
+        error = in_use(ctx, role, answer.detail or None)
+    elif answer.status == b"full":
+        error = QueueFullError(f"queue {ctx.keys} is full")
+    elif answer.status == b"empty":
+        error = QueueEmptyError(f"queue {ctx.keys} is empty")
+    elif answer.status == b"bound":
+        error = _not_a_number(ctx, answer.detail)
+    else:
+        error = ServerReplyError(_text(answer.detail).replace(_NOT_ALLOWED, "NOPERM the user", 1))
+    if answer.stuck:
+        stuck = _text(answer.stuck)
+        error.add_note(f"queue {ctx.keys}: a role could not be given back ({stuck}); repair the queue")
+    return error
+
+
+def _text(detail: bytes) -> str:
+    return detail.decode("utf-8", "backslashreplace")
+
+
+def _not_a_number(ctx: Context, bound: bytes) -> Exception:
+    try:
+        bound_of(ctx, bound)
+    except PressureError as error:
+        return error
+    return PressureError(f"queue {ctx.keys}: its bound is not a number of 0 or more: {bound!r}")
+
+
+def note_uncounted(ctx: Context, role: Role, answer: Answer, what: str) -> None:
+    """Warn of what was refused after the operation was done."""
+    refused = answer.stuck or answer.uncounted
+    if not refused:
+        return
+    released = f" and the {role.name} role could not be given back" if answer.stuck else ""
+    warnings.warn(
+        f"queue {ctx.keys}: {what}, but the server refused to count it{released} ({_text(refused)}); "
+        "repair the queue",
+        PressureWarning,
+        stacklevel=2,
+    )
+
+
+# Put
+
+
+@dataclass(slots=True)
+class Run:
+    """Values that are to be put, and how many of them the queue has."""
+
+    values: Sequence[bytes]
+    stored: int = 0
+
+    def next(self) -> Sequence[bytes]:
+        """The values to send next."""
+        size, last = 0, self.stored
+        for value in self.values[self.stored : self.stored + _MOST_VALUES]:
+            size += len(value)
+            if size > _MOST_BYTES and last > self.stored:
+                break
+            last += 1
+        return self.values[self.stored : last]
+
+
+def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) -> Operation[bool | None]:
+    """Put all values; None if the server runs no scripts. ``hold`` says what is held at each moment."""
+    keys = ctx.keys
+    names = (
+        keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full, keys.queue,
+        keys.produced_messages, keys.produced_bytes,
+    )  # fmt: skip
+    mode = b"free"
+    while True:
+        chunk = run.next()
+        more = run.stored + len(chunk) < len(run.values)
+        flags = (int(overfill), int(patience.waits), int(more))
+        answer = yield from ask(ctx, PUT, names, ctx.client_id, mode, *flags, *chunk)
+        if answer is None:
+            return None
+        run.stored += answer.stored
+        kept = (answer.status == b"ok" and more) or (answer.status == b"full" and bool(flags[1]))
+        hold.held, hold.claimed, hold.token = kept, kept, False
+        if answer.stored:
+            note_uncounted(ctx, PRODUCER, answer, "the value is stored")
+        if answer.status == b"ok" and not more:
+            return True
+        mode = yield from _after_put(ctx, hold, answer, patience)
+
+
+def _after_put(ctx: Context, hold: Hold, answer: Answer, patience: Patience) -> Operation[bytes]:
+    """Wait for what a script did not find; how the next one is to begin."""
+    if answer.status == b"busy" and patience.waits:
+        hold.become((yield from take_role(ctx, PRODUCER, patience, refuse_closed=True)))
+        return b"popped"
+    if answer.status == b"full" and hold.held:
+        yield from wait_for_room(ctx, hold, patience)
+        return b"token"
+    if error := problem(ctx, PRODUCER, answer):
+        raise error
+    return b"role"
+
+
+# Get
+
+
+def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[list[bytes] | None]:
+    """Get up to so many values, but one at least; None if the server runs no scripts."""
+    answer = yield from _begin(ctx, hold, patience, most, reliable=False)
+    if answer is None:
+        return None
+    if answer.values:
+        return answer.values
+    popped = yield from wait_for_value(ctx, patience)
+    values = list(popped.values)
+    args = (most - len(values), 0, len(values), sum(map(len, values)), 0)
+    answer = yield from ask(ctx, GET, _consumer_keys(ctx), ctx.client_id, b"role", *args)
+    if answer is not None:  # it ran before
+        hold.held = False
+        values += answer.values
+        if answer.status != b"lost":
+            _note_delivered(ctx, answer)
+    return values
+
+
+def _begin(
+    ctx: Context, hold: Hold, patience: Patience, most: int, *, reliable: bool
+) -> Operation[Answer | None]:
+    """Take the role, and what there is; no values if there are none and the role is ours to wait."""
+    mode = b"free"
+    while True:
+        wait = patience.waits
+        args = (most, int(wait), 0, 0, int(reliable))
+        answer = yield from ask(ctx, GET, _consumer_keys(ctx), ctx.client_id, mode, *args)
+        if answer is None:
+            return None
+        kept = answer.status == b"wait" or (reliable and answer.status == b"ok")
+        hold.held = hold.claimed = kept
+        if answer.values:
+            _note_delivered(ctx, answer)
+            return answer
+        if answer.status != b"busy" or not patience.waits:
+            if error := problem(ctx, CONSUMER, answer):
+                raise error
+            return answer
+        hold.become((yield from take_role(ctx, CONSUMER, patience)))
+        mode = b"popped"
+
+
+def _consumer_keys(ctx: Context) -> tuple[bytes, ...]:
+    keys = ctx.keys
+    return (
+        keys.bound, keys.closed, keys.consumer_free, keys.consumer, keys.not_full, keys.queue,
+        keys.consumed_messages, keys.consumed_bytes, keys.unacked,
+    )  # fmt: skip
+
+
+def _note_delivered(ctx: Context, answer: Answer) -> None:
+    if answer.status == b"error":
+        answer = Answer(answer.status, 0, b"", answer.uncounted or answer.detail, answer.stuck, answer.values)
+    note_uncounted(ctx, CONSUMER, answer, "the value is delivered")
+
+
+def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[bytes] | None]:
+    """Take the role and move a value to unacked, if there is one; None if the server runs no scripts."""
+    answer = yield from _begin(ctx, hold, patience, 1, reliable=True)
+    return None if answer is None else answer.values
+
+
+def settle(ctx: Context, done: bool) -> Operation[Answer | None]:
+    """Be done with the message in unacked, or put it back; None if the server runs no scripts."""
+    return (yield from ask(ctx, SETTLE, _consumer_keys(ctx), ctx.client_id, b"role", int(done)))
+
+
+# Close
+
+
+def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None]:
+    """Close the queue; None if the server runs no scripts."""
+    keys = ctx.keys
+    names = (keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full)
+    mode = b"free"
+    while True:
+        answer = yield from ask(ctx, CLOSE, names, ctx.client_id, mode)
+        if answer is None:
+            return None
+        hold.held = False
+        if answer.status == b"busy" and patience.waits:
+            hold.become((yield from take_role(ctx, PRODUCER, patience)))
+            mode = b"popped"
+            continue
+        if error := problem(ctx, PRODUCER, answer):
+            raise error
+        return True
+
+
+__all__ = ["Answer", "Run", "close", "get", "put", "receive", "settle"]

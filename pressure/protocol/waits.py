@@ -1,0 +1,98 @@
+"""What an operation waits for once it has its role: room, or a value.
+
+Rules:
+    - A wait for a value is on the values and on ``:closed`` at once, and which wins when both are ready is
+      never relied on: after a mark was popped the values are looked at once more, so that no value is lost to
+      a close. The mark is pushed back before the role is given back, or the queue would open again.
+    - After each slice the bound is looked at, and with what came the length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pressure.errors import PressureError, QueueEmptyError, QueueFullError, ServerReplyError
+from pressure.protocol.roles import Hold, attempt, does_not_exist, is_closed
+from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, check
+
+#: What is looked at right after every pop of a value: bound and length.
+_AFTER: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Popped:
+    """Values that were taken from the queue, and what was seen right after it."""
+
+    values: tuple[bytes, ...]
+    bound: Reply
+    length: Reply
+
+
+def bound_of(ctx: Context, reply: bytes | None) -> int:
+    """The bound as a number.
+
+    Raises:
+        QueueDoesNotExistError: There is none: the queue was deleted.
+        PressureError: It is not a number; another program wrote it.
+    """
+    if reply is None:
+        raise does_not_exist(ctx)
+    try:
+        return int(reply)
+    except ValueError:
+        raise PressureError(f"queue {ctx.keys}: its bound is not a number: {reply!r}") from None
+
+
+def wait_for_room(ctx: Context, hold: Hold, patience: Patience) -> Operation[tuple[int, int]]:
+    """Wait for the token; the bound and the length seen right after it came."""
+    keys = ctx.keys
+    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"LLEN", keys.queue))
+    for seconds in patience.attempts():
+        replies = yield attempt((keys.not_full,), seconds, looks)
+        token, bound, length = replies
+        hold.token = token is not None and not isinstance(token, ServerReplyError)
+        check(replies)
+        limit = bound_of(ctx, bound)
+        if hold.token:
+            return limit, length
+    raise QueueFullError(f"queue {keys} is full")
+
+
+def after_pop(ctx: Context) -> tuple[Command, ...]:
+    """What is looked at right after a pop of values."""
+    return ((b"GET", ctx.keys.bound), (b"LLEN", ctx.keys.queue))
+
+
+def wait_for_value(ctx: Context, patience: Patience) -> Operation[Popped]:
+    """Wait for one value.
+
+    Raises:
+        QueueClosedError: The queue was closed meanwhile, and nothing is left.
+        QueueDoesNotExistError: It was deleted meanwhile.
+        QueueEmptyError: No value came in time.
+    """
+    keys = ctx.keys
+    for seconds in patience.attempts():
+        popped, bound, length = replies = yield attempt((keys.queue, keys.closed), seconds, after_pop(ctx))
+        if isinstance(popped, list) and popped[0] == keys.closed:
+            return (yield from _closed_meanwhile(ctx, popped[1], bound))
+        if popped is not None and not isinstance(popped, ServerReplyError):
+            return Popped((popped[1] if isinstance(popped, list) else popped,), bound, length)
+        check(replies)
+        if bound is None:
+            raise does_not_exist(ctx)
+    raise QueueEmptyError(f"queue {keys} is empty")
+
+
+def _closed_meanwhile(ctx: Context, mark: bytes, bound: Reply) -> Operation[Popped]:
+    """A mark of ``:closed`` was popped: put it back, and take what was put before the close."""
+    if bound is None:  # Delete woke us; it removes the list of marks itself
+        raise does_not_exist(ctx)
+    keys = ctx.keys
+    replies = yield Batch(((b"LPUSH", keys.closed, mark), (b"RPOP", keys.queue), *after_pop(ctx)))
+    value = replies[1]
+    if isinstance(value, bytes):
+        return Popped((value,), *replies[-_AFTER:])
+    check(replies)
+    raise is_closed(ctx)
