@@ -21,6 +21,7 @@ from pressure.keys import Keys
 from pressure.protocol import Context, Operation, Patience, RepairReport, Server, Stats
 from pressure.receiving import Reception
 
+
 class Definition:
     """The operations of one queue.
 

@@ -91,7 +91,7 @@ class Receiving:
 
 
 class AsyncReceiving:
-    """The same with coroutines; ``settle`` runs an operation that a cancellation must not keep from being run."""
+    """The same with coroutines; ``settle`` runs an operation whether or not the task is cancelled."""
 
     def __init__(
         self,

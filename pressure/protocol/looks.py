@@ -70,10 +70,19 @@ def stats(ctx: Context) -> Operation[Stats]:
     assert isinstance(length, int)
     assert isinstance(unacked, int)
     assert isinstance(counters, list)
+    produced, produced_bytes, consumed, consumed_bytes = (int(count or 0) for count in counters)
     return Stats(
-        length, bound_of(ctx, bound), bool(closed), unacked, *(int(count or 0) for count in counters),
-        producer=_named(free_p, producer), consumer=_named(free_c, consumer),
-    )  # fmt: skip
+        length=length,
+        bound=bound_of(ctx, bound),
+        closed=bool(closed),
+        unacknowledged=unacked,
+        produced_messages=produced,
+        produced_bytes=produced_bytes,
+        consumed_messages=consumed,
+        consumed_bytes=consumed_bytes,
+        producer=_named(free_p, producer),
+        consumer=_named(free_c, consumer),
+    )
 
 
 def _who(ctx: Context, role: Role) -> tuple[Command, Command]:
@@ -108,9 +117,7 @@ def peek(ctx: Context) -> Operation[bytes]:
         QueueDoesNotExistError: Never created, or deleted by now.
         QueueEmptyError: There is none.
     """
-    found, value = check(
-        (yield Batch(((b"EXISTS", ctx.keys.bound), (b"LINDEX", ctx.keys.queue, -1))))
-    )
+    found, value = check((yield Batch(((b"EXISTS", ctx.keys.bound), (b"LINDEX", ctx.keys.queue, -1)))))
     if not found:
         raise does_not_exist(ctx)
     if value is None:

@@ -1,8 +1,8 @@
 """Reliable get: a value stays on the server until whoever took it is done with it.
 
-The documents leave room for it: elements go in on the left and out on the right "to allow for the possibility
-that clients may want to use BRPOPLPUSH to get additional data reliability". The value is moved to ``:unacked``
-instead of popped, and the consumer role is held until it is settled: done with, or put back.
+The documents leave room for it: elements go in on the left and out on the right to allow for BRPOPLPUSH, "to
+get additional data reliability". The value is moved to ``:unacked`` instead of popped, and the consumer role
+is held until it is settled: done with, or put back.
 
 Rules:
     - Other clients see the protocol unchanged: a Get that takes long. ``:not_full`` and the counters change
@@ -86,9 +86,7 @@ def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes
     said, _ = claim(ctx, CONSUMER)  # nothing is watched: the connection is others' until we settle
     looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
     left: Command = (b"LLEN", keys.unacked)
-    claimed, _, orphans, value, bound, closed = yield Batch(
-        (said, put_back(ctx), left, _take(ctx), *looks)
-    )
+    claimed, _, orphans, value, bound, closed = yield Batch((said, put_back(ctx), left, _take(ctx), *looks))
     hold.claimed = not isinstance(claimed, ServerReplyError)
     if isinstance(orphans, int) and orphans:
         back = orphans + isinstance(value, bytes)

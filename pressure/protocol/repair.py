@@ -1,18 +1,16 @@
 """Repair: the way out when a client died holding a role.
 
-The protocol is silent about it: such a queue is stuck for ever. What makes it hard is that the role's
-holder key is stale between the pop of a role and the SET, and after a release; that clients of other
-authors never name their connections; that a forked child keeps its parent's connection listed; that a
-failover empties CLIENT LIST.
+The protocol is silent about it: such a queue is stuck for ever. What makes it hard is to tell who is dead;
+``vitals`` does that.
 
 Rules:
     - Without force a holder counts as dead only if its identifier has our form, the role list was empty and
       the identifier the same at two looks ``LOOK_APART`` seconds apart, no connection carried its name at
-      either, and the server has been up, and nobody's replica, for ``STEADY`` seconds. Whatever cannot be
-      found out counts against it.
+      either, and the server has been up, and nobody's replica, for ``STEADY`` seconds.
     - With force whatever holds a role loses it.
     - A role is compared and freed in one transaction. Its holder key goes with it, so that the last
-      transaction of a holder that was alive after all fails instead of freeing the role a second time.
+      transaction of a holder that was alive after all fails instead of freeing the role a second time. What
+      a dead consumer received and did not acknowledge goes back in the same transaction.
     - A queue without ``:bound`` is a Delete that did not finish: it is finished. A queue whose roles were
       never filled in is a Create that did not finish: it is finished.
 """
@@ -20,10 +18,8 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
 
-from pressure.errors import ServerReplyError
-from pressure.identity import name_in
+from pressure.protocol.reliable import put_back
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist, refill
 from pressure.protocol.steps import (
     Batch,
@@ -31,18 +27,14 @@ from pressure.protocol.steps import (
     Context,
     Operation,
     Pause,
-    Reply,
     atomic,
     check,
     executed,
     operation,
 )
+from pressure.protocol.vitals import LOOK_APART, ROLES, Seen, look
+from pressure.protocol.vitals import doubt as doubt_about
 from pressure.protocol.waits import bound_of
-
-LOOK_APART: Final = 5.0
-STEADY: Final = 60
-
-_ROLES: Final = (PRODUCER, CONSUMER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +57,17 @@ class RepairReport:
         return "\n".join((*self.done, *self.left)) or "nothing to repair"
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """One look at the queue and, without force, at who is connected."""
-
-    bound: bytes | None
-    keys: int
-    free: dict[Role, int]
-    holder: dict[Role, bytes | None]
-    connected: frozenset[bytes] | None = None
-    steady: bool = False
-
-
 @dataclass(slots=True)
 class _Findings:
     freed: set[Role] = field(default_factory=set)
     done: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+
+    def note_put_back(self, orphans: int) -> None:
+        """Says how many messages went back to the queue."""
+        if orphans:
+            what = "a message that was" if orphans == 1 else f"{orphans} messages that were"
+            self.done.append(f"put back {what} not acknowledged")
 
 
 @operation
@@ -95,16 +81,16 @@ def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operat
         QueueDoesNotExistError: There is nothing of it.
     """
     found = _Findings()
-    first = last = yield from _look(ctx, ask_server=not force)
+    first = last = yield from look(ctx, ask_server=not force)
     if not first.keys:
         raise does_not_exist(ctx)
     if not force and not all(first.free.values()):
         yield Pause(LOOK_APART)
-        last = yield from _look(ctx, ask_server=True)
+        last = yield from look(ctx, ask_server=True)
     settled: dict[Role, bool] = {}
-    for role in _ROLES:
+    for role in ROLES:
         if only in (None, role.name):
-            doubt = None if force else _doubt(role, first, last)
+            doubt = None if force else doubt_about(role, first, last)
             settled[role] = yield from _settle(ctx, role, doubt, last, found)
         else:
             settled[role] = bool(last.free[role])
@@ -115,68 +101,7 @@ def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operat
     return RepairReport(ctx.keys.name, tuple(found.done), tuple(found.left))
 
 
-def _look(ctx: Context, *, ask_server: bool) -> Operation[_Seen]:
-    keys = ctx.keys
-    commands: list[Command] = [(b"GET", keys.bound), (b"EXISTS", *keys.all)]
-    commands += [(b"LLEN", role.free(keys)) for role in _ROLES]
-    commands += [(b"GET", role.holder(keys)) for role in _ROLES]
-    asked: tuple[Command, ...] = ((b"CLIENT", b"LIST"), (b"INFO", b"server"), (b"INFO", b"replication"))
-    replies = yield Batch((*commands, *(asked if ask_server else ())))
-    bound, count, free_p, free_c, holder_p, holder_c = check(replies[:6])
-    free, holder = {PRODUCER: free_p, CONSUMER: free_c}, {PRODUCER: holder_p, CONSUMER: holder_c}
-    if not ask_server:
-        return _Seen(bound, count, free, holder)
-    clients, *info = replies[6:]
-    return _Seen(bound, count, free, holder, _connected(clients), _steady(info))
-
-
-def _connected(reply: Reply) -> frozenset[bytes] | None:
-    """The names that connections carry, or None when the server does not tell."""
-    if not isinstance(reply, bytes):
-        return None
-    fields = (word for line in reply.splitlines() for word in line.split(b" "))
-    return frozenset(word.removeprefix(b"name=") for word in fields if word.startswith(b"name="))
-
-
-def _steady(replies: list[Reply]) -> bool:
-    """Whether the list of connections can be trusted: up, and master, for long enough.
-
-    Since when a server is master cannot be asked. One that was never a replica has no second replication
-    id, so only such a server is trusted.
-    """
-    if any(isinstance(reply, ServerReplyError) for reply in replies):
-        return False
-    lines = (line.partition(b":") for reply in replies for line in reply.splitlines())
-    info = {name: value for name, _, value in lines}
-    up = info.get(b"uptime_in_seconds", b"")
-    return (
-        up.isdigit()
-        and int(up) >= STEADY
-        and info.get(b"role") == b"master"
-        and not info.get(b"master_replid2", b"?").strip(b"0")
-    )
-
-
-def _doubt(role: Role, first: _Seen, last: _Seen) -> str | None:
-    """Why the role's holder may be alive; None when the role may be freed."""
-    if any(seen.free[role] for seen in (first, last)):
-        return "it was free at one look"
-    holder = last.holder[role]
-    if holder != first.holder[role]:
-        return "its holder changed between two looks"
-    if holder is None:
-        return None  # nobody ever wrote an identifier: a Create that stopped, or a death before the first SET
-    name = name_in(holder)
-    doubts = {
-        "its holder's identifier is another program's": name is None,
-        "the server does not tell who is connected": None in (first.connected, last.connected),
-        "its holder's process is connected": any(name in (seen.connected or ()) for seen in (first, last)),
-        f"the server has not been up, and master, for {STEADY} s": not (first.steady and last.steady),
-    }
-    return next((doubt for doubt, holds in doubts.items() if holds), None)
-
-
-def _settle(ctx: Context, role: Role, doubt: str | None, last: _Seen, found: _Findings) -> Operation[bool]:
+def _settle(ctx: Context, role: Role, doubt: str | None, last: Seen, found: _Findings) -> Operation[bool]:
     """Free the role unless there is doubt; whether nobody holds it now."""
     if last.free[role]:
         return True
@@ -187,7 +112,7 @@ def _settle(ctx: Context, role: Role, doubt: str | None, last: _Seen, found: _Fi
         return False
     if last.bound is None:
         return True  # nothing to free: the Delete that is finished now removes it
-    if not (yield from _free(ctx, role, holder)):
+    if not (yield from _free(ctx, role, holder, found)):
         found.left.append(f"the {role.name} role changed hands during the repair")
         return False
     found.freed.add(role)
@@ -195,17 +120,36 @@ def _settle(ctx: Context, role: Role, doubt: str | None, last: _Seen, found: _Fi
     return True
 
 
-def _free(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
+def _free(ctx: Context, role: Role, holder: bytes | None, found: _Findings) -> Operation[bool]:
     """Free the role if it is still taken, and taken by the same holder, in one transaction."""
-    free, holder_key = role.free(ctx.keys), role.holder(ctx.keys)
-    watch: tuple[Command, ...] = ((b"WATCH", free, holder_key), (b"LLEN", free), (b"GET", holder_key))
-    _, count, now = check((yield Batch(watch)))
+    keys = ctx.keys
+    free, holder_key = role.free(keys), role.holder(keys)
+    looks: tuple[Command, ...] = ((b"LLEN", free), (b"GET", holder_key), (b"LLEN", keys.unacked))
+    _, count, now, unacked = check((yield Batch(((b"WATCH", free, holder_key, keys.unacked), *looks))))
     if count or now != holder:
         yield Batch(((b"UNWATCH",),))
         return False
-    replies = yield Batch(atomic((b"DEL", holder_key), (b"LPUSH", free, 0)))
+    orphans = unacked if role is CONSUMER else 0
+    back = (put_back(ctx),) * orphans
+    replies = yield Batch(atomic((b"DEL", holder_key), *back, (b"LPUSH", free, 0)))
     done = executed(replies[-1])
-    return done is not None and bool(check(done))
+    if done is None or not check(done):
+        return False
+    found.note_put_back(orphans)
+    return True
+
+
+def _restore_orphans(ctx: Context, found: _Findings) -> Operation[None]:
+    """Put back what is not acknowledged while nobody consumes."""
+    keys = ctx.keys
+    looks: tuple[Command, ...] = ((b"LLEN", keys.consumer_free), (b"LLEN", keys.unacked))
+    _, free, orphans = check((yield Batch(((b"WATCH", keys.consumer_free, keys.unacked), *looks))))
+    if not free or not orphans:
+        yield Batch(((b"UNWATCH",),))
+        return
+    replies = yield Batch(atomic(*(put_back(ctx),) * orphans))
+    if executed(replies[-1]) is not None:
+        found.note_put_back(orphans)
 
 
 def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Operation[None]:
@@ -232,10 +176,12 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
     owed = CONSUMER in found.freed
     if (settled[PRODUCER] or owed) and (yield from _restore_token(ctx, owed)):
         found.done.append("restored the token that says there is room")
-    for role in (role for role in _ROLES if settled[role]):
+    for role in (role for role in ROLES if settled[role]):
         count, _ = check((yield Batch(((b"LLEN", role.free(keys)), (b"LTRIM", role.free(keys), 0, 0)))))
         if count > 1:
             found.done.append(f"reduced the free {role.name} role from {count} elements to one")
+    if settled[CONSUMER]:
+        yield from _restore_orphans(ctx, found)
     if settled[CONSUMER] and (yield from _restore_mark(ctx)):
         found.done.append("restored the second mark of the close")
 

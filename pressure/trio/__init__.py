@@ -69,7 +69,8 @@ class Queue(AsyncQueue):
 
     async def _settle(self, operation: Operation[T]) -> T:
         with trio.CancelScope(shield=True):  # what it waits for has limits of its own
-            return await self._driver.run(operation)
+            result = await self._driver.run(operation)
+        return result  # noqa: RET504, what leaves a scope may be taken for nothing
 
     async def _disconnect(self) -> None:
         await self._driver.connections.disconnect()

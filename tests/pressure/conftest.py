@@ -125,10 +125,18 @@ def with_maxmemory(raw: redis.Redis) -> None:
 
 
 @pytest.fixture
-def make(redis_url: str) -> Iterator[Callable[..., Queue]]:
+def scripts(request: pytest.FixtureRequest) -> bool:
+    """Whether queues may run scripts; they are tested both ways where the server can."""
+    return "plain" not in request.node.name
+
+
+@pytest.fixture
+def make(redis_url: str, scripts: bool) -> Iterator[Callable[..., Queue]]:
     """Makes queue objects, which are disconnected at the end."""
     with contextlib.ExitStack() as stack:
-        yield lambda name="jobs": stack.enter_context(Queue(name, url=redis_url))
+        yield lambda name="jobs", **options: stack.enter_context(
+            Queue(name, url=redis_url, scripts=scripts, **options)
+        )
 
 
 @pytest.fixture
@@ -228,8 +236,8 @@ def invariant(raw: redis.Redis, name: str = "jobs") -> None:
     assert counts[0] - counts[1] == length
 
 
-@pytest.fixture(params=["miniredis", "in-process", "redis-server"])
+@pytest.fixture(params=["miniredis", "in-process", "redis-server", "redis-server, plain batches"])
 def server_address(request: pytest.FixtureRequest) -> Address:
     """A server of either kind; to a client, all loops of miniredis are the same."""
-    address: Address = request.getfixturevalue(SERVERS[request.param])
+    address: Address = request.getfixturevalue(SERVERS[request.param.partition(",")[0]])
     return address

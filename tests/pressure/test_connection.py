@@ -277,7 +277,8 @@ def test_ctrl_c_ends_a_long_wait_at_once(
 
 
 @pytest.mark.usefixtures("with_maxmemory")
-def test_out_of_memory_says_that_the_role_is_left(queue: Queue, raw: redis.Redis) -> None:
+def test_out_of_memory_says_that_the_role_is_left(raw: redis.Redis) -> None:
+    queue = Queue("jobs", client=raw, scripts=False)
     queue.create()
     queue.put(b"v")
     raw.config_set("maxmemory", 1)
@@ -289,5 +290,22 @@ def test_out_of_memory_says_that_the_role_is_left(queue: Queue, raw: redis.Redis
             assert queue.get() == b"v"
     finally:
         raw.config_set("maxmemory", 0)
+        queue.disconnect()
     queue.repair(force=True)
     assert roles_free(raw)
+
+
+@pytest.mark.usefixtures("with_maxmemory")
+def test_a_script_that_runs_out_of_memory_leaves_nothing_taken(redis_url: str, raw: redis.Redis) -> None:
+    with Queue("jobs", url=redis_url) as queue:
+        queue.create(2)
+        queue.put(b"v")
+        raw.config_set("maxmemory", 1)
+        try:
+            with pytest.raises(Exception, match="OOM"):
+                queue.put(b"w")
+            invariant(raw)
+            assert queue.get() == b"v"
+            invariant(raw)
+        finally:
+            raw.config_set("maxmemory", 0)

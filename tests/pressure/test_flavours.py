@@ -118,7 +118,7 @@ def test_arguments_are_checked_before_anything_is_sent(play: Callable[..., None]
         with pytest.raises(ValueError, match="timeout must be"):
             await queue.get(timeout=-1)
         with pytest.raises(TypeError, match="a value is"):
-            await queue.put(1)  # type: ignore[arg-type]
+            await queue.put(1)
 
     play(main)
     assert raw.keys() == []

@@ -403,13 +403,19 @@ def test_delete_takes_the_steps_in_order() -> None:
 
 def test_repair_looks_twice_five_seconds_apart() -> None:
     play = Play(protocol.repair(context()))
-    info = [b"id=1 name=other:9 db=0\n", b"uptime_in_seconds:99\n", b"role:master\nmaster_replid2:00\n"]
-    look = [b"5", 4, 0, 1, ME, NULL, *info]
+    info = [b"id=1 name=other:9 db=0\n", 1, [b"timeout", b"0"]]
+    info += [b"uptime_in_seconds:99\n", b"role:master\nmaster_replid2:00\n"]
+    look = [b"5", 4, 1, 0, 0, 1, ME, NULL, *info]
     play.reply(*look)
     assert play.step == Pause(5.0)
     play.reply().reply(*look)
-    assert play.sent == ["WATCH :producer_free :producer", "LLEN :producer_free", "GET :producer"]
-    play.reply(OK, 0, ME)
+    assert play.sent == [
+        "WATCH :producer_free :producer :unacked",
+        "LLEN :producer_free",
+        "GET :producer",
+        "LLEN :unacked",
+    ]
+    play.reply(OK, 0, ME, 0)
     assert play.sent == ["MULTI", "DEL :producer", "LPUSH :producer_free 0", "EXEC"]
 
 
@@ -440,11 +446,11 @@ def test_our_identifiers_are_recognized_and_no_others() -> None:
 
 @pytest.mark.parametrize("now", [[1, ME], [0, b"another"], [0, NULL]])
 def test_repair_compares_before_it_frees(now: list[Any]) -> None:
-    play = Play(protocol.repair(context(), force=True)).reply(b"5", 4, 0, 1, ME, NULL)
-    play.reply(OK, *now)
+    play = Play(protocol.repair(context(), force=True)).reply(b"5", 4, 1, 0, 0, 1, ME, NULL)
+    play.reply(OK, *now, 0)
     assert play.sent == ["UNWATCH"]
     play.reply(OK)
     assert play.sent[0] == "LLEN :consumer_free"
-    play.reply(1, OK).reply(OK, 0).reply(OK)
+    play.reply(1, OK).reply(OK, 1, 0).reply(OK).reply(OK, 0).reply(OK)
     assert play.result.done == ()
     assert play.result.left == ("the producer role changed hands during the repair",)

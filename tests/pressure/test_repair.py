@@ -12,8 +12,8 @@ import redis
 
 from pressure import Queue, ServerReplyError
 from pressure.identity import client_id, connection_name
-from pressure.protocol.repair import _connected, _doubt, _Seen, _steady
 from pressure.protocol.roles import CONSUMER, PRODUCER
+from pressure.protocol.vitals import Seen, connected, doubt, steady
 
 from .conftest import PREFIX, Task, invariant, roles_free, waiting
 
@@ -163,19 +163,21 @@ def test_a_holder_that_was_alive_after_all_does_not_free_the_role_twice(
     assert roles_free(raw)
 
 
-def seen(**changes: Any) -> _Seen:
+def seen(**changes: Any) -> Seen:
     look: dict[str, Any] = {
         "bound": b"1",
         "keys": 5,
         "free": {PRODUCER: 0, CONSUMER: 1},
         "holder": {PRODUCER: DEAD, CONSUMER: None},
         "connected": frozenset({b"host:2"}),
+        "others": 1,
         "steady": True,
+        "patient": True,
     }
-    return _Seen(**{**look, **changes})
+    return Seen(**{**look, **changes})
 
 
-ALIVE: dict[str, tuple[_Seen, _Seen]] = {
+ALIVE: dict[str, tuple[Seen, Seen]] = {
     "free at the first look": (seen(free={PRODUCER: 1, CONSUMER: 1}), seen()),
     "free at the second": (seen(), seen(free={PRODUCER: 1, CONSUMER: 1})),
     "another holder by now": (seen(), seen(holder={PRODUCER: DEAD[:-1] + b"0", CONSUMER: None})),
@@ -184,23 +186,25 @@ ALIVE: dict[str, tuple[_Seen, _Seen]] = {
     "connected at the second": (seen(), seen(connected=frozenset({b"host:1"}))),
     "the server does not tell": (seen(), seen(connected=None)),
     "just started, or promoted": (seen(steady=False), seen()),
+    "before its first SET": (seen(holder={PRODUCER: None, CONSUMER: None}),) * 2,
+    "the same, and nobody tells": (seen(holder={PRODUCER: None, CONSUMER: None}, others=None),) * 2,
 }
 
 
 @pytest.mark.parametrize("sign", ALIVE)
 def test_a_false_sign_of_death_frees_nothing(sign: str) -> None:
-    assert _doubt(PRODUCER, *ALIVE[sign]) is not None
+    assert doubt(PRODUCER, *ALIVE[sign]) is not None
 
 
 def test_a_holder_without_any_sign_of_life_is_dead() -> None:
-    assert _doubt(PRODUCER, seen(), seen()) is None
+    assert doubt(PRODUCER, seen(), seen()) is None
 
 
 STEADY = [b"uptime_in_seconds:60\r\n", b"role:master\r\nmaster_replid2:0000\r\n"]
 
 
 @pytest.mark.parametrize(
-    ("replies", "steady"),
+    ("replies", "trusted"),
     [
         (STEADY, True),
         ([b"uptime_in_seconds:59\r\n", STEADY[1]], False),
@@ -211,9 +215,9 @@ STEADY = [b"uptime_in_seconds:60\r\n", b"role:master\r\nmaster_replid2:0000\r\n"
     ],
 )
 def test_only_a_server_that_is_up_and_was_never_a_replica_is_trusted(
-    replies: list[bytes], steady: bool
+    replies: list[bytes], trusted: bool
 ) -> None:
-    assert _steady(replies) is steady
+    assert steady(replies) is trusted
 
 
 def test_a_forked_child_has_an_identity_and_a_connection_of_its_own(
@@ -242,7 +246,7 @@ def test_a_forked_child_has_an_identity_and_a_connection_of_its_own(
 
 
 def test_the_names_that_connections_carry() -> None:
-    assert _connected(b"id=1 name=a:1 db=0\nid=2 name= db=0\nid=3 name=b:2\n") == frozenset(
+    assert connected(b"id=1 name=a:1 db=0\nid=2 name= db=0\nid=3 name=b:2\n") == frozenset(
         {b"a:1", b"", b"b:2"}
     )
-    assert _connected(ServerReplyError("NOPERM no")) is None
+    assert connected(ServerReplyError("NOPERM no")) is None
