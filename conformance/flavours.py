@@ -153,6 +153,11 @@ def sync(*args: Any, **options: Any) -> Any:
     return pressure.Queue(*args, **options)
 
 
+def plain(*args: Any, **options: Any) -> Any:
+    """The same without scripts."""
+    return sync(*args, **options, scripts=False)
+
+
 def aio(*args: Any, **options: Any) -> Any:
     """``pressure.aio.Queue``."""
     import pressure.aio
@@ -167,5 +172,5 @@ def on_trio(*args: Any, **options: Any) -> Any:
     return Synchronous(trio_host(), lambda: pressure.trio.Queue(*args, **options))
 
 
-FLAVOURS: Final[Mapping[str, Client]] = {"sync": sync, "aio": aio, "trio": on_trio}
+FLAVOURS: Final[Mapping[str, Client]] = {"sync": sync, "plain": plain, "aio": aio, "trio": on_trio}
 """What makes clients of each flavour, by the flavour's name."""

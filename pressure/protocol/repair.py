@@ -59,6 +59,8 @@ class RepairReport:
 
 @dataclass(slots=True)
 class _Findings:
+    """What a repair has found and done so far."""
+
     freed: set[Role] = field(default_factory=set)
     done: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
@@ -173,6 +175,8 @@ def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) ->
 def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Operation[None]:
     """Bring the lists back to what they hold while nobody works: one element each, two marks if closed."""
     keys = ctx.keys
+    if settled[CONSUMER]:
+        yield from _restore_orphans(ctx, found)
     owed = CONSUMER in found.freed
     if (settled[PRODUCER] or owed) and (yield from _restore_token(ctx, owed)):
         found.done.append("restored the token that says there is room")
@@ -180,8 +184,6 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
         count, _ = check((yield Batch(((b"LLEN", role.free(keys)), (b"LTRIM", role.free(keys), 0, 0)))))
         if count > 1:
             found.done.append(f"reduced the free {role.name} role from {count} elements to one")
-    if settled[CONSUMER]:
-        yield from _restore_orphans(ctx, found)
     if settled[CONSUMER] and (yield from _restore_mark(ctx)):
         found.done.append("restored the second mark of the close")
 
@@ -199,10 +201,11 @@ def _restore_token(ctx: Context, owed: bool) -> Operation[bool]:
         (b"LLEN", keys.not_full),
         (b"GET", keys.bound),
         (b"LLEN", keys.queue),
+        (b"LLEN", keys.unacked),  # a consumer at work gives the token when it is done with these
     )
-    _, free, tokens, limit, length = check((yield Batch(looks)))
+    _, free, tokens, limit, length, unacked = check((yield Batch(looks)))
     bound = bound_of(ctx, limit)
-    if not (free or owed) or tokens or (bound and length >= bound):
+    if not (free or owed) or tokens or (bound and length + unacked >= bound):
         yield Batch(((b"UNWATCH",),))
         return False
     replies = yield Batch(atomic(*refill(ctx)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pressure
 import pressure.aio
 import pressure.trio
 
-from .conftest import Server, execute, free_port
+from .conftest import Server, execute, free_port, until
 
 
 def sync(main: Callable[[Any], Any], **options: Any) -> Any:
@@ -60,9 +61,17 @@ def refused(run: Callable[..., Any], match: str, **options: Any) -> None:
         run(lambda queue: queue.exists(), **options)
 
 
+def listens(client: redis.Redis) -> bool:
+    with suppress(redis.ConnectionError):
+        return bool(client.ping())
+    return False
+
+
 def test_a_unix_socket(run: Callable[..., Any], start_server: Callable[..., Server], tmp_path: Path) -> None:
     path = tmp_path / "redis.sock"
     start_server("--unixsocket", str(path))
+    with redis.Redis(unix_socket_path=str(path)) as client:
+        until(lambda: path.exists() and listens(client), "was there a socket")
     in_and_out(run, url=f"unix://{path}?db=3")
     refused(run, "nowhere", url=f"unix://{tmp_path}/nowhere.sock")
 
