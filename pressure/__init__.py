@@ -32,14 +32,16 @@ from pressure.errors import (
     QueueInUseError,
     ServerReplyError,
 )
-from pressure.protocol import RepairReport, Stats
+from pressure.protocol import Diagnosis, RepairReport, RoleState, Stats
 from pressure.queue import Queue
 from pressure.receiving import Message
+from pressure.survey import doctor, queues
 
 __all__ = [
     "ClusterError",
     "CodecError",
     "ConnectionFailedError",
+    "Diagnosis",
     "Message",
     "OutcomeUnknownError",
     "PressureError",
@@ -52,8 +54,11 @@ __all__ = [
     "QueueFullError",
     "QueueInUseError",
     "RepairReport",
+    "RoleState",
     "ServerReplyError",
     "Stats",
+    "doctor",
+    "queues",
 ]
 
 _FLAVOURS = ("aio", "trio")

@@ -16,7 +16,7 @@ from pressure.connection import Settings
 from pressure.definition import Definition
 from pressure.errors import QueueClosedError
 from pressure.keys import Keys
-from pressure.protocol import Operation, RepairReport, Stats
+from pressure.protocol import Diagnosis, Operation, RepairReport, Stats
 from pressure.queue import Queue
 from pressure.receiving import AsyncReceiving
 
@@ -161,6 +161,10 @@ class AsyncQueue(ABC):
     @_like(Queue.repair)
     async def repair(self, force: bool = False, role: str | None = None) -> RepairReport:
         return await self._run(self._define.repair(force, role))
+
+    @_like(Queue.doctor)
+    async def doctor(self) -> Diagnosis:
+        return await self._run(self._define.doctor())
 
     @_like(Queue.qsize)
     async def qsize(self) -> int:

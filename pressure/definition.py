@@ -18,7 +18,7 @@ from pressure import protocol
 from pressure.codecs import Codec, codec_of, decoded
 from pressure.connection import SLICE
 from pressure.keys import Keys
-from pressure.protocol import Context, Operation, Patience, RepairReport, Server, Stats
+from pressure.protocol import Context, Diagnosis, Operation, Patience, RepairReport, Server, Stats
 from pressure.receiving import Reception
 
 
@@ -135,6 +135,10 @@ class Definition:
         """Deletes it."""
         context = self._context()
         return protocol.delete(context, _patience(context, True, timeout))
+
+    def doctor(self) -> Operation[Diagnosis]:
+        """What is wrong with it."""
+        return protocol.doctor(self._context())
 
     def repair(self, force: bool, role: str | None) -> Operation[RepairReport]:
         """Raises ValueError for a role that does not exist."""

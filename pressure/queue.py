@@ -20,7 +20,7 @@ from pressure.errors import QueueClosedError
 from pressure.identity import client_id
 from pressure.interrupts import HeldInterrupt
 from pressure.keys import Keys
-from pressure.protocol import Operation, RepairReport, Stats
+from pressure.protocol import Diagnosis, Operation, RepairReport, Stats
 from pressure.receiving import Receiving
 
 T = TypeVar("T")
@@ -353,6 +353,17 @@ class Queue:
             ValueError: There is no such role.
         """
         return self._run(self._define.repair(force, role))
+
+    def doctor(self) -> Diagnosis:
+        """Examine the queue, without changing anything: who holds which role, and what is wrong.
+
+        Problems are what ``repair`` would mend, whatever breaks the invariant, and the likely deadlock: a
+        producer that waits for room while nobody consumes.
+
+        Raises:
+            QueueDoesNotExistError: There is nothing of it.
+        """
+        return self._run(self._define.doctor())
 
     def qsize(self) -> int:
         """``length`` under the standard library's name."""

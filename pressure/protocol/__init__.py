@@ -5,11 +5,12 @@ keep. The modules follow the protocol's own chapters: ``roles`` (taking and givi
 Close), ``get``, ``waits`` (for room, for a value), ``lifecycle`` (Create, Delete, and the questions that take
 no role), ``looks`` (more such questions). ``scripted`` and ``lua`` do in one script what the others do in
 batches. What the protocol leaves open: ``reliable`` (a get that is acknowledged), ``repair`` (a holder that
-died).
+died; ``vitals`` tells whether it is dead), ``doctor`` (what is wrong with a queue).
 
 To add an operation: a generator here, its name below, and a method in ``pressure.queue``.
 """
 
+from pressure.protocol.doctor import Diagnosis, RoleState, doctor
 from pressure.protocol.get import get, get_many
 from pressure.protocol.lifecycle import closed, create, delete, exists, length, length_and_bound, wait_closed
 from pressure.protocol.looks import Stats, holder, peek, stats
@@ -33,11 +34,13 @@ __all__ = [
     "Batch",
     "Command",
     "Context",
+    "Diagnosis",
     "Operation",
     "Patience",
     "Pause",
     "RepairReport",
     "Reply",
+    "RoleState",
     "Server",
     "Stats",
     "Step",
@@ -46,6 +49,7 @@ __all__ = [
     "closed",
     "create",
     "delete",
+    "doctor",
     "exists",
     "get",
     "get_many",

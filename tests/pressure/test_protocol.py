@@ -450,7 +450,9 @@ def test_repair_compares_before_it_frees(now: list[Any]) -> None:
     play.reply(OK, *now, 0)
     assert play.sent == ["UNWATCH"]
     play.reply(OK)
+    assert play.sent[0] == "WATCH :consumer_free :unacked"
+    play.reply(OK, 1, 0).reply(OK)
     assert play.sent[0] == "LLEN :consumer_free"
-    play.reply(1, OK).reply(OK, 1, 0).reply(OK).reply(OK, 0).reply(OK)
+    play.reply(1, OK).reply(OK, 0).reply(OK)
     assert play.result.done == ()
     assert play.result.left == ("the producer role changed hands during the repair",)

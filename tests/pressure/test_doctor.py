@@ -1,0 +1,238 @@
+"""Looks at a queue, its doctor, and codecs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+
+import pressure
+from pressure import CodecError, Queue, QueueDoesNotExistError, QueueEmptyError
+from pressure.identity import client_id
+
+from .conftest import PREFIX, Task, execute, waiting
+
+JOBS = PREFIX + "jobs"
+Start = Callable[[Callable[[], Any]], Task]
+DEAD = b"host:1/MainThread/01234567"
+
+
+def take(raw: redis.Redis, role: str, holder: bytes | None = DEAD) -> None:
+    raw.rpop(f"{JOBS}:{role}_free")
+    if holder is not None:
+        raw.set(f"{JOBS}:{role}", holder)
+
+
+# Looks
+
+
+def test_stats_are_the_queue_at_one_moment(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(5)
+    queue.put_many([b"1", b"22", b"333"])
+    queue.get()
+    take(raw, "consumer", b"somebody")
+    stats = queue.stats()
+    assert (stats.length, stats.bound, stats.closed, stats.unacknowledged) == (2, 5, False, 0)
+    assert (stats.produced_messages, stats.produced_bytes) == (3, 6)
+    assert (stats.consumed_messages, stats.consumed_bytes) == (1, 1)
+    assert (stats.producer, stats.consumer) == (None, b"somebody")
+
+
+def test_the_holder_of_a_role(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create()
+    queue.put(b"v")
+    assert raw.get(f"{JOBS}:producer") == client_id()
+    assert queue.holder("producer") is queue.holder("consumer") is None
+    take(raw, "consumer", None)
+    assert queue.holder("consumer") == b""
+    raw.set(f"{JOBS}:consumer", "somebody")
+    assert queue.holder("consumer") == b"somebody"
+    with pytest.raises(ValueError, match="role must be"):
+        queue.holder("reader")
+
+
+def test_a_peek_leaves_the_value_where_it_is(queue: Queue) -> None:
+    queue.create()
+    with pytest.raises(QueueEmptyError):
+        queue.peek()
+    queue.put_many([b"1", b"2"])
+    assert queue.peek() == queue.peek() == b"1"
+    assert queue.length() == 2
+
+
+@pytest.mark.parametrize("name", ["stats", "peek", "doctor"])
+def test_there_is_nothing_to_look_at_without_a_queue(queue: Queue, name: str) -> None:
+    with pytest.raises(QueueDoesNotExistError):
+        getattr(queue, name)()
+    with pytest.raises(QueueDoesNotExistError):
+        queue.holder("producer")
+
+
+# Doctor
+
+
+def test_a_healthy_queue_has_no_problems(queue: Queue) -> None:
+    queue.create(2)
+    assert queue.doctor().problems == ()
+    queue.put_many([b"1", b"2"])
+    found = queue.doctor()
+    assert (found.state, found.length, found.bound, found.problems) == ("open", 2, 2, ())
+    with queue.receive():
+        assert queue.doctor().problems == ()
+        assert queue.doctor().consumer.holder == client_id()
+        assert queue.doctor().consumer.connected is True
+    queue.close()
+    assert queue.doctor().state == "closed"
+    assert queue.doctor().problems == ()
+
+
+#: What was done to a queue with a bound of 2 -> what the doctor says.
+ILLS: dict[str, tuple[Callable[[redis.Redis], object], str]] = {
+    "lost token": (lambda raw: raw.delete(f"{JOBS}:not_full"), "token that says there is room is lost"),
+    "lost mark": (lambda raw: raw.lpush(f"{JOBS}:closed", 0), "one mark of the close is lost"),
+    "two elements": (lambda raw: raw.lpush(f"{JOBS}:producer_free", 0), "producer role has 2 elements"),
+    "miscounted": (lambda raw: raw.incr(f"{JOBS}:stats:produced_messages"), "counters do not add up"),
+    "no number": (lambda raw: raw.set(f"{JOBS}:bound", "many"), "its bound is not a number"),
+    "unacknowledged": (lambda raw: raw.lpush(f"{JOBS}:unacked", "v"), "1 messages are not acknowledged"),
+    "dead producer": (lambda raw: take(raw, "producer"), "held by host:1/MainThread/01234567, which is not"),
+    "half deleted": (lambda raw: raw.delete(f"{JOBS}:bound"), "a delete did not finish"),
+    "half created": (
+        lambda raw: raw.delete(f"{JOBS}:not_full", f"{JOBS}:consumer_free"),
+        "a create did not finish",
+    ),
+}
+
+
+@pytest.mark.parametrize("ill", ILLS)
+def test_what_is_wrong_is_told(queue: Queue, raw: redis.Redis, ill: str) -> None:
+    harm, said = ILLS[ill]
+    queue.create(2)
+    if ill != "half created":
+        queue.put(b"v")
+    harm(raw)
+    found = queue.doctor()
+    assert said in "\n".join(found.problems)
+    assert found.problems[0] in str(found)
+
+
+def test_the_likely_deadlock_is_named(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create(1)
+    queue.put(b"1")
+    raw.set(f"{JOBS}:consumer", DEAD)
+    putting = task(lambda: queue.put(b"2"))
+    waiting(raw)
+    found = queue.doctor()
+    assert found.problems == (
+        "the producer waits for room in a full queue, and nobody consumes; the last, "
+        "host:1/MainThread/01234567, is gone",
+    )
+    assert (found.producer.taken, found.producer.connected, found.blocked) == (True, True, 1)
+    assert f":{os.getpid()}/" in str(found)
+    queue.get()
+    putting.result()
+
+
+def test_a_consumer_whose_producer_is_gone(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    queue.create(1)
+    raw.set(f"{JOBS}:producer", DEAD)
+    getting = task(queue.get)
+    waiting(raw)
+    assert "the last producer, host:1/MainThread/01234567, is gone" in queue.doctor().problems[0]
+    queue.put(b"v")
+    getting.result()
+
+
+def test_all_queues_are_found(make: Callable[..., Queue], raw: redis.Redis, redis_url: str) -> None:
+    for name in ("jobs", "a:b", "x*y", "", "jobs2"):
+        make(name).create(1)
+    raw.set("__pressure__x", "something else")
+    raw.delete("__pressure__:jobs2:bound")
+    assert pressure.queues(url=redis_url) == [b"", b"a:b", b"jobs", b"jobs2", b"x*y"]
+    assert [found.state for found in pressure.doctor(url=redis_url)] == [
+        "open", "open", "open", "half deleted", "open",
+    ]  # fmt: skip
+    assert pressure.queues(url=redis_url, prefix="__pressure_*") == []
+
+
+def test_what_the_server_does_not_tell_is_not_known(start_server: Callable[..., Any]) -> None:
+    server = start_server()
+    with redis.Redis(port=server.port) as admin:
+        execute(admin, "ACL", "SETUSER", "limited", "on", ">pw", "~*", "+@all", "-client|list", "-object")
+    with Queue("jobs", url=f"redis://limited:pw@127.0.0.1:{server.port}") as queue:
+        queue.create()
+        queue.put(b"v")
+        found = queue.doctor()
+        assert (found.blocked, found.producer.seconds, found.producer.connected) == (None, None, None)
+        assert found.problems == ()
+
+
+# Codecs
+
+
+@pytest.mark.parametrize(
+    ("codec", "item"),
+    [
+        (None, b"\0\xff"),
+        ("json", {"a": [1, 2.5, None, "ü"]}),
+        ("pickle", {1, 2, ("x",)}),
+        pytest.param("msgpack", {"a": [1, b"\xff"]}, marks=pytest.mark.filterwarnings("default")),
+    ],
+)
+def test_objects_go_in_and_come_out(make: Callable[..., Queue], codec: str | None, item: Any) -> None:
+    if codec == "msgpack":
+        pytest.importorskip("msgpack")
+    queue = make(codec=codec)
+    queue.create()
+    queue.put(item)
+    queue.put_many([item, item, item])
+    assert queue.peek() == item
+    assert queue.get() == item
+    assert queue.get_many(1) == [item]
+    with queue.receive() as message:
+        assert message.value == item
+    queue.close()
+    assert list(queue) == [item]
+
+
+def test_what_cannot_be_decoded_is_not_lost(make: Callable[..., Queue]) -> None:
+    queue, plain = make(codec="json"), make()
+    plain.create()
+    plain.put_many([b"no json", b"1", b"no json"])
+    with pytest.raises(CodecError, match="cannot be decoded") as caught:
+        queue.get()
+    assert caught.value.taken == [b"no json"]
+    with pytest.raises(CodecError) as caught:
+        queue.get_many(5)
+    assert caught.value.taken == [b"1", b"no json"]
+    plain.put(b"no json")
+    with pytest.raises(CodecError), queue.receive() as message:
+        _ = message.value
+    assert plain.get() == b"no json"
+
+
+def test_what_cannot_be_encoded_is_not_sent(make: Callable[..., Queue]) -> None:
+    queue = make(codec="json")
+    queue.create()
+    with pytest.raises(TypeError):
+        queue.put_many([1, {2}])
+    assert queue.length() == 0
+
+
+def test_a_codec_of_ones_own_and_none_at_all(make: Callable[..., Queue]) -> None:
+    class Reverse:
+        def encode(self, item: bytes) -> bytes:
+            return item[::-1]
+
+        decode = encode
+
+    queue = make(codec=Reverse())
+    queue.create()
+    queue.put(b"ab")
+    assert (make().peek(), queue.get()) == (b"ba", b"ab")
+    with pytest.raises(ValueError, match="codec must be one of json, pickle, msgpack, not 'xml'"):
+        make(codec="xml")
+    with pytest.raises(TypeError, match="a codec has encode and decode"):
+        make(codec=1)
