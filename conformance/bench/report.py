@@ -23,7 +23,7 @@ from .model import Effort, Outcome
 
 __all__ = ["as_json", "markdown", "table"]
 
-HEADINGS: Final = ("row", "what", "miniredis", "reference", "ratio", "spread", "target", "")
+HEADINGS: Final = ("row", "what", "ours", "reference", "ratio", "spread", "target", "")
 
 
 def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -36,7 +36,7 @@ def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def markdown(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """The same in Markdown, but for what could not be measured here."""
-    yield "| what | miniredis | reference | ratio | target |"
+    yield "| what | ours | reference | ratio | target |"
     yield "|---|---|---|---|---|"
     for outcome in outcomes:
         if outcome.verdict in {"met", "missed"}:

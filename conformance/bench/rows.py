@@ -1,6 +1,7 @@
 """The table: what is measured, against what, and what is wanted.
 
-Every ratio is miniredis to its reference. A row's name is unique; its group selects it together with others.
+Every ratio is miniredis to its reference, or pressure to its. A row's name is unique; its group selects it
+together with others.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from .inprocess import in_process_rates
 from .lists import NEAR_ENDS, growth
 from .memory import blocked_clients, elements, idle_connections, memory_per
 from .model import Row, Target
+from .queues import beside_multiprocessing, between_processes, many, pairs
 from .redis_benchmark import VALUE, Load, cpu_per_command, rates
 from .starting import import_time, start_time
 
@@ -152,9 +154,31 @@ def in_process_rows() -> Iterator[Row]:
     )  # fmt: skip
 
 
+def queue_rows() -> Iterator[Row]:
+    """Our queues, against the documents' pseudocode."""
+    plain, pseudocode = "pressure, plain batches", "the pseudocode"
+    for name, what, bound, measure in (
+        ("pairs", "put and get, pressure", 5.0, pairs(scripts=True)),
+        ("pairs-plain", f"put and get, {plain}", 2.5, pairs(scripts=False)),
+        ("many", "put_many and get_many of 100, pressure", 30.0, many(100, scripts=True)),
+        ("many-plain", f"put_many and get_many of 100, {plain}", 30.0, many(100, scripts=False)),
+    ):
+        yield Row(f"pressure-{name}", "pressure", what, "values/s", pseudocode, Target(bound), measure)
+    for limit in (1, 10, 1000, 0):
+        what = f"from process to process, {f'a bound of {limit}' if limit else 'no bound'}, pressure"
+        yield Row(
+            f"pressure-processes-{limit or 'unbounded'}", "pressure", what, "values/s", pseudocode,
+            Target(1.0), between_processes(limit),
+        )  # fmt: skip
+    yield Row(
+        "pressure-multiprocessing", "pressure", "put and get, pressure", "values/s", "multiprocessing.Queue",
+        Target(0.0), beside_multiprocessing,
+    )  # fmt: skip
+
+
 TABLE: Final = (
     rate_rows, large_rows, cpu_rows, blocking_rows, scaling_rows, memory_rows, starting_rows, in_process_rows,
-    peer_rows,
+    queue_rows, peer_rows,
 )  # fmt: skip
 
 ROWS: Final[Mapping[str, Row]] = {row.name: row for rows in TABLE for row in rows()}

@@ -82,13 +82,9 @@ class Diagnosis:
     def __str__(self) -> str:
         """A few lines for people."""
         of = f" of {self.bound}" if self.bound else ""
-        lines = [
-            f"{self.queue.decode('utf-8', 'backslashreplace')!r}: {self.state}, {self.length}{of} values"
-        ]
-        for role in (self.producer, self.consumer):
-            lines.append(f"  {role.role}: {_about(role)}")
-        lines += [f"  {problem}" for problem in self.problems]
-        return "\n".join(lines)
+        name = self.queue.decode("utf-8", "backslashreplace")
+        roles = (f"{role.role}: {_about(role)}" for role in (self.producer, self.consumer))
+        return "\n  ".join((f"{name!r}: {self.state}, {self.length}{of} values", *roles, *self.problems))
 
 
 def _about(role: RoleState) -> str:
