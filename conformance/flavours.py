@@ -131,7 +131,23 @@ class Synchronous:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._queue, name)
+        if name == "receive":
+            return lambda *args, **options: Block(self._host, method(*args, **options))
         return lambda *args, **options: self._host.do(lambda: method(*args, **options))
+
+
+class Block:
+    """An asynchronous context manager as a synchronous one."""
+
+    def __init__(self, host: Host, block: Any) -> None:
+        self._host = host
+        self._block = block
+
+    def __enter__(self) -> Any:
+        return self._host.do(self._block.__aenter__)
+
+    def __exit__(self, *error: object) -> None:
+        self._host.do(lambda: self._block.__aexit__(*error))
 
 
 @cache

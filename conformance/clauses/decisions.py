@@ -49,5 +49,12 @@ DECISIONS: Final = (
     decided("decided.repair-forced", "a client dies holding a role", "A forced repair frees what is taken, once."),
     decided("decided.repair-spares", "a client dies holding a role", "Without force a role stays with a holder that may be alive."),
     decided("decided.textbook", "slips of the pseudocode", "Our client and one written from the document, its pseudocode corrected where it cannot run, share a queue."),
+    decided("decided.reliable-done", "room for 'additional data reliability'", "A received message leaves the server when its block ends well; the role is held, and not_full and counters stay, until then.", needs=("list-move",)),
+    decided("decided.reliable-put-back", "the same", "A received message goes back to the front when its block ends by an error.", needs=("list-move",)),
+    decided("decided.reliable-orphans", "the same", "What a dead consumer received comes first, with a repair or without.", needs=("list-move",)),
+    decided("decided.reliable-repaired", "the same", "A repair that frees the role puts the message back, and its receiver is told.", needs=("list-move",)),
+    decided("decided.reliable-close", "the same", "A reliable get that waits hears of a close, and leaves both marks.", needs=("list-move",)),
+    decided("decided.reliable-unseen", "the same", "Other clients see a Get that takes long, and a Delete takes all along.", needs=("list-move",)),
+    decided("decided.many", "a run of Puts or Gets", "Many values at once are one Put or Get after the other, by one producer or consumer.", needs=("list-count",)),
     decided("decided.standard-errors", "names of errors", "Full and empty are the standard queue's errors too, and all errors share one base."),
 )  # fmt: skip

@@ -187,4 +187,32 @@ CLIENTS: Final = (
         "doubt = None",
         ("decided.repair-spares",),
     ),
+    Guilty(
+        "acknowledges what was not done with",
+        "pressure/receiving.py",
+        "return settle(self._context, error is None)",
+        "return settle(self._context, True)",
+        ("decided.reliable-put-back",),
+    ),
+    Guilty(
+        "makes room before a message is done with",
+        "pressure/protocol/reliable.py",
+        "(said, put_back(ctx), left, _take(ctx), *looks)",
+        '(said, put_back(ctx), (b"LPUSH", keys.not_full, 0), _take(ctx), *looks)',
+        ("decided.reliable-done",),
+    ),
+    Guilty(
+        "leaves what a dead consumer received where it is",
+        "pressure/protocol/repair.py",
+        "    back = (put_back(ctx),) * orphans\n",
+        "    back = ()\n",
+        ("decided.reliable-repaired",),
+    ),
+    Guilty(
+        "lets other producers in between its values",
+        "pressure/protocol/put.py",
+        "    last = run.stored + len(values) == len(run.values)\n",
+        "    run.values = run.values[: run.stored + len(values)]\n    last = True\n",
+        ("decided.many",),
+    ),
 )

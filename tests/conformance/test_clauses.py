@@ -9,6 +9,7 @@ from conformance.capabilities import capabilities_of
 from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES, SUITES
 from conformance.environment import Environment
+from conformance.flavours import FLAVOURS
 from conformance.runner import judge_clause
 from conformance.targets import Address
 
@@ -28,6 +29,19 @@ def test_clause(clause: str, server_address: Address) -> None:
     )
     if outcome.verdict == "skipped":
         pytest.skip(outcome.reason)
+    assert outcome.verdict == "passed", outcome.reason
+
+
+@pytest.mark.parametrize("flavour", [name for name in FLAVOURS if name != "sync"])
+@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
+@pytest.mark.parametrize("clause", [each.id for each in CLAUSES.values() if each.suites != ("list-notes",)])
+def test_clause_with_every_flavour(
+    clause: str, server: str, flavour: str, request: pytest.FixtureRequest
+) -> None:
+    address: Address = request.getfixturevalue(server)
+    outcome = judge_clause(
+        CLAUSES[clause], capabilities(address), lambda: Environment(address, FLAVOURS[flavour])
+    )
     assert outcome.verdict == "passed", outcome.reason
 
 

@@ -143,6 +143,7 @@ VICTIMS: dict[str, tuple[int, list[bytes], Any]] = {
     "get that waits": (2, [], GET),
     "get without waiting": (2, [], operation(protocol.get, at_once)),
     "close": (2, [b"a"], CLOSE),
+    "get of many": (2, [b"a", b"b"], operation(protocol.get_many, FOR_EVER, 2)),
 }
 
 
@@ -173,12 +174,63 @@ def test_after_a_death_at_any_moment_a_repair_without_force_restores_the_queue(v
         simulation.do(operation(protocol.repair))
         left = holds(simulation)
         whole = [*values, *([b"v"] if "put" in victim else [])]
-        assert left in ([*values], whole) or ("get" in victim and left == values[1:])
+        assert left in ([*values], whole) or (
+            "get" in victim and left == values[2 if "many" in victim else 1 :]
+        )
         consumer = simulation.actor("next").will(*[operation(protocol.get, at_once)] * (len(left) + 1))
         simulation.run()
         assert consumer.results[:-1] == left
         assert isinstance(consumer.results[-1], QueueEmptyError | QueueClosedError)
     assert count > 1
+
+
+RECEIVE = operation(protocol.receive, FOR_EVER)
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_after_a_death_at_any_moment_of_a_reliable_get_no_message_is_gone(done: bool) -> None:
+    steps, over = 1, False
+    while not over:
+        simulation = queue(lambda _: 0, 2, b"a", b"b")
+        actor = simulation.actor("victim").will(RECEIVE, operation(protocol.settle, done))
+        while not actor.is_done and actor.can_go_on and actor.steps < steps:
+            simulation.step()
+        over = actor.is_done
+        actor.kill()
+        simulation.pass_time(100)
+        simulation.do(operation(protocol.repair))
+        assert holds(simulation) == ([b"b"] if over and done else [b"a", b"b"])
+        assert simulation.ask("LLEN", simulation.keys.unacked) == 0
+        steps += 1
+    assert steps > 4
+
+
+def test_every_interleaving_of_a_reliable_get_and_a_put_that_waits() -> None:
+    def run(choose: Choose) -> None:
+        simulation = queue(choose, 1, b"a")
+        simulation.actor("p").will(put(b"b"))
+        simulation.actor("c").will(RECEIVE, operation(protocol.settle, True))
+        simulation.run()
+        assert holds(simulation) == [b"b"]
+
+    assert every_run(run) > 10
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 0])
+def test_every_interleaving_of_a_run_of_puts_and_a_run_of_gets(bound: int) -> None:
+    values = [b"1", b"2", b"3"]
+
+    def run(choose: Choose) -> None:
+        simulation = queue(choose, bound)
+        simulation.actor("p").will(operation(protocol.put_many, values, FOR_EVER))
+        consumer = simulation.actor("c").will(operation(protocol.get_many, FOR_EVER, 2))
+        if bound:
+            consumer.will(operation(protocol.get_many, FOR_EVER, 2))
+        simulation.run()
+        got = [value for some in consumer.results for value in some]
+        assert [*got, *holds(simulation)] == values
+
+    assert every_run(run, 3000) > 10
 
 
 @pytest.mark.parametrize("victim", ["put that waits", "get that waits"])
