@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from weakref import WeakSet
 
 import redis
 from redis.connection import parse_url
@@ -192,6 +193,7 @@ class Connections:
         self._pid = os.getpid()
         self._idle: deque[Any] = deque()
         self._generation = 0
+        _all.add(self)
 
     def take(self) -> Any:
         """A connected connection that nobody else uses; ``put_back`` or ``drop`` it.
@@ -242,6 +244,19 @@ class Connections:
         """After a fork: the parent goes on using these connections, so only our copies are closed."""
         self._pid = os.getpid()
         self.disconnect()
+
+
+#: The pools of this process.
+_all: Final[WeakSet[Connections]] = WeakSet()
+
+
+def _after_fork() -> None:
+    """A child that kept its parent's connections open would make a parent that died look alive."""
+    for connections in list(_all):
+        connections._forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _id_of(connection: Any) -> int | None:

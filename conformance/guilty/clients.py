@@ -183,7 +183,7 @@ CLIENTS: Final = (
     Guilty(
         "frees a role that somebody may hold",
         "pressure/protocol/repair.py",
-        "doubt = None if force else _doubt(role, first, last)",
+        "doubt = None if force else doubt_about(role, first, last)",
         "doubt = None",
         ("decided.repair-spares",),
     ),
@@ -202,11 +202,11 @@ CLIENTS: Final = (
         ("decided.reliable-done",),
     ),
     Guilty(
-        "leaves what a dead consumer received where it is",
-        "pressure/protocol/repair.py",
-        "    back = (put_back(ctx),) * orphans\n",
-        "    back = ()\n",
-        ("decided.reliable-repaired",),
+        "puts messages back at the wrong end",
+        "pressure/protocol/reliable.py",
+        'return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"RIGHT")',
+        'return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"LEFT")',
+        ("decided.reliable-put-back", "decided.reliable-orphans", "decided.reliable-repaired"),
     ),
     Guilty(
         "lets other producers in between its values",
