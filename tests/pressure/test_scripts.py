@@ -1,0 +1,184 @@
+"""Scripts: one round trip where nothing is waited for, the stronger invariant, and what happens without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from conformance.targets import Address
+from pressure import Queue, QueueEmptyError, QueueFullError, ServerReplyError
+
+from .conftest import PREFIX, Task, execute, invariant, waiting
+
+JOBS = PREFIX + "jobs"
+Start = Callable[[Callable[[], Any]], Task]
+
+
+@pytest.fixture
+def server_address(real_server: Address) -> Address:
+    """A server that runs scripts."""
+    return real_server
+
+
+@pytest.fixture
+def sent(raw: redis.Redis) -> Callable[[], dict[str, int]]:
+    """Tells how often each command was run by itself since it was asked last."""
+
+    def tell() -> dict[str, int]:
+        stats: Any = raw.info("commandstats")
+        raw.config_resetstat()
+        counts = {name.removeprefix("cmdstat_"): each["calls"] for name, each in stats.items()}
+        return {name: count for name, count in counts.items() if name in ("evalsha", "eval", "multi", "watch")}
+
+    raw.config_resetstat()
+    return tell
+
+
+def test_an_operation_that_need_not_wait_is_one_script(
+    queue: Queue, raw: redis.Redis, sent: Callable[[], dict[str, int]]
+) -> None:
+    queue.create(10)
+    raw.script_flush()
+    for work in (lambda: queue.put(b"v"), lambda: queue.put(b"w"), queue.get):
+        work()
+    sent()
+    queue.put(b"v")
+    queue.put_many([b"v"] * 3)
+    queue.get()
+    queue.get_many(2)
+    assert sent() == {"evalsha": 4}
+    assert queue.get_many(9) == [b"v"] * 2
+    with pytest.raises(QueueEmptyError):
+        queue.get_nowait()
+    assert sent() == {"evalsha": 2}
+    queue.put(b"v")
+    with queue.receive():
+        pass
+    queue.close()
+    assert sent() == {"evalsha": 4, "eval": 2}  # two are new to the server, and were sent whole
+    invariant(raw)
+
+
+def test_scripts_that_the_server_forgot_are_sent_again(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(3)
+    for _ in range(2):
+        raw.script_flush()
+        queue.put(b"v")
+        raw.script_flush()
+        assert queue.get() == b"v"
+    invariant(raw)
+
+
+@pytest.fixture
+def limited(raw: redis.Redis, redis_url: str) -> Iterator[Callable[..., Queue]]:
+    """A queue of a user who may not run some commands."""
+    queues: list[Queue] = []
+
+    def make(*forbidden: str) -> Queue:
+        execute(raw, "ACL", "SETUSER", "limited", "reset", "on", ">pw", "~*", "+@all", *forbidden)
+        queues.append(Queue("jobs", url=redis_url.replace("//", "//limited:pw@")))
+        return queues[-1]
+
+    yield make
+    for queue in queues:
+        queue.disconnect()
+    execute(raw, "ACL", "DELUSER", "limited")
+
+
+def test_who_may_run_no_scripts_sends_batches(
+    limited: Callable[..., Queue], raw: redis.Redis, sent: Callable[[], dict[str, int]]
+) -> None:
+    queue = limited("-@scripting")
+    queue.create(2)
+    sent()
+    queue.put(b"1")
+    queue.put_many([b"2"])
+    assert queue.get() == b"1"
+    with queue.receive() as message:
+        assert message.data == b"2"
+    queue.close()
+    assert not {"evalsha", "eval"} & sent().keys()
+    invariant(raw)
+
+
+def test_scripts_may_be_declined(redis_url: str, sent: Callable[[], dict[str, int]]) -> None:
+    with Queue("jobs", url=redis_url, scripts=False) as queue:
+        queue.create(2)
+        sent()
+        queue.put(b"1")
+        queue.get()
+        queue.close()
+    assert "evalsha" not in sent()
+
+
+@pytest.mark.parametrize("forbidden", ["get", "set", "exists", "llen", "rpop", "incrby"])
+@pytest.mark.parametrize("name", ["put", "put_many", "get", "receive", "close"])
+def test_a_script_that_fails_leaves_nothing_taken(
+    queue: Queue, limited: Callable[..., Queue], raw: redis.Redis, forbidden: str, name: str
+) -> None:
+    operations: dict[str, Callable[[Queue], object]] = {
+        "put": lambda q: q.put(b"w"),
+        "put_many": lambda q: q.put_many([b"w", b"x"]),
+        "get": lambda q: q.get_nowait(),
+        "receive": lambda q: q.receive(block=False).__enter__(),
+        "close": lambda q: q.close(),
+    }
+    if (name, forbidden) in {("close", "incrby"), ("get", "incrby"), ("get", "set"), ("receive", "incrby")}:
+        pytest.skip("it is not needed, or not before the value was taken")
+    queue.create(5)
+    queue.put(b"v")
+    with pytest.raises(ServerReplyError, match="NOPERM"):
+        operations[name](limited(f"-{forbidden}"))
+    invariant(raw)
+    assert queue.get_many(3) == [b"v"]
+
+
+def test_a_role_that_cannot_be_given_back_is_told(
+    queue: Queue, limited: Callable[..., Queue], raw: redis.Redis
+) -> None:
+    queue.create(5)
+    with pytest.raises(ServerReplyError, match="NOPERM") as caught:
+        limited("-lpush").put(b"v")
+    assert "repair the queue" in caught.value.__notes__[0]
+    queue.repair(force=True)
+    queue.put(b"v")
+    assert queue.get() == b"v"
+
+
+def test_after_a_script_the_token_is_exact(queue: Queue, raw: redis.Redis) -> None:
+    """Whatever others left there; plain batches only see to it that there is one where there is room."""
+    queue.create(2)
+    queue.put(b"1")
+    raw.lpush(f"{JOBS}:not_full", 0, 0, 0)
+    queue.put(b"2")
+    invariant(raw)
+    with pytest.raises(QueueFullError):
+        queue.put_nowait(b"3")
+    queue.put(b"3", overfill=True)
+    raw.lpush(f"{JOBS}:not_full", 0)
+    queue.get()
+    assert raw.llen(f"{JOBS}:not_full") == 0
+    queue.get()
+    invariant(raw)
+
+
+def test_what_waited_goes_on_by_script(
+    queue: Queue, raw: redis.Redis, task: Start, sent: Callable[[], dict[str, int]]
+) -> None:
+    queue.create(1)
+    queue.put(b"1")
+    putting = task(lambda: queue.put(b"2"))
+    waiting(raw)
+    assert queue.get() == b"1"
+    putting.result()
+    invariant(raw)
+    assert queue.get() == b"2"
+    getting = task(queue.get)
+    waiting(raw)
+    queue.put(b"3")
+    assert getting.result() == b"3"
+    invariant(raw)
+    assert sent()["multi"] == 1  # that of create
