@@ -157,7 +157,7 @@ GET: Final = Script(
 local function settle(bound, number, size)
   local limit = bound and limit_of(bound)
   if not limit then return end
-  uncounted = set_token(limit == 0 or call('LLEN', KEYS[6]) < limit) or ''
+  uncounted = set_token(limit == 0 or call('LLEN', KEYS[6]) < limit) or uncounted
   count(KEYS[7], KEYS[8], number, size)
 end
 
@@ -184,8 +184,10 @@ local function main()
     call('RPOP', free)
     held = true
   end
+  if reliable then call('SET', holder, me) end
   values = pop(bound and most or 0, reliable)
-  local refused = try('SET', holder, me)
+  local refused = not reliable and try('SET', holder, me)
+  uncounted = refused or ''
   if #values + number == 0 then
     if refused then return 'error', refused end
     if is_closed then return 'closed' end
@@ -217,11 +219,11 @@ local function main()
     while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end
     return 'ok'
   end
-  local value = call('RPOP', KEYS[9])
-  local bound = call('GET', bound_key)
+  local bound, length = call('GET', bound_key), call('LLEN', KEYS[6])
   local limit = bound and limit_of(bound)
+  local value = call('RPOP', KEYS[9])
   if value and limit then
-    uncounted = set_token(limit == 0 or call('LLEN', KEYS[6]) < limit) or ''
+    uncounted = set_token(limit == 0 or length < limit) or ''
     count(KEYS[7], KEYS[8], 1, #value)
   end
   return 'ok'

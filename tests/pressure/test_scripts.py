@@ -31,7 +31,7 @@ def sent(raw: redis.Redis) -> Callable[[], dict[str, int]]:
         stats: Any = raw.info("commandstats")
         raw.config_resetstat()
         counts = {name.removeprefix("cmdstat_"): each["calls"] for name, each in stats.items()}
-        return {name: count for name, count in counts.items() if name in ("evalsha", "eval", "multi", "watch")}
+        return {name: count for name, count in counts.items() if count and name in ("evalsha", "eval", "multi")}
 
     raw.config_resetstat()
     return tell
