@@ -31,7 +31,9 @@ def sent(raw: redis.Redis) -> Callable[[], dict[str, int]]:
         stats: Any = raw.info("commandstats")
         raw.config_resetstat()
         counts = {name.removeprefix("cmdstat_"): each["calls"] for name, each in stats.items()}
-        return {name: count for name, count in counts.items() if count and name in ("evalsha", "eval", "multi")}
+        return {
+            name: count for name, count in counts.items() if count and name in ("evalsha", "eval", "multi")
+        }
 
     raw.config_resetstat()
     return tell
@@ -136,9 +138,7 @@ def test_a_script_that_fails_leaves_nothing_taken(
     assert queue.get_many(3) == [b"v"]
 
 
-def test_a_role_that_cannot_be_given_back_is_told(
-    queue: Queue, limited: Callable[..., Queue], raw: redis.Redis
-) -> None:
+def test_a_role_that_cannot_be_given_back_is_told(queue: Queue, limited: Callable[..., Queue]) -> None:
     queue.create(5)
     with pytest.raises(ServerReplyError, match="NOPERM") as caught:
         limited("-lpush").put(b"v")
