@@ -13,11 +13,18 @@ Rules:
 
 from __future__ import annotations
 
+import _signal
 import signal
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Final
+
+#: ``signal``'s own functions turn numbers into enum members, and fail at it for handlers: 3 us a call, three
+#: calls an operation.
+_get: Final[Callable[[int], object]] = _signal.getsignal
+_set: Final[Callable[[int, object], object]] = _signal.signal
+_SIGINT: Final = int(signal.SIGINT)
 
 #: Seconds between the return of an operation and the KeyboardInterrupt that was held back during it.
 GRACE: Final = 0.02
@@ -48,9 +55,9 @@ class HeldInterrupt:
     def __enter__(self) -> HeldInterrupt:
         if (
             threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            and _get(_SIGINT) is signal.default_int_handler
         ):
-            signal.signal(signal.SIGINT, self._note)
+            _set(_SIGINT, self._note)
             self._installed = True
         return self
 
@@ -58,7 +65,7 @@ class HeldInterrupt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._installed:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _set(_SIGINT, signal.default_int_handler)
         if not self._noted or isinstance(error, KeyboardInterrupt):
             return
         if error is not None:
