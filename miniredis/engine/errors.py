@@ -77,6 +77,14 @@ RANK_ZERO = (
     b"or use negative to start from the end of the list"
 )
 
+# Hashes and sets
+HASH_NOT_AN_INTEGER = b"ERR hash value is not an integer"
+HASH_NOT_A_FLOAT = b"ERR hash value is not a float"
+INFINITE = b"ERR value is NaN or Infinity"
+TOO_MANY_KEYS = b"ERR Number of keys can't be greater than number of args"
+LIMIT_NEGATIVE = b"ERR LIMIT can't be negative"
+OUT_OF_RANGE = b"ERR value is out of range"
+
 # Blocking
 TIMEOUT_NOT_A_FLOAT = b"ERR timeout is not a float or out of range"
 TIMEOUT_NOT_AN_INTEGER = b"ERR timeout is not an integer or out of range"
