@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Drawable", "check_repeated", "drawn", "read_count"]
 
 MOST_REPEATED: Final = 1_000_000
-"""How many members are drawn with repetition at most: a few bytes could ask for more than there is room for."""
+"""How many members are drawn with repetition at most: a few bytes could ask for more than memory holds."""
 
 
 class Drawable(Protocol):

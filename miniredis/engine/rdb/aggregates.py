@@ -28,7 +28,7 @@ WIDTHS: Final = (2, 4, 8)
 """How many bytes the integers of an intset have."""
 
 LONG: Final = 0xFE
-"""In a zipmap, what stands before a length of four bytes."""
+"""In a zipmap, what stands before a length of four bytes, or for a count that does not fit."""
 
 
 # Writing
@@ -107,9 +107,9 @@ def load_ziplist_hash(reader: Reader, packing: Packing) -> HashValue:
 def load_zipmap(reader: Reader, packing: Packing) -> HashValue:
     """The form of Redis up to 2.4."""
     data = Reader(reader.string())
-    data.byte()  # how many there are, if there are not too many
+    count = data.byte()
     parts = list(zipmap_parts(data))
-    if data.rest():
+    if data.rest() or (count < LONG and 2 * count != len(parts)):
         raise BadDataError
     return hash_of(parts, packing)
 
@@ -126,9 +126,10 @@ def zipmap_parts(data: Reader) -> Iterator[bytes]:
 def zipmap_length(data: Reader, first: int) -> int:
     if first < LONG:
         return first
-    if first == END:
+    size = int.from_bytes(data.take(4), "little")
+    if first == END or size < LONG:
         raise BadDataError
-    return int.from_bytes(data.take(4), "little")
+    return size
 
 
 def hash_of(parts: list[bytes], packing: Packing) -> HashValue:
