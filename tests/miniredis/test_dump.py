@@ -104,7 +104,7 @@ def test_hashes_go_both_ways(
         client.config_set("hash-max-listpack-value", longest)
     for giver, taker in (clients, clients[::-1]):
         giver.delete("k")
-        giver.hset("k", mapping=fields)
+        giver.hset("k", items=[part for pair in fields.items() for part in pair])
         taker.restore("k", 0, giver.dump("k") or b"", replace=True)
         assert taker.hgetall("k") == fields
         assert taker.hmget("k", list(fields)) == list(fields.values())
