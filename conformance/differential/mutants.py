@@ -315,12 +315,6 @@ MUTANTS: Final = (
         "        self.touched(key, event)\n        if not value and type(value) is not SetValue:\n",
     ),
     fault(
-        "WATCH sees SADD of what is there",
-        "commands/sets.py",
-        '    elif added:\n        db.touched(key, "sadd")\n',
-        '    else:\n        db.touched(key, "sadd")\n',
-    ),
-    fault(
         "SMOVE looks at its target though there is no source",
         "commands/sets.py",
         "    if db.find(source) is None:\n        return 0\n"
