@@ -23,6 +23,7 @@ GROUPS: Final = {
     "generic": "generic",
     "hash_members": "hash",
     "hashes": "hash",
+    "hyperloglogs": "hyperloglog",
     "introspection": "server",
     "lcs": "string",
     "list_elements": "list",

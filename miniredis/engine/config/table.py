@@ -158,7 +158,7 @@ DIRECTIVES: Final = {
     "enable-protected-configs": works("no", PERMISSION, "immutable"),
     "hash-max-listpack-entries": works("512", integer(0, MAX)),
     "hash-max-listpack-value": works("64", memory(0, MAX)),
-    "hll-sparse-max-bytes": ignored("3000", memory(0, MAX)),
+    "hll-sparse-max-bytes": works("3000", memory(0, MAX)),
     "hz": ignored("10", clamped(integer(0, MAX32), 1, 500)),
     "ignore-warnings": ignored("", text),
     "io-threads": ignored("1", integer(1, 128), "immutable"),
