@@ -244,6 +244,12 @@ def run_at(text: bytes | bytearray, at: int) -> Run:
     return Run(0, ((first & 63) << 8 | second) + 1, 2)
 
 
+LENGTHS: Final = tuple(
+    run_at(bytes([first]), 0).length if run_at(bytes([first]), 0).size == 1 else 0 for first in range(256)
+)
+"""Of the runs of one byte, by that; 0 stands for those of two."""
+
+
 def run_of(value: int, length: int) -> bytes:
     """The bytes of a run, empty if it has no length."""
     if not length:
@@ -257,13 +263,16 @@ def find_run(text: bytearray, place: int, start: Start) -> tuple[Start, Start, S
     """The second run before a register's, the first, and its own; the start where there is none."""
     at, first = start
     earlier = before = start
-    while at < len(text):
-        run = run_at(text, at)
-        if place < first + run.length:
+    size = len(text)
+    while at < size:
+        length, width = LENGTHS[text[at]], 1
+        if not length:
+            _, length, width = run_at(text, at)
+        if place < first + length:
             return earlier, before, (at, first)
         earlier, before = before, (at, first)
-        at += run.size
-        first += run.length
+        at += width
+        first += length
     raise CommandError(CORRUPTED_HYPERLOGLOG)
 
 
