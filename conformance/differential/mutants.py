@@ -351,6 +351,18 @@ MUTANTS: Final = (
         "return None",
     ),
     fault(
+        "PFMERGE of a dense HyperLogLog leaves its target sparse",
+        "commands/hyperloglogs.py",
+        "    if any(text is not None and not hyperloglog.is_sparse(text) for text in texts):\n",
+        "    if any(text is not None and not hyperloglog.is_sparse(text) for text in texts[:1]):\n",
+    ),
+    fault(
+        "equal runs of a HyperLogLog stay apart",
+        "hyperloglog.py",
+        "            join_runs(text, before[0])\n",
+        "",
+    ),
+    fault(
         "CLIENT PAUSE holds up nothing that is queued",
         "dispatch.py",
         "    elif engine.pause is not None and is_held_up",

@@ -213,6 +213,11 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         "wrong"),
     ),
     "object|freq": (("a",), ("nokey",), ()),
+    "pfdebug": (
+        ("getreg", "a"), ("DECODE", "a"), ("decode", "b"), ("encoding", "a"), ("ENCODING", "c"),
+        ("nosuch", "a"), ("nosuch", "nokey"), ("decode",), ("encoding", "l"), ("todense", "a"),
+        ("todense", "b"), ("getreg", "nokey"),
+    ),
     "quit": ((), ("now",)),
     "wait": (("0", "0"), ("1", "0"), ("x", "0"), ("0", "x"), ("0", "-1"), ("-1", "0"), ("1",)),
 }  # fmt: skip
