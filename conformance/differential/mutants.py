@@ -351,16 +351,16 @@ MUTANTS: Final = (
         "return None",
     ),
     fault(
-        "PFMERGE of a dense HyperLogLog leaves its target sparse",
+        "PFCOUNT keeps no HyperLogLog's number",
         "commands/hyperloglogs.py",
-        "    if any(text is not None and not hyperloglog.is_sparse(text) for text in texts):\n",
-        "    if any(text is not None and not hyperloglog.is_sparse(text) for text in texts[:1]):\n",
+        "        hyperloglog.cache(mutable(db, key, text), number)\n",
+        "",
     ),
     fault(
-        "equal runs of a HyperLogLog stay apart",
+        "a HyperLogLog becomes dense a byte early",
         "hyperloglog.py",
-        "            join_runs(text, before[0])\n",
-        "",
+        "len(text) + len(split) - run.size <= most",
+        "len(text) + len(split) - run.size < most",
     ),
     fault(
         "CLIENT PAUSE holds up nothing that is queued",

@@ -44,7 +44,7 @@ NARROW: Final = (
     "set transactions",
     "hset hdel hincrby hset sadd srem spop object|encoding",
     "hset sadd rpush sort sort_ro",
-    "hyperloglog get copy set object|encoding",
+    "hyperloglog get copy strlen",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
     "blpop set sort rpush",
     "blpop lpush move swapdb select",
