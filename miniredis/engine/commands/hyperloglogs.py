@@ -60,7 +60,7 @@ def pfadd(session: Session, args: list[bytes]) -> Reply:
 @command(
     "PFCOUNT",
     -2,
-    "readonly",
+    "readonly may_replicate",
     acl="hyperloglog",
     keys=Keys(1, "RW access", last=-1, notes=COUNT_NOTES),
     since="2.8.9",
