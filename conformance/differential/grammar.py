@@ -12,11 +12,23 @@ from ..wire import RawConnection
 
 __all__ = ["GROUPS", "LEFT_OUT", "Argument", "Form", "read_forms"]
 
-GROUPS: Final = ("list", "string", "bitmap", "generic", "transactions", "connection", "server")
+GROUPS: Final = (
+    "list",
+    "hash",
+    "set",
+    "string",
+    "bitmap",
+    "hyperloglog",
+    "generic",
+    "transactions",
+    "connection",
+    "server",
+)
 """The groups of commands that are compared."""
 
 LEFT_OUT: Final = {
     "monitor": "what it prints has times in it; tests/miniredis/test_watching.py compares it",
+    "pfselftest": "it takes a real server seconds",
     "shutdown": "it ends the server",
 }
 """Commands that miniredis has and that are not sent, each with the reason."""

@@ -31,7 +31,7 @@ KEYS_WEIGH: Final = 3
 
 COMMON: Final = tuple(
     "lpush rpush lpush rpush set blpop brpop blmove blmpop brpoplpush multi exec exec discard lmove rename "
-    "copy del watch getex setex pexpiretime".split()
+    "copy del watch getex setex pexpiretime hset sadd".split()
 )
 """Commands that are drawn more often than others, so that there is something to meet."""
 
@@ -40,6 +40,11 @@ NARROW: Final = (
     "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
     "blmove brpoplpush blpop set rpush lpush lpush multi exec",
     "string bitmap transactions",
+    "hash transactions",
+    "set transactions",
+    "hset hdel hincrby hset sadd srem spop object|encoding",
+    "hset sadd rpush sort sort_ro",
+    "hyperloglog get copy strlen",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
     "blpop set sort rpush",
     "blpop lpush move swapdb select",

@@ -67,6 +67,23 @@ def unordered(reply: Tree) -> object:
     return reply if isinstance(reply, bytes) else (reply[0], sorted(map(repr, reply[1])))
 
 
+def unordered_pairs(reply: Tree) -> object:
+    """The pairs of items without their order."""
+    if isinstance(reply, bytes):
+        return reply
+    texts = list(map(repr, reply[1]))
+    return reply[0], sorted(zip(texts[::2], texts[1::2], strict=False))
+
+
+def string_form(reply: Tree) -> object:
+    """What OBJECT tells, but for the encoding of a string, and for who shares it."""
+    assert isinstance(reply, bytes)
+    is_of_string = reply.startswith(b":") or reply.endswith(
+        (b"\r\nraw\r\n", b"\r\nint\r\n", b"\r\nembstr\r\n")
+    )
+    return reply[:1] if is_of_string else reply
+
+
 def scanned(reply: Tree) -> object:
     """The kinds of what SCAN returns: which keys come with which cursor is each server's own."""
     return (
@@ -125,6 +142,7 @@ def without_id(reply: Tree) -> object:
 
 HELP: Final = tuple(f"{each}|help" for each in ("client", "command", "config", "memory", "object", "slowlog"))
 COMMAND: Final = ("command", "command|count", "command|docs", "command|info", "command|list")
+NAMES: Final = ("keys", "hkeys", "hvals", "smembers", "sinter", "sunion", "sdiff", "spop")
 FORMS: Final = ("object|encoding", "object|refcount")
 
 TOLERATED: Final = (
@@ -136,11 +154,12 @@ TOLERATED: Final = (
     Tolerated("seconds", ("ttl", "expiretime"), "two clocks, read one after the other", near(1)),
     Tolerated("milliseconds", ("pttl", "pexpiretime"), "the same", near(MILLISECONDS)),
     Tolerated("idle time", ("object|idletime",), "Redis counts it by a clock of whole seconds", kind_of),
-    Tolerated("encodings", FORMS, "how a string came about is not kept", kind_of),
+    Tolerated("encodings", FORMS, "how a string came about is not kept", string_form),
     Tolerated("expired keys", ("dbsize",), "Redis counts them until it meets them", kind_of),
-    Tolerated("order of keys", ("keys",), "a hash table has no order", unordered),
-    Tolerated("cursors", ("scan",), "each server walks in its own order", scanned),
-    Tolerated("luck", ("randomkey",), "luck", kind_of),
+    Tolerated("order of names", NAMES, "a hash table has no order", unordered),
+    Tolerated("order of fields", ("hgetall",), "the same", unordered_pairs),
+    Tolerated("cursors", ("scan", "hscan", "sscan"), "each server walks in its own order", scanned),
+    Tolerated("luck", ("randomkey", "hrandfield", "srandmember"), "luck", shape),
     Tolerated("dumps", ("dump",), "several encodings of a value; each server restores both", kind_of),
     Tolerated("bytes", ("memory|usage",), "other overheads, and Redis still has expired keys", anything),
     Tolerated("the slow log", ("slowlog|get", "slowlog|len"), "how long a command took", kind_of),

@@ -58,12 +58,34 @@ ELEMENTS: Final = (
     *("a", "b") * 6, "c", "1", "10", "-3", "1.5", "", " 1", "nan", "x" * 65, "a\x00b", "\xff\xfe",
 )  # fmt: skip
 
+FIELDS: Final = (*("f", "g") * 6, "h", "1", "", "x" * 65, "a\x00b")
+MEMBERS: Final = (
+    *("1", "2", "3", "-5", "10") * 3, *("a", "b") * 2, "", "01", "9223372036854775807", "9223372036854775808",
+)  # fmt: skip
+
 BY_KIND: Final = {
     "key": KEYS,
     "integer": INTEGERS,
     "double": DOUBLES,
     "string": STRINGS,
-    "pattern": ("*", "a*", "?", "[ab]", "[^a]", "\\*", "", "x", "*b*", "a[", "[a-c]", "w_*", "w_*->f", "#"),
+    "pattern": (
+        "*",
+        "a*",
+        "?",
+        "[ab]",
+        "[^a]",
+        "\\*",
+        "",
+        "x",
+        "*b*",
+        "a[",
+        "[a-c]",
+        "w_*",
+        "w_*->f",
+        "*->f",
+        "*",
+        "#",
+    ),
     "unix-time": TIMES,
 }
 """Values by the kind of an argument."""
@@ -73,6 +95,11 @@ DUMPS: Final = (
     "\x00\x05hello\n\x00cr\xdfve4 \n",
     "\x12\x01\x02\x0f\x0f\x00\x00\x00\x03\x00\x81a\x02\x81b\x02\x05\x01\xff\n\x00\x98o0$iXJ\xf6",
     # a list: a b 5
+    "\x10\x12\x12\x00\x00\x00\x04\x00\x81f\x02\x05\x01\x81g\x02\x81x\x02\xff\n\x00jp\xbb\x9d\xdf\xf1d\xdf",
+    # a hash: f 5 g x
+    "\x0b\x0e\x02\x00\x00\x00\x03\x00\x00\x00\xfb\xff\x01\x00\x02\x00\n\x00I.\xedn\xc0\x07\x8c\xef",
+    # sets: -5 1 2; a b
+    "\x02\x02\x01b\x01a\n\x00u\xd9\x9d\x83^\xf8_e",
     "\x00\x05hello\n\x00cr\xdfve4 \x0b",  # its checksum is wrong
     "\x00\x05hello\x0b\x00cr\xdfve4 \n",  # of a later version
     "",
@@ -82,6 +109,8 @@ DUMPS: Final = (
 BY_NAME: Final = {
     "bit": ("0", "1", "1", "2", "-1", "x"),
     "category": ("list", "string", "LIST", "dangerous", "nosuch"),
+    "field": FIELDS,
+    "member": MEMBERS,
     "client-id": (*map(SOME_CLIENT.format, range(3)), "0", "-1", "x", "99999999"),
     "clientname": ("me", "", "a b", "a\n"),
     "command": ("GET", "SET", "LMPOP", "nosuch", "MSET"),
@@ -122,6 +151,7 @@ BY_NAME: Final = {
     "protover": ("2", "3", "2", "3", "1", "4", "x", ""),
     "section": ("server", "CLIENTS", "nosuch", "everything"),
     "end": PLACES,
+    "limit": ("0", "1", "2", "3", "100", "-1", "x", "9223372036854775807"),
     "len": ("0", "1", "2", "3", "100", "-1", "x", "9223372036854775807"),
     "num-matches": ("0", "0", "1", "2", "-1", "x", "9223372036854775807"),
     "rank": ("1", "-1", "2", "-2", "3", "-3", "0", "x", "9223372036854775807", "-9223372036854775808"),
@@ -131,7 +161,7 @@ BY_NAME: Final = {
     "stop": PLACES,
     "timeout": TIMEOUTS,
     "ttl": ("0", "0", "100000", "-1", "x", "4000000000000", "9223372036854775807"),
-    "type": ("string", "list", "LIST", "nosuch"),
+    "type": ("string", "list", "hash", "set", "LIST", "nosuch"),
     "username": ("default", "nobody"),
 }
 """Values by the name of an argument, where its kind tells too little."""
@@ -183,6 +213,11 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         "wrong"),
     ),
     "object|freq": (("a",), ("nokey",), ()),
+    "pfdebug": (
+        ("getreg", "a"), ("DECODE", "a"), ("decode", "b"), ("encoding", "a"), ("ENCODING", "c"),
+        ("nosuch", "a"), ("nosuch", "nokey"), ("decode",), ("encoding", "l"), ("todense", "a"),
+        ("todense", "b"), ("getreg", "nokey"),
+    ),
     "quit": ((), ("now",)),
     "wait": (("0", "0"), ("1", "0"), ("x", "0"), ("0", "x"), ("0", "-1"), ("-1", "0"), ("1",)),
 }  # fmt: skip

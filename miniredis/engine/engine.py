@@ -21,6 +21,7 @@ from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace
 from .observing import SlowLog, Statistics, monitor_line
+from .packing import Packing
 from .registry import Command
 from .replies import NO_REPLY, Reply
 from .requests import READ_SIZE, FastLane, RequestParser, one_request
@@ -365,6 +366,7 @@ class Engine:
         self._input_limit = self.config.integer("client-query-buffer-limit")
         self.backlogs.limit = self._output_limit()
         threshold = self.config.integer("slowlog-log-slower-than")  # microseconds
+        self.packing = Packing.of(self.config)
         self.slow = math.inf if threshold < 0 else threshold / 1_000_000
 
     def _output_limit(self) -> OutputLimit:

@@ -77,6 +77,22 @@ RANK_ZERO = (
     b"or use negative to start from the end of the list"
 )
 
+# Hashes and sets
+HASH_NOT_AN_INTEGER = b"ERR hash value is not an integer"
+HASH_NOT_A_FLOAT = b"ERR hash value is not a float"
+INFINITE = b"ERR value is NaN or Infinity"
+TOO_MANY_KEYS = b"ERR Number of keys can't be greater than number of args"
+LIMIT_NEGATIVE = b"ERR LIMIT can't be negative"
+OUT_OF_RANGE = b"ERR value is out of range"
+
+# HyperLogLogs
+NOT_A_HYPERLOGLOG = b"WRONGTYPE Key is not a valid HyperLogLog string value."
+CORRUPTED_HYPERLOGLOG = b"INVALIDOBJ Corrupted HLL object detected"
+NO_HYPERLOGLOG = b"ERR The specified key does not exist"
+NOT_SPARSE = b"ERR HLL encoding is not sparse"
+FORMS_DIFFER = b"TESTFAILED A sparse and a dense HyperLogLog differ"
+COUNTED_WRONG = b"TESTFAILED A HyperLogLog counted too far from the truth"
+
 # Blocking
 TIMEOUT_NOT_A_FLOAT = b"ERR timeout is not a float or out of range"
 TIMEOUT_NOT_AN_INTEGER = b"ERR timeout is not an integer or out of range"
@@ -235,6 +251,11 @@ def hello_option(option: bytes) -> bytes:
 def no_such_user(name: bytes) -> bytes:
     """CLIENT KILL USER names a user there is not."""
     return b"ERR No such user '%b'" % until_nul(name)
+
+
+def unknown_pfdebug(subcommand: bytes) -> bytes:
+    """A subcommand that PFDEBUG does not know."""
+    return b"ERR Unknown PFDEBUG subcommand '%b'" % until_nul(subcommand)
 
 
 def unknown_option(name: bytes) -> bytes:

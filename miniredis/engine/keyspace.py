@@ -3,7 +3,7 @@
 There is one way to create a key (``create``, which tells the waiters), one to change it in place
 (``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
 A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
-place; an empty list does not exist.
+place, a ``HashValue`` for a hash, a ``SetValue`` for a set; an empty aggregate does not exist.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .errors import WRONG_TYPE, CommandError
+from .hashes import HashValue
 from .key_index import KeyIndex
+from .sets import SetValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +26,15 @@ __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplica
 
 ListValue: TypeAlias = "deque[bytes]"
 StringValue: TypeAlias = bytes | bytearray
-Value: TypeAlias = "StringValue | ListValue"
+Value: TypeAlias = "StringValue | ListValue | HashValue | SetValue"
 
-TYPE_NAMES: Final[dict[type, bytes]] = {bytes: b"string", bytearray: b"string", deque: b"list"}
+TYPE_NAMES: Final[dict[type, bytes]] = {
+    bytes: b"string",
+    bytearray: b"string",
+    deque: b"list",
+    HashValue: b"hash",
+    SetValue: b"set",
+}
 
 STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold beyond the valid ones."""
@@ -161,6 +169,34 @@ class Database:
             return value
         raise CommandError(WRONG_TYPE)
 
+    def find_hash(self, key: bytes) -> HashValue | None:
+        """The hash at a key about to be written, or None; raises WRONGTYPE."""
+        value = self.find(key)
+        if value is None or type(value) is HashValue:
+            return value
+        raise CommandError(WRONG_TYPE)
+
+    def read_hash(self, key: bytes) -> HashValue | None:
+        """The hash at a key that is only read, or None; raises WRONGTYPE."""
+        value = self.read(key)
+        if value is None or type(value) is HashValue:
+            return value
+        raise CommandError(WRONG_TYPE)
+
+    def find_set(self, key: bytes) -> SetValue | None:
+        """The set at a key about to be written, or None; raises WRONGTYPE."""
+        value = self.find(key)
+        if value is None or type(value) is SetValue:
+            return value
+        raise CommandError(WRONG_TYPE)
+
+    def read_set(self, key: bytes) -> SetValue | None:
+        """The set at a key that is only read, or None; raises WRONGTYPE."""
+        value = self.read(key)
+        if value is None or type(value) is SetValue:
+            return value
+        raise CommandError(WRONG_TYPE)
+
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
         value = self.peek(key)
@@ -222,8 +258,8 @@ class Database:
         self.touched(key, event)
         return True
 
-    def shrunk(self, key: bytes, value: ListValue, event: str) -> None:
-        """Something was taken from the list at a key, which goes away when it is empty."""
+    def shrunk(self, key: bytes, value: ListValue | HashValue | SetValue, event: str) -> None:
+        """Something was taken from the aggregate at a key, which goes away when it is empty."""
         self.touched(key, event)
         if not value:
             self.delete(key)

@@ -12,7 +12,19 @@ from typing import Any, Final, TypeAlias
 
 from .errors import CommandError, one_line
 
-__all__ = ["NO_REPLY", "NULL_ARRAY", "OK", "PONG", "QUEUED", "Encoded", "Map", "Reply", "Set", "Verbatim"]
+__all__ = [
+    "NO_REPLY",
+    "NULL_ARRAY",
+    "OK",
+    "PONG",
+    "QUEUED",
+    "Encoded",
+    "Map",
+    "Pairs",
+    "Reply",
+    "Set",
+    "Verbatim",
+]
 
 
 class Encoded(bytes):
@@ -27,6 +39,10 @@ class Map(dict[Any, Any]):
 
 class Set(list[Any]):
     """Distinct values: a set in RESP3, an array in RESP2."""
+
+
+class Pairs(list[Any]):
+    """Items of two parts: an array of arrays in RESP3, a flat array in RESP2."""
 
 
 class Verbatim(bytes):
@@ -44,7 +60,7 @@ class NoReply:
 
 
 Reply: TypeAlias = (
-    "int | bytes | bytearray | list[Any] | Map | Set | Encoded | Verbatim | NullArray | NoReply"
+    "int | bytes | bytearray | list[Any] | Map | Pairs | Set | Encoded | Verbatim | NullArray | NoReply"
     " | CommandError | None"
 )
 
@@ -112,6 +128,10 @@ def map3(pairs: Map) -> bytes:
     return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
 
 
+def flat_pairs2(pairs: Pairs) -> bytes:
+    return array2([part for pair in pairs for part in pair])
+
+
 def set3(values: Set) -> bytes:
     return b"~%d\r\n%b" % (len(values), items(values, 3))
 
@@ -134,6 +154,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         list: array2,
         Map: flat_map2,
         Set: array2,
+        Pairs: flat_pairs2,
         Verbatim: bulk,
         bytearray: bulk,
     },
@@ -144,6 +165,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         list: array3,
         Map: map3,
         Set: set3,
+        Pairs: lambda pairs: array3([list(pair) for pair in pairs]),
         Verbatim: verbatim3,
         bytearray: bulk,
     },

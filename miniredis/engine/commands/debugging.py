@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final, TypeAlias
 
 from .. import errors
 from ..errors import CommandError
+from ..hashes import HashValue
 from ..help import help_on
 from ..keyspace import Value
 from ..numbers import leading_integer, read_integer
@@ -141,9 +141,11 @@ def read_samples(words: list[bytes]) -> int:
 
 def size(value: Value, samples: int) -> int:
     """The bytes of a value; 0 samples measure every element."""
-    if not isinstance(value, deque):
+    if isinstance(value, bytes | bytearray):
         return len(value)
-    sizes = [len(element) + ELEMENT_OVERHEAD for element in islice(value, samples or None)]
+    elements: Iterable[tuple[bytes, ...]]
+    elements = value.fields.items() if isinstance(value, HashValue) else ((element,) for element in value)
+    sizes = [sum(map(len, parts)) + ELEMENT_OVERHEAD for parts in islice(elements, samples or None)]
     return len(value) * sum(sizes) // len(sizes)
 
 

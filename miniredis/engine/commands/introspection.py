@@ -143,13 +143,17 @@ def command_help(session: Session, args: list[bytes]) -> Reply:
     return list(help_on(b"command"))
 
 
+NOT_TOLD: Final = "may_replicate"
+"""The flag of commands that only read and yet wait where CLIENT PAUSE holds up writing."""
+
+
 def details(declared: Command) -> list[object]:
     """One command as COMMAND INFO shows it."""
     first, last, step = declared.key_range
     return [
         declared.name,
         declared.arity,
-        words(declared.flags),
+        words([flag for flag in declared.flags if flag != NOT_TOLD]),
         first,
         last,
         step,

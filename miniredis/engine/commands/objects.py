@@ -7,12 +7,14 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
+from ..hashes import HashValue
 from ..help import help_on
 from ..keyspace import Value
 from ..numbers import parse_integer
 from ..registry import Keys, command, container
 from ..replies import Reply
 from ..session import Session
+from ..sets import SetValue
 
 LOOKED_AT: Final = Keys(2, "RO")
 TIPS: Final = "nondeterministic_output"
@@ -41,6 +43,10 @@ def encoding(value: Value) -> bytes:
     """The name of Redis's encoding for a value."""
     if isinstance(value, deque):
         return b"quicklist"
+    if isinstance(value, HashValue):
+        return b"listpack" if value.is_packed else b"hashtable"
+    if isinstance(value, SetValue):
+        return b"intset" if value.is_packed else b"hashtable"
     if isinstance(value, bytearray):
         return b"raw"
     if parse_integer(value) is not None:

@@ -9,12 +9,14 @@ from typing import Any, Final
 
 from .. import errors
 from ..errors import CommandError, until_nul
-from ..keyspace import Database, StringValue
+from ..hashes import HashValue
+from ..keyspace import Database, StringValue, Value
 from ..numbers import parse_double, read_integer
 from ..partial_sort import partly_sorted
 from ..registry import Keys, UnknownKeys, command
 from ..replies import Reply
 from ..session import Session
+from ..sets import SetValue
 
 BY_OR_GET: Final = UnknownKeys(
     "RO access",
@@ -120,14 +122,25 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
 
 
 def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
-    elements = list(db.read_list(key) or ())
+    value = db.read(key)
+    elements = elements_of(value)
+    is_set = isinstance(value, SetValue)
+    if is_set and not options.sorts and options.store is not None:
+        options.by, options.alpha = None, True  # what is stored shall not depend on the order of a table
     start = max(options.start, 0)
     end = len(elements) if options.count < 0 else min(start + options.count, len(elements))
     if options.sorts:
         elements = in_order(db, elements, options, start, end)
-    elif options.descending:
+    elif options.descending and not is_set:
         elements.reverse()
     return list(shown(db, elements[start:end], options))
+
+
+def elements_of(value: Value | None) -> list[bytes]:
+    """What there is to sort in a value, in its own order."""
+    if value is not None and not isinstance(value, deque | SetValue):
+        raise CommandError(errors.WRONG_TYPE)
+    return list(value or ())
 
 
 def in_order(db: Database, elements: list[bytes], options: Options, start: int, end: int) -> list[bytes]:
@@ -166,7 +179,7 @@ def shown(db: Database, elements: list[bytes], options: Options) -> Iterator[Rep
 def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
     """The string at the key that a pattern names for an element, or the element itself for ``#``.
 
-    ``prefix*->field`` names a field of a hash; there are no hashes here, so there is nothing at it.
+    ``prefix*->field`` names a field of a hash.
     """
     if until_nul(pattern) == b"#":
         return element
@@ -174,9 +187,9 @@ def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
     if not star or b"\0" in prefix:
         return None
     name, arrow, hash_field = rest.partition(b"->")
-    if arrow and hash_field:
-        db.read(prefix + element + name)
-        return None
+    if arrow and hash_field and hash_field[0] and b"\0" not in name:
+        value = db.read(prefix + element + name)
+        return value.fields.get(hash_field) if isinstance(value, HashValue) else None
     value = db.read(prefix + element + rest)
     return value if isinstance(value, StringValue) else None
 
