@@ -77,6 +77,21 @@ RANK_ZERO = (
     b"or use negative to start from the end of the list"
 )
 
+# Sorted sets
+NX_WITH_XX = b"ERR XX and NX options at the same time are not compatible"
+GT_LT_NX = b"ERR GT, LT, and/or NX options at the same time are not compatible"
+INCR_OF_SEVERAL = b"ERR INCR option supports a single increment-element pair"
+NOT_A_SCORE = b"ERR resulting score is not a number (NaN)"
+NOT_A_WEIGHT = b"ERR weight value is not a float"
+NOT_A_SCORE_RANGE = b"ERR min or max is not a float"
+NOT_A_STRING_RANGE = b"ERR min or max not valid string range item"
+LIMIT_OF_RANKS = (
+    b"ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"
+)
+SCORES_OF_STRINGS = b"ERR syntax error, WITHSCORES not supported in combination with BYLEX"
+LIMIT_NEGATIVE = b"ERR LIMIT can't be negative"
+OUT_OF_RANGE = b"ERR value is out of range"
+
 # Blocking
 TIMEOUT_NOT_A_FLOAT = b"ERR timeout is not a float or out of range"
 TIMEOUT_NOT_AN_INTEGER = b"ERR timeout is not an integer or out of range"
@@ -196,6 +211,11 @@ def wrong_arity(command: bytes) -> bytes:
 def exec_aborted(reason: bytes) -> bytes:
     """EXEC itself was refused, and the transaction with it."""
     return b"EXECABORT Transaction discarded because of: " + reason.removeprefix(b"ERR ")
+
+
+def no_input_key(command: bytes) -> bytes:
+    """A command that combines keys was told of none."""
+    return b"ERR at least 1 input key is needed for '%b' command" % command
 
 
 def outside(low: int, high: int) -> bytes:

@@ -3,7 +3,7 @@
 There is one way to create a key (``create``, which tells the waiters), one to change it in place
 (``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
 A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
-place; an empty list does not exist.
+place, a ``SortedSet`` for a sorted set; an empty aggregate does not exist.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .errors import WRONG_TYPE, CommandError
 from .key_index import KeyIndex
+from .sorted_set import SortedSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +25,14 @@ __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplica
 
 ListValue: TypeAlias = "deque[bytes]"
 StringValue: TypeAlias = bytes | bytearray
-Value: TypeAlias = "StringValue | ListValue"
+Value: TypeAlias = "StringValue | ListValue | SortedSet"
 
-TYPE_NAMES: Final[dict[type, bytes]] = {bytes: b"string", bytearray: b"string", deque: b"list"}
+TYPE_NAMES: Final[dict[type, bytes]] = {
+    bytes: b"string",
+    bytearray: b"string",
+    deque: b"list",
+    SortedSet: b"zset",
+}
 
 STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold beyond the valid ones."""
@@ -161,6 +167,14 @@ class Database:
             return value
         raise CommandError(WRONG_TYPE)
 
+    def find_sorted_set(self, key: bytes) -> SortedSet | None:
+        """The sorted set at a key about to be written, or None; raises WRONGTYPE."""
+        return as_sorted_set(self.find(key))
+
+    def read_sorted_set(self, key: bytes) -> SortedSet | None:
+        """The sorted set at a key that is only read, or None; raises WRONGTYPE."""
+        return as_sorted_set(self.read(key))
+
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
         value = self.peek(key)
@@ -222,8 +236,8 @@ class Database:
         self.touched(key, event)
         return True
 
-    def shrunk(self, key: bytes, value: ListValue, event: str) -> None:
-        """Something was taken from the list at a key, which goes away when it is empty."""
+    def shrunk(self, key: bytes, value: ListValue | SortedSet, event: str) -> None:
+        """Something was taken from the aggregate at a key, which goes away when it is empty."""
         self.touched(key, event)
         if not value:
             self.delete(key)
@@ -274,3 +288,9 @@ class Database:
 def duplicate(value: Value) -> Value:
     """A value of its own with the same content."""
     return value if isinstance(value, bytes) else value.copy()
+
+
+def as_sorted_set(value: Value | None) -> SortedSet | None:
+    if value is None or type(value) is SortedSet:
+        return value
+    raise CommandError(WRONG_TYPE)

@@ -1,7 +1,7 @@
 """Values to bytes: how a reply looks in RESP2 and in RESP3.
 
 A command returns plain Python values: ``int``, ``bytes`` (a bulk string), ``None`` (null), ``list`` (an
-array), a ``CommandError``, or one of the few types below for what Python has no word for. ``encode`` turns
+array), ``float`` (a double), a ``CommandError``, or one of the few types below for what Python has no word for. ``encode`` turns
 them into the version the client speaks. To add a type of reply, add a class and a row to each table.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from .errors import CommandError, one_line
 
-__all__ = ["NO_REPLY", "NULL_ARRAY", "OK", "PONG", "QUEUED", "Encoded", "Map", "Reply", "Set", "Verbatim"]
+__all__ = ["NO_REPLY", "NULL_ARRAY", "OK", "PONG", "QUEUED", "Encoded", "Map", "Pairs", "Reply", "Set", "Verbatim"]
 
 
 class Encoded(bytes):
@@ -27,6 +27,10 @@ class Map(dict[Any, Any]):
 
 class Set(list[Any]):
     """Distinct values: a set in RESP3, an array in RESP2."""
+
+
+class Pairs(list[Any]):
+    """Items of two parts: an array of arrays in RESP3, a flat array in RESP2."""
 
 
 class Verbatim(bytes):
@@ -44,7 +48,7 @@ class NoReply:
 
 
 Reply: TypeAlias = (
-    "int | bytes | bytearray | list[Any] | Map | Set | Encoded | Verbatim | NullArray | NoReply"
+    "int | float | bytes | bytearray | list[Any] | Map | Pairs | Set | Encoded | Verbatim | NullArray | NoReply"
     " | CommandError | None"
 )
 
@@ -112,12 +116,25 @@ def map3(pairs: Map) -> bytes:
     return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
 
 
+def flat_pairs2(pairs: Pairs) -> bytes:
+    return array2([part for pair in pairs for part in pair])
+
+
 def set3(values: Set) -> bytes:
     return b"~%d\r\n%b" % (len(values), items(values, 3))
 
 
 def bulk(text: bytes | bytearray) -> bytes:
     return b"".join((b"$%d\r\n" % len(text), text, b"\r\n"))
+
+
+def double_text(value: float) -> bytes:
+    """A double as Redis prints it: 17 significant digits."""
+    return b"%.17g" % value
+
+
+def double3(value: float) -> bytes:
+    return b",%b\r\n" % double_text(value)
 
 
 def verbatim3(text: Verbatim) -> bytes:
@@ -134,6 +151,8 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         list: array2,
         Map: flat_map2,
         Set: array2,
+        Pairs: flat_pairs2,
+        float: lambda value: bulk(double_text(value)),
         Verbatim: bulk,
         bytearray: bulk,
     },
@@ -144,6 +163,8 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         list: array3,
         Map: map3,
         Set: set3,
+        Pairs: lambda pairs: array3([list(pair) for pair in pairs]),
+        float: double3,
         Verbatim: verbatim3,
         bytearray: bulk,
     },

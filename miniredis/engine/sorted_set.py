@@ -1,0 +1,125 @@
+"""Sorted sets: members with scores, found by member, by score and by rank.
+
+Redis keeps a small one packed, each score as a text, and another one as a table beside a skip list. It
+shows in OBJECT ENCODING, in which steps ZSCAN walks and how it writes scores, and in minus zero, which is
+zero where packed. What was packed once becomes unpacked when it outgrows the limits, never the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from .key_index import KeyIndex
+from .ordered import Entry, Ordered
+
+__all__ = ["Entry", "Limits", "SortedSet"]
+
+
+class Limits(NamedTuple):
+    """Up to where a sorted set stays packed: ``zset-max-listpack-entries`` and ``-value``."""
+
+    entries: int
+    value: int
+
+
+class SortedSet:
+    """The value of a key; an empty one does not exist for long.
+
+    Attributes:
+        scores: the score of each member; only to be read.
+        is_packed: whether Redis would keep it as a listpack.
+    """
+
+    __slots__ = ("_index", "_ordered", "is_packed", "scores")
+
+    def __init__(self) -> None:
+        self.scores: dict[bytes, float] = {}
+        self.is_packed = True
+        self._ordered = Ordered()
+        self._index: KeyIndex | None = None
+
+    @classmethod
+    def of(cls, scores: Mapping[bytes, float], limits: Limits) -> SortedSet:
+        """A sorted set of members whose scores are known."""
+        made = cls()
+        made.is_packed = len(scores) <= limits.entries and max(map(len, scores), default=0) <= limits.value
+        made.scores = {member: made._kept(score) for member, score in scores.items()}
+        made._ordered = Ordered(sorted((score, member) for member, score in made.scores.items()))
+        return made
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __iter__(self) -> Iterator[Entry]:
+        """All entries, lowest first."""
+        return iter(self._ordered)
+
+    def __reversed__(self) -> Iterator[Entry]:
+        return reversed(self._ordered)
+
+    # Changing
+
+    def put(self, member: bytes, score: float, limits: Limits) -> None:
+        """Gives a score to a member, which is new or had another one."""
+        old = self.scores.get(member)
+        if old is not None:
+            self._ordered.remove((old, member))
+        elif self.is_packed:
+            self.is_packed = len(self) < limits.entries and len(member) <= limits.value
+        score = self._kept(score)
+        self.scores[member] = score
+        self._ordered.add((score, member))
+        if old is None and self._index is not None:
+            self._index.add(member)
+
+    def remove(self, member: bytes) -> bool:
+        """Drops a member; tells whether it was there."""
+        score = self.scores.pop(member, None)
+        if score is None:
+            return False
+        self._ordered.remove((score, member))
+        if self._index is not None:
+            self._index.remove(member)
+        return True
+
+    def remove_between(self, first: int, end: int) -> list[Entry]:
+        """Drops the members from one rank up to another, that one excluded; returns their entries."""
+        removed = self._ordered.remove_between(first, end)
+        for _, member in removed:
+            del self.scores[member]
+            if self._index is not None:
+                self._index.remove(member)
+        return removed
+
+    def copy(self) -> SortedSet:
+        """A sorted set of its own with the same content, kept in the same way."""
+        copied = SortedSet()
+        copied.scores = self.scores.copy()
+        copied.is_packed = self.is_packed
+        copied._ordered = self._ordered.copy()
+        return copied
+
+    def _kept(self, score: float) -> float:
+        return score + 0.0 if self.is_packed else score  # which makes zero of minus zero
+
+    # Looking
+
+    def rank(self, member: bytes) -> int | None:
+        """How many members come before one; None if it is not there."""
+        score = self.scores.get(member)
+        return None if score is None else self._ordered.count_below((score, member))
+
+    def count_below(self, entry: Entry) -> int:
+        """How many members come before an entry, which need not be there."""
+        return self._ordered.count_below(entry)
+
+    def between(self, first: int, end: int) -> list[Entry]:
+        """The entries from one rank up to another, that one excluded."""
+        return self._ordered.between(first, end)
+
+    def index(self) -> KeyIndex:
+        """The members as they can be walked; made when first asked for, and kept from then on."""
+        if self._index is None:
+            self._index = KeyIndex(self.scores)
+        return self._index
