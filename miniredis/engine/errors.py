@@ -85,9 +85,7 @@ NOT_A_SCORE = b"ERR resulting score is not a number (NaN)"
 NOT_A_WEIGHT = b"ERR weight value is not a float"
 NOT_A_SCORE_RANGE = b"ERR min or max is not a float"
 NOT_A_STRING_RANGE = b"ERR min or max not valid string range item"
-LIMIT_OF_RANKS = (
-    b"ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"
-)
+LIMIT_OF_RANKS = b"ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"
 SCORES_OF_STRINGS = b"ERR syntax error, WITHSCORES not supported in combination with BYLEX"
 LIMIT_NEGATIVE = b"ERR LIMIT can't be negative"
 OUT_OF_RANGE = b"ERR value is out of range"

@@ -7,7 +7,7 @@ insert, to remove and to tell a rank take time in proportion to the square root 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Final, TypeAlias
 
@@ -67,7 +67,7 @@ class Ordered:
         at = bisect_left(self._lasts, entry)
         block = self._blocks[at]
         del block[bisect_left(block, entry)]
-        self._shrunk(at)
+        self._tidy(at)
 
     def count_below(self, entry: Entry) -> int:
         """How many entries come before one, which need not be there: the rank it has if it is."""
@@ -76,35 +76,47 @@ class Ordered:
             return self._size
         return sum(map(len, self._blocks[:at])) + bisect_left(self._blocks[at], entry)
 
+    def count_first(self, holds: Callable[[Entry], bool]) -> int:
+        """How many entries come first of which something holds that holds of no entry behind them."""
+        at = bisect_left(self._lasts, True, key=lambda entry: not holds(entry))
+        if at == len(self._blocks):
+            return self._size
+        inside = bisect_left(self._blocks[at], True, key=lambda entry: not holds(entry))
+        return sum(map(len, self._blocks[:at])) + inside
+
     def between(self, first: int, end: int) -> list[Entry]:
         """The entries from one rank up to another, that one excluded."""
-        entries: list[Entry] = []
-        for at, start, stop in self._parts(first, end):
-            entries += self._blocks[at][start:stop]
-        return entries
+        if first >= end:
+            return []
+        (head, start), (tail, stop) = self._place(first), self._place(end - 1)
+        if head == tail:
+            return self._blocks[head][start : stop + 1]
+        whole = chain.from_iterable(self._blocks[head + 1 : tail])
+        return [*self._blocks[head][start:], *whole, *self._blocks[tail][: stop + 1]]
 
     def remove_between(self, first: int, end: int) -> list[Entry]:
         """Takes out the entries from one rank up to another, that one excluded, and returns them."""
         removed = self.between(first, end)
-        for at, start, stop in reversed(list(self._parts(first, end))):
-            del self._blocks[at][start:stop]
-            self._shrunk(at)
-        self._size -= len(removed)
+        if removed:
+            (head, start), (tail, stop) = self._place(first), self._place(end - 1)
+            rest = self._blocks[head][:start] + self._blocks[tail][stop + 1 :]
+            self._blocks[head : tail + 1] = [rest]
+            del self._lasts[head:tail]
+            self._size -= len(removed)
+            self._tidy(head)
         return removed
 
     def copy(self) -> Ordered:
         """The same entries."""
         return Ordered(self)
 
-    def _parts(self, first: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """Each block that has some of the entries between two ranks, and from where to where in it."""
-        passed = 0
+    def _place(self, rank: int) -> tuple[int, int]:
+        """The block that has the entry of a rank, and where in it; there must be one."""
         for at, block in enumerate(self._blocks):
-            if passed >= end:
-                return
-            if passed + len(block) > first:
-                yield at, max(first - passed, 0), min(end - passed, len(block))
-            passed += len(block)
+            if rank < len(block):
+                return at, rank
+            rank -= len(block)
+        raise IndexError(rank)
 
     def _cut(self, at: int) -> None:
         block = self._blocks[at]
@@ -112,17 +124,17 @@ class Ordered:
         self._blocks[at : at + 1] = [block[:half], block[half:]]
         self._lasts.insert(at, block[half - 1])
 
-    def _shrunk(self, at: int) -> None:
-        """Something was taken from a block, which goes away when it is empty, or joins another when sparse."""
+    def _tidy(self, at: int) -> None:
+        """A block was changed: it goes away when it is empty, joins another when sparse, is cut when full."""
         block = self._blocks[at]
-        if block:
-            self._lasts[at] = block[-1]
-        if len(block) >= SPARSE:
-            return
         if not block:
             del self._blocks[at], self._lasts[at]
-        elif len(self._blocks) > 1:
+            return
+        self._lasts[at] = block[-1]
+        if len(block) < SPARSE and len(self._blocks) > 1:
             self._join(max(at - 1, 0))
+        elif len(block) > FULL:
+            self._cut(at)
 
     def _join(self, at: int) -> None:
         """Makes one block of two neighbours."""

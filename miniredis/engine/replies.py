@@ -1,8 +1,9 @@
 """Values to bytes: how a reply looks in RESP2 and in RESP3.
 
 A command returns plain Python values: ``int``, ``bytes`` (a bulk string), ``None`` (null), ``list`` (an
-array), ``float`` (a double), a ``CommandError``, or one of the few types below for what Python has no word for. ``encode`` turns
-them into the version the client speaks. To add a type of reply, add a class and a row to each table.
+array), ``float`` (a double), a ``CommandError``, or one of the few types below for what Python has no word
+for. ``encode`` turns them into the version the client speaks. To add a type of reply, add a class and a row
+to each table.
 """
 
 from __future__ import annotations
@@ -12,7 +13,19 @@ from typing import Any, Final, TypeAlias
 
 from .errors import CommandError, one_line
 
-__all__ = ["NO_REPLY", "NULL_ARRAY", "OK", "PONG", "QUEUED", "Encoded", "Map", "Pairs", "Reply", "Set", "Verbatim"]
+__all__ = [
+    "NO_REPLY",
+    "NULL_ARRAY",
+    "OK",
+    "PONG",
+    "QUEUED",
+    "Encoded",
+    "Map",
+    "Pairs",
+    "Reply",
+    "Set",
+    "Verbatim",
+]
 
 
 class Encoded(bytes):
@@ -48,8 +61,8 @@ class NoReply:
 
 
 Reply: TypeAlias = (
-    "int | float | bytes | bytearray | list[Any] | Map | Pairs | Set | Encoded | Verbatim | NullArray | NoReply"
-    " | CommandError | None"
+    "int | float | bytes | bytearray | list[Any] | Map | Pairs | Set | Encoded | Verbatim | NullArray"
+    " | NoReply | CommandError | None"
 )
 
 

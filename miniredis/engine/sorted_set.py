@@ -7,7 +7,7 @@ zero where packed. What was packed once becomes unpacked when it outgrows the li
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from .key_index import KeyIndex
@@ -110,9 +110,9 @@ class SortedSet:
         score = self.scores.get(member)
         return None if score is None else self._ordered.count_below((score, member))
 
-    def count_below(self, entry: Entry) -> int:
-        """How many members come before an entry, which need not be there."""
-        return self._ordered.count_below(entry)
+    def count_first(self, holds: Callable[[Entry], bool]) -> int:
+        """How many entries come first of which something holds that holds of no entry behind them."""
+        return self._ordered.count_first(holds)
 
     def between(self, first: int, end: int) -> list[Entry]:
         """The entries from one rank up to another, that one excluded."""

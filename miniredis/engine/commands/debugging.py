@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Callable
 from itertools import islice
 from typing import Final, TypeAlias
@@ -11,11 +10,12 @@ from typing import Final, TypeAlias
 from .. import errors
 from ..errors import CommandError
 from ..help import help_on
-from ..keyspace import Value
+from ..keyspace import StringValue, Value
 from ..numbers import leading_integer, read_integer
 from ..registry import Keys, command, container
 from ..replies import OK, Encoded, Reply, status
 from ..session import Session
+from ..sorted_set import SortedSet
 from .objects import encoding, idle_seconds, reference_count
 
 # DEBUG
@@ -141,9 +141,10 @@ def read_samples(words: list[bytes]) -> int:
 
 def size(value: Value, samples: int) -> int:
     """The bytes of a value; 0 samples measure every element."""
-    if not isinstance(value, deque):
+    if isinstance(value, StringValue):
         return len(value)
-    sizes = [len(element) + ELEMENT_OVERHEAD for element in islice(value, samples or None)]
+    elements = value.scores if isinstance(value, SortedSet) else value
+    sizes = [len(element) + ELEMENT_OVERHEAD for element in islice(elements, samples or None)]
     return len(value) * sum(sizes) // len(sizes)
 
 

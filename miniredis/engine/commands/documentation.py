@@ -28,6 +28,8 @@ GROUPS: Final = {
     "objects": "generic",
     "scanning": "generic",
     "server": "server",
+    "sorted_set_pops": "sorted-set",
+    "sorted_sets": "sorted-set",
     "sorting": "generic",
     "strings": "string",
     "transactions": "transactions",

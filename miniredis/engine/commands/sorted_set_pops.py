@@ -51,9 +51,7 @@ def pop(session: Session, args: list[bytes], end: End) -> Reply:
     return list(popped[0]) if count is None else Pairs(popped)
 
 
-def pop_many(
-    db: Database, key: bytes, values: SortedSet, end: End, count: int
-) -> list[tuple[bytes, float]]:
+def pop_many(db: Database, key: bytes, values: SortedSet, end: End, count: int) -> list[tuple[bytes, float]]:
     """Pops up to ``count`` members, in the order of popping them one by one."""
     number = min(count, len(values))
     if end == LOWEST:

@@ -52,7 +52,7 @@ class Counts:
     keys=Keys(1, "RW update"),
     since="1.2.0",
     syntax=(
-        "key#0 [condition(NX|XX)@3.0.2] [comparison(GT|LT)@6.2.0] [CH~change@3.0.2] [INCR~increment@3.0.2] "
+        "key#0 [condition@3.0.2(NX|XX)] [comparison@6.2.0(GT|LT)] [CH~change@3.0.2] [INCR~increment@3.0.2] "
         "score_member{score:double member}..."
     ),
 )
@@ -151,9 +151,7 @@ def put_one(
 # Looking
 
 
-@command(
-    "ZCARD", 2, "readonly fast", acl="sortedset", keys=Keys(1, "RO"), since="1.2.0", syntax="key#0"
-)
+@command("ZCARD", 2, "readonly fast", acl="sortedset", keys=Keys(1, "RO"), since="1.2.0", syntax="key#0")
 def zcard(session: Session, args: list[bytes]) -> Reply:
     """How many members a sorted set has; 0 if there is none."""
     return len(session.db.read_sorted_set(args[1]) or ())
