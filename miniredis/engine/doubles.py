@@ -30,7 +30,7 @@ def read_double(text: bytes, error: bytes = NOT_A_FLOAT) -> float:
 
 
 def is_out_of_range(text: bytes, value: float) -> bool:
-    """Whether a text stands for a finite number that became infinite, or for one that is not 0 and became 0."""
+    """Whether a text stands for a finite number that became infinite, or for one beside 0 that became 0."""
     if value == 0:
         return NONZERO(text) is not None
     return math.isinf(value) and INFINITE(text.lower()) is None

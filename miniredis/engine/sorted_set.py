@@ -114,6 +114,10 @@ class SortedSet:
         """How many entries come first of which something holds that holds of no entry behind them."""
         return self._ordered.count_first(holds)
 
+    def at(self, rank: int) -> Entry:
+        """The entry of a rank."""
+        return self._ordered.between(rank, rank + 1)[0]
+
     def between(self, first: int, end: int) -> list[Entry]:
         """The entries from one rank up to another, that one excluded."""
         return self._ordered.between(first, end)

@@ -65,7 +65,7 @@ def read_cursor(text: bytes) -> int:
     return LARGEST + 1 - number if match[1] == b"-" and number else number
 
 
-def read_options(words: list[bytes]) -> Options:
+def read_options(words: list[bytes], *, may_name_type: bool = True) -> Options:
     options = Options()
     rest = iter(words)
     for word in rest:
@@ -77,7 +77,7 @@ def read_options(words: list[bytes]) -> Options:
                     raise CommandError(errors.SYNTAX)
             case b"MATCH" if operand is not None:
                 options.pattern = operand
-            case b"TYPE" if operand is not None:
+            case b"TYPE" if operand is not None and may_name_type:
                 options.type_name = operand.lower()
             case _:
                 raise CommandError(errors.SYNTAX)

@@ -10,6 +10,7 @@ from typing import Final
 from .. import errors
 from ..doubles import read_double
 from ..errors import CommandError
+from ..keyspace import Database
 from ..registry import Keys, command
 from ..replies import Reply
 from ..session import Session
@@ -22,6 +23,15 @@ def limits(session: Session) -> Limits:
     """Up to where the server keeps a sorted set packed."""
     config = session.engine.config
     return Limits(config.integer("zset-max-listpack-entries"), config.integer("zset-max-listpack-value"))
+
+
+def store(db: Database, key: bytes, values: SortedSet, event: str) -> int:
+    """Puts a sorted set in place of whatever is at a key; an empty one takes it away. Returns its size."""
+    if values:
+        db.store(key, values, event)
+    elif db.find(key) is not None:
+        db.delete(key)
+    return len(values)
 
 
 # Giving scores
