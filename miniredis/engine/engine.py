@@ -21,6 +21,7 @@ from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace
 from .observing import SlowLog, Statistics, monitor_line
+from .packing import Packing
 from .registry import Command
 from .replies import NO_REPLY, Reply
 from .requests import READ_SIZE, FastLane, RequestParser, one_request
@@ -347,6 +348,7 @@ class Engine:
         """Keeps at hand what every request depends on."""
         self._input_limit = self.config.integer("client-query-buffer-limit")
         threshold = self.config.integer("slowlog-log-slower-than")  # microseconds
+        self.packing = Packing.of(self.config)
         self.slow = math.inf if threshold < 0 else threshold / 1_000_000
 
     def _max_bulk(self) -> int:

@@ -8,19 +8,12 @@ zero where packed. What was packed once becomes unpacked when it outgrows the li
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from .key_index import KeyIndex
 from .ordered import Entry, Ordered
+from .packing import Packing
 
-__all__ = ["Entry", "Limits", "SortedSet"]
-
-
-class Limits(NamedTuple):
-    """Up to where a sorted set stays packed: ``zset-max-listpack-entries`` and ``-value``."""
-
-    entries: int
-    value: int
+__all__ = ["Entry", "SortedSet"]
 
 
 class SortedSet:
@@ -40,10 +33,13 @@ class SortedSet:
         self._index: KeyIndex | None = None
 
     @classmethod
-    def of(cls, scores: Mapping[bytes, float], limits: Limits) -> SortedSet:
+    def of(cls, scores: Mapping[bytes, float], packing: Packing) -> SortedSet:
         """A sorted set of members whose scores are known."""
         made = cls()
-        made.is_packed = len(scores) <= limits.entries and max(map(len, scores), default=0) <= limits.value
+        made.is_packed = (
+            len(scores) <= packing.sorted_set_entries
+            and max(map(len, scores), default=0) <= packing.sorted_set_value
+        )
         made.scores = {member: made._kept(score) for member, score in scores.items()}
         made._ordered = Ordered(sorted((score, member) for member, score in made.scores.items()))
         return made
@@ -60,13 +56,15 @@ class SortedSet:
 
     # Changing
 
-    def put(self, member: bytes, score: float, limits: Limits) -> None:
+    def put(self, member: bytes, score: float, packing: Packing) -> None:
         """Gives a score to a member, which is new or had another one."""
         old = self.scores.get(member)
         if old is not None:
             self._ordered.remove((old, member))
         elif self.is_packed:
-            self.is_packed = len(self) < limits.entries and len(member) <= limits.value
+            self.is_packed = (
+                len(self) < packing.sorted_set_entries and len(member) <= packing.sorted_set_value
+            )
         score = self._kept(score)
         self.scores[member] = score
         self._ordered.add((score, member))

@@ -16,7 +16,7 @@ from ..registry import CountedKeys, Keys, command
 from ..replies import Pairs, Reply
 from ..session import Session
 from ..sorted_set import SortedSet
-from .sorted_sets import limits, store
+from .sorted_sets import store
 
 INPUTS: Final = CountedKeys(1, "RO access")
 STORED: Final = (Keys(1, "OW update"), CountedKeys(2, "RO access"))
@@ -159,7 +159,7 @@ def keep(session: Session, args: list[bytes], combine: Combine, event: str) -> i
     keys, words = read_keys(args, 2)
     inputs, options = read_inputs(session.db, keys), Options()
     options.read(words, len(keys), may_weigh=combine is not difference, may_show_scores=False)
-    result = SortedSet.of(combine(inputs, options), limits(session))
+    result = SortedSet.of(combine(inputs, options), session.engine.packing)
     return store(session.db, args[1], result, event)
 
 

@@ -14,7 +14,7 @@ from ..registry import Keys, command
 from ..replies import Pairs, Reply
 from ..session import Session
 from ..sorted_set import Entry, SortedSet
-from .sorted_sets import limits, store
+from .sorted_sets import store
 
 READ: Final = Keys(1, "RO access")
 REMOVED: Final = Keys(1, "RW delete")
@@ -218,9 +218,9 @@ def zrangestore(session: Session, args: list[bytes]) -> Reply:
     query.read_options(args[5:], may_show_scores=False)
     select = query.read_range(args[3], args[4])
     entries = query.entries(db.read_sorted_set(args[2]), select)
-    stored, bounds = SortedSet(), limits(session)
+    stored, packing = SortedSet(), session.engine.packing
     for score, member in entries:
-        stored.put(member, score, bounds)
+        stored.put(member, score, packing)
     return store(db, args[1], stored, "zrangestore")
 
 

@@ -36,7 +36,7 @@ def zscan(session: Session, args: list[bytes]) -> Reply:
     values = session.db.read_sorted_set(args[1])
     if values is None:
         return [b"0", []]
-    options = read_options(args[3:], may_name_type=False)
+    options = read_options(args[3:], may_have_type=False)
     fits = compile_glob(options.pattern)
     if values.is_packed:  # then Redis shows everything at once, with the very texts it keeps
         cursor, members, text = 0, [member for _, member in values], packed_text

@@ -11,18 +11,13 @@ from .. import errors
 from ..doubles import read_double
 from ..errors import CommandError
 from ..keyspace import Database
+from ..packing import Packing
 from ..registry import Keys, command
 from ..replies import Reply
 from ..session import Session
-from ..sorted_set import Limits, SortedSet
+from ..sorted_set import SortedSet
 
 READ: Final = Keys(1, "RO access")
-
-
-def limits(session: Session) -> Limits:
-    """Up to where the server keeps a sorted set packed."""
-    config = session.engine.config
-    return Limits(config.integer("zset-max-listpack-entries"), config.integer("zset-max-listpack-value"))
 
 
 def store(db: Database, key: bytes, values: SortedSet, event: str) -> int:
@@ -123,9 +118,9 @@ def put(
         if b"XX" in options:
             return counts
         values = SortedSet()
-    bounds = limits(session)
+    packing = session.engine.packing
     for member, score in zip(members, scores, strict=True):
-        put_one(values, member, score, options, bounds, counts)
+        put_one(values, member, score, options, packing, counts)
     event = "zincr" if b"INCR" in options else "zadd"
     if is_new:
         db.create(key, values, event)
@@ -135,7 +130,7 @@ def put(
 
 
 def put_one(
-    values: SortedSet, member: bytes, score: float, options: set[bytes], bounds: Limits, counts: Counts
+    values: SortedSet, member: bytes, score: float, options: set[bytes], packing: Packing, counts: Counts
 ) -> None:
     counts.last = None
     old = values.scores.get(member)
@@ -151,7 +146,7 @@ def put_one(
     counts.last = score
     if score == old:
         return
-    values.put(member, score, bounds)
+    values.put(member, score, packing)
     if old is None:
         counts.added += 1
     else:

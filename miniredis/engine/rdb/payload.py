@@ -8,9 +8,23 @@ from typing import Any, Final
 
 from ..keyspace import ListValue, Value
 from ..numbers import parse_integer
+from ..packing import Packing
+from ..sorted_set import SortedSet
+from . import sorted_sets
 from .crc64 import crc64
+from .kinds import (
+    LIST,
+    LIST_ZIPLIST,
+    QUICKLIST,
+    QUICKLIST_2,
+    SORTED_SET,
+    SORTED_SET_2,
+    SORTED_SET_LISTPACK,
+    SORTED_SET_ZIPLIST,
+    STRING,
+)
 from .packed import pack, read_listpack, read_ziplist
-from .reader import BadDataError, Reader
+from .reader import BadDataError, Reader, length, string
 
 __all__ = ["BadDataError", "BadPayloadError", "dump", "restore"]
 
@@ -18,17 +32,14 @@ VERSION: Final = 10
 FOOTER: Final = 10
 """Bytes of version and checksum at the end."""
 
-STRING: Final = 0
-LIST: Final = 1
-LIST_ZIPLIST: Final = 10
-QUICKLIST: Final = 14
-QUICKLIST_2: Final = 18
-
 PLAIN: Final = 1
 PACKED: Final = 2
 
 NODE: Final = 8192
 """About how many bytes of elements Redis keeps in one packed node, unless told."""
+
+
+DEFAULTS: Final = Packing()
 
 
 class BadPayloadError(Exception):
@@ -41,8 +52,8 @@ def dump(value: Value) -> bytes:
     return body + crc64(body).to_bytes(8, "little")
 
 
-def restore(payload: bytes) -> Value:
-    """The value in a payload.
+def restore(payload: bytes, packing: Packing = DEFAULTS) -> Value:
+    """The value in a payload, packed as far as the limits let it be.
 
     Raises:
         BadPayloadError: its end does not fit its beginning.
@@ -59,22 +70,10 @@ def restore(payload: bytes) -> Value:
     load = LOADERS.get(reader.byte())
     if load is None:
         raise BadDataError
-    return load(reader)
+    return load(reader, packing)
 
 
 # Writing
-
-
-def length(number: int) -> bytes:
-    if number < 1 << 6:
-        return bytes([number])
-    if number < 1 << 14:
-        return (1 << 14 | number).to_bytes(2)
-    return b"\x80" + number.to_bytes(4) if number < 1 << 32 else b"\x81" + number.to_bytes(8)
-
-
-def string(text: bytes) -> bytes:
-    return length(len(text)) + text
 
 
 def dump_string(text: bytes) -> bytes:
@@ -111,6 +110,7 @@ DUMPERS: Final[dict[type, Callable[[Any], bytes]]] = {
     bytes: dump_string,
     bytearray: lambda text: dump_string(bytes(text)),
     deque: dump_list,
+    SortedSet: sorted_sets.dump_sorted_set,
 }
 """How a value of each type is written."""
 
@@ -142,11 +142,19 @@ def nodes(reader: Reader) -> Iterator[bytes]:
             raise BadDataError
 
 
-LOADERS: Final[dict[int, Callable[[Reader], Value]]] = {
-    STRING: Reader.string,
-    LIST: lambda reader: filled(strings(reader)),
-    LIST_ZIPLIST: lambda reader: filled(iter(read_ziplist(reader.string()))),
-    QUICKLIST: lambda reader: filled(element for node in strings(reader) for element in read_ziplist(node)),
-    QUICKLIST_2: lambda reader: filled(nodes(reader)),
+def ziplists(reader: Reader) -> Iterator[bytes]:
+    return (element for node in strings(reader) for element in read_ziplist(node))
+
+
+LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
+    STRING: lambda reader, _: reader.string(),
+    LIST: lambda reader, _: filled(strings(reader)),
+    SORTED_SET: sorted_sets.load_with_texts,
+    SORTED_SET_2: sorted_sets.load_with_doubles,
+    LIST_ZIPLIST: lambda reader, _: filled(iter(read_ziplist(reader.string()))),
+    SORTED_SET_ZIPLIST: sorted_sets.load_ziplist,
+    QUICKLIST: lambda reader, _: filled(ziplists(reader)),
+    SORTED_SET_LISTPACK: sorted_sets.load_listpack,
+    QUICKLIST_2: lambda reader, _: filled(nodes(reader)),
 }
 """How each type of the format is read."""
