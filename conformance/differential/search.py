@@ -37,12 +37,18 @@ COMMON: Final = tuple(
 
 NARROW: Final = (
     "list transactions",
+    "sorted-set transactions",
     "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
     "blmove brpoplpush blpop set rpush lpush lpush multi exec",
     "string bitmap transactions",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
     "blpop set sort rpush",
     "blpop lpush move swapdb select",
+    "sorted-set",
+    "zadd zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zincrby zunionstore zrangestore zrem del multi exec rename",
+    "zadd zadd zrange zrangestore zremrangebyrank zremrangebyscore zremrangebylex zcount zlexcount zrevrange "
+    "zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrank zrevrank zscan sort zrandmember",
+    "zadd zadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard zrange dump restore copy",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
     "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",

@@ -58,6 +58,20 @@ ELEMENTS: Final = (
     *("a", "b") * 6, "c", "1", "10", "-3", "1.5", "", " 1", "nan", "x" * 65, "a\x00b", "\xff\xfe",
 )  # fmt: skip
 
+SCORES: Final = (
+    *("0", "1", "2", "1", "0") * 3, "-1", "1.5", "0.1", "0.2", "-0", "inf", "-inf", "1e17", "1e300", "5e-324",
+    "0x10", "x", "nan", "", " 1",
+)  # fmt: skip
+
+SCORE_ENDS: Final = (
+    *("-inf", "+inf", "0", "1", "2", "(0", "(1", "-1") * 3, "(inf", "(-inf", "1.5", "(", "", "x", "nan", "(x",
+    " 1", "( 1", "1 ", "1\x00x", "1e400", "0x1p1",
+)  # fmt: skip
+
+MEMBER_ENDS: Final = (
+    *("-", "+", "[a", "(a", "[b", "(b") * 3, "[", "(", "[1", "(1", "a", "", "-x", "+\x00x", "[\xff", "[a\x00b",
+)  # fmt: skip
+
 BY_KIND: Final = {
     "key": KEYS,
     "integer": INTEGERS,
@@ -98,7 +112,11 @@ BY_NAME: Final = {
     "index1": DATABASES,
     "index2": DATABASES,
     "message": ("hello", ""),
+    "limit": ("0", "1", "2", "-1", "x", "9223372036854775807"),
+    "max": SCORE_ENDS * 2 + MEMBER_ENDS * 2 + PLACES,
+    "member": ELEMENTS,
     "milliseconds": SPANS,
+    "min": SCORE_ENDS * 2 + MEMBER_ENDS * 2 + PLACES,
     "unix-time-milliseconds": MILLISECOND_TIMES,
     "increment": INTEGERS + DOUBLES,
     "operation": ("AND", "OR", "XOR", "NOT", "not", "x"),
@@ -120,6 +138,7 @@ BY_NAME: Final = {
     "password": ("secret", "", "wrong"),
     "pivot": ELEMENTS,
     "protover": ("2", "3", "2", "3", "1", "4", "x", ""),
+    "score": SCORES,
     "section": ("server", "CLIENTS", "nosuch", "everything"),
     "end": PLACES,
     "len": ("0", "1", "2", "3", "100", "-1", "x", "9223372036854775807"),
@@ -127,12 +146,13 @@ BY_NAME: Final = {
     "rank": ("1", "-1", "2", "-2", "3", "-3", "0", "x", "9223372036854775807", "-9223372036854775808"),
     "seconds": SPANS,
     "serialized-value": DUMPS,
-    "start": PLACES,
-    "stop": PLACES,
+    "start": PLACES * 2 + SCORE_ENDS + MEMBER_ENDS,
+    "stop": PLACES * 2 + SCORE_ENDS + MEMBER_ENDS,
     "timeout": TIMEOUTS,
     "ttl": ("0", "0", "100000", "-1", "x", "4000000000000", "9223372036854775807"),
-    "type": ("string", "list", "LIST", "nosuch"),
+    "type": ("string", "list", "LIST", "zset", "nosuch"),
     "username": ("default", "nobody"),
+    "weight": ("1", "1", "2", "0.1", "-1", "0", "inf", "-inf", "1e300", "x", "nan"),
 }
 """Values by the name of an argument, where its kind tells too little."""
 

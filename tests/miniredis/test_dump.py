@@ -162,7 +162,7 @@ def test_any_damage_is_refused_or_makes_a_value() -> None:
             assert len(value) < 1_000_000
         except BadDataError:
             outcomes.add(BadDataError)
-    assert outcomes == {bytes, deque, BadDataError}
+    assert outcomes >= {bytes, deque, BadDataError}
 
 
 def test_lzf_that_promises_much_takes_what_it_has() -> None:

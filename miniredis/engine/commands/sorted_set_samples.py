@@ -8,16 +8,14 @@ from .. import errors
 from ..doubles import packed_text
 from ..errors import CommandError
 from ..glob import compile_glob
-from ..numbers import MAX, read_range
+from ..numbers import MAX
 from ..registry import Keys, command
 from ..replies import Pairs, Reply, double_text
 from ..session import Session
+from .drawing import MOST_REPEATED, check_repeated, read_count
 from .scanning import read_cursor, read_options
 
 READ: Final = Keys(1, "RO access")
-
-MOST_DRAWN: Final = 1 << 20
-"""How many members may be drawn at once with repetition: a few bytes shall not ask for all memory."""
 
 
 @command(
@@ -59,7 +57,7 @@ def zscan(session: Session, args: list[bytes]) -> Reply:
 )
 def zrandmember(session: Session, args: list[bytes]) -> Reply:
     """A member by lot, or so many different ones; with a negative count, members may come again."""
-    count = read_range(args[2], -MAX, MAX, errors.OUT_OF_RANGE) if len(args) > 2 else None
+    count = read_count(args[2]) if len(args) > 2 else None
     with_scores = len(args) > 3
     if with_scores:
         check_scores(args[3:], count or 0)
@@ -73,11 +71,11 @@ def zrandmember(session: Session, args: list[bytes]) -> Reply:
         chosen = list(values)
     elif count >= 0:
         chosen = [values.at(rank) for rank in luck.sample(range(size), count)]
-    elif count < -MOST_DRAWN:
+    elif count < -MOST_REPEATED:
         raise CommandError(errors.OUT_OF_RANGE)
     else:
-        entries = list(values)
-        chosen = luck.choices(entries, k=-count)
+        chosen = luck.choices(list(values), k=-count)
+        check_repeated(session, [member for _, member in chosen], count)
     return Pairs((member, score) for score, member in chosen) if with_scores else [each for _, each in chosen]
 
 
