@@ -45,9 +45,9 @@ NARROW: Final = (
     "blpop set sort rpush",
     "blpop lpush move swapdb select",
     "sorted-set",
-    "zadd zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zincrby zunionstore zrangestore zrem del multi exec rename",
-    "zadd zadd zrange zrangestore zremrangebyrank zremrangebyscore zremrangebylex zcount zlexcount zrevrange "
-    "zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrank zrevrank zscan sort zrandmember",
+    "zadd zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zincrby zunionstore zrangestore zrem del multi exec",
+    "zadd zadd zrange zrangestore zremrangebyrank zremrangebyscore zremrangebylex zcount zlexcount zrank",
+    "zadd zadd zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrevrange zscan sort zrandmember",
     "zadd zadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard zrange dump restore copy",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",

@@ -69,7 +69,7 @@ SCORE_ENDS: Final = (
 )  # fmt: skip
 
 MEMBER_ENDS: Final = (
-    *("-", "+", "[a", "(a", "[b", "(b") * 3, "[", "(", "[1", "(1", "a", "", "-x", "+\x00x", "[\xff", "[a\x00b",
+    *("-", "+", "[a", "(a", "[b", "(b") * 3, "[", "(", "[1", "(1", "a", "", "-x", "+\x00x", "[\xff",
 )  # fmt: skip
 
 BY_KIND: Final = {

@@ -1,8 +1,8 @@
 """Ranges of the entries of a sorted set: by score, by the bytes of members, by rank.
 
 Each comes down to two ranks, the first and the one behind the last. Ranges of members mean something where
-all scores are equal. Where they are not, Redis's answer depends on how it keeps the set: a packed one it
-walks through, and so do we; through a skip list it jumps by luck.
+all scores are equal. Where they are not, members are not in order, and Redis tells what it meets first on
+its way through a packed set, and so do we; through a skip list it jumps by luck.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Range:
         """Which entries of a sorted set are in it, as seen from its lower or from its upper end."""
         if self.is_empty or not values:
             return NOTHING
-        if self.part is member_of and values.is_packed:
+        if self.part is member_of and values.at(0)[0] != values.at(len(values) - 1)[0]:
             return self._walked(list(values), backwards=backwards)
         first = values.count_first(self.is_below)
         return first, max(values.count_first(self.is_not_above), first)

@@ -90,6 +90,10 @@ class SortedSet:
                 self._index.remove(member)
         return removed
 
+    def unpack(self) -> None:
+        """Keeps it as a table and a skip list from now on."""
+        self.is_packed = False
+
     def copy(self) -> SortedSet:
         """A sorted set of its own with the same content, kept in the same way."""
         copied = SortedSet()

@@ -68,7 +68,7 @@ def zrandmember(session: Session, args: list[bytes]) -> Reply:
     if count is None:
         return values.at(luck.randrange(size))[1]
     if count >= size:
-        chosen = list(values)
+        chosen = list(reversed(values))  # as Redis goes through all of them
     elif count >= 0:
         chosen = [values.at(rank) for rank in luck.sample(range(size), count)]
     elif count < -MOST_REPEATED:

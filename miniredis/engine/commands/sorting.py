@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from .. import errors
 from ..errors import CommandError, until_nul
-from ..keyspace import Database, StringValue
+from ..keyspace import Database, StringValue, Value
 from ..numbers import parse_double, read_integer
 from ..partial_sort import partly_sorted
 from ..registry import Keys, UnknownKeys, command
 from ..replies import Reply
 from ..session import Session
+from ..sorted_set import SortedSet
 
 BY_OR_GET: Final = UnknownKeys(
     "RO access",
@@ -120,7 +121,7 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
 
 
 def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
-    elements = list(db.read_list(key) or ())
+    elements = elements_of(db.read(key))
     start = max(options.start, 0)
     end = len(elements) if options.count < 0 else min(start + options.count, len(elements))
     if options.sorts:
@@ -128,6 +129,16 @@ def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
     elif options.descending:
         elements.reverse()
     return list(shown(db, elements[start:end], options))
+
+
+def elements_of(value: Value | None) -> list[bytes]:
+    """What there is to sort in a value, in its own order."""
+    if isinstance(value, SortedSet):
+        value.unpack()  # which Redis does before it sorts one
+        return [member for _, member in value]
+    if value is not None and not isinstance(value, deque):
+        raise CommandError(errors.WRONG_TYPE)
+    return list(value or ())
 
 
 def in_order(db: Database, elements: list[bytes], options: Options, start: int, end: int) -> list[bytes]:
