@@ -97,13 +97,16 @@ class Ordered:
     def remove_between(self, first: int, end: int) -> list[Entry]:
         """Takes out the entries from one rank up to another, that one excluded, and returns them."""
         removed = self.between(first, end)
-        if removed:
-            (head, start), (tail, stop) = self._place(first), self._place(end - 1)
-            rest = self._blocks[head][:start] + self._blocks[tail][stop + 1 :]
-            self._blocks[head : tail + 1] = [rest]
-            del self._lasts[head:tail]
-            self._size -= len(removed)
-            self._tidy(head)
+        if not removed:
+            return removed
+        (head, start), (tail, stop) = self._place(first), self._place(end - 1)
+        if head < tail:
+            self._blocks[head][start:] = self._blocks[tail][stop + 1 :]
+            del self._blocks[head + 1 : tail + 1], self._lasts[head:tail]
+        else:
+            del self._blocks[head][start : stop + 1]
+        self._size -= len(removed)
+        self._tidy(head)
         return removed
 
     def copy(self) -> Ordered:
@@ -111,12 +114,19 @@ class Ordered:
         return Ordered(self)
 
     def _place(self, rank: int) -> tuple[int, int]:
-        """The block that has the entry of a rank, and where in it; there must be one."""
-        for at, block in enumerate(self._blocks):
-            if rank < len(block):
-                return at, rank
-            rank -= len(block)
-        raise IndexError(rank)
+        """The block that has the entry of a rank, and where in it, sought from the nearer end."""
+        if rank < self._size // 2:
+            at = 0
+            while rank >= len(self._blocks[at]):
+                rank -= len(self._blocks[at])
+                at += 1
+            return at, rank
+        rank -= self._size
+        at = len(self._blocks) - 1
+        while rank < -len(self._blocks[at]):
+            rank += len(self._blocks[at])
+            at -= 1
+        return at, rank + len(self._blocks[at])
 
     def _cut(self, at: int) -> None:
         block = self._blocks[at]
