@@ -90,6 +90,17 @@ SCORES_OF_STRINGS = b"ERR syntax error, WITHSCORES not supported in combination 
 LIMIT_NEGATIVE = b"ERR LIMIT can't be negative"
 OUT_OF_RANGE = b"ERR value is out of range"
 
+# Places
+NO_PLACE = b"ERR could not decode requested zset member"
+UNIT = b"ERR unsupported unit provided. please use M, KM, FT, MI"
+RADIUS = b"ERR need numeric radius"
+RADIUS_NEGATIVE = b"ERR radius cannot be negative"
+WIDTH = b"ERR need numeric width"
+HEIGHT = b"ERR need numeric height"
+BOX_NEGATIVE = b"ERR height or width cannot be negative"
+COUNT_OF_PLACES = b"ERR COUNT must be > 0"
+ANY_WITHOUT_COUNT = b"ERR the ANY argument requires COUNT argument"
+
 # Blocking
 TIMEOUT_NOT_A_FLOAT = b"ERR timeout is not a float or out of range"
 TIMEOUT_NOT_AN_INTEGER = b"ERR timeout is not an integer or out of range"
@@ -214,6 +225,27 @@ def exec_aborted(reason: bytes) -> bytes:
 def no_input_key(command: bytes) -> bytes:
     """A command that combines keys was told of none."""
     return b"ERR at least 1 input key is needed for '%b' command" % command
+
+
+def off_the_map(longitude: float, latitude: float) -> bytes:
+    """A place that cannot be kept."""
+    return b"ERR invalid longitude,latitude pair %f,%f" % (longitude, latitude)
+
+
+def stored_details(*, is_search: bool) -> bytes:
+    """What is only stored is told no details of."""
+    option = b"GEOSEARCHSTORE" if is_search else b"STORE option in GEORADIUS"
+    return b"ERR %b is not compatible with WITHDIST, WITHHASH and WITHCOORD options" % option
+
+
+def no_centre(command: bytes) -> bytes:
+    """A search that was not told around what."""
+    return b"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for %b" % until_nul(command)
+
+
+def no_shape(command: bytes) -> bytes:
+    """A search that was not told how far."""
+    return b"ERR exactly one of BYRADIUS and BYBOX can be specified for %b" % until_nul(command)
 
 
 def outside(low: int, high: int) -> bytes:

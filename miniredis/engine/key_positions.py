@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from .numbers import leading_integer
-from .registry import Command, CountedKeys, Keys, UnknownKeys
+from .registry import Command, CountedKeys, Keys, KeywordKeys, UnknownKeys
 
 __all__ = ["KeysError", "keys_of"]
 
@@ -45,6 +45,14 @@ def counted(keys: CountedKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]
         yield key, keys.flags
 
 
+def behind(keys: KeywordKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    wanted = keys.word.encode()
+    for word, key in zip(args[keys.start :], args[keys.start + 1 :], strict=False):
+        if word.upper() == wanted:
+            yield key, keys.flags
+            return
+
+
 def unknown(_: UnknownKeys, __: list[bytes]) -> Iterator[tuple[bytes, str]]:
     return iter(())
 
@@ -52,6 +60,7 @@ def unknown(_: UnknownKeys, __: list[bytes]) -> Iterator[tuple[bytes, str]]:
 FINDERS: Final[dict[type, Callable[[Any, list[bytes]], Iterator[tuple[bytes, str]]]]] = {
     Keys: in_range,
     CountedKeys: counted,
+    KeywordKeys: behind,
     UnknownKeys: unknown,
 }
 

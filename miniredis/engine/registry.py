@@ -20,6 +20,7 @@ __all__ = [
     "CountedKeys",
     "KeySpecification",
     "Keys",
+    "KeywordKeys",
     "UnknownKeys",
     "command",
     "commands",
@@ -82,6 +83,22 @@ class CountedKeys:
 
 
 @dataclass(frozen=True, slots=True)
+class KeywordKeys:
+    """A key behind a word, if the word is there.
+
+    Attributes:
+        word: in any case.
+        start: the index from which on to look for it.
+        flags: as in ``Keys``.
+    """
+
+    word: str
+    start: int
+    flags: str
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownKeys:
     """Keys that cannot be told from the request's shape alone."""
 
@@ -89,7 +106,7 @@ class UnknownKeys:
     notes: str = ""
 
 
-KeySpecification: TypeAlias = Keys | CountedKeys | UnknownKeys
+KeySpecification: TypeAlias = Keys | CountedKeys | KeywordKeys | UnknownKeys
 
 
 @dataclass(frozen=True, slots=True)

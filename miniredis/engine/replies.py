@@ -19,6 +19,7 @@ __all__ = [
     "OK",
     "PONG",
     "QUEUED",
+    "DoubleText",
     "Encoded",
     "Map",
     "Pairs",
@@ -52,6 +53,12 @@ class Verbatim(bytes):
     __slots__ = ()
 
 
+class DoubleText(bytes):
+    """A double in a form of its own: a double in RESP3, a bulk string in RESP2."""
+
+    __slots__ = ()
+
+
 class NullArray:
     """RESP2 has a null of its own where an array was asked for; RESP3 has one null."""
 
@@ -61,8 +68,8 @@ class NoReply:
 
 
 Reply: TypeAlias = (
-    "int | float | bytes | bytearray | list[Any] | Map | Pairs | Set | Encoded | Verbatim | NullArray"
-    " | NoReply | CommandError | None"
+    "int | float | bytes | bytearray | list[Any] | Map | Pairs | Set | Encoded | Verbatim | DoubleText"
+    " | NullArray | NoReply | CommandError | None"
 )
 
 
@@ -166,6 +173,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         Set: array2,
         Pairs: flat_pairs2,
         float: lambda value: bulk(double_text(value)),
+        DoubleText: bulk,
         Verbatim: bulk,
         bytearray: bulk,
     },
@@ -178,6 +186,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         Set: set3,
         Pairs: lambda pairs: array3([list(pair) for pair in pairs]),
         float: double3,
+        DoubleText: lambda text: b",%b\r\n" % text,
         Verbatim: verbatim3,
         bytearray: bulk,
     },

@@ -21,6 +21,8 @@ GROUPS: Final = {
     "dump": "generic",
     "expiring": "generic",
     "generic": "generic",
+    "geo": "geo",
+    "geo_search": "geo",
     "introspection": "server",
     "lcs": "string",
     "list_elements": "list",
