@@ -12,7 +12,9 @@ from ..wire import RawConnection
 
 __all__ = ["GROUPS", "LEFT_OUT", "Argument", "Form", "read_forms"]
 
-GROUPS: Final = ("list", "sorted-set", "string", "bitmap", "generic", "transactions", "connection", "server")
+GROUPS: Final = (
+    "list", "sorted-set", "geo", "string", "bitmap", "generic", "transactions", "connection", "server",
+)  # fmt: skip
 """The groups of commands that are compared."""
 
 LEFT_OUT: Final = {

@@ -45,6 +45,7 @@ NARROW: Final = (
     "blpop set sort rpush",
     "blpop lpush move swapdb select",
     "sorted-set",
+    "geo geoadd geoadd zadd zrange",
     "zadd zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zincrby zunionstore zrangestore zrem del multi exec",
     "zadd zadd zrange zrangestore zremrangebyrank zremrangebyscore zremrangebylex zcount zlexcount zrank",
     "zadd zadd zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrevrange zscan sort zrandmember",

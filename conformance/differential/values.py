@@ -72,6 +72,14 @@ MEMBER_ENDS: Final = (
     *("-", "+", "[a", "(a", "[b", "(b") * 3, "[", "(", "[1", "(1", "a", "", "-x", "+\x00x", "[\xff",
 )  # fmt: skip
 
+DEGREES: Final = (
+    *("0", "1", "2.5", "-1", "45", "-80") * 3, "85.05112878", "85.06", "180", "-180", "181", "x", "inf", "1e-9",
+)  # fmt: skip
+
+LENGTHS: Final = (
+    *("1", "100", "1000", "100000", "20000000") * 3, "0", "-1", "x", "inf", "1e300", "0.001", "-0",
+)  # fmt: skip
+
 BY_KIND: Final = {
     "key": KEYS,
     "integer": INTEGERS,
@@ -108,13 +116,18 @@ BY_NAME: Final = {
     "element": ELEMENTS,
     "encoding": ("u8", "i8", "u1", "i64", "u63", "u64", "i65", "u0", "x", "i5", "U8"),
     "frequency": ("0", "255", "256", "-1", "x"),
+    "height": LENGTHS,
     "index": ("0", "1", "-1", "-2", "2", "5", "-100", "x", "9223372036854775807"),
     "index1": DATABASES,
     "index2": DATABASES,
     "message": ("hello", ""),
+    "latitude": DEGREES,
     "limit": ("0", "1", "2", "-1", "x", "9223372036854775807"),
+    "longitude": DEGREES,
     "max": SCORE_ENDS * 2 + MEMBER_ENDS * 2 + PLACES,
     "member": ELEMENTS,
+    "member1": ELEMENTS,
+    "member2": ELEMENTS,
     "milliseconds": SPANS,
     "min": SCORE_ENDS * 2 + MEMBER_ENDS * 2 + PLACES,
     "unix-time-milliseconds": MILLISECOND_TIMES,
@@ -143,6 +156,7 @@ BY_NAME: Final = {
     "end": PLACES,
     "len": ("0", "1", "2", "3", "100", "-1", "x", "9223372036854775807"),
     "num-matches": ("0", "0", "1", "2", "-1", "x", "9223372036854775807"),
+    "radius": LENGTHS,
     "rank": ("1", "-1", "2", "-2", "3", "-3", "0", "x", "9223372036854775807", "-9223372036854775808"),
     "seconds": SPANS,
     "serialized-value": DUMPS,
@@ -152,6 +166,7 @@ BY_NAME: Final = {
     "ttl": ("0", "0", "100000", "-1", "x", "4000000000000", "9223372036854775807"),
     "type": ("string", "list", "LIST", "zset", "nosuch"),
     "username": ("default", "nobody"),
+    "width": LENGTHS,
     "weight": ("1", "1", "2", "0.1", "-1", "0", "inf", "-inf", "1e300", "x", "nan"),
 }
 """Values by the name of an argument, where its kind tells too little."""
