@@ -31,7 +31,7 @@ KEYS_WEIGH: Final = 3
 
 COMMON: Final = tuple(
     "lpush rpush lpush rpush set blpop brpop blmove blmpop brpoplpush multi exec exec discard lmove rename "
-    "copy del watch getex setex pexpiretime".split()
+    "copy del watch getex setex pexpiretime zadd".split()
 )
 """Commands that are drawn more often than others, so that there is something to meet."""
 
