@@ -7,8 +7,8 @@ the members that a skip list finds in a range of members, where its scores have 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, TypeGuard
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from miniredis.engine import Engine, Session
 from miniredis.engine.sorted_set import SortedSet
@@ -54,6 +54,7 @@ def depends(values: Mapping[bytes, object] | list[object] | None, words: Sequenc
         values: what there is at each key, what may be there at any, or (None) it may be anything.
         words: the request.
     """
+    is_luck: Callable[[object], bool]
     name, options = words[0].upper(), {word.upper() for word in words[1:]}
     if name in SORTS and b"BY" in options:
         at, is_luck = 1, is_sorted_set
@@ -68,14 +69,14 @@ def depends(values: Mapping[bytes, object] | list[object] | None, words: Sequenc
     return values is None or any(map(is_luck, values))
 
 
-def is_sorted_set(value: object) -> TypeGuard[SortedSet]:
+def is_sorted_set(value: object) -> bool:
     """SORT makes a table of it."""
     return isinstance(value, SortedSet)
 
 
 def has_nul(value: object) -> bool:
     """As texts of C, several of its members may be the same."""
-    return is_sorted_set(value) and any(b"\0" in member for member in value.scores)
+    return isinstance(value, SortedSet) and any(b"\0" in member for member in value.scores)
 
 
 def is_out_of_order(value: object) -> bool:

@@ -11,6 +11,8 @@ from typing import Final
 
 from ..guilty.model import Guilty
 from ..guilty.trial import changed_copy
+from .faults import fault
+from .mutants_of_sorted_sets import SORTED_SETS
 
 __all__ = ["MUTANTS", "seconds_to_find"]
 
@@ -21,11 +23,6 @@ RUN: Final = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "from conformance.differential.__main__ import main; sys.exit(main())"
 )
-
-
-def fault(name: str, file: str, text: str, becomes: str) -> Guilty:
-    """One line of the engine, changed."""
-    return Guilty(name, f"miniredis/engine/{file}", text, becomes, ())
 
 
 MUTANTS: Final = (
@@ -271,6 +268,7 @@ MUTANTS: Final = (
         "self.skipping, self.skip_next = self.skip_next, False",
         "self.skipping, self.skip_next = False, False",
     ),
+    *SORTED_SETS,
     fault(
         "CLIENT PAUSE holds up nothing that is queued",
         "dispatch.py",
