@@ -64,12 +64,6 @@ SORTED_SETS: Final = (
         "    timeout = read_timeout(args[1])\n    wanted = AnySortedSet(*read_keys_and_end(args, 2, ENDS))\n",
     ),
     fault(
-        "a union adds up in the order of its keys",
-        "commands/sorted_set_algebra.py",
-        "key=lambda each: len(each[0])",
-        "key=lambda each: 0",
-    ),
-    fault(
         "a union of nothing leaves the key as it was",
         "commands/sorted_sets.py",
         "    elif db.find(key) is not None:\n        db.delete(key)\n",

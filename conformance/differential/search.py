@@ -49,6 +49,7 @@ NARROW: Final = (
     "zadd zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zincrby zunionstore zrangestore zrem del multi exec",
     "zadd zadd zrange zrangestore zremrangebyrank zremrangebyscore zremrangebylex zcount zlexcount zrank",
     "zadd zadd zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrevrange zscan sort zrandmember",
+    "zadd zadd zadd zrange sort sort_ro object|encoding zpopmin zrem copy rename",
     "zadd zadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard zrange dump restore copy",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",

@@ -67,6 +67,15 @@ def unordered(reply: Tree) -> object:
     return reply if isinstance(reply, bytes) else (reply[0], sorted(map(repr, reply[1])))
 
 
+def string_form(reply: Tree) -> object:
+    """What OBJECT tells, but for the encoding of a string, and for who shares it."""
+    assert isinstance(reply, bytes)
+    is_of_string = reply.startswith(b":") or reply.endswith(
+        (b"\r\nraw\r\n", b"\r\nint\r\n", b"\r\nembstr\r\n")
+    )
+    return reply[:1] if is_of_string else reply
+
+
 def scanned(reply: Tree) -> object:
     """The kinds of what SCAN returns: which keys come with which cursor is each server's own."""
     return (
@@ -136,7 +145,7 @@ TOLERATED: Final = (
     Tolerated("seconds", ("ttl", "expiretime"), "two clocks, read one after the other", near(1)),
     Tolerated("milliseconds", ("pttl", "pexpiretime"), "the same", near(MILLISECONDS)),
     Tolerated("idle time", ("object|idletime",), "Redis counts it by a clock of whole seconds", kind_of),
-    Tolerated("encodings", FORMS, "how a string came about is not kept", kind_of),
+    Tolerated("encodings", FORMS, "how a string came about is not kept", string_form),
     Tolerated("expired keys", ("dbsize",), "Redis counts them until it meets them", kind_of),
     Tolerated("order of keys", ("keys",), "a hash table has no order", unordered),
     Tolerated("cursors", ("scan", "zscan"), "each server walks in its own order", scanned),
