@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from .key_index import KeyIndex
+from .numbers import SMALLEST_NORMAL
 from .ordered import Entry, Ordered
 from .packing import Packing
 
@@ -90,9 +91,14 @@ class SortedSet:
                 self._index.remove(member)
         return removed
 
-    def unpack(self) -> None:
-        """Keeps it as a table and a skip list from now on."""
-        self.is_packed = False
+    def unpack(self) -> bool:
+        """Keeps it as a table and a skip list from now on.
+
+        Returns:
+            Whether C, which reads the packed scores for it, takes note that one is too small for all digits.
+        """
+        was_packed, self.is_packed = self.is_packed, False
+        return was_packed and any(0 < abs(score) < SMALLEST_NORMAL for score in self.scores.values())
 
     def copy(self) -> SortedSet:
         """A sorted set of its own with the same content, kept in the same way."""

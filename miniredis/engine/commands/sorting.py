@@ -121,7 +121,7 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
 
 
 def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
-    elements = elements_of(db.read(key))
+    elements = elements_of(db.read(key), options)
     start = max(options.start, 0)
     end = len(elements) if options.count < 0 else min(start + options.count, len(elements))
     if options.sorts:
@@ -131,10 +131,13 @@ def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
     return list(shown(db, elements[start:end], options))
 
 
-def elements_of(value: Value | None) -> list[bytes]:
+def elements_of(value: Value | None, options: Options) -> list[bytes]:
     """What there is to sort in a value, in its own order."""
     if isinstance(value, SortedSet):
-        value.unpack()  # which Redis does before it sorts one
+        # Redis unpacks one before it sorts it. What that does to errno, it takes for an element's fault.
+        is_out_of_range = value.unpack()
+        if is_out_of_range and options.by is None and not options.alpha:
+            raise CommandError(errors.NOT_SCORES)
         return [member for _, member in value]
     if value is not None and not isinstance(value, deque):
         raise CommandError(errors.WRONG_TYPE)
