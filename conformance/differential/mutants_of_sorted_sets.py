@@ -66,8 +66,8 @@ SORTED_SETS: Final = (
     fault(
         "SORT leaves a sorted set packed",
         "commands/sorting.py",
-        "        value.unpack()",
-        "        pass",
+        "value.unpack()",
+        "False",
     ),
     fault(
         "GEODIST is half as far",
