@@ -17,6 +17,9 @@ from .scanning import read_cursor, read_options
 
 READ: Final = Keys(1, "RO access")
 
+FEW: Final = 100
+"""To find up to so many entries by their ranks takes less time than to go through all."""
+
 
 @command(
     "ZSCAN",
@@ -69,6 +72,8 @@ def zrandmember(session: Session, args: list[bytes]) -> Reply:
         return values.at(luck.randrange(size))[1]
     if count >= size:
         chosen = list(reversed(values))  # as Redis goes through all of them
+    elif count > FEW:
+        chosen = luck.sample(list(values), count)
     elif count >= 0:
         chosen = [values.at(rank) for rank in luck.sample(range(size), count)]
     elif count < -MOST_REPEATED:
