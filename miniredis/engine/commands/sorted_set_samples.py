@@ -12,6 +12,7 @@ from ..numbers import MAX
 from ..registry import Keys, command
 from ..replies import Pairs, Reply, double_text
 from ..session import Session
+from ..sorted_set import Entry, SortedSet
 from .drawing import MOST_REPEATED, check_repeated, read_count
 from .scanning import read_cursor, read_options
 
@@ -67,21 +68,26 @@ def zrandmember(session: Session, args: list[bytes]) -> Reply:
     values = session.db.read_sorted_set(args[1])
     if values is None:
         return None if count is None else []
-    luck, size = session.engine.random, len(values)
     if count is None:
-        return values.at(luck.randrange(size))[1]
-    if count >= size:
-        chosen = list(reversed(values))  # as Redis goes through all of them
-    elif count > FEW:
-        chosen = luck.sample(list(values), count)
-    elif count >= 0:
-        chosen = [values.at(rank) for rank in luck.sample(range(size), count)]
-    elif count < -MOST_REPEATED:
-        raise CommandError(errors.OUT_OF_RANGE)
-    else:
-        chosen = luck.choices(list(values), k=-count)
-        check_repeated(session, [member for _, member in chosen], count)
+        return values.at(session.engine.random.randrange(len(values)))[1]
+    chosen = drawn(session, values, count)
     return Pairs((member, score) for score, member in chosen) if with_scores else [each for _, each in chosen]
+
+
+def drawn(session: Session, values: SortedSet, count: int) -> list[Entry]:
+    """Entries by lot: up to ``count`` distinct ones, or ``-count`` of which some may be the same."""
+    luck, size = session.engine.random, len(values)
+    if count >= size:
+        return list(reversed(values))  # as Redis goes through all of them
+    if count > FEW:
+        return luck.sample(list(values), count)
+    if count >= 0:
+        return [values.at(rank) for rank in luck.sample(range(size), count)]
+    if count < -MOST_REPEATED:
+        raise CommandError(errors.OUT_OF_RANGE)
+    chosen = luck.choices(list(values), k=-count)
+    check_repeated(session, [member for _, member in chosen], count)
+    return chosen
 
 
 def check_scores(words: list[bytes], count: int) -> None:
