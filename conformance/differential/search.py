@@ -31,26 +31,35 @@ KEYS_WEIGH: Final = 3
 
 COMMON: Final = tuple(
     "lpush rpush lpush rpush set blpop brpop blmove blmpop brpoplpush multi exec exec discard lmove rename "
-    "copy del watch getex setex pexpiretime hset sadd".split()
+    "copy del watch getex setex pexpiretime hset sadd zadd".split()
 )
 """Commands that are drawn more often than others, so that there is something to meet."""
 
 NARROW: Final = (
     "list transactions",
     "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
-    "blmove brpoplpush blpop set rpush lpush lpush multi exec",
-    "string bitmap transactions",
-    "hash transactions",
-    "set transactions",
-    "hset hdel hincrby hset sadd srem spop object|encoding",
-    "hset sadd rpush sort sort_ro",
-    "hyperloglog get copy strlen",
+    "blmove brpoplpush blpop set rpush lpush multi exec",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
     "blpop set sort rpush",
     "blpop lpush move swapdb select",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
-    "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
+    "string bitmap transactions",
     "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
+    "hyperloglog get copy strlen",
+    "hash transactions",
+    "set transactions",
+    "hset hdel hincrby sadd srem spop object|encoding",
+    "hset sadd rpush sort sort_ro",
+    "sorted-set transactions",
+    "sorted-set",
+    "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zincrby zunionstore zrangestore zrem del multi exec",
+    "zadd zrange zrangestore zremrangebyrank zremrangebyscore zremrangebylex zcount zlexcount zrank",
+    "zadd zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrevrange zscan sort zrandmember",
+    "zadd zrange sort sort_ro object|encoding zpopmin zrem copy rename",
+    "zadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard zrange dump restore copy",
+    "zadd sadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard sunionstore zrange",
+    "geo zadd zrange",
+    "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
 )
 
 THEMES: Final = tuple(tuple(words.split()) for words in NARROW) + (GROUPS,) * 4

@@ -144,6 +144,8 @@ HELP: Final = tuple(f"{each}|help" for each in ("client", "command", "config", "
 COMMAND: Final = ("command", "command|count", "command|docs", "command|info", "command|list")
 NAMES: Final = ("keys", "hkeys", "hvals", "smembers", "sinter", "sunion", "sdiff", "spop")
 FORMS: Final = ("object|encoding", "object|refcount")
+SCANS: Final = ("scan", "hscan", "sscan", "zscan")
+LUCK: Final = ("randomkey", "hrandfield", "srandmember", "zrandmember")
 
 TOLERATED: Final = (
     Tolerated("facts", ("info",), "each server tells of itself", kind_of),
@@ -158,8 +160,8 @@ TOLERATED: Final = (
     Tolerated("expired keys", ("dbsize",), "Redis counts them until it meets them", kind_of),
     Tolerated("order of names", NAMES, "a hash table has no order", unordered),
     Tolerated("order of fields", ("hgetall",), "the same", unordered_pairs),
-    Tolerated("cursors", ("scan", "hscan", "sscan"), "each server walks in its own order", scanned),
-    Tolerated("luck", ("randomkey", "hrandfield", "srandmember"), "luck", shape),
+    Tolerated("cursors", SCANS, "each server walks in its own order", scanned),
+    Tolerated("luck", LUCK, "luck", shape),
     Tolerated("dumps", ("dump",), "several encodings of a value; each server restores both", kind_of),
     Tolerated("bytes", ("memory|usage",), "other overheads, and Redis still has expired keys", anything),
     Tolerated("the slow log", ("slowlog|get", "slowlog|len"), "how long a command took", kind_of),

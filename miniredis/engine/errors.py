@@ -77,13 +77,33 @@ RANK_ZERO = (
     b"or use negative to start from the end of the list"
 )
 
-# Hashes and sets
+# Hashes, sets and sorted sets
 HASH_NOT_AN_INTEGER = b"ERR hash value is not an integer"
 HASH_NOT_A_FLOAT = b"ERR hash value is not a float"
 INFINITE = b"ERR value is NaN or Infinity"
 TOO_MANY_KEYS = b"ERR Number of keys can't be greater than number of args"
 LIMIT_NEGATIVE = b"ERR LIMIT can't be negative"
 OUT_OF_RANGE = b"ERR value is out of range"
+NX_WITH_XX = b"ERR XX and NX options at the same time are not compatible"
+GT_LT_NX = b"ERR GT, LT, and/or NX options at the same time are not compatible"
+INCR_OF_SEVERAL = b"ERR INCR option supports a single increment-element pair"
+NOT_A_SCORE = b"ERR resulting score is not a number (NaN)"
+NOT_A_WEIGHT = b"ERR weight value is not a float"
+NOT_A_SCORE_RANGE = b"ERR min or max is not a float"
+NOT_A_STRING_RANGE = b"ERR min or max not valid string range item"
+LIMIT_OF_RANKS = b"ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"
+SCORES_OF_STRINGS = b"ERR syntax error, WITHSCORES not supported in combination with BYLEX"
+
+# Places
+NO_PLACE = b"ERR could not decode requested zset member"
+UNIT = b"ERR unsupported unit provided. please use M, KM, FT, MI"
+RADIUS = b"ERR need numeric radius"
+RADIUS_NEGATIVE = b"ERR radius cannot be negative"
+WIDTH = b"ERR need numeric width"
+HEIGHT = b"ERR need numeric height"
+BOX_NEGATIVE = b"ERR height or width cannot be negative"
+COUNT_OF_PLACES = b"ERR COUNT must be > 0"
+ANY_WITHOUT_COUNT = b"ERR the ANY argument requires COUNT argument"
 
 # HyperLogLogs
 NOT_A_HYPERLOGLOG = b"WRONGTYPE Key is not a valid HyperLogLog string value."
@@ -212,6 +232,32 @@ def wrong_arity(command: bytes) -> bytes:
 def exec_aborted(reason: bytes) -> bytes:
     """EXEC itself was refused, and the transaction with it."""
     return b"EXECABORT Transaction discarded because of: " + reason.removeprefix(b"ERR ")
+
+
+def no_input_key(command: bytes) -> bytes:
+    """A command that combines keys was told of none."""
+    return b"ERR at least 1 input key is needed for '%b' command" % command
+
+
+def off_the_map(longitude: float, latitude: float) -> bytes:
+    """A place that cannot be kept."""
+    return b"ERR invalid longitude,latitude pair %f,%f" % (longitude, latitude)
+
+
+def stored_details(*, is_search: bool) -> bytes:
+    """What is only stored is told no details of."""
+    option = b"GEOSEARCHSTORE" if is_search else b"STORE option in GEORADIUS"
+    return b"ERR %b is not compatible with WITHDIST, WITHHASH and WITHCOORD options" % option
+
+
+def no_centre(command: bytes) -> bytes:
+    """A search that was not told around what."""
+    return b"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for %b" % until_nul(command)
+
+
+def no_shape(command: bytes) -> bytes:
+    """A search that was not told how far."""
+    return b"ERR exactly one of BYRADIUS and BYBOX can be specified for %b" % until_nul(command)
 
 
 def outside(low: int, high: int) -> bytes:

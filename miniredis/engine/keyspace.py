@@ -3,19 +3,20 @@
 There is one way to create a key (``create``, which tells the waiters), one to change it in place
 (``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
 A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
-place, a ``HashValue`` for a hash, a ``SetValue`` for a set; an empty aggregate does not exist.
+place, and a type of its own for a hash, a set and a sorted set; an empty aggregate does not exist.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from .errors import WRONG_TYPE, CommandError
 from .hashes import HashValue
 from .key_index import KeyIndex
 from .sets import SetValue
+from .sorted_set import SortedSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,10 @@ __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplica
 
 ListValue: TypeAlias = "deque[bytes]"
 StringValue: TypeAlias = bytes | bytearray
-Value: TypeAlias = "StringValue | ListValue | HashValue | SetValue"
+Aggregate: TypeAlias = "ListValue | HashValue | SetValue | SortedSet"
+Value: TypeAlias = "StringValue | Aggregate"
+
+T = TypeVar("T")
 
 TYPE_NAMES: Final[dict[type, bytes]] = {
     bytes: b"string",
@@ -34,6 +38,7 @@ TYPE_NAMES: Final[dict[type, bytes]] = {
     deque: b"list",
     HashValue: b"hash",
     SetValue: b"set",
+    SortedSet: b"zset",
 }
 
 STALE_EXPIRIES: Final = 1000
@@ -171,31 +176,27 @@ class Database:
 
     def find_hash(self, key: bytes) -> HashValue | None:
         """The hash at a key about to be written, or None; raises WRONGTYPE."""
-        value = self.find(key)
-        if value is None or type(value) is HashValue:
-            return value
-        raise CommandError(WRONG_TYPE)
+        return of_type(self.find(key), HashValue)
 
     def read_hash(self, key: bytes) -> HashValue | None:
         """The hash at a key that is only read, or None; raises WRONGTYPE."""
-        value = self.read(key)
-        if value is None or type(value) is HashValue:
-            return value
-        raise CommandError(WRONG_TYPE)
+        return of_type(self.read(key), HashValue)
 
     def find_set(self, key: bytes) -> SetValue | None:
         """The set at a key about to be written, or None; raises WRONGTYPE."""
-        value = self.find(key)
-        if value is None or type(value) is SetValue:
-            return value
-        raise CommandError(WRONG_TYPE)
+        return of_type(self.find(key), SetValue)
 
     def read_set(self, key: bytes) -> SetValue | None:
         """The set at a key that is only read, or None; raises WRONGTYPE."""
-        value = self.read(key)
-        if value is None or type(value) is SetValue:
-            return value
-        raise CommandError(WRONG_TYPE)
+        return of_type(self.read(key), SetValue)
+
+    def find_sorted_set(self, key: bytes) -> SortedSet | None:
+        """The sorted set at a key about to be written, or None; raises WRONGTYPE."""
+        return of_type(self.find(key), SortedSet)
+
+    def read_sorted_set(self, key: bytes) -> SortedSet | None:
+        """The sorted set at a key that is only read, or None; raises WRONGTYPE."""
+        return of_type(self.read(key), SortedSet)
 
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
@@ -238,6 +239,14 @@ class Database:
             self.deadlines.pop(key, None)
         self.touched(key, event)
 
+    def store_or_delete(self, key: bytes, value: Aggregate, event: str) -> int:
+        """Puts an aggregate at a key in place of whatever is there; none if it is empty. Returns its size."""
+        if value:
+            self.store(key, value, event)
+        elif self.find(key) is not None:
+            self.delete(key)
+        return len(value)
+
     def change(self, key: bytes, value: Value, event: str) -> None:
         """Puts another value of its type at an existing key, which goes on to live as long as it would."""
         self.values[key] = value
@@ -258,7 +267,7 @@ class Database:
         self.touched(key, event)
         return True
 
-    def shrunk(self, key: bytes, value: ListValue | HashValue | SetValue, event: str) -> None:
+    def shrunk(self, key: bytes, value: Aggregate, event: str) -> None:
         """Something was taken from the aggregate at a key, which goes away when it is empty."""
         self.touched(key, event)
         if not value:
@@ -310,3 +319,10 @@ class Database:
 def duplicate(value: Value) -> Value:
     """A value of its own with the same content."""
     return value if isinstance(value, bytes) else value.copy()
+
+
+def of_type(value: Value | None, kind: type[T]) -> T | None:
+    """A value that has to be of a type, if it is there; raises WRONGTYPE."""
+    if value is None or isinstance(value, kind):
+        return value
+    raise CommandError(WRONG_TYPE)

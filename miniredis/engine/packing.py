@@ -17,11 +17,15 @@ class Packing(NamedTuple):
         hash_entries: the most fields of a packed hash (``hash-max-listpack-entries``).
         hash_value: the most bytes of a field or a value in one (``hash-max-listpack-value``).
         set_integers: the most members of a set of integers (``set-max-intset-entries``).
+        sorted_set_entries: the most members of a packed sorted set (``zset-max-listpack-entries``).
+        sorted_set_value: the most bytes of a member of one (``zset-max-listpack-value``).
     """
 
     hash_entries: int = 512
     hash_value: int = 64
     set_integers: int = 512
+    sorted_set_entries: int = 128
+    sorted_set_value: int = 64
 
     @classmethod
     def of(cls, config: Config) -> Packing:
@@ -30,4 +34,6 @@ class Packing(NamedTuple):
             config.integer("hash-max-listpack-entries"),
             config.integer("hash-max-listpack-value"),
             config.integer("set-max-intset-entries"),
+            config.integer("zset-max-listpack-entries"),
+            config.integer("zset-max-listpack-value"),
         )

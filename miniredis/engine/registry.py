@@ -20,6 +20,7 @@ __all__ = [
     "CountedKeys",
     "KeySpecification",
     "Keys",
+    "KeywordKeys",
     "UnknownKeys",
     "command",
     "commands",
@@ -79,6 +80,26 @@ class CountedKeys(NamedTuple):
     notes: str = ""
 
 
+class KeywordKeys(NamedTuple):
+    """Keys behind a word, if the word is there.
+
+    Attributes:
+        word: in capitals.
+        start: the index from which on to look for it.
+        flags: as in ``Keys``.
+        last: the last one, counted from the first, or from the end of their part when negative.
+        limit: their part is one of so many of what stands behind the word: 2 for half of it.
+        notes: a remark COMMAND gives with them.
+    """
+
+    word: str
+    start: int
+    flags: str
+    last: int = 0
+    limit: int = 0
+    notes: str = ""
+
+
 class UnknownKeys(NamedTuple):
     """Keys that cannot be told from the request's shape alone."""
 
@@ -86,7 +107,7 @@ class UnknownKeys(NamedTuple):
     notes: str = ""
 
 
-KeySpecification: TypeAlias = Keys | CountedKeys | UnknownKeys
+KeySpecification: TypeAlias = Keys | CountedKeys | KeywordKeys | UnknownKeys
 
 
 class Docs(NamedTuple):
@@ -213,7 +234,7 @@ def command(
     """
 
     def declare(handler: Handler) -> Handler:
-        positions = (keys,) if isinstance(keys, Keys | CountedKeys | UnknownKeys) else keys
+        positions = (keys,) if isinstance(keys, KeySpecification) else keys
         summary = (handler.__doc__ or "").partition("\n")[0]
         docs = Docs(summary, handler.__module__, since, syntax, deprecated, replaced_by, doc_flags)
         register(

@@ -1,8 +1,9 @@
 """Values to bytes: how a reply looks in RESP2 and in RESP3.
 
 A command returns plain Python values: ``int``, ``bytes`` (a bulk string), ``None`` (null), ``list`` (an
-array), a ``CommandError``, or one of the few types below for what Python has no word for. ``encode`` turns
-them into the version the client speaks. To add a type of reply, add a class and a row to each table.
+array), ``float`` (a double), a ``CommandError``, or one of the few types below for what Python has no word
+for. ``encode`` turns them into the version the client speaks. To add a type of reply, add a class and a row
+to each table.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ __all__ = [
     "OK",
     "PONG",
     "QUEUED",
+    "DoubleText",
     "Encoded",
     "Map",
     "Pairs",
@@ -51,6 +53,12 @@ class Verbatim(bytes):
     __slots__ = ()
 
 
+class DoubleText(bytes):
+    """A double in a form of its own: a double in RESP3, a bulk string in RESP2."""
+
+    __slots__ = ()
+
+
 class NullArray:
     """RESP2 has a null of its own where an array was asked for; RESP3 has one null."""
 
@@ -60,8 +68,8 @@ class NoReply:
 
 
 Reply: TypeAlias = (
-    "int | bytes | bytearray | list[Any] | Map | Pairs | Set | Encoded | Verbatim | NullArray | NoReply"
-    " | CommandError | None"
+    "int | float | bytes | bytearray | list[Any] | Map | Pairs | Set | Encoded | Verbatim | DoubleText"
+    " | NullArray | NoReply | CommandError | None"
 )
 
 
@@ -140,6 +148,15 @@ def bulk(text: bytes | bytearray) -> bytes:
     return b"".join((b"$%d\r\n" % len(text), text, b"\r\n"))
 
 
+def double_text(value: float) -> bytes:
+    """A double as Redis prints it: 17 significant digits."""
+    return b"%.17g" % value
+
+
+def double3(value: float) -> bytes:
+    return b",%b\r\n" % double_text(value)
+
+
 def verbatim3(text: Verbatim) -> bytes:
     return b"=%d\r\ntxt:%b\r\n" % (len(text) + 4, text)
 
@@ -155,6 +172,8 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         Map: flat_map2,
         Set: array2,
         Pairs: flat_pairs2,
+        float: lambda value: bulk(double_text(value)),
+        DoubleText: bulk,
         Verbatim: bulk,
         bytearray: bulk,
     },
@@ -166,6 +185,8 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         Map: map3,
         Set: set3,
         Pairs: lambda pairs: array3([list(pair) for pair in pairs]),
+        float: double3,
+        DoubleText: lambda text: b",%b\r\n" % text,
         Verbatim: verbatim3,
         bytearray: bulk,
     },

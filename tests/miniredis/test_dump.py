@@ -19,6 +19,7 @@ from miniredis.engine.rdb import BadDataError, BadPayloadError, dump, restore
 from miniredis.engine.rdb.crc64 import crc64
 from miniredis.engine.rdb.lzf import decompress
 from miniredis.engine.sets import SetValue
+from miniredis.engine.sorted_set import SortedSet
 
 INTEGERS = st.integers(-(1 << 64), 1 << 64) | st.sampled_from(
     [
@@ -250,10 +251,12 @@ def test_damage_behind_a_right_checksum_is_refused(body: bytes) -> None:
 def test_any_damage_is_refused_or_makes_a_value() -> None:
     luck = random.Random(1)  # noqa: S311
     pairs = {b"f%d" % number: b"%d" % number for number in range(40)}
+    scores = {member: float(number) / 2 for number, member in enumerate(pairs)}
     values: list[Value] = [
         b"5", b"hello" * 20, deque([b"a", b"1000", b"x" * 100] * 30), HashValue.of(pairs, Packing()),
         HashValue.of(pairs, Packing(3)), SetValue.of(list(pairs), Packing()),
-        SetValue.of(list(pairs.values()), Packing()),
+        SetValue.of(list(pairs.values()), Packing()), SortedSet.of(scores, Packing()),
+        SortedSet.of(scores, Packing(sorted_set_entries=3)),
     ]  # fmt: skip
     bodies = [dump(value)[:-10] for value in values]
     bodies.append(b"\x12\x01\x01\xc3\t@d\x01xx\xe0W\x00\x01xx")
@@ -268,7 +271,7 @@ def test_any_damage_is_refused_or_makes_a_value() -> None:
             assert len(value) < 1_000_000
         except BadDataError:
             outcomes.add(BadDataError)
-    assert outcomes == {bytes, deque, HashValue, SetValue, BadDataError}
+    assert outcomes == {bytes, deque, HashValue, SetValue, SortedSet, BadDataError}
 
 
 def test_lzf_that_promises_much_takes_what_it_has() -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .. import errors
 from ..errors import CommandError
 from ..hashes import HashValue
 from ..help import help_on
-from ..keyspace import Value
+from ..keyspace import StringValue, Value
 from ..numbers import leading_integer, read_integer
 from ..registry import Keys, command, container
 from ..replies import OK, Encoded, Reply, status
 from ..session import Session
+from ..sets import SetValue
+from ..sorted_set import SortedSet
 from .objects import encoding, idle_seconds, reference_count
 
 # DEBUG
@@ -139,13 +142,23 @@ def read_samples(words: list[bytes]) -> int:
     return samples
 
 
+Elements: TypeAlias = Iterable[tuple[bytes, ...]]
+
+ELEMENTS: Final[dict[type, Callable[[Any], Elements]]] = {
+    deque: zip,
+    HashValue: lambda values: values.fields.items(),
+    SetValue: zip,
+    SortedSet: lambda values: zip(values.scores),
+}
+"""The elements of an aggregate, each as the strings it has."""
+
+
 def size(value: Value, samples: int) -> int:
     """The bytes of a value; 0 samples measure every element."""
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, StringValue):
         return len(value)
-    elements: Iterable[tuple[bytes, ...]]
-    elements = value.fields.items() if isinstance(value, HashValue) else ((element,) for element in value)
-    sizes = [sum(map(len, parts)) + ELEMENT_OVERHEAD for parts in islice(elements, samples or None)]
+    elements = islice(ELEMENTS[type(value)](value), samples or None)
+    sizes = [sum(map(len, parts)) + ELEMENT_OVERHEAD for parts in elements]
     return len(value) * sum(sizes) // len(sizes)
 
 

@@ -1,4 +1,4 @@
-"""Drawing members of a hash or a set by lot."""
+"""Drawing members of hashes, sets and sorted sets by lot."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from .. import errors
@@ -17,6 +17,7 @@ from ..registry import (
     CountedKeys,
     Keys,
     KeySpecification,
+    KeywordKeys,
     UnknownKeys,
     command,
     commands,
@@ -28,7 +29,8 @@ from ..session import Session
 FLAGS: Final = "loading stale"
 UNORDERED: Final = "nondeterministic_output_order"
 
-Where: TypeAlias = "tuple[tuple[bytes, dict[bytes, int]], tuple[bytes, dict[bytes, int]]]"
+Parts: TypeAlias = "Mapping[bytes, int | bytes]"
+Where: TypeAlias = "tuple[tuple[bytes, Parts], tuple[bytes, Parts]]"
 """How COMMAND says where keys are: how to begin, and how to go on."""
 
 
@@ -187,6 +189,11 @@ def counted(keys: CountedKeys) -> Where:
     return (b"index", {b"index": keys.count_at}), (b"keynum", found)
 
 
+def behind(keys: KeywordKeys) -> Where:
+    found = {b"lastkey": keys.last, b"keystep": 1, b"limit": keys.limit}
+    return (b"keyword", {b"keyword": keys.word.encode(), b"startfrom": keys.start}), (b"range", found)
+
+
 def unknown(_: UnknownKeys) -> Where:
     return (b"unknown", {}), (b"unknown", {})
 
@@ -194,9 +201,10 @@ def unknown(_: UnknownKeys) -> Where:
 WHERE: Final[dict[type, Callable[[Any], Where]]] = {
     Keys: in_range,
     CountedKeys: counted,
+    KeywordKeys: behind,
     UnknownKeys: unknown,
 }
 
 
-def part(kind: bytes, values: dict[bytes, int]) -> Map:
+def part(kind: bytes, values: Parts) -> Map:
     return Map({b"type": kind, b"spec": Map(values)})

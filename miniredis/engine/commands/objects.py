@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from .. import errors
 from ..errors import CommandError
@@ -15,6 +16,7 @@ from ..registry import Keys, command, container
 from ..replies import Reply
 from ..session import Session
 from ..sets import SetValue
+from ..sorted_set import SortedSet
 
 LOOKED_AT: Final = Keys(2, "RO")
 TIPS: Final = "nondeterministic_output"
@@ -41,17 +43,23 @@ def object_encoding(session: Session, args: list[bytes]) -> Reply:
 
 def encoding(value: Value) -> bytes:
     """The name of Redis's encoding for a value."""
-    if isinstance(value, deque):
-        return b"quicklist"
-    if isinstance(value, HashValue):
-        return b"listpack" if value.is_packed else b"hashtable"
-    if isinstance(value, SetValue):
-        return b"intset" if value.is_packed else b"hashtable"
-    if isinstance(value, bytearray):
-        return b"raw"
-    if parse_integer(value) is not None:
+    return ENCODINGS[type(value)](value)
+
+
+def string_encoding(text: bytes) -> bytes:
+    if parse_integer(text) is not None:
         return b"int"
-    return b"embstr" if len(value) <= LONGEST_EMBEDDED else b"raw"
+    return b"embstr" if len(text) <= LONGEST_EMBEDDED else b"raw"
+
+
+ENCODINGS: Final[dict[type, Callable[[Any], bytes]]] = {
+    bytes: string_encoding,
+    bytearray: lambda _: b"raw",
+    deque: lambda _: b"quicklist",
+    HashValue: lambda values: b"listpack" if values.is_packed else b"hashtable",
+    SetValue: lambda values: b"intset" if values.is_packed else b"hashtable",
+    SortedSet: lambda values: b"listpack" if values.is_packed else b"skiplist",
+}
 
 
 @command(

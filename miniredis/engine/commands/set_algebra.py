@@ -28,14 +28,9 @@ def sources(session: Session, keys: Sequence[bytes]) -> list[SetValue | None]:
 
 
 def store(session: Session, args: list[bytes], operation: Operation, event: str) -> int:
-    """Puts the outcome in place of whatever is at the first key; an empty one takes it away."""
-    db, target = session.db, args[1]
+    """Puts the outcome in place of whatever is at the first key."""
     values = operation(sources(session, args[2:]), session.engine.packing)
-    if values:
-        db.store(target, values, event)
-    elif db.find(target) is not None:
-        db.delete(target)
-    return len(values)
+    return session.db.store_or_delete(args[1], values, event)
 
 
 # Intersections

@@ -17,6 +17,7 @@ from ..registry import Keys, UnknownKeys, command
 from ..replies import Reply
 from ..session import Session
 from ..sets import SetValue
+from ..sorted_set import SortedSet
 
 BY_OR_GET: Final = UnknownKeys(
     "RO access",
@@ -64,7 +65,7 @@ class Options:
     syntax=SYNTAX + " [STORE destination#2]",
 )
 def sort(session: Session, args: list[bytes]) -> Reply:
-    """Returns or stores the elements of a list in order."""
+    """Returns or stores the elements of a list, a set or a sorted set in order."""
     options = read_options(args[2:], may_store=True)
     replies = sort_and_get(session.db, args[1], options)
     if options.store is None:
@@ -82,7 +83,7 @@ def sort(session: Session, args: list[bytes]) -> Reply:
     syntax=SYNTAX,
 )
 def sort_ro(session: Session, args: list[bytes]) -> Reply:
-    """Returns the elements of a list in order."""
+    """Returns the elements of a list, a set or a sorted set in order."""
     return sort_and_get(session.db, args[1], read_options(args[2:], may_store=False))
 
 
@@ -123,7 +124,7 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
 
 def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
     value = db.read(key)
-    elements = elements_of(value)
+    elements = elements_of(value, options)
     is_set = isinstance(value, SetValue)
     if is_set and not options.sorts and options.store is not None:
         options.by, options.alpha = None, True  # what is stored shall not depend on the order of a table
@@ -136,8 +137,14 @@ def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
     return list(shown(db, elements[start:end], options))
 
 
-def elements_of(value: Value | None) -> list[bytes]:
+def elements_of(value: Value | None, options: Options) -> list[bytes]:
     """What there is to sort in a value, in its own order."""
+    if isinstance(value, SortedSet):
+        # Redis unpacks one before it sorts it. What that does to errno, it takes for an element's fault.
+        is_out_of_range = value.unpack()
+        if is_out_of_range and options.by is None and not options.alpha:
+            raise CommandError(errors.NOT_SCORES)
+        return [member for _, member in value]
     if value is not None and not isinstance(value, deque | SetValue):
         raise CommandError(errors.WRONG_TYPE)
     return list(value or ())
@@ -195,10 +202,6 @@ def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
 
 
 def store(db: Database, key: bytes, replies: list[Reply]) -> int:
-    """Puts a list in place of whatever is at a key; an empty one takes it away."""
+    """Puts what came out in place of whatever is at a key, nothing for what is not there."""
     values = deque(bytes(each) if isinstance(each, StringValue) else b"" for each in replies)
-    if values:
-        db.store(key, values, "sortstore")
-    elif db.find(key) is not None:
-        db.delete(key)
-    return len(values)
+    return db.store_or_delete(key, values, "sortstore")

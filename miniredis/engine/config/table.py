@@ -272,8 +272,8 @@ DIRECTIVES: Final = {
     "unixsocketperm": works("0", octal, "immutable"),
     "use-exit-on-panic": ignored("no", switch, "hidden"),
     "watchdog-period": off("0", integer(0, MAX32), "hidden"),
-    "zset-max-listpack-entries": ignored("128", integer(0, MAX)),
-    "zset-max-listpack-value": ignored("64", memory(0, MAX)),
+    "zset-max-listpack-entries": works("128", integer(0, MAX)),
+    "zset-max-listpack-value": works("64", memory(0, MAX)),
 }
 """All of them by name."""
 

@@ -11,21 +11,9 @@ from ..keyspace import ListValue, Value
 from ..numbers import parse_integer
 from ..packing import Packing
 from ..sets import SetValue
-from . import aggregates
+from ..sorted_set import SortedSet
+from . import aggregates, kinds, sorted_sets
 from .crc64 import crc64
-from .kinds import (
-    HASH,
-    HASH_LISTPACK,
-    HASH_ZIPLIST,
-    HASH_ZIPMAP,
-    INTSET,
-    LIST,
-    LIST_ZIPLIST,
-    QUICKLIST,
-    QUICKLIST_2,
-    SET,
-    STRING,
-)
 from .packed import pack, read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
 
@@ -83,13 +71,13 @@ def dump_string(text: bytes) -> bytes:
     number = parse_integer(text)
     for form, width in enumerate((1, 2, 4)):
         if number is not None and -(1 << 8 * width - 1) <= number < 1 << 8 * width - 1:
-            return bytes([STRING, 0xC0 | form]) + number.to_bytes(width, "little", signed=True)
-    return bytes([STRING]) + string(text)
+            return bytes([kinds.STRING, 0xC0 | form]) + number.to_bytes(width, "little", signed=True)
+    return bytes([kinds.STRING]) + string(text)
 
 
 def dump_list(values: ListValue) -> bytes:
     nodes = list(list_nodes(values))
-    return bytes([QUICKLIST_2]) + length(len(nodes)) + b"".join(nodes)
+    return bytes([kinds.QUICKLIST_2]) + length(len(nodes)) + b"".join(nodes)
 
 
 def list_nodes(values: ListValue) -> Iterator[bytes]:
@@ -115,6 +103,7 @@ DUMPERS: Final[dict[type, Callable[[Any], bytes]]] = {
     deque: dump_list,
     HashValue: aggregates.dump_hash,
     SetValue: aggregates.dump_set,
+    SortedSet: sorted_sets.dump_sorted_set,
 }
 """How a value of each type is written."""
 
@@ -151,16 +140,20 @@ def ziplists(reader: Reader) -> Iterator[bytes]:
 
 
 LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
-    STRING: lambda reader, _: reader.string(),
-    LIST: lambda reader, _: filled(strings(reader)),
-    SET: aggregates.load_set,
-    HASH: aggregates.load_hash,
-    HASH_ZIPMAP: aggregates.load_zipmap,
-    LIST_ZIPLIST: lambda reader, _: filled(iter(read_ziplist(reader.string()))),
-    INTSET: aggregates.load_intset,
-    HASH_ZIPLIST: aggregates.load_ziplist_hash,
-    QUICKLIST: lambda reader, _: filled(ziplists(reader)),
-    HASH_LISTPACK: aggregates.load_packed_hash,
-    QUICKLIST_2: lambda reader, _: filled(nodes(reader)),
+    kinds.STRING: lambda reader, _: reader.string(),
+    kinds.LIST: lambda reader, _: filled(strings(reader)),
+    kinds.SET: aggregates.load_set,
+    kinds.SORTED_SET: sorted_sets.load_with_texts,
+    kinds.HASH: aggregates.load_hash,
+    kinds.SORTED_SET_2: sorted_sets.load_with_doubles,
+    kinds.HASH_ZIPMAP: aggregates.load_zipmap,
+    kinds.LIST_ZIPLIST: lambda reader, _: filled(iter(read_ziplist(reader.string()))),
+    kinds.INTSET: aggregates.load_intset,
+    kinds.SORTED_SET_ZIPLIST: sorted_sets.load_ziplist,
+    kinds.HASH_ZIPLIST: aggregates.load_ziplist_hash,
+    kinds.QUICKLIST: lambda reader, _: filled(ziplists(reader)),
+    kinds.HASH_LISTPACK: aggregates.load_packed_hash,
+    kinds.SORTED_SET_LISTPACK: sorted_sets.load_listpack,
+    kinds.QUICKLIST_2: lambda reader, _: filled(nodes(reader)),
 }
 """How each type of the format is read."""

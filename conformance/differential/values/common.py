@@ -1,14 +1,20 @@
-"""What arguments are made of: for each kind, and for some names, values that are valid, on an edge, or wrong.
-
-Few keys, so that commands meet. Times are far in the future or in the past, so that no clock decides a reply;
-timeouts are 0 or wrong, so that only other clients end a wait.
-"""
+"""Values by the kind or the name of an argument, and whole argument lists."""
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BY_KIND", "BY_NAME", "FIXED", "MILLISECOND_TIMES", "ODD", "SOME_CLIENT", "TIMES"]
+__all__ = [
+    "BY_KIND",
+    "BY_NAME",
+    "ELEMENTS",
+    "FIXED",
+    "MILLISECOND_TIMES",
+    "ODD",
+    "PLACES",
+    "SOME_CLIENT",
+    "TIMES",
+]
 
 SOME_CLIENT: Final = "<id:{}>"
 """Stands for the number of a client, which each server gives out by itself."""
@@ -58,11 +64,6 @@ ELEMENTS: Final = (
     *("a", "b") * 6, "c", "1", "10", "-3", "1.5", "", " 1", "nan", "x" * 65, "a\x00b", "\xff\xfe",
 )  # fmt: skip
 
-FIELDS: Final = (*("f", "g") * 6, "h", "1", "", "x" * 65, "a\x00b")
-MEMBERS: Final = (
-    *("1", "2", "3", "-5", "10") * 3, *("a", "b") * 2, "", "01", "9223372036854775807", "9223372036854775808",
-)  # fmt: skip
-
 BY_KIND: Final = {
     "key": KEYS,
     "integer": INTEGERS,
@@ -100,6 +101,9 @@ DUMPS: Final = (
     "\x0b\x0e\x02\x00\x00\x00\x03\x00\x00\x00\xfb\xff\x01\x00\x02\x00\n\x00I.\xedn\xc0\x07\x8c\xef",
     # sets: -5 1 2; a b
     "\x02\x02\x01b\x01a\n\x00u\xd9\x9d\x83^\xf8_e",
+    "\x11\x14\x14\x00\x00\x00\x04\x00\x81a\x02\x01\x01\x81b\x02\x832.5\x04\xff\n\x00\xd4Ln\xa4\xf6D\xd9\xd7",
+    # sorted sets: a 1 b 2.5; another of an old version
+    "\x03\x04\x01a\x011\x01b\x032.5\x01c\xfe\x01d\xff\n\x00\xdb\x88\x98\xf6T\xb1\xfc\xaf",
     "\x00\x05hello\n\x00cr\xdfve4 \x0b",  # its checksum is wrong
     "\x00\x05hello\x0b\x00cr\xdfve4 \n",  # of a later version
     "",
@@ -109,8 +113,6 @@ DUMPS: Final = (
 BY_NAME: Final = {
     "bit": ("0", "1", "1", "2", "-1", "x"),
     "category": ("list", "string", "LIST", "dangerous", "nosuch"),
-    "field": FIELDS,
-    "member": MEMBERS,
     "client-id": (*map(SOME_CLIENT.format, range(3)), "0", "-1", "x", "99999999"),
     "clientname": ("me", "", "a b", "a\n"),
     "command": ("GET", "SET", "LMPOP", "nosuch", "MSET"),
@@ -161,7 +163,7 @@ BY_NAME: Final = {
     "stop": PLACES,
     "timeout": TIMEOUTS,
     "ttl": ("0", "0", "100000", "-1", "x", "4000000000000", "9223372036854775807"),
-    "type": ("string", "list", "hash", "set", "LIST", "nosuch"),
+    "type": ("string", "list", "hash", "set", "zset", "LIST", "nosuch"),
     "username": ("default", "nobody"),
 }
 """Values by the name of an argument, where its kind tells too little."""

@@ -1,0 +1,18 @@
+"""What arguments are made of: for each kind, and for some names, values that are valid, on an edge, or wrong.
+
+Few keys, so that commands meet. Times are far in the future or in the past, so that no clock decides a reply;
+timeouts are 0 or wrong, so that only other clients end a wait.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .common import BY_KIND, BY_NAME, FIXED, MILLISECOND_TIMES, ODD, SOME_CLIENT, TIMES
+from .hashes import OF_HASHES_AND_SETS
+from .sorted_sets import OF_SORTED_SETS
+
+__all__ = ["BY_KIND", "BY_NAME", "BY_SCOPE", "FIXED", "MILLISECOND_TIMES", "ODD", "SOME_CLIENT", "TIMES"]
+
+BY_SCOPE: Final = OF_HASHES_AND_SETS | OF_SORTED_SETS
+"""By the group or the name of a command, then by the name of the argument: what comes before the others."""
