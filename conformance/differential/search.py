@@ -39,30 +39,29 @@ NARROW: Final = (
     "list transactions",
     "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
     "blmove brpoplpush blpop set rpush lpush multi exec",
-    "blpop blmpop lpush rpush set getset sort rename copy move del",
-    "blpop set sort rpush",
-    "blpop lpush move swapdb select",
-    "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
-    "string bitmap transactions",
-    "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
-    "hyperloglog get copy strlen",
-    "hash transactions",
-    "set transactions",
-    "hset hdel hincrby sadd srem spop object|encoding",
-    "hset sadd rpush sort sort_ro",
-    "sorted-set transactions",
+    "hash set transactions",
     "sorted-set",
-    "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zincrby zunionstore zrangestore zrem del multi exec",
-    "zadd zrange zrangestore zremrangebyrank zremrangebyscore zremrangebylex zcount zlexcount zrank",
-    "zadd zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrevrange zscan sort zrandmember",
-    "zadd zrange sort sort_ro object|encoding zpopmin zrem copy rename",
-    "zadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard zrange dump restore copy",
-    "zadd sadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard sunionstore zrange",
+    "string bitmap transactions",
+    "blpop blmpop lpush rpush set getset sort rename copy move del",
+    "hset hdel hincrby sadd srem spop object|encoding",
+    "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
+    "blpop set sort rpush",
     "geo zadd zrange",
+    "hset sadd zadd rpush sort sort_ro",
+    "blpop lpush move swapdb select",
+    "zadd zrange zrevrank sort sort_ro object|encoding copy zpopmin",
+    "hyperloglog get copy strlen",
+    "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
+    "zadd sadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard sunionstore zrange",
+    "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
 )
 
-THEMES: Final = tuple(tuple(words.split()) for words in NARROW) + (GROUPS,) * 4
+THEMES: Final = tuple(
+    theme
+    for place, words in enumerate(NARROW, 1)
+    for theme in ((tuple(words.split()), GROUPS) if place % 3 == 0 else (tuple(words.split()),))
+)
 """Groups or commands that conversations are made of, in turn, so that those of one theme meet often, too."""
 
 
