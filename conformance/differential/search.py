@@ -37,7 +37,6 @@ COMMON: Final = tuple(
 
 NARROW: Final = (
     "list transactions",
-    "sorted-set transactions",
     "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
     "blmove brpoplpush blpop set rpush lpush lpush multi exec",
     "string bitmap transactions",
@@ -45,16 +44,14 @@ NARROW: Final = (
     "blpop set sort rpush",
     "blpop lpush move swapdb select",
     "sorted-set",
-    "geo geoadd geoadd zadd zrange",
-    "zadd zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zincrby zunionstore zrangestore zrem del multi exec",
-    "zadd zadd zrange zrangestore zremrangebyrank zremrangebyscore zremrangebylex zcount zlexcount zrank",
-    "zadd zadd zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrevrange zscan sort zrandmember",
-    "zadd zadd zadd zrange sort sort_ro object|encoding zpopmin zrem copy rename",
-    "zadd zadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard zrange dump restore copy",
+    "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
+    "zadd zrange zrevrank sort sort_ro object|encoding copy zpopmin",
+    "geo zadd zrange",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
     "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
 )
+
 
 THEMES: Final = tuple(tuple(words.split()) for words in NARROW) + (GROUPS,) * 4
 """Groups or commands that conversations are made of, in turn, so that those of one theme meet often, too."""
