@@ -7,6 +7,7 @@ import socket
 from typing import TYPE_CHECKING, Final, Protocol
 
 from .engine.backlog import FREE
+from .engine.requests import READ_SIZE
 from .pollers import READ, WRITE
 
 if TYPE_CHECKING:
@@ -14,10 +15,13 @@ if TYPE_CHECKING:
     from .host import Host
     from .pollers import Poller
 
-__all__ = ["READ_SIZE", "Connection", "Source"]
+__all__ = ["Connection", "Source"]
 
-READ_SIZE: Final = 64 * 1024
-"""The most bytes read from one client in one tick, so that none keeps the others waiting."""
+LARGEST_READ: Final = 1024 * 1024
+"""The most bytes of one argument that are read from one client in one tick.
+
+Of anything else it is Redis's 16 KiB: what a client may have run before the others have their turn.
+"""
 
 
 class Source(Protocol):
@@ -39,6 +43,7 @@ class Connection:
     """
 
     __slots__ = (
+        "_appetite",
         "_descriptor",
         "_host",
         "_poller",
@@ -59,6 +64,7 @@ class Connection:
         self._poller = poller
         self._descriptor = sock.fileno()
         self._unsent = bytearray()
+        self._appetite = READ_SIZE
         self._watched_for = READ
 
     def attend(self, events: int, now: Instant) -> None:
@@ -68,15 +74,17 @@ class Connection:
             if not events & ~WRITE or self._descriptor not in self._sources:
                 return
         try:
-            data = self._socket.recv(READ_SIZE)
+            data = self._socket.recv(self._appetite)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
             data = b""
-        if data:
-            self._host.engine.receive(self._session, data, now)
-        else:
+        if not data:
             self._drop(now)
+            return
+        self._host.engine.receive(self._session, data, now)
+        if len(data) == self._appetite or self._appetite > READ_SIZE:
+            self._appetite = min(self._session.parser.appetite, LARGEST_READ)
 
     def flush(self, now: Instant) -> None:
         """Sends what the client takes, and keeps the rest until it takes more."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from .connection import READ_SIZE
 from .engine.backlog import FREE
+from .engine.requests import READ_SIZE
 from .listeners import addresses_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from .chart import draw
 from .guard import accept
 from .model import QUICK, Effort, MissingError, Outcome, Row
 from .progress import shown
-from .report import as_json, table
+from .report import as_json, markdown, table
 from .rows import ROWS
 from .runner import run
 
@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     add("--list", action="store_true", help="print the rows, and measure nothing")
     add("--quick", action="store_true", help="about a minute in all")
     add("--strict", action="store_true", help="a missed target is an error")
+    add("--markdown", type=Path, metavar="FILE", help="write the table there, in Markdown")
     add("--json", type=Path, metavar="FILE", help="write the outcomes there")
     add(
         "--accept",
@@ -60,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         outcomes = run(rows, effort, progress)
     for line in table(outcomes):
         say(line)
+    if options.markdown:
+        options.markdown.write_text("\n".join(markdown(outcomes)) + "\n")
     if options.json:
         options.json.write_text(json.dumps(as_json(outcomes, effort), indent=1, ensure_ascii=False) + "\n")
     drawn = options.chart is None or draw_chart(outcomes, options.chart)

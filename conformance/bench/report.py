@@ -1,4 +1,4 @@
-"""The outcomes as a table for people and as JSON for programs.
+"""The outcomes as a table for people, in plain text or Markdown, and as JSON for programs.
 
 The JSON is an object: ``machine`` (an object of strings: ``system``, ``processor``, ``python``), ``effort``
 (an object of numbers: ``pairs``, ``seconds``, ``size``) and ``rows``, a list of objects with
@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from .model import Effort, Outcome
 
-__all__ = ["as_json", "table"]
+__all__ = ["as_json", "markdown", "table"]
 
 HEADINGS: Final = ("row", "what", "miniredis", "reference", "ratio", "spread", "target", "")
 
@@ -32,6 +32,17 @@ def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def markdown(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """The same in Markdown, but for what could not be measured here."""
+    yield "| what | miniredis | reference | ratio | target |"
+    yield "|---|---|---|---|---|"
+    for outcome in outcomes:
+        if outcome.verdict in {"met", "missed"}:
+            _, what, ours, theirs, ratio, turns, target, missed = cells(outcome)
+            judged = f"{ratio} ({turns})" if ratio else f"({turns})"
+            yield f"| {what} | {ours} | {theirs} | {judged} | {target}{' missed' if missed else ''} |"
 
 
 def cells(outcome: Outcome) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from .observing import SlowLog, Statistics, monitor_line
 from .packing import Packing
 from .registry import Command
 from .replies import NO_REPLY, Reply
-from .requests import READ_SIZE, FastLane, RequestParser, one_request
+from .requests import READ_SIZE, FastLane, RequestParser, few_requests
 from .session import Session
 from .waiting import Waiter, Waiting
 
@@ -152,8 +152,8 @@ class Engine:
         if size > READ_SIZE or size + len(parser.input) > self._input_limit:
             self._take_in_steps(session, data)
             return
-        if session.idle and (request := one_request(data)) is not None:
-            parser.ready.append(request)
+        if session.idle and (requests := few_requests(data)):
+            parser.ready.extend(requests)
         else:
             parser.feed(data)
         if session.waiter is None:

@@ -100,6 +100,8 @@ def read_timeout(text: bytes) -> int | None:
 
     The rounding is up, so -0.0001 is 0 and waits for ever (``getTimeoutFromObjectOrReply``).
     """
+    if len(text) < 10 and text.isdigit():  # as most clients write it
+        return int(text) * 1000 or None
     seconds = LongDouble.parse(text)
     if seconds is None:
         raise CommandError(TIMEOUT_NOT_A_FLOAT)

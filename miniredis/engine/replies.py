@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+import hiredis
+
 from .errors import CommandError, one_line
 
 __all__ = [
@@ -85,6 +87,11 @@ NULL_ARRAY: Final = NullArray()
 NO_REPLY: Final = NoReply()
 
 
+STRINGS: Final = {bytes}
+
+pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type: ignore[assignment]
+"""Encodes an array of strings, which is what a request is; its stub speaks of one argument."""
+
 LINE_END: Final = b"\r\n"
 BULK_HEADS: Final = tuple(b"$%d\r\n" % size for size in range(1024))
 """What stands before a short string."""
@@ -119,10 +126,14 @@ def items(values: Any, resp: int) -> bytes:
 
 
 def array2(values: list[Any]) -> bytes:
+    if set(map(type, values)) == STRINGS:
+        return pack(tuple(values))
     return b"*%d\r\n%b" % (len(values), items(values, 2))
 
 
 def array3(values: list[Any]) -> bytes:
+    if set(map(type, values)) == STRINGS:
+        return pack(tuple(values))
     return b"*%d\r\n%b" % (len(values), items(values, 3))
 
 

@@ -21,8 +21,9 @@ import hiredis
 from . import errors
 from .errors import ProtocolError
 from .numbers import parse_integer
+from .replies import pack
 
-__all__ = ["READ_SIZE", "FastLane", "RequestParser", "one_request"]
+__all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests"]
 
 INLINE_LIMIT: Final = 64 * 1024
 """The longest line, in bytes, that may go without its end."""
@@ -66,32 +67,42 @@ MAX_ARGUMENTS: Final = (1 << 31) - 1
 
 Request: TypeAlias = list[bytes]
 
-pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type: ignore[assignment]
-"""Encodes a request; its stub speaks of one argument where any number will do."""
+LINES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, 9)}
+"""How many lines a small request is, by its first one."""
+
+MOST_LINES: Final = max(LINES.values())
 
 
-COUNTS: Final = {b"*%d" % count: 2 * count + 2 for count in range(1, 9)}
-"""How many parts the line ends cut a small request into, by its first line."""
+class Lengths(dict[int, bytes]):
+    """What stands before an argument of each length; short ones are at hand."""
 
-MOST_PARTS: Final = max(COUNTS.values())
+    def __missing__(self, length: int) -> bytes:
+        return b"$%d" % length
 
-LENGTHS: Final = tuple(b"$%d" % length for length in range(1024))
+
+announced: Final = Lengths((length, b"$%d" % length) for length in range(256)).__getitem__
 
 
-def one_request(data: bytes) -> Request | None:
-    """The request that some bytes are, if they are just one, of few arguments that hold no line end.
+def few_requests(data: bytes) -> list[Request]:
+    """The requests that some bytes are, if they are whole, small and few, and no argument holds a line end.
 
-    That is what most clients send most of the time; for all else, None.
+    That is what most clients send most of the time; for all else, none.
     """
-    parts = data.split(b"\r\n", MOST_PARTS)
-    if COUNTS.get(parts[0]) != len(parts) or parts[-1]:
-        return None
-    request = parts[2::2]
-    for argument, length in zip(request, parts[1::2], strict=False):
-        size = len(argument)
-        if length != (LENGTHS[size] if size < 1024 else b"$%d" % size):
-            return None
-    return request
+    lines = data.split(b"\r\n", MOST_LINES)
+    if lines.pop():
+        return []
+    requests = []
+    at, end = 0, len(lines)
+    while at < end:
+        behind = at + LINES.get(lines[at], end + 1)
+        if behind > end:
+            return []
+        request = lines[at + 2 : behind : 2]
+        if lines[at + 1 : behind : 2] != [*map(announced, map(len, request))]:
+            return []
+        requests.append(request)
+        at = behind
+    return requests
 
 
 class FastLane:

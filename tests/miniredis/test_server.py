@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -240,6 +241,18 @@ def test_a_client_that_does_not_read_holds_nobody_up(server: miniredis.Server) -
     assert slow.get(len(one) * 20 + 5) == one * 20 + b"+OK\r\n"
     assert slow.get(1) == b""
     slow.close()
+    other.close()
+
+
+def test_a_long_pipeline_lets_others_in_between(server: miniredis.Server) -> None:
+    busy, other = Client((server.host, server.port)), Client((server.host, server.port))
+    other.ask("RPUSH l " + " ".join("x" * 5000))
+    count = 4000
+    busy.send(b"LPOS l nosuch\r\n" * count)
+    stats = other.ask("INFO commandstats")
+    calls = re.search(rb"cmdstat_lpos:calls=(\d+)", stats)
+    assert int(calls[1] if calls else 0) < count
+    busy.close()
     other.close()
 
 
