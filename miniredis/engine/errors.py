@@ -77,6 +77,26 @@ RANK_ZERO = (
     b"or use negative to start from the end of the list"
 )
 
+# Streams
+INVALID_STREAM_ID = b"ERR Invalid stream ID specified as stream command argument"
+STREAM_ID_ZERO = b"ERR The ID specified in XADD must be greater than 0-0"
+STREAM_ID_SMALL = b"ERR The ID specified in XADD is equal or smaller than the target stream top item"
+STREAM_EXHAUSTED = b"ERR The stream has exhausted the last possible ID, unable to add more items"
+STREAM_TOO_LARGE = b"ERR Elements are too large to be stored"
+STREAM_TWO_STRATEGIES = b"ERR syntax error, MAXLEN and MINID options at the same time are not compatible"
+STREAM_NO_STRATEGY = b"ERR syntax error, XTRIM must be called with a trimming strategy"
+STREAM_LIMIT_ALONE = b"ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
+STREAM_LIMIT_EXACT = b"ERR syntax error, LIMIT cannot be used without the special ~ option"
+STREAM_MAXLEN = b"ERR The MAXLEN argument must be >= 0."
+STREAM_LIMIT = b"ERR The LIMIT argument must be >= 0."
+RANGE_START = b"ERR invalid start ID for the interval"
+RANGE_END = b"ERR invalid end ID for the interval"
+XSETID_ADDED_NEGATIVE = b"ERR entries_added must be positive"
+XSETID_BELOW_GIVEN = b"ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id"
+XSETID_BELOW_DELETED = b"ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"
+XSETID_BELOW_TOP = b"ERR The ID specified in XSETID is smaller than the target stream top item"
+XSETID_ADDED_SMALL = b"ERR The entries_added specified in XSETID is smaller than the target stream length"
+
 # Blocking
 TIMEOUT_NOT_A_FLOAT = b"ERR timeout is not a float or out of range"
 TIMEOUT_NOT_AN_INTEGER = b"ERR timeout is not an integer or out of range"

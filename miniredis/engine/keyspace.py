@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .errors import WRONG_TYPE, CommandError
 from .key_index import KeyIndex
+from .streams import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +25,14 @@ __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplica
 
 ListValue: TypeAlias = "deque[bytes]"
 StringValue: TypeAlias = bytes | bytearray
-Value: TypeAlias = "StringValue | ListValue"
+Value: TypeAlias = "StringValue | ListValue | Stream"
 
-TYPE_NAMES: Final[dict[type, bytes]] = {bytes: b"string", bytearray: b"string", deque: b"list"}
+TYPE_NAMES: Final[dict[type, bytes]] = {
+    bytes: b"string",
+    bytearray: b"string",
+    deque: b"list",
+    Stream: b"stream",
+}
 
 STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold beyond the valid ones."""
@@ -161,6 +167,14 @@ class Database:
             return value
         raise CommandError(WRONG_TYPE)
 
+    def find_stream(self, key: bytes) -> Stream | None:
+        """The stream at a key about to be written, or None; raises WRONGTYPE."""
+        return as_stream(self.find(key))
+
+    def read_stream(self, key: bytes) -> Stream | None:
+        """The stream at a key that is only read, or None; raises WRONGTYPE."""
+        return as_stream(self.read(key))
+
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
         value = self.peek(key)
@@ -206,6 +220,10 @@ class Database:
         """Puts another value of its type at an existing key, which goes on to live as long as it would."""
         self.values[key] = value
         self.touched(key, event)
+
+    def grown(self, key: bytes, value: Stream) -> None:
+        """There is more at a key than before, for which waiters may have waited."""
+        self.keyspace.on_create(self.index, key, type(value))
 
     def replace(self, key: bytes, value: Value) -> None:
         """Puts an equal value in another form at an existing key, of which nobody needs to hear."""
@@ -274,3 +292,9 @@ class Database:
 def duplicate(value: Value) -> Value:
     """A value of its own with the same content."""
     return value if isinstance(value, bytes) else value.copy()
+
+
+def as_stream(value: Value | None) -> Stream | None:
+    if value is None or type(value) is Stream:
+        return value
+    raise CommandError(WRONG_TYPE)

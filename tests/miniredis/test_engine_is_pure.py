@@ -11,7 +11,7 @@ import miniredis.engine
 FOLDER = Path(miniredis.engine.__file__).parent
 
 ALLOWED = {
-    "__future__", "collections", "dataclasses", "decimal", "hiredis", "heapq", "itertools", "math", "random",
+    "__future__", "bisect", "collections", "dataclasses", "decimal", "hiredis", "heapq", "itertools", "math", "random",
     "re", "typing",
 }  # fmt: skip
 """Modules that only compute; hiredis is a parser. Neither trio nor socket nor a clock is among them."""

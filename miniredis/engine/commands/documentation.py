@@ -29,6 +29,7 @@ GROUPS: Final = {
     "scanning": "generic",
     "server": "server",
     "sorting": "generic",
+    "streams": "stream",
     "strings": "string",
     "transactions": "transactions",
     "watching": "server",

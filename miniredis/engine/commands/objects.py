@@ -13,6 +13,7 @@ from ..numbers import parse_integer
 from ..registry import Keys, command, container
 from ..replies import Reply
 from ..session import Session
+from ..streams import Stream
 
 LOOKED_AT: Final = Keys(2, "RO")
 TIPS: Final = "nondeterministic_output"
@@ -41,6 +42,8 @@ def encoding(value: Value) -> bytes:
     """The name of Redis's encoding for a value."""
     if isinstance(value, deque):
         return b"quicklist"
+    if isinstance(value, Stream):
+        return b"stream"
     if isinstance(value, bytearray):
         return b"raw"
     if parse_integer(value) is not None:
