@@ -208,10 +208,13 @@ class Database:
 
     def store(self, key: bytes, value: Value, event: str, *, keep_ttl: bool = False) -> None:
         """Sets a key whatever it held: creates it, or overwrites it in place, which wakes nobody."""
-        if self.find(key) is None:
+        old = self.find(key)
+        if old is None:
             self.create(key, value, event)
             return
         self.values[key] = value
+        if type(old) is Stream:
+            self.signal_stream(key)
         if not keep_ttl:
             self.deadlines.pop(key, None)
         self.touched(key, event)
@@ -221,9 +224,13 @@ class Database:
         self.values[key] = value
         self.touched(key, event)
 
-    def grown(self, key: bytes, value: Stream) -> None:
-        """There is more at a key than before, for which waiters may have waited."""
-        self.keyspace.on_create(self.index, key, type(value))
+    def changed_beside(self, event: str) -> None:  # noqa: ARG002  (keyspace events will name it)
+        """Something changed that belongs to a key and that WATCH does not see, such as what a group has read."""
+        self.keyspace.changes += 1
+
+    def signal_stream(self, key: bytes) -> None:
+        """Who waits for a stream is to be looked after: it has grown, lost a group, or is gone."""
+        self.keyspace.on_create(self.index, key, Stream)
 
     def replace(self, key: bytes, value: Value) -> None:
         """Puts an equal value in another form at an existing key, of which nobody needs to hear."""
@@ -231,8 +238,11 @@ class Database:
 
     def delete(self, key: bytes, event: str = "del") -> bool:
         """Removes a key; tells whether it was there."""
-        if self.values.pop(key, None) is None:
+        value = self.values.pop(key, None)
+        if value is None:
             return False
+        if type(value) is Stream:
+            self.signal_stream(key)
         if self._index is not None:
             self._index.remove(key)
         self.deadlines.pop(key, None)

@@ -173,7 +173,7 @@ def add(session: Session, key: bytes, stream: Stream | None, addition: Addition)
         db.create(key, target, "xadd")
     else:
         db.touched(key, "xadd")
-        db.grown(key, target)
+        db.signal_stream(key)
     if addition.trimming.strategy and addition.trimming.apply(target, limits):
         db.touched(key, "xtrim")
     return id_text(number)
@@ -353,7 +353,7 @@ def xsetid(session: Session, args: list[bytes]) -> Reply:
     stream.last = last
     stream.added = stream.added if added is None else added
     stream.max_deleted = max_deleted or stream.max_deleted
-    session.db.touched(args[1], "xsetid")
+    session.db.changed_beside("xsetid")
     return OK
 
 
