@@ -193,6 +193,7 @@ class Engine:
             self.wake(waiter, waiter.when_over)
         if self.active_expire and self.pause is None:
             self.keyspace.expire(EXPIRED_AT_ONCE)
+            self.waiting.serve_ready()
         while self._unblocked:
             self._run(self._unblocked.popleft())
         due = list(self.outbox)
@@ -224,7 +225,9 @@ class Engine:
         """Empties every database, as FLUSHALL does."""
         self._advance(now)
         for db in self.keyspace.databases:
+            self.waiting.signal_gone(db)
             db.clear()
+        self.waiting.serve_ready()
 
     # The commands' side
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from .numbers import leading_integer
-from .registry import Command, CountedKeys, Keys, UnknownKeys
+from .registry import Command, CountedKeys, Keys, UnknownKeys, WordKeys
 
 __all__ = ["KeysError", "keys_of"]
 
@@ -49,10 +49,20 @@ def unknown(_: UnknownKeys, __: list[bytes]) -> Iterator[tuple[bytes, str]]:
     return iter(())
 
 
+def behind_word(keys: WordKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    word = keys.word.encode()
+    first = next((at + 1 for at in range(keys.start, len(args) - 1) if args[at].upper() == word), None)
+    if first is None:
+        raise KeysError
+    for key in args[first : first + (len(args) - first) // 2]:
+        yield key, keys.flags
+
+
 FINDERS: Final[dict[type, Callable[[Any, list[bytes]], Iterator[tuple[bytes, str]]]]] = {
     Keys: in_range,
     CountedKeys: counted,
     UnknownKeys: unknown,
+    WordKeys: behind_word,
 }
 
 

@@ -224,7 +224,7 @@ class Database:
         self.values[key] = value
         self.touched(key, event)
 
-    def changed_beside(self, event: str) -> None:  # noqa: ARG002  (keyspace events will name it)
+    def changed_beside(self, key: bytes, event: str) -> None:  # noqa: ARG002  (keyspace events will name them)
         """Something changed that belongs to a key and that WATCH does not see, such as what a group has read."""
         self.keyspace.changes += 1
 

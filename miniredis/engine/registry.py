@@ -21,6 +21,7 @@ __all__ = [
     "KeySpecification",
     "Keys",
     "UnknownKeys",
+    "WordKeys",
     "command",
     "commands",
     "container",
@@ -89,7 +90,23 @@ class UnknownKeys:
     notes: str = ""
 
 
-KeySpecification: TypeAlias = Keys | CountedKeys | UnknownKeys
+@dataclass(frozen=True, slots=True)
+class WordKeys:
+    """Keys behind a word: of all arguments after it, the first half.
+
+    Attributes:
+        word: in capitals.
+        start: from which argument on it is looked for.
+        flags: as in ``Keys``.
+    """
+
+    word: str
+    start: int
+    flags: str
+    notes: str = ""
+
+
+KeySpecification: TypeAlias = Keys | CountedKeys | UnknownKeys | WordKeys
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from .errors import CommandError, one_line
 
-__all__ = ["NO_REPLY", "NULL_ARRAY", "OK", "PONG", "QUEUED", "Encoded", "Map", "Reply", "Set", "Verbatim"]
+__all__ = ["NO_REPLY", "NULL_ARRAY", "OK", "PONG", "QUEUED", "Encoded", "Map", "Pairs", "Reply", "Set", "Verbatim"]
 
 
 class Encoded(bytes):
@@ -23,6 +23,10 @@ class Encoded(bytes):
 
 class Map(dict[Any, Any]):
     """Pairs: a map in RESP3, a flat array in RESP2."""
+
+
+class Pairs(list[tuple[Any, Any]]):
+    """Pairs whose first part may repeat: a map in RESP3, an array of arrays of two in RESP2."""
 
 
 class Set(list[Any]):
@@ -44,7 +48,7 @@ class NoReply:
 
 
 Reply: TypeAlias = (
-    "int | bytes | bytearray | list[Any] | Map | Set | Encoded | Verbatim | NullArray | NoReply"
+    "int | bytes | bytearray | list[Any] | Map | Pairs | Set | Encoded | Verbatim | NullArray | NoReply"
     " | CommandError | None"
 )
 
@@ -112,6 +116,15 @@ def map3(pairs: Map) -> bytes:
     return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
 
 
+def pairs2(pairs: Pairs) -> bytes:
+    return array2([list(pair) for pair in pairs])
+
+
+def pairs3(pairs: Pairs) -> bytes:
+    flat = [part for pair in pairs for part in pair]
+    return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
+
+
 def set3(values: Set) -> bytes:
     return b"~%d\r\n%b" % (len(values), items(values, 3))
 
@@ -133,6 +146,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         CommandError: error,
         list: array2,
         Map: flat_map2,
+        Pairs: pairs2,
         Set: array2,
         Verbatim: bulk,
         bytearray: bulk,
@@ -143,6 +157,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         CommandError: error,
         list: array3,
         Map: map3,
+        Pairs: pairs3,
         Set: set3,
         Verbatim: verbatim3,
         bytearray: bulk,

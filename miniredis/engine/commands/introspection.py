@@ -18,6 +18,7 @@ from ..registry import (
     Keys,
     KeySpecification,
     UnknownKeys,
+    WordKeys,
     command,
     commands,
     find,
@@ -28,7 +29,7 @@ from ..session import Session
 FLAGS: Final = "loading stale"
 UNORDERED: Final = "nondeterministic_output_order"
 
-Where: TypeAlias = "tuple[tuple[bytes, dict[bytes, int]], tuple[bytes, dict[bytes, int]]]"
+Where: TypeAlias = "tuple[tuple[bytes, dict[bytes, int | bytes]], tuple[bytes, dict[bytes, int | bytes]]]"
 """How COMMAND says where keys are: how to begin, and how to go on."""
 
 
@@ -187,12 +188,18 @@ def unknown(_: UnknownKeys) -> Where:
     return (b"unknown", {}), (b"unknown", {})
 
 
+def behind_word(keys: WordKeys) -> Where:
+    begin = {b"keyword": keys.word.encode(), b"startfrom": keys.start}
+    return (b"keyword", begin), (b"range", {b"lastkey": -1, b"keystep": 1, b"limit": 2})
+
+
 WHERE: Final[dict[type, Callable[[Any], Where]]] = {
     Keys: in_range,
     CountedKeys: counted,
     UnknownKeys: unknown,
+    WordKeys: behind_word,
 }
 
 
-def part(kind: bytes, values: dict[bytes, int]) -> Map:
+def part(kind: bytes, values: dict[bytes, int | bytes]) -> Map:
     return Map({b"type": kind, b"spec": Map(values)})
