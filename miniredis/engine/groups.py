@@ -32,8 +32,8 @@ class Delivery:
 class Pending:
     """Deliveries by id, in order.
 
-    Ids mostly come in rising order and leave from anywhere, so they stand in a sorted list which forgets those
-    that are gone when they become the most of it.
+    Ids mostly come in rising order and leave from anywhere, so they stand in a sorted list which forgets
+    those that are gone when they become the most of it.
     """
 
     __slots__ = ("_deliveries", "_order")

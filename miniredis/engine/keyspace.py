@@ -225,7 +225,7 @@ class Database:
         self.touched(key, event)
 
     def changed_beside(self, key: bytes, event: str) -> None:  # noqa: ARG002  (keyspace events will name them)
-        """Something changed that belongs to a key and that WATCH does not see, such as what a group has read."""
+        """Something changed that belongs to a key and that WATCH does not see: what a group has read."""
         self.keyspace.changes += 1
 
     def signal_stream(self, key: bytes) -> None:

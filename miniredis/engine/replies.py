@@ -12,7 +12,19 @@ from typing import Any, Final, TypeAlias
 
 from .errors import CommandError, one_line
 
-__all__ = ["NO_REPLY", "NULL_ARRAY", "OK", "PONG", "QUEUED", "Encoded", "Map", "Pairs", "Reply", "Set", "Verbatim"]
+__all__ = [
+    "NO_REPLY",
+    "NULL_ARRAY",
+    "OK",
+    "PONG",
+    "QUEUED",
+    "Encoded",
+    "Map",
+    "Pairs",
+    "Reply",
+    "Set",
+    "Verbatim",
+]
 
 
 class Encoded(bytes):

@@ -193,9 +193,7 @@ class Session:
         """
         deadline = None if timeout is None else self.engine.now.monotonic + timeout * 1000
         distinct = tuple(dict.fromkeys(keys))
-        self.waiter = Waiter(
-            self, self.db.index, distinct, waits_for, serve, deadline, when_over, when_gone
-        )
+        self.waiter = Waiter(self, self.db.index, distinct, waits_for, serve, deadline, when_over, when_gone)
         self.engine.waiting.add(self.waiter)
         return NO_REPLY
 

@@ -1,7 +1,8 @@
 """How far a consumer group has got in its stream, as far as Redis 7.0 can tell.
 
-A stream counts the entries that were ever added, and a group those that it has given out. Both stay comparable
-until an entry ahead of the group is deleted: then the number is unknown until the group has passed it.
+A stream counts the entries that were ever added, and a group those that it has given out. Both stay
+comparable until an entry ahead of the group is deleted: then the number is unknown until the group has
+passed it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def entries_up_to(stream: Stream, number: int) -> int | None:
     if number >= stream.last:
         return stream.added if number == stream.last else None
     first = stream.first
-    if stream.max_deleted and stream.max_deleted >= first or number > first:
+    if (stream.max_deleted and stream.max_deleted >= first) or number > first:
         return None
     return stream.added - len(stream) + (number == first)
 

@@ -1,9 +1,9 @@
 """Streams: entries in the order of their ids, in nodes as Redis keeps them.
 
-An id is one integer, milliseconds in the upper 64 bits and a sequence number in the lower: the ids of a stream
-compare and count up as integers do. Approximate trimming takes whole nodes and nothing else, so a client can
-see where nodes begin; they begin here where they begin in Redis, which depends on their entries, tombstones
-and bytes. A deleted entry stays in its node as a tombstone until the last live one goes.
+An id is one integer, milliseconds in the upper 64 bits and a sequence number in the lower: the ids of a
+stream compare and count up as integers do. Approximate trimming takes whole nodes and nothing else, so a
+client can see where nodes begin; they begin here where they begin in Redis, which depends on their entries,
+tombstones and bytes. A deleted entry stays in its node as a tombstone until the last live one goes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from .listpack import EMPTY, element_size, integer_size
@@ -24,6 +25,8 @@ SEQUENCE: Final = (1 << 64) - 1
 """The part of an id that is its sequence number."""
 
 LAST_ID: Final = (1 << 128) - 1
+
+ID_BYTES: Final = 16
 
 LARGEST_NODE: Final = 1 << 30
 """Bytes; no node grows beyond it, and no entry may be larger."""
@@ -164,6 +167,11 @@ class Stream:
         """The lowest id there is; 0 if there is none."""
         return next(self.walk(), (0, []))[0]
 
+    @property
+    def top(self) -> int:
+        """The highest id there is; 0 if there is none."""
+        return next(self.walk_back(), (0, []))[0]
+
     def walk(self, start: int = 0, end: int = LAST_ID) -> Iterator[Entry]:
         """The entries from one id to another, both included, in order."""
         nodes = self.nodes
@@ -202,6 +210,26 @@ class Stream:
     def find(self, number: int) -> list[bytes] | None:
         """What stands in the entry with this id, None if there is none."""
         return next((content for _, content in self.walk(number, number)), None)
+
+    def tree_size(self) -> int:
+        """How many nodes the radix tree has in which Redis finds the nodes here by their first ids.
+
+        A run of bytes without a fork is one node, a fork is another, and so is the end of each id.
+        """
+        keys = [node.master.to_bytes(ID_BYTES) for node in self.nodes]
+        if not keys:
+            return 1
+        open_forks = [-1]
+        edges: list[tuple[int, int]] = []  # from the depth of one fork to that of the next, or to an end
+        for depth in [*(common(a, b) for a, b in pairwise(keys)), -1]:
+            below = ID_BYTES
+            while open_forks[-1] > depth:
+                edges.append((open_forks[-1], below))
+                below = open_forks.pop()
+            edges.append((depth, below))
+            if open_forks[-1] != depth:
+                open_forks.append(depth)
+        return sum(1 + (end > start + 1) for start, end in edges)
 
     # Changing
 
@@ -267,6 +295,11 @@ class Stream:
             taken += bury(node, sum(each < number and each not in node.dead for each in node.ids))
         self.length -= taken
         return taken
+
+
+def common(one: bytes, other: bytes) -> int:
+    """How many bytes two ids begin with alike."""
+    return next(at for at in range(ID_BYTES) if one[at] != other[at])
 
 
 def master_of(node: Node) -> int:

@@ -147,11 +147,12 @@ class Waiting:
                 self.signal(index, key, type(value))
 
     def signal_gone(self, database: Database, successor: Database | None = None) -> None:
-        """All keys of a database are about to go, or to be another's: streams waited for are seen to afterwards."""
+        """All keys of a database are about to go, or to be another's: streams waited for are seen to then."""
+        others = {} if successor is None else successor.values
         for index, key in self._queues:
-            if index == database.index and type(database.find(key)) is Stream:
-                if successor is None or type(successor.find(key)) is not Stream:
-                    self.signal(index, key, Stream)
+            is_here = index == database.index and type(database.values.get(key)) is Stream
+            if is_here and type(others.get(key)) is not Stream:
+                self.signal(index, key, Stream)
 
     def serve_ready(self) -> None:
         """Serves all ready keys, and those that become ready by it, until none is left."""

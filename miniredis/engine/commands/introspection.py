@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from .. import errors
@@ -29,7 +29,7 @@ from ..session import Session
 FLAGS: Final = "loading stale"
 UNORDERED: Final = "nondeterministic_output_order"
 
-Where: TypeAlias = "tuple[tuple[bytes, dict[bytes, int | bytes]], tuple[bytes, dict[bytes, int | bytes]]]"
+Where: TypeAlias = "tuple[tuple[bytes, Mapping[bytes, int | bytes]], tuple[bytes, Mapping[bytes, int]]]"
 """How COMMAND says where keys are: how to begin, and how to go on."""
 
 
@@ -189,7 +189,7 @@ def unknown(_: UnknownKeys) -> Where:
 
 
 def behind_word(keys: WordKeys) -> Where:
-    begin = {b"keyword": keys.word.encode(), b"startfrom": keys.start}
+    begin: dict[bytes, int | bytes] = {b"keyword": keys.word.encode(), b"startfrom": keys.start}
     return (b"keyword", begin), (b"range", {b"lastkey": -1, b"keystep": 1, b"limit": 2})
 
 
@@ -201,5 +201,5 @@ WHERE: Final[dict[type, Callable[[Any], Where]]] = {
 }
 
 
-def part(kind: bytes, values: dict[bytes, int | bytes]) -> Map:
+def part(kind: bytes, values: Mapping[bytes, int | bytes]) -> Map:
     return Map({b"type": kind, b"spec": Map(values)})

@@ -40,17 +40,16 @@ def xgroup_create(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.XGROUP_NO_KEY)
     if len(args) > MOST_OF_CREATE:
         raise wrong_arguments(args)
-    if args[4] == b"$":
-        last = 0 if stream is None else stream.last
-    else:
-        last = read_strict_id(args[4])
+    end = 0 if stream is None else stream.last
+    last = end if args[4] == b"$" else read_strict_id(args[4])
     if stream is None:
         stream = Stream()
         db.create(key, stream, "xgroup-create")
-    if args[3] in stream.groups:
+    elif args[3] in stream.groups:
         raise CommandError(errors.GROUP_EXISTS)
+    else:
+        db.changed_beside(key, "xgroup-create")
     stream.groups[args[3]] = Group(last, entries_read)
-    db.changed_beside(key, "xgroup-create")
     return OK
 
 
@@ -121,9 +120,7 @@ def find_group(session: Session, args: list[bytes]) -> tuple[Stream, Group]:
     return stream, group
 
 
-@command(
-    "XGROUP DESTROY", 4, "write", acl="stream", keys=SHRINKING, since="5.0.0", syntax="key#0 groupname"
-)
+@command("XGROUP DESTROY", 4, "write", acl="stream", keys=SHRINKING, since="5.0.0", syntax="key#0 groupname")
 def xgroup_destroy(session: Session, args: list[bytes]) -> Reply:
     """Removes a group; who waits for entries in its name hears an error."""
     stream = find_stream(session, args[2])

@@ -52,9 +52,7 @@ def xinfo_consumers(session: Session, args: list[bytes]) -> Reply:
     ]
 
 
-@command(
-    "XINFO GROUPS", 3, "readonly", acl="stream", keys=LOOKED_AT, since="5.0.0", syntax="key#0"
-)
+@command("XINFO GROUPS", 3, "readonly", acl="stream", keys=LOOKED_AT, since="5.0.0", syntax="key#0")
 def xinfo_groups(session: Session, args: list[bytes]) -> Reply:
     """The groups of a stream, in the order of their names."""
     stream = read_stream(session, args[2])

@@ -60,6 +60,7 @@ class Trimming:
         return trim(self.threshold, limit, exactly=not self.approximately)
 
     def most(self, limits: Limits) -> int | None:
+        """How many entries approximate trimming may take; None for any number."""
         if self.limit is None:
             return min(MOST_NODES * limits.entries or UNBOUNDED_LIMIT, MOST_ENTRIES)
         return self.limit or None

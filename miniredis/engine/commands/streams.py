@@ -17,7 +17,6 @@ from ..stream_ids import read_bound, read_id_to_complete, read_strict_id
 from ..streams import LARGEST_NODE, LAST_ID, SEQUENCE, Entry, Stream, id_text
 from .stream_trimming import TRIM, Trimming, limits_of, read_trimming
 
-
 # Adding
 
 
@@ -164,13 +163,19 @@ def entries_between(
 
 def read_interval(start: bytes, end: bytes) -> tuple[int, int]:
     """The first and the last id of a range; raises ``CommandError`` if a bound leaves none."""
-    low, is_open = read_bound(start, 0)
-    if is_open and low == LAST_ID:
-        raise CommandError(errors.RANGE_START)
+    low = read_start(start)
     high, ends_open = read_bound(end, SEQUENCE)
     if ends_open and high == 0:
         raise CommandError(errors.RANGE_END)
-    return low + is_open, high - ends_open
+    return low, high - ends_open
+
+
+def read_start(text: bytes) -> int:
+    """The first id of a range; raises ``CommandError`` if none is beyond an open bound."""
+    low, is_open = read_bound(text, 0)
+    if is_open and low == LAST_ID:
+        raise CommandError(errors.RANGE_START)
+    return low + is_open
 
 
 def read_count(options: list[bytes]) -> int | None:
@@ -218,7 +223,9 @@ def xdel(session: Session, args: list[bytes]) -> Reply:
     acl="stream",
     keys=Keys(1, "RW update"),
     since="5.0.0",
-    syntax="key#0 last-id [ENTRIESADDED entries_added:integer@7.0.0] [MAXDELETEDID max_deleted_entry_id@7.0.0]",
+    syntax=(
+        "key#0 last-id [ENTRIESADDED entries_added:integer@7.0.0] [MAXDELETEDID max_deleted_entry_id@7.0.0]"
+    ),
 )
 def xsetid(session: Session, args: list[bytes]) -> Reply:
     """Sets what a stream knows of entries that came before: the last id, their number, the last deleted."""
@@ -236,7 +243,7 @@ def xsetid(session: Session, args: list[bytes]) -> Reply:
     stream.last = last
     stream.added = stream.added if added is None else added
     stream.max_deleted = max_deleted or stream.max_deleted
-    session.db.changed_beside("xsetid")
+    session.db.changed_beside(args[1], "xsetid")
     return OK
 
 
