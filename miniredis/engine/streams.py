@@ -19,7 +19,18 @@ from .listpack import EMPTY, element_size, integer_size
 if TYPE_CHECKING:
     from .groups import Group
 
-__all__ = ["LAST_ID", "SEQUENCE", "Entry", "Limits", "Node", "Stream", "id_text", "wrapped"]
+__all__ = [
+    "DELETED",
+    "LAST_ID",
+    "SAME_FIELDS",
+    "SEQUENCE",
+    "Entry",
+    "Limits",
+    "Node",
+    "Stream",
+    "id_text",
+    "wrapped",
+]
 
 SEQUENCE: Final = (1 << 64) - 1
 """The part of an id that is its sequence number."""

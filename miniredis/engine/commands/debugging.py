@@ -10,12 +10,14 @@ from typing import Final, TypeAlias
 
 from .. import errors
 from ..errors import CommandError
+from ..groups import Group
 from ..help import help_on
 from ..keyspace import Value
 from ..numbers import leading_integer, read_integer
 from ..registry import Keys, command, container
 from ..replies import OK, Encoded, Reply, status
 from ..session import Session
+from ..streams import Stream
 from .objects import encoding, idle_seconds, reference_count
 
 # DEBUG
@@ -141,10 +143,17 @@ def read_samples(words: list[bytes]) -> int:
 
 def size(value: Value, samples: int) -> int:
     """The bytes of a value; 0 samples measure every element."""
+    if isinstance(value, Stream):
+        return sum(node.size for node in value.nodes) + sum(map(group_size, value.groups.values()))
     if not isinstance(value, deque):
         return len(value)
     sizes = [len(element) + ELEMENT_OVERHEAD for element in islice(value, samples or None)]
     return len(value) * sum(sizes) // len(sizes)
+
+
+def group_size(group: Group) -> int:
+    """The bytes of a consumer group."""
+    return (len(group.pending) * 2 + len(group.consumers) + 1) * ELEMENT_OVERHEAD
 
 
 @command("MEMORY HELP", 2, "loading stale", acl="", since="4.0.0")

@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from ..keyspace import ListValue, Value
 from ..numbers import parse_integer
+from ..streams import Stream
 from .crc64 import crc64
 from .packed import pack, read_listpack, read_ziplist
 from .reader import BadDataError, Reader
+from .streams import STREAM, STREAM_2, dump_stream, load_old_stream, load_stream
 
 __all__ = ["BadDataError", "BadPayloadError", "dump", "restore"]
 
@@ -111,6 +113,7 @@ DUMPERS: Final[dict[type, Callable[[Any], bytes]]] = {
     bytes: dump_string,
     bytearray: lambda text: dump_string(bytes(text)),
     deque: dump_list,
+    Stream: lambda stream: bytes([STREAM_2]) + dump_stream(stream, length),
 }
 """How a value of each type is written."""
 
@@ -147,6 +150,8 @@ LOADERS: Final[dict[int, Callable[[Reader], Value]]] = {
     LIST: lambda reader: filled(strings(reader)),
     LIST_ZIPLIST: lambda reader: filled(iter(read_ziplist(reader.string()))),
     QUICKLIST: lambda reader: filled(element for node in strings(reader) for element in read_ziplist(node)),
+    STREAM: load_old_stream,
     QUICKLIST_2: lambda reader: filled(nodes(reader)),
+    STREAM_2: load_stream,
 }
 """How each type of the format is read."""
