@@ -12,7 +12,7 @@ from ..wire import RawConnection
 
 __all__ = ["GROUPS", "LEFT_OUT", "Argument", "Form", "read_forms"]
 
-GROUPS: Final = ("list", "string", "bitmap", "generic", "transactions", "connection", "server")
+GROUPS: Final = ("list", "string", "stream", "bitmap", "generic", "transactions", "connection", "server")
 """The groups of commands that are compared."""
 
 LEFT_OUT: Final = {

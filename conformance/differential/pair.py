@@ -30,7 +30,7 @@ CLIENTS: Final = 4
 PATIENCE: Final = 2.0
 """Seconds to wait for a reply that the engine says is due."""
 
-DIRECTIVES: Final = {"enable-debug-command": "yes"}
+DIRECTIVES: Final = {"enable-debug-command": "yes", "stream-node-max-entries": "3"}
 ID: Final = re.compile(rb"<id:(\d)>")
 BLOCKED: Final = re.compile(rb"\r\nblocked_clients:(\d+)\r\n")
 CONNECTED: Final = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
@@ -264,6 +264,7 @@ class Pair:
     def _reset_real(self) -> None:
         for words in (
             ["CONFIG", "SET", "requirepass", "", "slowlog-max-len", "128"],
+            ["CONFIG", "SET", "stream-node-max-entries", DIRECTIVES["stream-node-max-entries"]],
             ["DEBUG", "SET-ACTIVE-EXPIRE", "1"],
             ["CLIENT", "UNPAUSE"],
             ["FLUSHALL"],

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from .grammar import Argument, Form
-from .values import BY_KIND, BY_NAME, FIXED, ODD
+from .values import BY_KIND, BY_NAME, FIXED, INSTEAD, ODD
 
 __all__ = ["Choose", "request"]
 
@@ -54,13 +54,23 @@ def several(argument: Argument, choose: Choose) -> list[str]:
 
 def one(argument: Argument, choose: Choose) -> list[str]:
     if argument.kind == "pure-token":
-        return [argument.token.lower() if choose(SOMETIMES) else argument.token]
+        word = INSTEAD.get(argument.token, argument.token)
+        return [word.lower() if choose(SOMETIMES) else word]
     token = [argument.token] if argument.token else []
     if argument.kind == "oneof":
         return token + several(choose(argument.parts), choose)
     if argument.kind == "block":
+        if argument.name == "streams" and choose(OFTEN):
+            return token + as_many_of_each(argument.parts, choose)
         return token + [word for part in argument.parts for word in several(part, choose)]
-    return [*token, choose(BY_NAME.get(argument.name) or BY_KIND[argument.kind])]
+    typed = BY_NAME.get(f"{argument.name}:{argument.kind}")
+    return [*token, choose(typed or BY_NAME.get(argument.name) or BY_KIND[argument.kind])]
+
+
+def as_many_of_each(parts: Sequence[Argument], choose: Choose) -> list[str]:
+    """The keys of XREAD, and as many ids behind them."""
+    times = choose(REPEATED)
+    return [word for part in parts for _ in range(times) for word in one(part, choose)]
 
 
 def with_right_count(form: Form, words: list[str], choose: Choose) -> list[str]:

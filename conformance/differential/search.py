@@ -31,7 +31,7 @@ KEYS_WEIGH: Final = 3
 
 COMMON: Final = tuple(
     "lpush rpush lpush rpush set blpop brpop blmove blmpop brpoplpush multi exec exec discard lmove rename "
-    "copy del watch getex setex pexpiretime".split()
+    "copy del watch getex setex pexpiretime xadd xadd xgroup|create xreadgroup".split()
 )
 """Commands that are drawn more often than others, so that there is something to meet."""
 
@@ -45,6 +45,10 @@ NARROW: Final = (
     "blpop lpush move swapdb select",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
+    "stream",
+    "xread xreadgroup xadd xadd del xgroup|create xgroup|destroy xdel set multi exec client|unblock",
+    "xadd xtrim xdel xlen xinfo|stream xrange xrevrange xsetid xreadgroup xinfo|groups xgroup|create",
+    "stream transactions del rename copy move swapdb flushall lpush blpop",
     "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
 )
 

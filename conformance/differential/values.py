@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BY_KIND", "BY_NAME", "FIXED", "MILLISECOND_TIMES", "ODD", "SOME_CLIENT", "TIMES"]
+__all__ = ["BY_KIND", "BY_NAME", "FIXED", "INSTEAD", "MILLISECOND_TIMES", "ODD", "SOME_CLIENT", "TIMES"]
 
 SOME_CLIENT: Final = "<id:{}>"
 """Stands for the number of a client, which each server gives out by itself."""
@@ -58,6 +58,21 @@ ELEMENTS: Final = (
     *("a", "b") * 6, "c", "1", "10", "-3", "1.5", "", " 1", "nan", "x" * 65, "a\x00b", "\xff\xfe",
 )  # fmt: skip
 
+IDS: Final = (
+    *("1-*", "2-*", "3-*", "3-*", "0", "0", "$", "$", ">", ">", ">", "1-1", "1-2", "2-0", "2-1") * 4,
+    "0-0", "0-1", "2", "3", "3-1", "9", "-", "+", "(1-1", "1-", "-1", "1-x", "x", "", "5-5",
+    "0-18446744073709551615", "18446744073709551615", "18446744073709551616", "1-18446744073709551616",
+    "18446744073709551615-18446744073709551615", "01-01", " 1-1", "1--1",
+)  # fmt: skip
+BOUNDS: Final = (
+    *("-", "+", "0", "1", "2") * 4, "1-1", "2-1", "(1", "(1-1", "(2-0", "(0", "(-", "(+", "(", "x", "", "3",
+    "18446744073709551615-18446744073709551615", "(18446744073709551615-18446744073709551615", "(0-0",
+)  # fmt: skip
+GROUP_NAMES: Final = (*("g",) * 8, "h", "h", "", "x" * 30)
+CONSUMERS: Final = ("c", "c", "c", "d", "d", "", "e\r\nf")
+INSTEAD: Final = {"*": "4-*"}
+"""What is sent in place of a word that asks for the time."""
+
 BY_KIND: Final = {
     "key": KEYS,
     "integer": INTEGERS,
@@ -80,6 +95,20 @@ DUMPS: Final = (
 )
 
 BY_NAME: Final = {
+    "consumer": CONSUMERS,
+    "consumername": CONSUMERS,
+    "end:string": BOUNDS,
+    "entries_added": ("0", "1", "3", "5", "100", "-1", "x", "9223372036854775807"),
+    "entries_read": ("0", "1", "2", "3", "-1", "-2", "x", "9223372036854775807"),
+    "group": GROUP_NAMES,
+    "groupname": GROUP_NAMES,
+    "id": IDS,
+    "last-id": IDS,
+    "max_deleted_entry_id": IDS,
+    "min-idle-time": (*("0",) * 6, "100000000", "-1", "x", "", "9223372036854775807"),
+    "ms": ("0", "100000000", "-1", "x", "9223372036854775807", "-9223372036854775808"),
+    "start:string": BOUNDS,
+    "threshold": ("0", "1", "2", "3", "4", "5", "2-1", "3", "100", "-1", "x", "", "1-1", "9"),
     "bit": ("0", "1", "1", "2", "-1", "x"),
     "category": ("list", "string", "LIST", "dangerous", "nosuch"),
     "client-id": (*map(SOME_CLIENT.format, range(3)), "0", "-1", "x", "99999999"),
@@ -131,7 +160,7 @@ BY_NAME: Final = {
     "stop": PLACES,
     "timeout": TIMEOUTS,
     "ttl": ("0", "0", "100000", "-1", "x", "4000000000000", "9223372036854775807"),
-    "type": ("string", "list", "LIST", "nosuch"),
+    "type": ("string", "list", "stream", "LIST", "nosuch"),
     "username": ("default", "nobody"),
 }
 """Values by the name of an argument, where its kind tells too little."""
