@@ -132,7 +132,7 @@ def timed(reply: Tree) -> object:
     kinds = b"".join((item if isinstance(item, bytes) else item[0])[:1] for item in reply[1])
     place = {b"$$::": 2, b"$::": 1}.get(kinds)
     for at, item in enumerate(reply[1]):
-        if item in {b"$4\r\nidle\r\n", b"$9\r\nseen-time\r\n"} and at + 1 < len(items):
+        if item in (b"$4\r\nidle\r\n", b"$9\r\nseen-time\r\n") and at + 1 < len(items):
             items[at + 1] = number_near(reply[1][at + 1])
         elif at == place:
             items[at] = number_near(item)

@@ -9,7 +9,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..groups import Consumer, Delivery, Group
+from ..groups import Consumer, Group
 from ..keyspace import Database
 from ..numbers import MAX, read_integer, read_range
 from ..registry import Keys, command
@@ -138,11 +138,11 @@ class Claim:
         """Sets when; what has not come yet, or never was, is now."""
         self.time = time if 0 <= time <= self.now else self.now
 
-    def count(self, delivery: Delivery) -> int:
-        """How often an entry counts as given out."""
+    def count(self, before: int) -> int:
+        """How often an entry counts as given out, if it did so often before."""
         if self.retries is not None:
             return self.retries
-        return delivery.count if self.just_ids else wrapped(delivery.count + 1)
+        return before if self.just_ids else wrapped(before + 1)
 
 
 @command(
@@ -166,13 +166,12 @@ def xclaim(session: Session, args: list[bytes]) -> Reply:
     numbers, options = read_ids(args[5:])
     claim = read_claim(options, session.engine.now.milliseconds)
     group.last = max(group.last, claim.last)
-    consumer = attending(session, key, group, args[3])
     told = []
     for number in numbers:
         content = stream.find(number)
         if content is None:
             group.release(number)
-        elif take(group, consumer, number, claim, idle):
+        elif take(session, args, group, number, claim, idle):
             told.append(claimed(number, content, just_id=claim.just_ids))
     session.db.changed_beside(key, "xclaim")
     return told
@@ -189,16 +188,14 @@ def read_ids(words: list[bytes]) -> tuple[list[int], list[bytes]]:
     return numbers, words[len(numbers) :]
 
 
-def take(group: Group, consumer: Consumer, number: int, claim: Claim, idle: int) -> bool:
-    """Gives one entry to a consumer, if it may have it."""
+def take(session: Session, args: list[bytes], group: Group, number: int, claim: Claim, idle: int) -> bool:
+    """Gives one entry to the consumer that claims it, if it may have it; else it need not even be there."""
     delivery = group.pending.get(number)
-    if delivery is None:
-        if not claim.force:
-            return False
-        delivery = Delivery(consumer, claim.now)
-    elif claim.now - delivery.time < idle:
+    is_young = delivery is not None and idle > 0 and claim.now - delivery.time < idle
+    if is_young or (delivery is None and not claim.force):
         return False
-    group.assign(number, consumer, claim.time, claim.count(delivery))
+    count = claim.count(delivery.count if delivery else 1)
+    group.assign(number, attending(session, args[1], group, args[3]), claim.time, count)
     return True
 
 
@@ -279,7 +276,6 @@ def xautoclaim(session: Session, args: list[bytes]) -> Reply:
     stream, group = find_group(session.db, key, args[2])
     if count > MOST_ALLOCATED:
         raise CommandError(errors.AUTOCLAIM_MEMORY)
-    consumer = attending(session, key, group, args[3])
     told: list[Reply] = []
     deleted: list[Reply] = []
     pending = group.pending.walk(start)
@@ -288,7 +284,7 @@ def xautoclaim(session: Session, args: list[bytes]) -> Reply:
         if content is None:
             group.release(number)
             deleted.append(id_text(number))
-        elif take(group, consumer, number, claim, idle):
+        elif take(session, args, group, number, claim, idle):
             told.append(claimed(number, content, just_id=claim.just_ids))
         if len(told) + len(deleted) == count:
             break
