@@ -117,7 +117,6 @@ AUTOCLAIM_COUNT = b"ERR COUNT must be > 0"
 AUTOCLAIM_MEMORY = b"ERR Insufficient memory, failed allocating transient memory, COUNT too high."
 XSETID_ADDED_NEGATIVE = b"ERR entries_added must be positive"
 XSETID_BELOW_GIVEN = b"ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id"
-XSETID_BELOW_DELETED = b"ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"
 XSETID_BELOW_TOP = b"ERR The ID specified in XSETID is smaller than the target stream top item"
 XSETID_ADDED_SMALL = b"ERR The entries_added specified in XSETID is smaller than the target stream length"
 

@@ -234,9 +234,7 @@ def xsetid(session: Session, args: list[bytes]) -> Reply:
     stream = session.db.find_stream(args[1])
     if stream is None:
         raise CommandError(errors.NO_SUCH_KEY)
-    if last < stream.max_deleted:
-        raise CommandError(errors.XSETID_BELOW_DELETED)
-    if len(stream) and last < next(stream.walk_back())[0]:
+    if len(stream) and last < stream.top:
         raise CommandError(errors.XSETID_BELOW_TOP)
     if added is not None and added < len(stream):
         raise CommandError(errors.XSETID_ADDED_SMALL)
