@@ -51,7 +51,7 @@ def unknown(_: UnknownKeys, __: list[bytes]) -> Iterator[tuple[bytes, str]]:
 
 def behind_word(keys: WordKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
     word = keys.word.encode()
-    first = next((at + 1 for at in range(keys.start, len(args) - 1) if args[at].upper() == word), None)
+    first = next((at + 1 for at in range(keys.start, len(args) - 2) if args[at].upper() == word), None)
     if first is None:
         raise KeysError
     for key in args[first : first + (len(args) - first) // 2]:

@@ -144,11 +144,13 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
     for key, (group, number) in places:
         stream = session.db.read_stream(key)
         assert stream is not None
+        if number == NEW and stream.top <= group.last:
+            continue
         consumer = attending(session, key, group, reading.consumer)
-        if number != NEW:
-            found.append((key, history(session, stream, consumer, number + 1, reading.count)))
-        elif stream.top > group.last:
+        if number == NEW:
             found.append((key, give_out(session, key, stream, consumer, reading, reading.count)))
+        else:
+            found.append((key, history(session, stream, consumer, number + 1, reading.count)))
 
     def serve(_db: Database, key: bytes, stream: Stream) -> Reply:
         return serve_group(session, key, stream, reading)

@@ -45,7 +45,9 @@ class Addition:
         if self.id is None and number <= stream.last:
             number = stream.last + 1
         elif not self.has_sequence and number >> 64 == stream.last >> 64:
-            number = stream.last + 1 if stream.last & SEQUENCE != SEQUENCE else 0
+            if stream.last & SEQUENCE == SEQUENCE:
+                raise CommandError(errors.STREAM_TOO_LARGE)  # the words of 7.0 for what it has no words for
+            number = stream.last + 1
         if number <= stream.last:
             raise CommandError(errors.STREAM_ID_SMALL)
         return number
