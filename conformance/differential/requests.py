@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from .grammar import Argument, Form
+from .stream_values import OF_STREAMS
 from .values import BY_KIND, BY_NAME, FIXED, INSTEAD, ODD
 
 __all__ = ["Choose", "request"]
@@ -28,7 +29,7 @@ def request(form: Form, choose: Choose) -> list[str]:
     """One request for a command."""
     if form.name in FIXED:
         return [*written(form.words, choose), *choose(FIXED[form.name])]
-    words = [word for argument in form.arguments for word in several(argument, choose)]
+    words = [word for argument in form.arguments for word in several(argument, form, choose)]
     words = with_right_count(form, words, choose)
     if words and choose(RARELY):
         words.pop()
@@ -44,33 +45,40 @@ def written(words: tuple[str, ...], choose: Choose) -> list[str]:
     return name if wrong is None else [*name[:-1], wrong]
 
 
-def several(argument: Argument, choose: Choose) -> list[str]:
+def several(argument: Argument, form: Form, choose: Choose) -> list[str]:
     """An argument as often as it may come: not at all, once, or repeated."""
     if argument.optional and not choose(EVENLY):
         return []
     times = choose(REPEATED) if argument.multiple else 1
-    return [word for _ in range(times) for word in one(argument, choose)]
+    return [word for _ in range(times) for word in one(argument, form, choose)]
 
 
-def one(argument: Argument, choose: Choose) -> list[str]:
+def one(argument: Argument, form: Form, choose: Choose) -> list[str]:
     if argument.kind == "pure-token":
         word = INSTEAD.get(argument.token, argument.token)
         return [word.lower() if choose(SOMETIMES) else word]
     token = [argument.token] if argument.token else []
     if argument.kind == "oneof":
-        return token + several(choose(argument.parts), choose)
+        return token + several(choose(argument.parts), form, choose)
     if argument.kind == "block":
         if argument.name == "streams" and choose(OFTEN):
-            return token + as_many_of_each(argument.parts, choose)
-        return token + [word for part in argument.parts for word in several(part, choose)]
-    typed = BY_NAME.get(f"{argument.name}:{argument.kind}")
-    return [*token, choose(typed or BY_NAME.get(argument.name) or BY_KIND[argument.kind])]
+            return token + as_many_of_each(argument.parts, form, choose)
+        return token + [word for part in argument.parts for word in several(part, form, choose)]
+    return [*token, choose(values(argument, form))]
 
 
-def as_many_of_each(parts: Sequence[Argument], choose: Choose) -> list[str]:
+def values(argument: Argument, form: Form) -> Sequence[str]:
+    """What an argument is drawn from: of its command, of the command's group, or of all that are named so."""
+    for scope in (form.name, form.group):
+        if found := OF_STREAMS.get(scope, {}).get(argument.name):
+            return found
+    return BY_NAME.get(argument.name) or BY_KIND[argument.kind]
+
+
+def as_many_of_each(parts: Sequence[Argument], form: Form, choose: Choose) -> list[str]:
     """The keys of XREAD, and as many ids behind them."""
     times = choose(REPEATED)
-    return [word for part in parts for _ in range(times) for word in one(part, choose)]
+    return [word for part in parts for _ in range(times) for word in one(part, form, choose)]
 
 
 def with_right_count(form: Form, words: list[str], choose: Choose) -> list[str]:
