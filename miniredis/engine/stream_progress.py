@@ -8,7 +8,7 @@ passed it.
 from __future__ import annotations
 
 from .groups import Group
-from .streams import Stream
+from .streams import Stream, wrapped
 
 __all__ = ["advance", "entries_up_to", "lag"]
 
@@ -23,21 +23,19 @@ def entries_up_to(stream: Stream, number: int) -> int | None:
     if not stream.added:
         return 0
     if not len(stream) and number <= stream.last:
-        return stream.added
-    if number and number < stream.max_deleted:
-        return None
+        return wrapped(stream.added)
     if number >= stream.last:
-        return stream.added if number == stream.last else None
+        return wrapped(stream.added) if number == stream.last else None
     first = stream.first
     if (stream.max_deleted and stream.max_deleted >= first) or number > first:
         return None
-    return stream.added - len(stream) + (number == first)
+    return wrapped(stream.added - len(stream) + (number == first))
 
 
 def advance(stream: Stream, group: Group, number: int) -> None:
     """A group gives out an entry beyond its last one."""
     if group.entries_read is not None and not is_broken_from(stream, number):
-        group.entries_read += 1
+        group.entries_read = wrapped(group.entries_read + 1)
     elif stream.added:
         group.entries_read = entries_up_to(stream, number)
     group.last = number
@@ -50,4 +48,4 @@ def lag(stream: Stream, group: Group) -> int | None:
     read = group.entries_read
     if read is None or is_broken_from(stream, group.last):
         read = entries_up_to(stream, group.last)
-    return None if read is None else stream.added - read
+    return None if read is None else wrapped(stream.added - read)

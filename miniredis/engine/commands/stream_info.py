@@ -14,7 +14,7 @@ from ..registry import Keys, command, container
 from ..replies import Map, Reply
 from ..session import Session
 from ..stream_progress import lag
-from ..streams import Stream, id_text
+from ..streams import Stream, id_text, wrapped
 from .streams import shown
 
 LOOKED_AT: Final = Keys(2, "RO access")
@@ -115,7 +115,7 @@ def figures(stream: Stream) -> dict[bytes, Reply]:
         b"radix-tree-nodes": stream.tree_size(),
         b"last-generated-id": id_text(stream.last),
         b"max-deleted-entry-id": id_text(stream.max_deleted),
-        b"entries-added": stream.added,
+        b"entries-added": wrapped(stream.added),
         b"recorded-first-entry-id": id_text(stream.first),
     }
 

@@ -13,7 +13,7 @@ from ..groups import Consumer, Group
 from ..listpack import pack, pack_element, pack_integer
 from ..numbers import parse_integer
 from ..stream_progress import entries_up_to
-from ..streams import DELETED, SAME_FIELDS, SEQUENCE, Node, Stream
+from ..streams import DELETED, SAME_FIELDS, SEQUENCE, Node, Stream, wrapped
 from .packed import read_listpack
 from .reader import BadDataError, Reader
 
@@ -54,7 +54,7 @@ def dump_stream(stream: Stream, length: Callable[[int], bytes]) -> bytes:
     groups = [
         string(name) + two(group.last) + dump_group(group, length) for name, group in stream.groups.items()
     ]
-    parts = [length(len(nodes)), *nodes, length(len(stream)), *known, length(stream.added)]
+    parts = [length(len(nodes)), *nodes, length(len(stream)), *known, length(stream.added & SEQUENCE)]
     return b"".join([*parts, length(len(groups)), *groups])
 
 
@@ -70,7 +70,7 @@ def node_elements(node: Node) -> list[bytes]:
 
 def dump_group(group: Group, length: Callable[[int], bytes]) -> bytes:
     """A group without its name and its last id."""
-    parts = [length(UNKNOWN if group.entries_read is None else group.entries_read)]
+    parts = [length(UNKNOWN if group.entries_read is None else group.entries_read & SEQUENCE)]
     parts.append(length(len(group.pending)))
     for number, delivery in group.pending.walk():
         parts += [number.to_bytes(ID_BYTES), milliseconds(delivery.time), length(delivery.count & SEQUENCE)]
@@ -193,7 +193,7 @@ def read_groups(reader: Reader, stream: Stream, *, counts: bool) -> None:
             raise BadDataError
         if counts:
             read = reader.length()
-            group.entries_read = None if read == UNKNOWN else read
+            group.entries_read = None if read == UNKNOWN else wrapped(read)
         else:
             group.entries_read = entries_up_to(stream, group.last)
         read_pending(reader, group)
