@@ -46,6 +46,7 @@ NARROW: Final = (
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
     "stream",
+    "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
     "xread xreadgroup xadd xadd del xgroup|create xgroup|destroy xdel set multi exec client|unblock",
     "xadd xtrim xdel xlen xinfo|stream xrange xrevrange xsetid xreadgroup xinfo|groups xgroup|create",
     "stream transactions del rename copy move swapdb flushall lpush blpop",
