@@ -47,9 +47,7 @@ NARROW: Final = (
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
     "stream",
     "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
-    "xread xreadgroup xadd xadd del xgroup|create xgroup|destroy xdel set multi exec client|unblock",
-    "xadd xtrim xdel xlen xinfo|stream xrange xrevrange xsetid xreadgroup xinfo|groups xgroup|create",
-    "stream transactions del rename copy move swapdb flushall lpush blpop",
+    "xread xreadgroup xadd xgroup|create xgroup|destroy del rename swapdb flushall lpush multi exec",
     "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
 )
 

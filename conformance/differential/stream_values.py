@@ -12,15 +12,18 @@ ODD_IDS: Final = (
     "18446744073709551615-18446744073709551615", "01-01", " 1-1", "1--1",
 )  # fmt: skip
 NEW_IDS: Final = (*("1-*", "2-*", "3-*", "3-*", "4-*") * 15, "1-1", "2-1", "3-1", *ODD_IDS)
-IDS: Final = (*("1-0", "1-1", "2-0", "2-1", "3-0", "3-1", "3-2", "4-0", "4-1") * 6, *ODD_IDS)
-PLACES: Final = (*("0", "0", "$", "$", "$", "1-0", "2-0", "3-0", "3-1") * 6, *ODD_IDS)
-PLACES_OF_GROUPS: Final = (*(">",) * 70, *("0",) * 20, "1-0", "2-0", *ODD_IDS)
+IDS: Final = (*("1-0", "1-1", "2-0", "2-1", "3-0", "3-1", "3-2", "4-0", "4-1") * 20, *ODD_IDS)
+PLACES: Final = (*("0", "0", "$", "$", "$", "1-0", "2-0", "3-0", "3-1") * 20, *ODD_IDS)
+PLACES_OF_GROUPS: Final = (*(">",) * 200, *("0",) * 60, "1-0", "2-0", *ODD_IDS)
 BOUNDS: Final = (
     *("-", "+", "0", "1", "2") * 8, "1-1", "2-1", "3", "(1", "(1-1", "(2-0", "(0", "(-", "(+", "(", "x", "",
-    "18446744073709551615-18446744073709551615", "(18446744073709551615-18446744073709551615", "(0-0",
+    *("(1-0", "(2-0", "(3-0", "(4-0") * 4, "(0-0",
+    "18446744073709551615-18446744073709551615", "(18446744073709551615-18446744073709551615",
 )  # fmt: skip
 GROUPS: Final = (*("g",) * 20, "h", "h", "h", "", "x" * 30)
 CONSUMERS: Final = ("c", "c", "c", "d", "d", "", "e\r\nf")
+KEYS_READ: Final = (*("s",) * 12, *("t",) * 6, "a", "l")
+TIMEOUTS: Final = (*("0",) * 12, "100000", "-1", "x", "", "9223372036854775807")
 HUGE: Final = "9223372036854775807"
 
 OF_STREAMS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
@@ -45,7 +48,7 @@ OF_STREAMS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "xadd": {"id": NEW_IDS},
     "xgroup|create": {"id": PLACES},
     "xgroup|setid": {"id": PLACES},
-    "xread": {"id": PLACES},
-    "xreadgroup": {"id": PLACES_OF_GROUPS},
+    "xread": {"id": PLACES, "key": KEYS_READ, "milliseconds": TIMEOUTS},
+    "xreadgroup": {"id": PLACES_OF_GROUPS, "key": KEYS_READ, "milliseconds": TIMEOUTS},
 }
 """By the group or the name of a command, then by the name of the argument."""
