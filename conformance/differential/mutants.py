@@ -278,10 +278,10 @@ MUTANTS: Final = (
         "        if reading.keeps or reading.count == 1:\n",
     ),
     fault(
-        "who claims ids alone is given the entries",
+        "XCLAIM takes what is not pending",
         "commands/stream_pending.py",
-        "        return before if self.just_ids else wrapped(before + 1)\n",
-        "        return wrapped(before + 1)\n",
+        "(delivery is None and not claim.force)",
+        "(delivery is None and not claim.force and claim.just_ids)",
     ),
     fault(
         "a group does not count what it gives out",

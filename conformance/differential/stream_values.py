@@ -22,7 +22,6 @@ BOUNDS: Final = (
 )  # fmt: skip
 GROUPS: Final = (*("g",) * 20, "h", "h", "h", "", "x" * 30)
 CONSUMERS: Final = ("c", "c", "c", "d", "d", "", "e\r\nf")
-KEYS_READ: Final = (*("s",) * 12, *("t",) * 6, "a", "l")
 TIMEOUTS: Final = (*("0",) * 12, "100000", "-1", "x", "", "9223372036854775807")
 HUGE: Final = "9223372036854775807"
 
@@ -37,7 +36,7 @@ OF_STREAMS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "group": GROUPS,
         "groupname": GROUPS,
         "id": IDS,
-        "key": ("s", "s", "s", "s", "s", "t", "t", "a", "l"),
+        "key": (*("s",) * 24, "t", "t", "t", "t", "a", "l"),
         "last-id": IDS,
         "max_deleted_entry_id": IDS,
         "min-idle-time": (*("0",) * 10, "100000000", "-1", "x", "", HUGE),
@@ -48,7 +47,7 @@ OF_STREAMS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "xadd": {"id": NEW_IDS},
     "xgroup|create": {"id": PLACES},
     "xgroup|setid": {"id": PLACES},
-    "xread": {"id": PLACES, "key": KEYS_READ, "milliseconds": TIMEOUTS},
-    "xreadgroup": {"id": PLACES_OF_GROUPS, "key": KEYS_READ, "milliseconds": TIMEOUTS},
+    "xread": {"id": PLACES, "milliseconds": TIMEOUTS},
+    "xreadgroup": {"id": PLACES_OF_GROUPS, "milliseconds": TIMEOUTS},
 }
 """By the group or the name of a command, then by the name of the argument."""
