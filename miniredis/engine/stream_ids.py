@@ -7,7 +7,7 @@ from typing import Final
 
 from .errors import INVALID_STREAM_ID, CommandError, until_nul
 from .numbers import parse_integer
-from .streams import LAST_ID, SEQUENCE
+from .stream_nodes import LAST_ID, SEQUENCE
 
 __all__ = ["read_bound", "read_id", "read_id_to_complete", "read_strict_id"]
 

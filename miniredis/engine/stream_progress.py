@@ -8,7 +8,8 @@ passed it.
 from __future__ import annotations
 
 from .groups import Group
-from .streams import Stream, wrapped
+from .stream_nodes import wrapped
+from .streams import Stream
 
 __all__ = ["advance", "entries_up_to", "lag"]
 

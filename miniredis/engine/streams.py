@@ -1,140 +1,27 @@
 """Streams: entries in the order of their ids, in nodes as Redis keeps them.
 
-An id is one integer, milliseconds in the upper 64 bits and a sequence number in the lower: the ids of a
-stream compare and count up as integers do. Approximate trimming takes whole nodes and nothing else, so a
-client can see where nodes begin; they begin here where they begin in Redis, which depends on their entries,
-tombstones and bytes. A deleted entry stays in its node as a tombstone until the last live one goes.
+Approximate trimming takes whole nodes and nothing else, so a client can see where nodes begin; they begin
+here where they begin in Redis, which depends on their entries, tombstones and bytes. A node goes with the
+last live entry that XDEL takes.
+
+The live ids of a stream rise, and mostly all ids do, so that they can be searched. Only when XSETID has set
+a stream back behind its tombstones do lower ids come after higher ones; it is not ``ordered`` from then on,
+and is walked through.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from .listpack import EMPTY, element_size, integer_size
+from .stream_nodes import ID_BYTES, LAST_ID, Entry, Limits, Node
 
 if TYPE_CHECKING:
     from .groups import Group
 
-__all__ = [
-    "DELETED",
-    "LAST_ID",
-    "SAME_FIELDS",
-    "SEQUENCE",
-    "Entry",
-    "Limits",
-    "Node",
-    "Stream",
-    "id_text",
-    "wrapped",
-]
-
-SEQUENCE: Final = (1 << 64) - 1
-"""The part of an id that is its sequence number."""
-
-LAST_ID: Final = (1 << 128) - 1
-
-ID_BYTES: Final = 16
-
-LARGEST_NODE: Final = 1 << 30
-"""Bytes; no node grows beyond it, and no entry may be larger."""
-
-Entry = tuple[int, list[bytes]]
-"""An id; fields and values in turn."""
-
-
-def id_text(number: int) -> bytes:
-    """An id as clients see it, ``1526919030474-55``."""
-    return b"%d-%d" % (number >> 64, number & SEQUENCE)
-
-
-def wrapped(number: int) -> int:
-    """What is left of a number in 64 bits with a sign."""
-    return (number + (1 << 63) & SEQUENCE) - (1 << 63)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When a node is full.
-
-    Attributes:
-        size: its bytes; 0 for as many as a node can have.
-        entries: how many, tombstones included; 0 for any number.
-    """
-
-    size: int
-    entries: int
-
-
-class Node:
-    """Some entries in a row, of which the first gives the rest its id and its fields to refer to.
-
-    Attributes:
-        master: the id that the others count from.
-        fields: what entries with the same fields need not repeat.
-        ids: of all entries, tombstones included.
-        contents: likewise; fields and values in turn.
-        dead: the ids of the tombstones.
-        body: bytes of all but the two counts at the beginning.
-    """
-
-    __slots__ = ("body", "contents", "dead", "fields", "ids", "master")
-
-    def __init__(self, master: int, fields: list[bytes]) -> None:
-        self.master = master
-        self.fields = fields
-        self.ids: list[int] = []
-        self.contents: list[list[bytes]] = []
-        self.dead: set[int] = set()
-        self.body = EMPTY + integer_size(len(fields)) + sum(map(element_size, fields)) + integer_size(0)
-
-    @property
-    def live(self) -> int:
-        """How many entries are not tombstones."""
-        return len(self.ids) - len(self.dead)
-
-    @property
-    def size(self) -> int:
-        """Its bytes as Redis would pack it."""
-        return self.body + integer_size(self.live) + integer_size(len(self.dead))
-
-    def append(self, number: int, content: list[bytes]) -> None:
-        """Adds an entry behind the others."""
-        self.ids.append(number)
-        self.contents.append(content)
-        head, tail = self.around(number, content)
-        repeated = content if len(head) > 3 else content[1::2]
-        self.body += sum(map(integer_size, head)) + sum(map(element_size, repeated)) + integer_size(tail)
-
-    def around(self, number: int, content: list[bytes]) -> tuple[list[int], int]:
-        """The integers before an entry's strings, and the one behind them.
-
-        The first ones are its flags and its distance from the master in milliseconds and in sequence
-        numbers; how many fields there are follows only if they are not the master's. The last one tells how
-        many elements came before it.
-        """
-        milliseconds = wrapped((number >> 64) - (self.master >> 64))
-        sequence = wrapped((number & SEQUENCE) - (self.master & SEQUENCE))
-        count = len(content) // 2
-        flags = DELETED if number in self.dead else 0
-        if content[::2] == self.fields:
-            return [flags | SAME_FIELDS, milliseconds, sequence], count + 3
-        return [flags, milliseconds, sequence, count], 2 * count + 4
-
-    def copy(self) -> Node:
-        """A node of its own with the same entries."""
-        other = Node.__new__(Node)
-        other.master, other.fields, other.body = self.master, self.fields, self.body
-        other.ids, other.contents, other.dead = self.ids.copy(), self.contents.copy(), self.dead.copy()
-        return other
-
-
-DELETED: Final = 1
-SAME_FIELDS: Final = 2
-"""The flags of an entry in a node."""
+__all__ = ["Stream", "is_ordered"]
 
 
 class Stream:
@@ -146,10 +33,11 @@ class Stream:
         last: the id of the entry that was added last, even if it is gone.
         added: how many entries were ever added, as far as is known.
         max_deleted: the highest id that XDEL took.
+        ordered: all ids rise, those of tombstones, too.
         groups: by name.
     """
 
-    __slots__ = ("added", "groups", "last", "length", "max_deleted", "nodes")
+    __slots__ = ("added", "groups", "last", "length", "max_deleted", "nodes", "ordered")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -157,6 +45,7 @@ class Stream:
         self.last = 0
         self.added = 0
         self.max_deleted = 0
+        self.ordered = True
         self.groups: dict[bytes, Group] = {}
 
     def __len__(self) -> int:
@@ -166,7 +55,7 @@ class Stream:
         """A stream of its own with the same content."""
         other = Stream()
         other.nodes = [node.copy() for node in self.nodes]
-        other.length, other.last = self.length, self.last
+        other.length, other.last, other.ordered = self.length, self.last, self.ordered
         other.added, other.max_deleted = self.added, self.max_deleted
         other.groups = {name: group.copy() for name, group in self.groups.items()}
         return other
@@ -186,41 +75,53 @@ class Stream:
     def walk(self, start: int = 0, end: int = LAST_ID) -> Iterator[Entry]:
         """The entries from one id to another, both included, in order."""
         nodes = self.nodes
-        for place in range(self._node_at(start), len(nodes)):
-            node = nodes[place]
+        for index in range(max(self._node_at(start), 0), len(nodes)):
+            node = nodes[index]
             ids, contents, dead = node.ids, node.contents, node.dead
-            for at in range(bisect_left(ids, start), len(ids)):
-                number = ids[at]
+            for place in range(bisect_left(ids, start) if self.ordered else 0, len(ids)):
+                number = ids[place]
+                if number < start or (dead and place in dead):
+                    continue
                 if number > end:
                     return
-                if not (dead and number in dead):
-                    yield number, contents[at]
+                yield number, contents[place]
 
     def walk_back(self, start: int = 0, end: int = LAST_ID) -> Iterator[Entry]:
         """The same, in reverse."""
         nodes = self.nodes
-        for place in range(self._node_at(end), -1, -1):
-            if place >= len(nodes):
-                return
-            node = nodes[place]
+        last = self._node_at(end)
+        if last < 0 and not self.ordered:
+            last = len(nodes) - 1
+        for index in range(last, -1, -1):
+            node = nodes[index]
             ids, contents, dead = node.ids, node.contents, node.dead
-            for at in range(bisect_right(ids, end) - 1, -1, -1):
-                number = ids[at]
+            for place in range((bisect_right(ids, end) if self.ordered else len(ids)) - 1, -1, -1):
+                number = ids[place]
+                if number > end or (dead and place in dead):
+                    continue
                 if number < start:
                     return
-                if not (dead and number in dead):
-                    yield number, contents[at]
+                yield number, contents[place]
 
     def _node_at(self, number: int) -> int:
-        """The index of the node in which an id would be, 0 if it is before all of them."""
-        return max(bisect_right(self.nodes, number, key=master_of) - 1, 0)
-
-    def __contains__(self, number: object) -> bool:
-        return isinstance(number, int) and self.find(number) is not None
+        """The index of the node in which an id would be; -1 if it is before all of them."""
+        return bisect_right(self.nodes, number, key=master_of) - 1
 
     def find(self, number: int) -> list[bytes] | None:
         """What stands in the entry with this id, None if there is none."""
         return next((content for _, content in self.walk(number, number)), None)
+
+    def _locate(self, number: int) -> tuple[int, int] | None:
+        """The index of the node and the place in it of the entry with this id, None if there is none."""
+        first = max(self._node_at(number), 0)
+        for index in range(first, min(first + 1, len(self.nodes)) if self.ordered else len(self.nodes)):
+            node = self.nodes[index]
+            for place in range(bisect_left(node.ids, number) if self.ordered else 0, len(node.ids)):
+                if node.ids[place] == number and place not in node.dead:
+                    return index, place
+                if self.ordered:
+                    break
+        return None
 
     def tree_size(self) -> int:
         """How many nodes the radix tree has in which Redis finds the nodes here by their first ids.
@@ -245,25 +146,35 @@ class Stream:
     # Changing
 
     def append(self, number: int, content: list[bytes], limits: Limits) -> None:
-        """Adds an entry, whose id is above all others."""
+        """Adds an entry, whose id is above all that live."""
         node = self.nodes[-1] if self.nodes else None
-        if node is None or is_full(node, sum(map(len, content)), limits):
-            node = Node(number, content[::2])
-            self.nodes.append(node)
+        if node is None or node.is_full(sum(map(len, content)), limits):
+            node = self._add_node(Node(number, content[::2]))
+        elif number <= node.ids[-1]:
+            self.ordered = False
         node.append(number, content)
         self.length += 1
         self.added += 1
         self.last = number
 
+    def _add_node(self, node: Node) -> Node:
+        """Puts a node where its id belongs, in the place of one of tombstones that has the same."""
+        self.ordered = not self.nodes or (self.ordered and node.master > self.nodes[-1].ids[-1])
+        index = bisect_left(self.nodes, node.master, key=master_of)
+        same = index < len(self.nodes) and self.nodes[index].master == node.master
+        self.nodes[index : index + same] = [node]
+        return node
+
     def remove(self, number: int) -> bool:
         """Deletes the entry with this id; tells whether there was one."""
-        if number not in self:
+        found = self._locate(number)
+        if found is None:
             return False
-        place = self._node_at(number)
-        node = self.nodes[place]
-        node.dead.add(number)
+        index, place = found
+        node = self.nodes[index]
+        node.dead.add(place)
         if not node.live:
-            del self.nodes[place]
+            del self.nodes[index]
         self.length -= 1
         self.max_deleted = max(self.max_deleted, number)
         return True
@@ -286,7 +197,7 @@ class Stream:
             whole += 1
         del self.nodes[:whole]
         if exactly and self.length - taken > length:
-            taken += bury(self.nodes[0], self.length - taken - length)
+            taken += self.nodes[0].bury(self.length - taken - length)
         self.length -= taken
         return taken
 
@@ -302,10 +213,15 @@ class Stream:
             whole += 1
         del self.nodes[:whole]
         if exactly and self.nodes:
-            node = self.nodes[0]
-            taken += bury(node, sum(each < number and each not in node.dead for each in node.ids))
+            taken += self.nodes[0].bury(self.nodes[0].live_before(number))
         self.length -= taken
         return taken
+
+
+def is_ordered(nodes: list[Node]) -> bool:
+    """Whether all ids in some nodes rise, those of tombstones, too."""
+    ids = [number for node in nodes for number in node.ids]
+    return all(node.master <= node.ids[0] for node in nodes) and all(a < b for a, b in pairwise(ids))
 
 
 def common(one: bytes, other: bytes) -> int:
@@ -317,23 +233,5 @@ def master_of(node: Node) -> int:
     return node.master
 
 
-def is_full(node: Node, more: int, limits: Limits) -> bool:
-    """Whether the strings of one more entry, so many bytes, begin a new node."""
-    most = min(limits.size or LARGEST_NODE, LARGEST_NODE)
-    return node.size + more >= most or 0 < limits.entries <= len(node.ids)
-
-
 def exceeds(number: int, limit: int | None) -> bool:
     return limit is not None and number > limit
-
-
-def bury(node: Node, count: int) -> int:
-    """Makes tombstones of a node's first live entries; returns their number."""
-    left = count
-    for number in node.ids:
-        if not left:
-            break
-        if number not in node.dead:
-            node.dead.add(number)
-            left -= 1
-    return count

@@ -13,8 +13,9 @@ from ..numbers import read_integer
 from ..registry import Keys, command, container
 from ..replies import Map, Reply
 from ..session import Session
+from ..stream_nodes import id_text, wrapped
 from ..stream_progress import lag
-from ..streams import Stream, id_text, wrapped
+from ..streams import Stream
 from .streams import shown
 
 LOOKED_AT: Final = Keys(2, "RO access")

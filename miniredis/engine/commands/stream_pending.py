@@ -16,7 +16,8 @@ from ..registry import Keys, command
 from ..replies import NULL_ARRAY, Reply
 from ..session import Session
 from ..stream_ids import read_strict_id
-from ..streams import Stream, id_text, wrapped
+from ..stream_nodes import id_text, wrapped
+from ..streams import Stream
 from .stream_reading import attending
 from .streams import read_interval, read_start
 

@@ -20,8 +20,9 @@ from ..registry import WordKeys, command
 from ..replies import NO_REPLY, NULL_ARRAY, Pairs, Reply
 from ..session import Session
 from ..stream_ids import read_strict_id
+from ..stream_nodes import LAST_ID, id_text, wrapped
 from ..stream_progress import advance
-from ..streams import LAST_ID, Stream, id_text, wrapped
+from ..streams import Stream
 from .streams import shown
 
 NEW: Final = LAST_ID

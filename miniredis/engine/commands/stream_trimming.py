@@ -12,7 +12,8 @@ from ..registry import Keys, command
 from ..replies import Reply
 from ..session import Session
 from ..stream_ids import read_strict_id
-from ..streams import Limits, Stream
+from ..stream_nodes import Limits
+from ..streams import Stream
 
 MOST_NODES: Final = 100
 """How many nodes approximate trimming takes at one time, unless told."""

@@ -14,7 +14,8 @@ from ..registry import Keys, command
 from ..replies import NULL_ARRAY, OK, Reply
 from ..session import Session
 from ..stream_ids import read_bound, read_id_to_complete, read_strict_id
-from ..streams import LARGEST_NODE, LAST_ID, SEQUENCE, Entry, Stream, id_text
+from ..stream_nodes import LARGEST_NODE, LAST_ID, SEQUENCE, Entry, id_text
+from ..streams import Stream
 from .stream_trimming import TRIM, Trimming, limits_of, read_trimming
 
 # Adding

@@ -12,8 +12,9 @@ from typing import Final
 from ..groups import Consumer, Group
 from ..listpack import pack, pack_element, pack_integer
 from ..numbers import parse_integer
+from ..stream_nodes import DELETED, SAME_FIELDS, SEQUENCE, Node, wrapped
 from ..stream_progress import entries_up_to
-from ..streams import DELETED, SAME_FIELDS, SEQUENCE, Node, Stream, wrapped
+from ..streams import Stream, is_ordered
 from .packed import read_listpack
 from .reader import BadDataError, Reader
 
@@ -61,8 +62,8 @@ def dump_stream(stream: Stream, length: Callable[[int], bytes]) -> bytes:
 def node_elements(node: Node) -> list[bytes]:
     elements = [pack_integer(number) for number in (node.live, len(node.dead), len(node.fields))]
     elements += [*map(pack_element, node.fields), pack_integer(0)]
-    for number, content in zip(node.ids, node.contents, strict=True):
-        head, tail = node.around(number, content)
+    for place, content in enumerate(node.contents):
+        head, tail = node.around(place)
         repeated = content[1::2] if head[0] & SAME_FIELDS else content
         elements += [*map(pack_integer, head), *map(pack_element, repeated), pack_integer(tail)]
     return elements
@@ -114,12 +115,14 @@ def read_entries(reader: Reader) -> Stream:
         if len(key) != ID_BYTES:
             raise BadDataError
         stream.nodes.append(read_node(int.from_bytes(key), read_listpack(reader.string())))
-    ids = [number for node in stream.nodes for number in node.ids]
-    if any(one >= other for one, other in pairwise(ids)):
+    stream.ordered = is_ordered(stream.nodes)
+    live = [node.ids[place] for node in stream.nodes for place in node.places()]
+    masters = [node.master for node in stream.nodes]
+    if any(one >= other for ids in (live, masters) for one, other in pairwise(ids)):
         raise BadDataError
     stream.length = reader.length()
     stream.last = read_two(reader)
-    if stream.length != sum(node.live for node in stream.nodes) or (ids and stream.last < stream.top):
+    if stream.length != len(live) or (live and stream.last < live[-1]):
         raise BadDataError
     return stream
 
@@ -156,7 +159,7 @@ def read_entry(node: Node, rest: Elements) -> None:
         raise BadDataError
     node.append(number, content)
     if flags & DELETED:
-        node.dead.add(number)
+        node.dead.add(len(node.ids) - 1)
 
 
 class Elements:
