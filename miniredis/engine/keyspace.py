@@ -3,7 +3,7 @@
 There is one way to create a key (``create``, which tells the waiters), one to change it in place
 (``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
 A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
-place; an empty list does not exist.
+place, ``Stream`` for a stream; an empty list does not exist, an empty stream does.
 """
 
 from __future__ import annotations
@@ -213,10 +213,10 @@ class Database:
             self.create(key, value, event)
             return
         self.values[key] = value
-        if type(old) is Stream:
-            self.signal_stream(key)
         if not keep_ttl:
             self.deadlines.pop(key, None)
+        if type(old) is Stream:
+            self.signal_stream(key)
         self.touched(key, event)
 
     def change(self, key: bytes, value: Value, event: str) -> None:
