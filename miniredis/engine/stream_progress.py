@@ -16,7 +16,7 @@ __all__ = ["advance", "entries_up_to", "lag"]
 
 def is_broken_from(stream: Stream, number: int) -> bool:
     """Whether an entry with this id or a higher one was deleted out of the middle."""
-    return bool(len(stream)) and stream.first <= stream.max_deleted and number <= stream.max_deleted
+    return number <= stream.max_deleted and len(stream) > 0 and stream.first <= stream.max_deleted
 
 
 def entries_up_to(stream: Stream, number: int) -> int | None:
