@@ -39,7 +39,7 @@ MILLISECONDS: Final = 50
 """How far two clocks that are read one after the other may be apart."""
 
 LONG_STEP: Final = 5000
-"""The same for times that began while a busy machine may have let one server wait; no test asks for so few."""
+"""The same for times that may have begun while a busy machine let one of the servers wait."""
 
 
 def kind_of(reply: Tree) -> object:
