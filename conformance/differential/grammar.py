@@ -13,8 +13,8 @@ from ..wire import RawConnection
 __all__ = ["GROUPS", "LEFT_OUT", "Argument", "Form", "read_forms"]
 
 GROUPS: Final = (
-    "list", "hash", "set", "sorted-set", "geo", "string", "bitmap", "hyperloglog", "generic", "transactions",
-    "connection", "server",
+    "list", "hash", "set", "sorted-set", "geo", "stream", "string", "bitmap", "hyperloglog", "generic",
+    "transactions", "connection", "server",
 )  # fmt: skip
 """The groups of commands that are compared."""
 

@@ -29,7 +29,7 @@ __all__ = ["Difference", "Pair", "Step"]
 CLIENTS: Final = 4
 PACKING: Final = (
     *("hash-max-listpack-entries", "3"), *("set-max-intset-entries", "3"), *("hll-sparse-max-bytes", "30"),
-    *("zset-max-listpack-entries", "3"),
+    *("zset-max-listpack-entries", "3"), *("stream-node-max-entries", "3"),
 )  # fmt: skip
 """Little room, so that some keys outgrow it."""
 PATIENCE: Final = 2.0

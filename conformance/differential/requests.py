@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from .grammar import Argument, Form
-from .values import BY_KIND, BY_NAME, BY_SCOPE, FIXED, ODD
+from .values import BY_KIND, BY_NAME, BY_SCOPE, FIXED, INSTEAD, ODD
 
 __all__ = ["Choose", "request"]
 
@@ -18,6 +18,7 @@ Choose = Callable[[Sequence[Any]], Any]
 RARELY: Final = (True, *(False,) * 19)
 SOMETIMES: Final = (True, False, False)
 EVENLY: Final = (True, False)
+MOSTLY_ONE: Final = (1, 1, 1, 1, 2, 3)
 REPEATED: Final = (1, 1, 2, 2, 3, 5)
 OFTEN: Final = (False, True, True, True)
 MISSPELT: Final = (*(None,) * 95, "nosuch", "a\r\nb", "", "lpus")
@@ -54,11 +55,14 @@ def several(argument: Argument, form: Form, choose: Choose) -> list[str]:
 
 def one(argument: Argument, form: Form, choose: Choose) -> list[str]:
     if argument.kind == "pure-token":
-        return [argument.token.lower() if choose(SOMETIMES) else argument.token]
+        word = INSTEAD.get(argument.token, argument.token)
+        return [word.lower() if choose(SOMETIMES) else word]
     token = [argument.token] if argument.token else []
     if argument.kind == "oneof":
         return token + several(choose(argument.parts), form, choose)
     if argument.kind == "block":
+        if argument.name == "streams" and choose(OFTEN):
+            return token + as_many_of_each(argument.parts, form, choose)
         return token + [word for part in argument.parts for word in several(part, form, choose)]
     return [*token, choose(values_of(argument, form))]
 
@@ -69,6 +73,12 @@ def values_of(argument: Argument, form: Form) -> Sequence[str]:
         if found := BY_SCOPE.get(scope, {}).get(argument.name):
             return found
     return BY_NAME.get(argument.name) or BY_KIND[argument.kind]
+
+
+def as_many_of_each(parts: Sequence[Argument], form: Form, choose: Choose) -> list[str]:
+    """The keys of XREAD, and as many ids behind them."""
+    times = choose(MOSTLY_ONE)
+    return [word for part in parts for _ in range(times) for word in one(part, form, choose)]
 
 
 def with_right_count(form: Form, words: list[str], choose: Choose) -> list[str]:

@@ -31,7 +31,7 @@ KEYS_WEIGH: Final = 3
 
 COMMON: Final = tuple(
     "lpush rpush lpush rpush set blpop brpop blmove blmpop brpoplpush multi exec exec discard lmove rename "
-    "copy del watch getex setex pexpiretime hset sadd zadd".split()
+    "copy del watch getex setex pexpiretime hset sadd zadd xadd xgroup|create xreadgroup".split()
 )
 """Commands that are drawn more often than others, so that there is something to meet."""
 
@@ -41,13 +41,16 @@ NARROW: Final = (
     "blmove brpoplpush blpop set rpush lpush multi exec",
     "hash set transactions",
     "sorted-set",
+    "stream",
     "string bitmap transactions",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
     "hset hdel hincrby sadd srem spop object|encoding",
     "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
+    "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
     "blpop set sort rpush",
     "geo zadd zrange",
     "hset sadd zadd rpush sort sort_ro",
+    "xread xreadgroup xadd xgroup|create xgroup|destroy del rename swapdb flushall lpush multi exec",
     "blpop lpush move swapdb select",
     "zadd zrange zrevrank sort sort_ro object|encoding copy zpopmin",
     "hyperloglog get copy strlen",
@@ -55,6 +58,8 @@ NARROW: Final = (
     "zadd sadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard sunionstore zrange",
     "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
+    "blpop bzpopmin xread xreadgroup xgroup|create lpush zadd xadd set del rename copy swapdb exec multi",
+    "dump restore copy move rename type scan object|encoding sort lpush hset sadd zadd xadd set",
 )
 
 THEMES: Final = tuple(

@@ -38,6 +38,9 @@ class Tolerated:
 MILLISECONDS: Final = 50
 """How far two clocks that are read one after the other may be apart."""
 
+LONG_STEP: Final = 5000
+"""The same for times that may have begun while a busy machine let one of the servers wait."""
+
 
 def kind_of(reply: Tree) -> object:
     """The kind of reply alone."""
@@ -99,14 +102,15 @@ def line_fields(reply: Tree) -> object:
 
 def near(step: int) -> Callable[[Tree], object]:
     """A level for numbers of time, which the two clocks may tell a step apart."""
+    return lambda reply: number_near(reply, step)
 
-    def level(reply: Tree) -> object:
-        if not isinstance(reply, bytes) or not reply.startswith(b":"):
-            return reply
-        number = int(reply[1:])
-        return number if number < 0 or is_given(number) else Near(number, step)
 
-    return level
+def number_near(reply: Tree, step: int) -> object:
+    """A number that equals those up to a step away, unless no clock made it."""
+    if not isinstance(reply, bytes) or not reply.startswith(b":"):
+        return reply
+    number = int(reply[1:])
+    return number if number < 0 or is_given(number) else Near(number, step)
 
 
 def is_given(number: int) -> bool:
@@ -140,7 +144,26 @@ def without_id(reply: Tree) -> object:
     return reply if isinstance(reply, bytes) else [reply[0], reply[1][:7], reply[1][8:]]
 
 
-HELP: Final = tuple(f"{each}|help" for each in ("client", "command", "config", "memory", "object", "slowlog"))
+def timed(reply: Tree) -> object:
+    """What streams tell, with room in the times at which entries were given out and consumers seen."""
+    if isinstance(reply, bytes):
+        return reply
+    items = [timed(item) for item in reply[1]]
+    kinds = b"".join((item if isinstance(item, bytes) else item[0])[:1] for item in reply[1])
+    place = {b"$$::": 2, b"$::": 1}.get(kinds)
+    for at, item in enumerate(reply[1]):
+        if item in (b"$4\r\nidle\r\n", b"$9\r\nseen-time\r\n") and at + 1 < len(items):
+            items[at + 1] = number_near(reply[1][at + 1], LONG_STEP)
+        elif at == place:
+            items[at] = number_near(item, LONG_STEP)
+    return reply[0], items
+
+
+HELP: Final = tuple(
+    f"{each}|help"
+    for each in ("client", "command", "config", "memory", "object", "slowlog", "xgroup", "xinfo")
+)
+TIMED: Final = ("xpending", "xinfo|consumers", "xinfo|stream")
 COMMAND: Final = ("command", "command|count", "command|docs", "command|info", "command|list")
 NAMES: Final = ("keys", "hkeys", "hvals", "smembers", "sinter", "sunion", "sdiff", "spop")
 FORMS: Final = ("object|encoding", "object|refcount")
@@ -155,6 +178,7 @@ TOLERATED: Final = (
     Tolerated("the time", ("time", "lastsave"), "two clocks", shape),
     Tolerated("seconds", ("ttl", "expiretime"), "two clocks, read one after the other", near(1)),
     Tolerated("milliseconds", ("pttl", "pexpiretime"), "the same", near(MILLISECONDS)),
+    Tolerated("times of streams", TIMED, "two clocks, read one after the other", timed),
     Tolerated("idle time", ("object|idletime",), "Redis counts it by a clock of whole seconds", kind_of),
     Tolerated("encodings", FORMS, "how a string came about is not kept", string_form),
     Tolerated("expired keys", ("dbsize",), "Redis counts them until it meets them", kind_of),

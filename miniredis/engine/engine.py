@@ -212,6 +212,7 @@ class Engine:
             self.hang_up(session)
         if self.active_expire and self.pause is None:
             self.keyspace.expire(EXPIRED_AT_ONCE)
+            self.waiting.serve_ready()
 
     def next_deadline(self) -> int | None:
         """When ``settle`` is due even if nobody sends anything, in microseconds of monotonic time."""
@@ -242,7 +243,9 @@ class Engine:
         """Empties every database, as FLUSHALL does."""
         self._advance(now)
         for db in self.keyspace.databases:
+            self.waiting.signal_gone(db)
             db.clear()
+        self.waiting.serve_ready()
 
     # The commands' side
 

@@ -8,9 +8,8 @@ its way through a packed set, and so do we; through a skip list it jumps by luck
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from . import errors
 from .doubles import parse_bound
@@ -28,8 +27,7 @@ End: TypeAlias = tuple[Any, bool]
 """Where a range ends, and whether it leaves that out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """Entries whose score, or whose member, is between two ends.
 
     Attributes:

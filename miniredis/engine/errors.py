@@ -70,6 +70,7 @@ NO_SUCH_KEY = b"ERR no such key"
 INDEX_OUT_OF_RANGE = b"ERR index out of range"
 NUMKEYS_NOT_POSITIVE = b"ERR numkeys should be greater than 0"
 COUNT_NOT_POSITIVE = b"ERR count should be greater than 0"
+COUNT_BELOW_1 = b"ERR COUNT must be > 0"
 COUNT_NEGATIVE = b"ERR COUNT can't be negative"
 MAXLEN_NEGATIVE = b"ERR MAXLEN can't be negative"
 RANK_ZERO = (
@@ -102,8 +103,49 @@ RADIUS_NEGATIVE = b"ERR radius cannot be negative"
 WIDTH = b"ERR need numeric width"
 HEIGHT = b"ERR need numeric height"
 BOX_NEGATIVE = b"ERR height or width cannot be negative"
-COUNT_OF_PLACES = b"ERR COUNT must be > 0"
 ANY_WITHOUT_COUNT = b"ERR the ANY argument requires COUNT argument"
+
+# Streams
+INVALID_STREAM_ID = b"ERR Invalid stream ID specified as stream command argument"
+STREAM_ID_ZERO = b"ERR The ID specified in XADD must be greater than 0-0"
+STREAM_ID_SMALL = b"ERR The ID specified in XADD is equal or smaller than the target stream top item"
+STREAM_EXHAUSTED = b"ERR The stream has exhausted the last possible ID, unable to add more items"
+STREAM_TOO_LARGE = b"ERR Elements are too large to be stored"
+STREAM_TWO_STRATEGIES = b"ERR syntax error, MAXLEN and MINID options at the same time are not compatible"
+STREAM_NO_STRATEGY = b"ERR syntax error, XTRIM must be called with a trimming strategy"
+STREAM_LIMIT_ALONE = b"ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
+STREAM_LIMIT_EXACT = b"ERR syntax error, LIMIT cannot be used without the special ~ option"
+STREAM_MAXLEN = b"ERR The MAXLEN argument must be >= 0."
+STREAM_LIMIT = b"ERR The LIMIT argument must be >= 0."
+RANGE_START = b"ERR invalid start ID for the interval"
+RANGE_END = b"ERR invalid end ID for the interval"
+UNBALANCED_STREAMS = (
+    b"ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."
+)
+GROUP_IN_XREAD = b"ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead."
+NOACK_IN_XREAD = b"ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead."
+NEW_IN_XREAD = (
+    b"ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."
+)
+LAST_IN_XREADGROUP = (
+    b"ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this "
+    b"consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return "
+    b"an empty result set."
+)
+MISSING_GROUP = b"ERR Missing GROUP option for XREADGROUP"
+STREAM_GONE = b"UNBLOCKED the stream key no longer exists"
+GROUP_GONE = b"NOGROUP the consumer group this client was blocked on no longer exists"
+GROUP_EXISTS = b"BUSYGROUP Consumer Group name already exists"
+XGROUP_NO_KEY = (
+    b"ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the "
+    b"MKSTREAM option to create an empty stream automatically."
+)
+ENTRIES_READ = b"ERR value for ENTRIESREAD must be positive or -1"
+AUTOCLAIM_MEMORY = b"ERR Insufficient memory, failed allocating transient memory, COUNT too high."
+XSETID_ADDED_NEGATIVE = b"ERR entries_added must be positive"
+XSETID_BELOW_GIVEN = b"ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id"
+XSETID_BELOW_TOP = b"ERR The ID specified in XSETID is smaller than the target stream top item"
+XSETID_ADDED_SMALL = b"ERR The entries_added specified in XSETID is smaller than the target stream length"
 
 # HyperLogLogs
 NOT_A_HYPERLOGLOG = b"WRONGTYPE Key is not a valid HyperLogLog string value."
@@ -217,6 +259,31 @@ def subcommand_or_arity(subcommand: bytes, command: bytes) -> bytes:
     """A subcommand that counts its own arguments got too many."""
     shown = until_nul(subcommand)[:ARGUMENTS_SHOWN]
     return b"ERR unknown subcommand or wrong number of arguments for '%b'. Try %b HELP." % (shown, command)
+
+
+def no_group(key: bytes, group: bytes) -> bytes:
+    """A command about what a group has pending names a key or a group there is not."""
+    return b"NOGROUP No such key '%b' or consumer group '%b'" % (until_nul(key), until_nul(group))
+
+
+def no_group_to_read(key: bytes, group: bytes) -> bytes:
+    """So does XREADGROUP."""
+    return no_group(key, group) + b" in XREADGROUP with GROUP option"
+
+
+def no_group_of_key(key: bytes, group: bytes) -> bytes:
+    """So does XGROUP or XINFO; the key is there."""
+    return b"NOGROUP No such consumer group '%b' for key name '%b'" % (until_nul(group), until_nul(key))
+
+
+def invalid_in_claim(what: bytes, command: bytes) -> bytes:
+    """A number that XCLAIM or XAUTOCLAIM takes is none."""
+    return b"ERR Invalid %b argument for %b" % (what, command)
+
+
+def claim_option(option: bytes) -> bytes:
+    """XCLAIM has no such option."""
+    return b"ERR Unrecognized XCLAIM option '%b'" % until_nul(option)
 
 
 def until_nul(text: bytes) -> bytes:

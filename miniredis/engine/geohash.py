@@ -7,7 +7,6 @@ formula is evaluated in the order in which Redis evaluates it, so that all digit
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 __all__ = ["CELL_STEPS", "Area", "Cell", "Place", "cell_at", "distance", "place_of", "standard_text"]
@@ -56,8 +55,7 @@ class Area(NamedTuple):
     north: float
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A field of the grid.
 
     Attributes:

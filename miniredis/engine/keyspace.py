@@ -3,7 +3,7 @@
 There is one way to create a key (``create``, which tells the waiters), one to change it in place
 (``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
 A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
-place, and a type of its own for a hash, a set and a sorted set; an empty aggregate does not exist.
+place, and a type of its own for each of the others. An empty aggregate does not exist, but for a stream.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .hashes import HashValue
 from .key_index import KeyIndex
 from .sets import SetValue
 from .sorted_set import SortedSet
+from .streams import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplica
 
 ListValue: TypeAlias = "deque[bytes]"
 StringValue: TypeAlias = bytes | bytearray
-Aggregate: TypeAlias = "ListValue | HashValue | SetValue | SortedSet"
+Aggregate: TypeAlias = "ListValue | HashValue | SetValue | SortedSet | Stream"
 Value: TypeAlias = "StringValue | Aggregate"
 
 T = TypeVar("T")
@@ -39,6 +40,7 @@ TYPE_NAMES: Final[dict[type, bytes]] = {
     HashValue: b"hash",
     SetValue: b"set",
     SortedSet: b"zset",
+    Stream: b"stream",
 }
 
 STALE_EXPIRIES: Final = 1000
@@ -198,6 +200,14 @@ class Database:
         """The sorted set at a key that is only read, or None; raises WRONGTYPE."""
         return of_type(self.read(key), SortedSet)
 
+    def find_stream(self, key: bytes) -> Stream | None:
+        """The stream at a key about to be written, or None; raises WRONGTYPE."""
+        return of_type(self.find(key), Stream)
+
+    def read_stream(self, key: bytes) -> Stream | None:
+        """The stream at a key that is only read, or None; raises WRONGTYPE."""
+        return of_type(self.read(key), Stream)
+
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
         value = self.peek(key)
@@ -231,12 +241,15 @@ class Database:
 
     def store(self, key: bytes, value: Value, event: str, *, keep_ttl: bool = False) -> None:
         """Sets a key whatever it held: creates it, or overwrites it in place, which wakes nobody."""
-        if self.find(key) is None:
+        old = self.find(key)
+        if old is None:
             self.create(key, value, event)
             return
         self.values[key] = value
         if not keep_ttl:
             self.deadlines.pop(key, None)
+        if type(old) is Stream:
+            self.signal_stream(key)
         self.touched(key, event)
 
     def store_or_delete(self, key: bytes, value: Aggregate, event: str) -> int:
@@ -252,14 +265,25 @@ class Database:
         self.values[key] = value
         self.touched(key, event)
 
+    def changed_beside(self, key: bytes, event: str) -> None:  # noqa: ARG002  (keyspace events will name them)
+        """Something changed that belongs to a key and that WATCH does not see: what a group has read."""
+        self.keyspace.changes += 1
+
+    def signal_stream(self, key: bytes) -> None:
+        """Who waits for a stream is to be looked after: it has grown, lost a group, or is gone."""
+        self.keyspace.on_create(self.index, key, Stream)
+
     def replace(self, key: bytes, value: Value) -> None:
         """Puts an equal value in another form at an existing key, of which nobody needs to hear."""
         self.values[key] = value
 
     def delete(self, key: bytes, event: str = "del") -> bool:
         """Removes a key; tells whether it was there."""
-        if self.values.pop(key, None) is None:
+        value = self.values.pop(key, None)
+        if value is None:
             return False
+        if type(value) is Stream:
+            self.signal_stream(key)
         if self._index is not None:
             self._index.remove(key)
         self.deadlines.pop(key, None)

@@ -23,6 +23,7 @@ from .longdouble import LongDouble
 __all__ = [
     "MAX",
     "MIN",
+    "fits",
     "leading_integer",
     "parse_double",
     "parse_integer",
@@ -53,6 +54,11 @@ def parse_integer(text: bytes | bytearray) -> int | None:
     except ValueError:
         return None
     return value if b"%d" % value == text and MIN <= value <= MAX else None
+
+
+def fits(number: int, width: int) -> bool:
+    """Whether an integer fits into so many bytes, sign included."""
+    return -(1 << 8 * width - 1) <= number < 1 << 8 * width - 1
 
 
 LEADING_INTEGER: Final = re.compile(rb"[ \t\n\v\f\r]*([+-]?[0-9]+)").match

@@ -1,8 +1,10 @@
-"""Up to where Redis keeps an aggregate packed, in one run of bytes instead of a table."""
+"""How much Redis packs into one run of bytes: small aggregates as a whole, streams node by node."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+
+from .stream_nodes import Limits
 
 if TYPE_CHECKING:
     from .config import Config
@@ -19,6 +21,7 @@ class Packing(NamedTuple):
         set_integers: the most members of a set of integers (``set-max-intset-entries``).
         sorted_set_entries: the most members of a packed sorted set (``zset-max-listpack-entries``).
         sorted_set_value: the most bytes of a member of one (``zset-max-listpack-value``).
+        stream_node: when a node of a stream is full.
     """
 
     hash_entries: int = 512
@@ -26,6 +29,7 @@ class Packing(NamedTuple):
     set_integers: int = 512
     sorted_set_entries: int = 128
     sorted_set_value: int = 64
+    stream_node: Limits = Limits()
 
     @classmethod
     def of(cls, config: Config) -> Packing:
@@ -36,4 +40,5 @@ class Packing(NamedTuple):
             config.integer("set-max-intset-entries"),
             config.integer("zset-max-listpack-entries"),
             config.integer("zset-max-listpack-value"),
+            Limits(config.integer("stream-node-max-bytes"), config.integer("stream-node-max-entries")),
         )

@@ -24,6 +24,7 @@ __all__ = [
     "DoubleText",
     "Encoded",
     "Map",
+    "NestedMap",
     "Pairs",
     "Reply",
     "Set",
@@ -49,6 +50,10 @@ class Pairs(list[Any]):
     """Items of two parts: an array of arrays in RESP3, a flat array in RESP2."""
 
 
+class NestedMap(list[tuple[Any, Any]]):
+    """Pairs whose first parts may be equal: a map in RESP3, an array of arrays in RESP2."""
+
+
 class Verbatim(bytes):
     """A text for people to read: verbatim in RESP3, a bulk string in RESP2."""
 
@@ -70,8 +75,8 @@ class NoReply:
 
 
 Reply: TypeAlias = (
-    "int | float | bytes | bytearray | list[Any] | Map | Pairs | Set | Encoded | Verbatim | DoubleText"
-    " | NullArray | NoReply | CommandError | None"
+    "int | float | bytes | bytearray | list[Any] | Map | NestedMap | Pairs | Set | Encoded | Verbatim"
+    " | DoubleText | NullArray | NoReply | CommandError | None"
 )
 
 
@@ -147,6 +152,15 @@ def map3(pairs: Map) -> bytes:
     return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
 
 
+def nested_map2(pairs: NestedMap) -> bytes:
+    return array2([list(pair) for pair in pairs])
+
+
+def nested_map3(pairs: NestedMap) -> bytes:
+    flat = [part for pair in pairs for part in pair]
+    return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
+
+
 def flat_pairs2(pairs: Pairs) -> bytes:
     return array2([part for pair in pairs for part in pair])
 
@@ -181,6 +195,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         CommandError: error,
         list: array2,
         Map: flat_map2,
+        NestedMap: nested_map2,
         Set: array2,
         Pairs: flat_pairs2,
         float: lambda value: bulk(double_text(value)),
@@ -194,6 +209,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         CommandError: error,
         list: array3,
         Map: map3,
+        NestedMap: nested_map3,
         Set: set3,
         Pairs: lambda pairs: array3([list(pair) for pair in pairs]),
         float: double3,

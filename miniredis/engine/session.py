@@ -10,6 +10,7 @@ from .waiting import Waiter
 
 if TYPE_CHECKING:
     from .engine import Engine
+    from .errors import CommandError
     from .instant import Instant
     from .keyspace import Database
     from .registry import Command
@@ -178,6 +179,7 @@ class Session:
         serve: Callable[[Database, bytes, Any], Reply],
         timeout: int | None,
         when_over: Reply = NULL_ARRAY,
+        when_gone: CommandError | None = None,
     ) -> NoReply:
         """Waits until one of the keys can serve this client.
 
@@ -187,10 +189,11 @@ class Session:
             serve: pops from the value, and returns the reply.
             timeout: milliseconds; None waits for ever.
             when_over: the reply when the time is over.
+            when_gone: what it hears when one of the keys goes; None if it goes on waiting.
         """
         deadline = None if timeout is None else self.engine.now.monotonic + timeout * 1000
         distinct = tuple(dict.fromkeys(keys))
-        self.waiter = Waiter(self, self.db.index, distinct, waits_for, serve, deadline, when_over)
+        self.waiter = Waiter(self, self.db.index, distinct, waits_for, serve, deadline, when_over, when_gone)
         self.engine.waiting.add(self.waiter)
         return NO_REPLY
 

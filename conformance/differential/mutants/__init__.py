@@ -10,9 +10,12 @@ from .hashes import HASHES_AND_SETS
 from .keys import KEYS
 from .lists import LISTS
 from .sorted_sets import SORTED_SETS
+from .streams import STREAMS
 from .strings import STRINGS
 from .trial import LIMIT, seconds_to_find
 
 __all__ = ["LIMIT", "MUTANTS", "seconds_to_find"]
 
-MUTANTS: Final[tuple[Guilty, ...]] = (*LISTS, *STRINGS, *HASHES_AND_SETS, *SORTED_SETS, *KEYS, *CLIENTS)
+MUTANTS: Final[tuple[Guilty, ...]] = (
+    *LISTS, *STRINGS, *HASHES_AND_SETS, *SORTED_SETS, *STREAMS, *KEYS, *CLIENTS,
+)  # fmt: skip

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from .common import BY_KIND, BY_NAME, FIXED, MILLISECOND_TIMES, ODD, SOME_CLIENT, TIMES
+from .common import BY_KIND, BY_NAME, FIXED, INSTEAD, MILLISECOND_TIMES, ODD, SOME_CLIENT, TIMES
 from .hashes import OF_HASHES_AND_SETS
 from .sorted_sets import OF_SORTED_SETS
+from .streams import OF_STREAMS
 
-__all__ = ["BY_KIND", "BY_NAME", "BY_SCOPE", "FIXED", "MILLISECOND_TIMES", "ODD", "SOME_CLIENT", "TIMES"]
+__all__ = [
+    "BY_KIND",
+    "BY_NAME",
+    "BY_SCOPE",
+    "FIXED",
+    "INSTEAD",
+    "MILLISECOND_TIMES",
+    "ODD",
+    "SOME_CLIENT",
+    "TIMES",
+]
 
-BY_SCOPE: Final = OF_HASHES_AND_SETS | OF_SORTED_SETS
+BY_SCOPE: Final = OF_HASHES_AND_SETS | OF_SORTED_SETS | OF_STREAMS
 """By the group or the name of a command, then by the name of the argument: what comes before the others."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from .dumps import DUMPS
+
 __all__ = [
     "BY_KIND",
     "BY_NAME",
     "ELEMENTS",
     "FIXED",
+    "INSTEAD",
+    "KEYS",
     "MILLISECOND_TIMES",
     "ODD",
     "PLACES",
@@ -64,6 +68,9 @@ ELEMENTS: Final = (
     *("a", "b") * 6, "c", "1", "10", "-3", "1.5", "", " 1", "nan", "x" * 65, "a\x00b", "\xff\xfe",
 )  # fmt: skip
 
+INSTEAD: Final = {"*": "4-*"}
+"""What is sent in place of a word that asks for the time."""
+
 BY_KIND: Final = {
     "key": KEYS,
     "integer": INTEGERS,
@@ -90,25 +97,6 @@ BY_KIND: Final = {
     "unix-time": TIMES,
 }
 """Values by the kind of an argument."""
-
-DUMPS: Final = (
-    "\x00\xc0\x05\n\x00c/_f\x83/\xb3Q",  # the string 5
-    "\x00\x05hello\n\x00cr\xdfve4 \n",
-    "\x12\x01\x02\x0f\x0f\x00\x00\x00\x03\x00\x81a\x02\x81b\x02\x05\x01\xff\n\x00\x98o0$iXJ\xf6",
-    # a list: a b 5
-    "\x10\x12\x12\x00\x00\x00\x04\x00\x81f\x02\x05\x01\x81g\x02\x81x\x02\xff\n\x00jp\xbb\x9d\xdf\xf1d\xdf",
-    # a hash: f 5 g x
-    "\x0b\x0e\x02\x00\x00\x00\x03\x00\x00\x00\xfb\xff\x01\x00\x02\x00\n\x00I.\xedn\xc0\x07\x8c\xef",
-    # sets: -5 1 2; a b
-    "\x02\x02\x01b\x01a\n\x00u\xd9\x9d\x83^\xf8_e",
-    "\x11\x14\x14\x00\x00\x00\x04\x00\x81a\x02\x01\x01\x81b\x02\x832.5\x04\xff\n\x00\xd4Ln\xa4\xf6D\xd9\xd7",
-    # sorted sets: a 1 b 2.5; another of an old version
-    "\x03\x04\x01a\x011\x01b\x032.5\x01c\xfe\x01d\xff\n\x00\xdb\x88\x98\xf6T\xb1\xfc\xaf",
-    "\x00\x05hello\n\x00cr\xdfve4 \x0b",  # its checksum is wrong
-    "\x00\x05hello\x0b\x00cr\xdfve4 \n",  # of a later version
-    "",
-    "x",
-)
 
 BY_NAME: Final = {
     "bit": ("0", "1", "1", "2", "-1", "x"),
@@ -163,7 +151,7 @@ BY_NAME: Final = {
     "stop": PLACES,
     "timeout": TIMEOUTS,
     "ttl": ("0", "0", "100000", "-1", "x", "4000000000000", "9223372036854775807"),
-    "type": ("string", "list", "hash", "set", "zset", "LIST", "nosuch"),
+    "type": ("string", "list", "hash", "set", "zset", "stream", "LIST", "nosuch"),
     "username": ("default", "nobody"),
 }
 """Values by the name of an argument, where its kind tells too little."""

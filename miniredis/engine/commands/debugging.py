@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from .. import errors
 from ..errors import CommandError
+from ..groups import Group
 from ..hashes import HashValue
 from ..help import help_on
 from ..keyspace import StringValue, Value
@@ -19,6 +20,7 @@ from ..replies import OK, Encoded, Reply, status
 from ..session import Session
 from ..sets import SetValue
 from ..sorted_set import SortedSet
+from ..streams import Stream
 from .objects import encoding, idle_seconds, reference_count
 
 # DEBUG
@@ -157,9 +159,16 @@ def size(value: Value, samples: int) -> int:
     """The bytes of a value; 0 samples measure every element."""
     if isinstance(value, StringValue):
         return len(value)
+    if isinstance(value, Stream):
+        return sum(node.size for node in value.nodes) + sum(map(group_size, value.groups.values()))
     elements = islice(ELEMENTS[type(value)](value), samples or None)
     sizes = [sum(map(len, parts)) + ELEMENT_OVERHEAD for parts in elements]
     return len(value) * sum(sizes) // len(sizes)
+
+
+def group_size(group: Group) -> int:
+    """The bytes of a consumer group."""
+    return (len(group.pending) * 2 + len(group.consumers) + 1) * ELEMENT_OVERHEAD
 
 
 @command("MEMORY HELP", 2, "loading stale", acl="", since="4.0.0")

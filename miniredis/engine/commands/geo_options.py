@@ -131,7 +131,7 @@ class Options:
         """So many at most."""
         self.count = read_integer(operands[0])
         if self.count <= 0:
-            raise CommandError(errors.COUNT_OF_PLACES)
+            raise CommandError(errors.COUNT_BELOW_1)
 
     def take_target(self, operands: list[bytes], *, stores_distances: bool) -> None:
         """What is found is stored."""

@@ -17,6 +17,7 @@ from ..replies import Reply
 from ..session import Session
 from ..sets import SetValue
 from ..sorted_set import SortedSet
+from ..streams import Stream
 
 LOOKED_AT: Final = Keys(2, "RO")
 TIPS: Final = "nondeterministic_output"
@@ -59,6 +60,7 @@ ENCODINGS: Final[dict[type, Callable[[Any], bytes]]] = {
     HashValue: lambda values: b"listpack" if values.is_packed else b"hashtable",
     SetValue: lambda values: b"intset" if values.is_packed else b"hashtable",
     SortedSet: lambda values: b"listpack" if values.is_packed else b"skiplist",
+    Stream: lambda _: b"stream",
 }
 
 

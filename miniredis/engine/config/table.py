@@ -236,8 +236,8 @@ DIRECTIVES: Final = {
     "slowlog-max-len": works("128", integer(0, MAX)),
     "socket-mark-id": ignored("0", integer(0, MAX_UNSIGNED32), "immutable"),
     "stop-writes-on-bgsave-error": ignored("yes", switch),
-    "stream-node-max-bytes": ignored("4096", memory(0, MAX)),
-    "stream-node-max-entries": ignored("100", integer(0, MAX)),
+    "stream-node-max-bytes": works("4096", memory(0, MAX)),
+    "stream-node-max-entries": works("100", integer(0, MAX)),
     "supervised": off("no", one_of("upstart", "systemd", "auto", "no"), "immutable"),
     "syslog-enabled": off("no", switch, "immutable"),
     "syslog-facility": ignored(

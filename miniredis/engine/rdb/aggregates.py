@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..hashes import HashValue
-from ..numbers import MAX
+from ..listpack import pack_strings
+from ..numbers import MAX, fits
 from ..packing import Packing
 from ..sets import SetValue
 from .kinds import HASH, HASH_LISTPACK, INTSET, SET
-from .packed import END, pack, read_listpack, read_ziplist
+from .packed import END, read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
 
 __all__ = [
@@ -38,7 +39,7 @@ def dump_hash(values: HashValue) -> bytes:
     """A packed hash as a listpack, another one string by string."""
     parts = [part for pair in values.fields.items() for part in pair]
     if values.is_packed:
-        return bytes([HASH_LISTPACK]) + string(pack(parts))
+        return bytes([HASH_LISTPACK]) + string(pack_strings(parts))
     return bytes([HASH]) + length(len(values)) + b"".join(map(string, parts))
 
 
@@ -54,10 +55,6 @@ def intset(numbers: Sequence[int]) -> bytes:
     width = next(each for each in WIDTHS if fits(numbers[0], each) and fits(numbers[-1], each))
     head = width.to_bytes(4, "little") + len(numbers).to_bytes(4, "little")
     return head + b"".join(number.to_bytes(width, "little", signed=True) for number in numbers)
-
-
-def fits(number: int, width: int) -> bool:
-    return -(1 << 8 * width - 1) <= number < 1 << 8 * width - 1
 
 
 # Reading

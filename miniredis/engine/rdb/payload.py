@@ -8,13 +8,15 @@ from typing import Any, Final
 
 from ..hashes import HashValue
 from ..keyspace import ListValue, Value
-from ..numbers import parse_integer
+from ..listpack import pack_strings
+from ..numbers import fits, parse_integer
 from ..packing import Packing
 from ..sets import SetValue
 from ..sorted_set import SortedSet
-from . import aggregates, kinds, sorted_sets
+from ..streams import Stream
+from . import aggregates, kinds, sorted_sets, streams
 from .crc64 import crc64
-from .packed import pack, read_listpack, read_ziplist
+from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
 
 __all__ = ["BadDataError", "BadPayloadError", "dump", "restore"]
@@ -70,7 +72,7 @@ def restore(payload: bytes, packing: Packing = DEFAULTS) -> Value:
 def dump_string(text: bytes) -> bytes:
     number = parse_integer(text)
     for form, width in enumerate((1, 2, 4)):
-        if number is not None and -(1 << 8 * width - 1) <= number < 1 << 8 * width - 1:
+        if number is not None and fits(number, width):
             return bytes([kinds.STRING, 0xC0 | form]) + number.to_bytes(width, "little", signed=True)
     return bytes([kinds.STRING]) + string(text)
 
@@ -86,7 +88,7 @@ def list_nodes(values: ListValue) -> Iterator[bytes]:
     size = 0
     for element in values:
         if gathered and size + len(element) > NODE:
-            yield bytes([PACKED]) + string(pack(gathered))
+            yield bytes([PACKED]) + string(pack_strings(gathered))
             gathered, size = [], 0
         if len(element) > NODE:
             yield bytes([PLAIN]) + string(element)
@@ -94,7 +96,7 @@ def list_nodes(values: ListValue) -> Iterator[bytes]:
             gathered.append(element)
             size += len(element)
     if gathered:
-        yield bytes([PACKED]) + string(pack(gathered))
+        yield bytes([PACKED]) + string(pack_strings(gathered))
 
 
 DUMPERS: Final[dict[type, Callable[[Any], bytes]]] = {
@@ -104,6 +106,7 @@ DUMPERS: Final[dict[type, Callable[[Any], bytes]]] = {
     HashValue: aggregates.dump_hash,
     SetValue: aggregates.dump_set,
     SortedSet: sorted_sets.dump_sorted_set,
+    Stream: streams.dump_stream,
 }
 """How a value of each type is written."""
 
@@ -152,8 +155,10 @@ LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
     kinds.SORTED_SET_ZIPLIST: sorted_sets.load_ziplist,
     kinds.HASH_ZIPLIST: aggregates.load_ziplist_hash,
     kinds.QUICKLIST: lambda reader, _: filled(ziplists(reader)),
+    kinds.STREAM: lambda reader, _: streams.load_old_stream(reader),
     kinds.HASH_LISTPACK: aggregates.load_packed_hash,
     kinds.SORTED_SET_LISTPACK: sorted_sets.load_listpack,
     kinds.QUICKLIST_2: lambda reader, _: filled(nodes(reader)),
+    kinds.STREAM_2: lambda reader, _: streams.load_stream(reader),
 }
 """How each type of the format is read."""

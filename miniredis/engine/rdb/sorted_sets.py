@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from ..doubles import packed_text, parse_bound
+from ..listpack import pack_strings
 from ..numbers import MAX
 from ..packing import Packing
 from ..sorted_set import SortedSet
 from .kinds import SORTED_SET_2, SORTED_SET_LISTPACK
-from .packed import pack, read_listpack, read_ziplist
+from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
 
 __all__ = ["dump_sorted_set", "load_listpack", "load_with_doubles", "load_with_texts", "load_ziplist"]
@@ -25,7 +26,7 @@ def dump_sorted_set(values: SortedSet) -> bytes:
     """A packed one as a listpack, lowest first; another one as Redis writes its skip list, highest first."""
     if values.is_packed:
         parts = [part for score, member in values for part in (member, packed_text(score))]
-        return bytes([SORTED_SET_LISTPACK]) + string(pack(parts))
+        return bytes([SORTED_SET_LISTPACK]) + string(pack_strings(parts))
     entries = (string(member) + struct.pack("<d", score) for score, member in reversed(values))
     return bytes([SORTED_SET_2]) + length(len(values)) + b"".join(entries)
 
