@@ -72,8 +72,8 @@ SERVERS: Final = (
     Guilty(
         "serves only one waiter for each push",
         "miniredis/engine/waiting.py",
-        "while (value := database.find(key)) is not None:",
-        "if (value := database.find(key)) is not None:",
+        "            value = database.find(key)\n",
+        "            value = None\n",
         ("list.block.one-push-many",),
     ),
     Guilty(
