@@ -20,7 +20,7 @@ from .rival import RIVALS
 from .search import Found, search
 from .tolerated import TOLERATED
 
-EXAMPLES: Final = 30
+EXAMPLES: Final = 10
 """Conversations of one seed."""
 
 

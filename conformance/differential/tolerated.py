@@ -1,7 +1,7 @@
 """Every difference that is let pass, with its name, its commands and its reason.
 
 A row makes two replies to one command equal where they may differ, and leaves the rest of them as it is: the
-kind of reply, the number of items, and all errors are still compared.
+kind of reply, the number of items, and all errors are still compared, but where a row says otherwise.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ class Tolerated:
         commands: those that may show it, as COMMAND INFO names them.
         reason: why it is let pass.
         level: makes a reply what is compared of it.
+        of_errors: errors are compared so, too; those of other rows must be the same.
     """
 
     name: str
     commands: tuple[str, ...]
     reason: str
     level: Callable[[Tree], object]
+    of_errors: bool = False
 
 
 MILLISECONDS: Final = 50
@@ -60,9 +62,9 @@ def anything(_: Tree) -> object:
 
 
 def described(reply: Tree) -> object:
-    """What DEBUG OBJECT describes, as far as that it describes something."""
-    # An expired key may still be there.
-    return b"+Value" if isinstance(reply, bytes) and reply.startswith(b"+Value at:") else reply
+    """What DEBUG OBJECT describes, as far as that it describes something, or nothing: it may have expired."""
+    told = isinstance(reply, bytes) and reply.startswith((b"+Value at:", b"-ERR no such key"))
+    return b"+Value" if told else reply
 
 
 def unordered(reply: Tree) -> object:
@@ -189,7 +191,7 @@ TOLERATED: Final = (
     Tolerated("dumps", ("dump",), "several encodings of a value; each server restores both", kind_of),
     Tolerated("bytes", ("memory|usage",), "other overheads, and Redis still has expired keys", anything),
     Tolerated("the slow log", ("slowlog|get", "slowlog|len"), "how long a command took", kind_of),
-    Tolerated("behind the scenes", ("debug",), "addresses and sizes in DEBUG OBJECT", described),
+    Tolerated("behind the scenes", ("debug",), "addresses, sizes, expired keys", described, of_errors=True),
     Tolerated("help", HELP, "our own words", kind_of),
     Tolerated("commands", COMMAND, "those that miniredis has, in our own words", kind_of),
     Tolerated("directives", ("config|get",), "those of the machine", kind_of),
@@ -229,7 +231,7 @@ def all_equal(ours: list[Tree], theirs: list[Tree], commands: list[str], used: C
 
 def level(ours: Tree, theirs: Tree, command: str, used: Counter[str]) -> bool:
     row = BY_COMMAND.get(command)
-    if row is None or kind_of(ours) == b"-" or kind_of(theirs) == b"-":
+    if row is None or (b"-" in {kind_of(ours), kind_of(theirs)} and not row.of_errors):
         return False
     used[row.name] += 1
     return bool(row.level(ours) == row.level(theirs))

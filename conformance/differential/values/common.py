@@ -150,7 +150,7 @@ BY_NAME: Final = {
     "start": PLACES,
     "stop": PLACES,
     "timeout": TIMEOUTS,
-    "ttl": ("0", "0", "100000", "-1", "x", "4000000000000", "9223372036854775807"),
+    "ttl": ("0", "0", "100000", "-1", "x", "4100000000000", "9223372036854775807"),
     "type": ("string", "list", "hash", "set", "zset", "stream", "LIST", "nosuch"),
     "username": ("default", "nobody"),
 }

@@ -1,0 +1,126 @@
+"""The bench runs, tells the truth of what came out, and goes on without what is not there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.bench import __main__ as command
+from conformance.bench.model import Effort, MissingError, Outcome, Pair, Row, Target
+from conformance.bench.report import as_json, markdown, table
+from conformance.bench.rows import ROWS
+from conformance.bench.workbench import Workbench
+
+TINY = ["--pairs", "1", "--seconds", "0.01", "--size", "0.001"]
+EFFORT = Effort(pairs=1, seconds=0.01, size=0.001)
+
+
+def row(target: Target, measure: Callable[[Workbench], Generator[Pair]] | None = None) -> Row:
+    def two_to_one(_: Workbench) -> Generator[Pair]:
+        yield Pair(2.0, 1.0)
+
+    return Row("some-row", "some", "something", "µs", "redis-server", target, measure or two_to_one)
+
+
+def outcome(target: Target, *pairs: Pair, **fields: str) -> Outcome:
+    return Outcome(row(target), pairs, **fields)
+
+
+@pytest.mark.parametrize("group", ["hand-over", "crowd", "length", "expiring", "memory", "start"])
+def test_rows_without_other_programs_run_from_end_to_end(group: str, tmp_path: Path) -> None:
+    found, drawn = tmp_path / "found.json", tmp_path / "found.md"
+    assert command.main(["--rows", group, *TINY, "--json", str(found), "--markdown", str(drawn)]) == 0
+    document = json.loads(found.read_text())
+    assert document["effort"] == {"pairs": 1, "seconds": 0.01, "size": 0.001}
+    assert document["machine"].keys() == {"system", "processor", "python"}
+    for each in document["rows"]:
+        assert each["verdict"] in {"met", "missed", "not available"}, each
+        assert each["verdict"] == "not available" or each["ours"] > 0
+    measured = [each for each in document["rows"] if each["verdict"] != "not available"]
+    assert len(drawn.read_text().splitlines()) == 2 + len(measured)
+
+
+def test_rates_by_redis_benchmark(tmp_path: Path) -> None:
+    found = tmp_path / "found.json"
+    assert command.main(["--rows", "plain-lpush", "cpu-rpop", *TINY, "--json", str(found)]) == 0
+    for each in json.loads(found.read_text())["rows"]:
+        if each["verdict"] == "not available":
+            pytest.skip(each["reason"])
+        assert each["ours"] > 0
+        assert each["theirs"] > 0
+
+
+def test_a_missed_target_is_shown_as_such() -> None:
+    for target, verdict in (
+        (Target(1.5), "met"),
+        (Target(2.5), "missed"),
+        (Target(1.5, at_least=False), "missed"),
+        (Target(2.5, at_least=False), "met"),
+        (Target(1.5, at_least=False, unit="µs"), "missed"),
+    ):
+        one = outcome(target, Pair(2.0, 1.0))
+        assert one.verdict == verdict
+        assert ("MISSED" in list(table([one]))[1]) == (verdict == "missed")
+        assert ("missed" in list(markdown([one]))[2]) == (verdict == "missed")
+        assert as_json([one], EFFORT)["rows"][0]["verdict"] == verdict
+
+
+def test_the_ratio_is_that_of_the_medians() -> None:
+    one = outcome(Target(1), Pair(1, 10), Pair(2, 1), Pair(30, 2))
+    assert (one.ours, one.theirs, one.ratio) == (2, 2, 1)
+    assert one.ratios == [0.1, 2, 15]
+
+
+def test_only_a_fault_or_a_target_that_is_insisted_on_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_: Workbench) -> Generator[Pair]:
+        raise MissingError("nobody to compare with")
+        yield
+
+    def faulty(_: Workbench) -> Generator[Pair]:
+        raise OSError("out of order")
+        yield
+
+    for target, measure, usual, strict in (
+        (Target(1), None, 0, 0),
+        (Target(3), None, 0, 1),
+        (Target(1), nobody, 0, 0),
+        (Target(1), faulty, 1, 1),
+    ):
+        monkeypatch.setattr(command, "ROWS", {"some-row": row(target, measure)})
+        assert command.main(TINY) == usual
+        assert command.main([*TINY, "--strict"]) == strict
+
+
+def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def nobody(_: Workbench) -> Generator[Pair]:
+        raise MissingError("nobody to compare with")
+        yield
+
+    monkeypatch.setattr(command, "ROWS", {"some-row": row(Target(1), nobody)})
+    assert command.main(TINY) == 0
+    assert "not available: nobody to compare with" in capsys.readouterr().out
+
+
+def test_a_chart_is_drawn_or_not_with_a_reason(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("matplotlib", reason="the chart needs the extra 'bench'")
+    drawn = tmp_path / "found.svg"
+    assert command.main(["--rows", "start", *TINY, "--chart", str(drawn)]) == 0
+    assert drawn.read_text().startswith("<?xml")
+    assert command.main(["--rows", "start", *TINY, "--chart", str(tmp_path / "found.nosuch")]) == 1
+    assert "is not drawn" in capsys.readouterr().out
+
+
+def test_names_that_are_not_there(capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--rows", "nosuch"])
+    assert "no row or group 'nosuch'" in capsys.readouterr().err
+
+
+def test_every_row_has_a_name_of_its_own_and_is_listed(capsys: Any) -> None:
+    assert command.main(["--list"]) == 0
+    listed = [line.split(" ", 1)[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed == list(ROWS)
