@@ -87,7 +87,8 @@ def read_forms(server: RawConnection, names: Iterable[str]) -> list[Form]:
     reader = hiredis.Reader(encoding="utf-8")
     reader.feed(server.command("COMMAND", "DOCS"))
     server.command("HELLO", "2")
-    return [form for form in forms(reader.gets()) if form.name in wanted]
+    known = (form for form in forms(reader.gets()) if form.name in wanted)
+    return sorted(known, key=lambda form: form.name)  # the server tells of them in any order
 
 
 def forms(docs: dict[str, Any]) -> Iterator[Form]:

@@ -40,17 +40,16 @@ NARROW: Final = (
     "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
     "blmove brpoplpush blpop set rpush lpush lpush multi exec",
     "string bitmap transactions",
-    "hash transactions",
-    "set transactions",
-    "hset hdel hincrby hset sadd srem spop object|encoding",
-    "hset sadd rpush sort sort_ro",
-    "hyperloglog get copy strlen",
+    "hash set transactions",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
     "blpop set sort rpush",
     "blpop lpush move swapdb select",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
+    "hset hdel hincrby hset sadd srem spop object|encoding",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
     "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
+    "hset sadd rpush sort sort_ro",
+    "hyperloglog get copy strlen",
 )
 
 THEMES: Final = tuple(tuple(words.split()) for words in NARROW) + (GROUPS,) * 4
