@@ -41,6 +41,7 @@ NARROW: Final = (
     "blmove brpoplpush blpop set rpush lpush lpush multi exec",
     "string bitmap transactions",
     "hash set transactions",
+    "watch multi exec discard set get select reset",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
     "blpop set sort rpush",
     "blpop lpush move swapdb select",
@@ -52,7 +53,7 @@ NARROW: Final = (
     "hyperloglog get copy strlen",
 )
 
-THEMES: Final = tuple(tuple(words.split()) for words in NARROW) + (GROUPS,) * 4
+THEMES: Final = tuple(tuple(words.split()) for words in NARROW) + (GROUPS,) * 3
 """Groups or commands that conversations are made of, in turn, so that those of one theme meet often, too."""
 
 
