@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from miniredis.engine import Engine, Session
 from miniredis.engine.numbers import parse_integer
 from miniredis.engine.sets import SetValue
-from miniredis.engine.sorted_set import SortedSet
+from miniredis.engine.sorted_sets import SortedSet
 
 __all__ = ["is_luck"]
 

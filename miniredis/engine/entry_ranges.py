@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from . import errors
 from .doubles import parse_bound
 from .errors import CommandError
-from .sorted_set import Entry, SortedSet
+from .sorted_sets import Entry, SortedSet
 
 __all__ = ["Range", "Ranks", "limited", "ranks_between", "read_members", "read_scores"]
 

@@ -16,7 +16,7 @@ from .errors import WRONG_TYPE, CommandError
 from .hashes import HashValue
 from .key_index import KeyIndex
 from .sets import SetValue
-from .sorted_set import SortedSet
+from .sorted_sets import SortedSet
 from .streams import Stream
 
 if TYPE_CHECKING:

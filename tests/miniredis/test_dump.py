@@ -19,7 +19,7 @@ from miniredis.engine.rdb import BadDataError, BadPayloadError, dump, restore
 from miniredis.engine.rdb.crc64 import crc64
 from miniredis.engine.rdb.lzf import decompress
 from miniredis.engine.sets import SetValue
-from miniredis.engine.sorted_set import SortedSet
+from miniredis.engine.sorted_sets import SortedSet
 
 INTEGERS = st.integers(-(1 << 64), 1 << 64) | st.sampled_from(
     [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conformance.targets import Address
 from miniredis.engine.rdb import BadDataError, restore
-from miniredis.engine.sorted_set import SortedSet
+from miniredis.engine.sorted_sets import SortedSet
 
 from .test_dump import ELEMENTS, signed
 

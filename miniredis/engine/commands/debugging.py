@@ -19,7 +19,7 @@ from ..registry import Keys, command, container
 from ..replies import OK, Encoded, Reply, status
 from ..session import Session
 from ..sets import SetValue
-from ..sorted_set import SortedSet
+from ..sorted_sets import SortedSet
 from ..streams import Stream
 from .objects import encoding, idle_seconds, reference_count
 

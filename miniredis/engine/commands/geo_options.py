@@ -12,7 +12,7 @@ from ..errors import CommandError
 from ..geo_shapes import Box, Circle, Shape
 from ..geohash import Place, place_of
 from ..numbers import read_integer
-from ..sorted_set import SortedSet
+from ..sorted_sets import SortedSet
 from .geo import read_place, read_unit
 
 __all__ = ["NEAREST_FIRST", "Options", "read_circle"]

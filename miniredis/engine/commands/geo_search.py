@@ -11,7 +11,7 @@ from ..partial_sort import partly_sorted
 from ..registry import Keys, KeywordKeys, command
 from ..replies import Reply
 from ..session import Session
-from ..sorted_set import Entry, SortedSet
+from ..sorted_sets import Entry, SortedSet
 from .geo import UNIT, coordinates, distance_text
 from .geo_options import NEAREST_FIRST, Options
 

@@ -16,7 +16,7 @@ from ..registry import Keys, command, container
 from ..replies import Reply
 from ..session import Session
 from ..sets import SetValue
-from ..sorted_set import SortedSet
+from ..sorted_sets import SortedSet
 from ..streams import Stream
 
 LOOKED_AT: Final = Keys(2, "RO")

@@ -16,7 +16,7 @@ from ..registry import CountedKeys, Keys, command
 from ..replies import Pairs, Reply
 from ..session import Session
 from ..sets import SetValue
-from ..sorted_set import SortedSet
+from ..sorted_sets import SortedSet
 from .set_algebra import read_limit
 
 INPUTS: Final = CountedKeys(1, "RO access")

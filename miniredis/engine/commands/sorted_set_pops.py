@@ -12,7 +12,7 @@ from ..numbers import read_positive, read_timeout
 from ..registry import CountedKeys, Keys, command
 from ..replies import NULL_ARRAY, Pairs, Reply
 from ..session import Session
-from ..sorted_set import SortedSet
+from ..sorted_sets import SortedSet
 from .lists import End, read_keys_and_end
 
 POPPED: Final = Keys(1, "RW access delete")

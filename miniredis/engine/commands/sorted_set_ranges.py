@@ -13,7 +13,7 @@ from ..numbers import read_integer
 from ..registry import Keys, command
 from ..replies import Pairs, Reply
 from ..session import Session
-from ..sorted_set import Entry, SortedSet
+from ..sorted_sets import Entry, SortedSet
 
 READ: Final = Keys(1, "RO access")
 REMOVED: Final = Keys(1, "RW delete")

@@ -12,7 +12,7 @@ from ..numbers import MAX
 from ..registry import Keys, command
 from ..replies import Pairs, Reply, double_text
 from ..session import Session
-from ..sorted_set import Entry, SortedSet
+from ..sorted_sets import Entry, SortedSet
 from .drawing import MOST_REPEATED, check_repeated, read_count
 from .scanning import read_cursor, read_options
 

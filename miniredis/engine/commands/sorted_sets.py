@@ -14,7 +14,7 @@ from ..packing import Packing
 from ..registry import Keys, command
 from ..replies import Reply
 from ..session import Session
-from ..sorted_set import SortedSet
+from ..sorted_sets import SortedSet
 
 READ: Final = Keys(1, "RO access")
 

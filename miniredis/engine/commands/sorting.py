@@ -17,7 +17,7 @@ from ..registry import Keys, UnknownKeys, command
 from ..replies import Reply
 from ..session import Session
 from ..sets import SetValue
-from ..sorted_set import SortedSet
+from ..sorted_sets import SortedSet
 
 BY_OR_GET: Final = UnknownKeys(
     "RO access",

@@ -12,9 +12,9 @@ from ..listpack import pack_strings
 from ..numbers import fits, parse_integer
 from ..packing import Packing
 from ..sets import SetValue
-from ..sorted_set import SortedSet
+from ..sorted_sets import SortedSet
 from ..streams import Stream
-from . import aggregates, kinds, sorted_sets, streams
+from . import hashes, kinds, sets, sorted_sets, streams
 from .crc64 import crc64
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
@@ -103,8 +103,8 @@ DUMPERS: Final[dict[type, Callable[[Any], bytes]]] = {
     bytes: dump_string,
     bytearray: lambda text: dump_string(bytes(text)),
     deque: dump_list,
-    HashValue: aggregates.dump_hash,
-    SetValue: aggregates.dump_set,
+    HashValue: hashes.dump_hash,
+    SetValue: sets.dump_set,
     SortedSet: sorted_sets.dump_sorted_set,
     Stream: streams.dump_stream,
 }
@@ -145,18 +145,18 @@ def ziplists(reader: Reader) -> Iterator[bytes]:
 LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
     kinds.STRING: lambda reader, _: reader.string(),
     kinds.LIST: lambda reader, _: filled(strings(reader)),
-    kinds.SET: aggregates.load_set,
+    kinds.SET: sets.load_set,
     kinds.SORTED_SET: sorted_sets.load_with_texts,
-    kinds.HASH: aggregates.load_hash,
+    kinds.HASH: hashes.load_hash,
     kinds.SORTED_SET_2: sorted_sets.load_with_doubles,
-    kinds.HASH_ZIPMAP: aggregates.load_zipmap,
+    kinds.HASH_ZIPMAP: hashes.load_zipmap,
     kinds.LIST_ZIPLIST: lambda reader, _: filled(iter(read_ziplist(reader.string()))),
-    kinds.INTSET: aggregates.load_intset,
+    kinds.INTSET: sets.load_intset,
     kinds.SORTED_SET_ZIPLIST: sorted_sets.load_ziplist,
-    kinds.HASH_ZIPLIST: aggregates.load_ziplist_hash,
+    kinds.HASH_ZIPLIST: hashes.load_ziplist,
     kinds.QUICKLIST: lambda reader, _: filled(ziplists(reader)),
     kinds.STREAM: lambda reader, _: streams.load_old_stream(reader),
-    kinds.HASH_LISTPACK: aggregates.load_packed_hash,
+    kinds.HASH_LISTPACK: hashes.load_listpack,
     kinds.SORTED_SET_LISTPACK: sorted_sets.load_listpack,
     kinds.QUICKLIST_2: lambda reader, _: filled(nodes(reader)),
     kinds.STREAM_2: lambda reader, _: streams.load_stream(reader),

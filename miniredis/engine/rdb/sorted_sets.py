@@ -11,7 +11,7 @@ from ..doubles import packed_text, parse_bound
 from ..listpack import pack_strings
 from ..numbers import MAX
 from ..packing import Packing
-from ..sorted_set import SortedSet
+from ..sorted_sets import SortedSet
 from .kinds import SORTED_SET_2, SORTED_SET_LISTPACK
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
