@@ -8,6 +8,7 @@ without a socket.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["Host", "Outlet"]
 
 log = logging.getLogger("miniredis")
+
+SIDE_DOOR = "the server is in the middle of a command that this one interrupted: a signal's handler, or a \
+destructor, cannot use a client without a socket"
 
 
 class Outlet(Protocol):
@@ -45,12 +49,16 @@ class Host:
 
     Attributes:
         lock: to be held by whoever uses the engine, or this.
+        is_busy: the engine is running. Whoever holds the lock and finds it so came in by a side door: a
+            signal's handler, or a destructor that the garbage collector called.
+        is_open: the server has not stopped.
     """
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self.engine = engine
         self.clock = clock
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
+        self.is_busy = False
         self.is_open = True
         self._lost: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
@@ -94,24 +102,52 @@ class Host:
             self.engine.disconnect(session, now)
 
     def lose(self, session: Session) -> None:
-        """A client is gone, as its next tick will find; on any thread, with the lock held or not."""
+        """A client is gone, as will be found soon; from anywhere, also by a side door."""
         self._lost.append(session)
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._look_for_the_lost, idempotent=True)
 
     def tick(self, session: Session, data: bytes) -> None:
-        """A whole tick for what one client sent, on any thread."""
+        """A whole tick for what one client sent, on any thread.
+
+        Raises:
+            RuntimeError: it came in by a side door.
+        """
         with self.lock:
+            if self.is_busy:
+                raise RuntimeError(SIDE_DOOR)
             now = self.clock.now()
             if self._lost:
                 self._bury_the_lost(now)
-            self.engine.receive(session, data, now)
-            self.settle(now)
+            self.is_busy = True
+            try:
+                self.engine.receive(session, data, now)
+                self.settle(now)
+            finally:
+                self.is_busy = False
+
+    def _look_for_the_lost(self) -> None:
+        with self.lock:
+            self.settle(self.clock.now())
 
     def _bury_the_lost(self, now: Instant) -> None:
         while self._lost:
-            self.disconnect(self._lost.pop(), now)
+            session = self._lost.pop()
+            if outlet := self._outlets.get(session):
+                outlet.hang_up()
+            self.disconnect(session, now)
 
     def settle(self, now: Instant) -> None:
         """Ends a tick: lets the engine do what is due, and sends all it says; with the lock held."""
+        if not self.is_open:
+            return
+        was_busy, self.is_busy = self.is_busy, True
+        try:
+            self._settle(now)
+        finally:
+            self.is_busy = was_busy
+
+    def _settle(self, now: Instant) -> None:
         engine, outlets = self.engine, self._outlets
         if self._lost:
             self._bury_the_lost(now)

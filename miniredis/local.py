@@ -52,6 +52,9 @@ class LocalClient:
         if not host.is_here:
             return
         with host.lock:
+            if host.is_busy:
+                host.lose(self._session)
+                return
             now = host.clock.now()
             host.disconnect(self._session, now)
             self.hang_up()

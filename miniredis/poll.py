@@ -91,10 +91,14 @@ class PollLoop:
         host, sources = self._host, self._sources
         with host.lock:
             now = host.clock.now()
-            for descriptor, what in events:
-                if source := sources.get(descriptor):
-                    source.attend(what, now)
-            host.settle(now)
+            host.is_busy = True
+            try:
+                for descriptor, what in events:
+                    if source := sources.get(descriptor):
+                        source.attend(what, now)
+                host.settle(now)
+            finally:
+                host.is_busy = False
         return True
 
     # Accepting

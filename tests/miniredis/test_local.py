@@ -276,6 +276,77 @@ def test_a_client_that_nobody_has_any_more_is_gone(
     assert len(client.client_list()) == 1
 
 
+def in_the_middle_of_llen(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Something happens on the thread that runs LLEN, while it runs."""
+    from miniredis.engine.registry import LOOKUP
+
+    handler: Any = LOOKUP[b"llen"].handler
+
+    def interrupted(*arguments: Any) -> Any:
+        act()
+        return handler(*arguments)
+
+    patch.setattr(LOOKUP[b"llen"], "handler", interrupted)
+
+
+def test_a_client_closed_in_the_middle_of_a_command_of_another(
+    server: miniredis.EmbeddedServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = LocalSocket(server._host)
+    other.settimeout(PATIENCE)
+    sessions = server._host.engine.sessions
+    still_there: list[int] = []
+
+    def close() -> None:
+        other.close()
+        still_there.append(len(sessions))
+
+    in_the_middle_of_llen(monkeypatch, close)
+    with ThreadPoolExecutor() as pool:
+        wait = pool.submit(other.recv, 10)
+        other.sendall(b"BLPOP l 0\r\n")
+        assert client.llen("k") == 0
+        assert wait.result() == b""
+    assert still_there == [2]  # nothing changed under the command's feet
+    until(lambda: len(client.client_list()) == 1)
+    assert blocked(client) == 0
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_a_client_dropped_in_the_middle_of_a_command_of_another(
+    server: miniredis.EmbeddedServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch, *, far: bool
+) -> None:
+    others = [server.client()]
+    others[0].ping()
+
+    def drop() -> None:
+        others.clear()
+        gc.collect()
+
+    in_the_middle_of_llen(monkeypatch, drop)
+    with redis.Redis(port=server.port) as by_tcp:
+        assert (by_tcp if far else client).llen("k") == 0
+    until(lambda: len(client.client_list()) == 1)
+
+
+def test_a_command_in_the_middle_of_another_is_refused(
+    server: miniredis.EmbeddedServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met: list[str] = []
+
+    def interrupt() -> None:
+        with pytest.raises(RuntimeError) as error:
+            other.ping()
+        met.append(str(error.value))
+
+    with server.client() as other:
+        other.ping()
+        in_the_middle_of_llen(monkeypatch, interrupt)
+        assert client.llen("k") == 0
+        assert "in the middle of a command" in met[0]
+        assert other.ping()
+
+
 def test_retries_are_redis_pys(server: miniredis.EmbeddedServer) -> None:
     with server.client(retry=Retry(NoBackoff(), 3), retry_on_error=[redis.ConnectionError]) as client:
         assert type(client) is redis.Redis
