@@ -42,23 +42,24 @@ NARROW: Final = (
     "hash set transactions",
     "sorted-set",
     "stream",
-    "string bitmap transactions",
+    "set get getex setex persist ttl append pexpiretime",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
-    "hset hdel hincrby sadd srem spop object|encoding",
+    "hset hsetnx hdel hincrby sadd srem spop object|encoding",
     "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
     "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
+    "string bitmap transactions",
     "blpop set sort rpush",
     "geo zadd zrange",
     "hset sadd zadd rpush sort sort_ro",
     "xread xreadgroup xadd xgroup|create xgroup|destroy del rename swapdb flushall lpush multi exec",
     "blpop lpush swapdb select",
-    "blpop lpush multi exec",
-    "watch unwatch multi exec discard set append",
     "zadd zrange zrevrank sort sort_ro object|encoding copy zpopmin",
     "hyperloglog get copy strlen",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
     "zadd sadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard sunionstore zrange",
-    "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
+    "setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy",
+    "blpop lpush multi exec",
+    "watch unwatch multi exec discard set append",
     "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
     "blpop bzpopmin xread xreadgroup xgroup|create lpush zadd xadd set del rename copy swapdb exec multi",
     "dump restore copy move rename type scan object|encoding sort lpush hset sadd zadd xadd set",
@@ -67,7 +68,7 @@ NARROW: Final = (
 THEMES: Final = tuple(
     theme
     for place, words in enumerate(NARROW, 1)
-    for theme in ((tuple(words.split()), GROUPS) if place % 3 == 0 else (tuple(words.split()),))
+    for theme in ((tuple(words.split()), GROUPS) if place % 5 == 0 else (tuple(words.split()),))
 )
 """Groups or commands that conversations are made of, in turn, so that those of one theme meet often, too."""
 

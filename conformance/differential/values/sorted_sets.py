@@ -34,6 +34,7 @@ OF_SORTED_SETS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "max": SCORE_ENDS * 2 + MEMBER_ENDS * 2 + PLACES,
         "member": ELEMENTS,
         "min": SCORE_ENDS * 2 + MEMBER_ENDS * 2 + PLACES,
+        "offset": ("0", "0", "0", "1", "1", "-1", "-1", "2", "5", "x", "9223372036854775807"),
         "score": SCORES,
         "start": PLACES * 2 + SCORE_ENDS + MEMBER_ENDS,
         "stop": PLACES * 2 + SCORE_ENDS + MEMBER_ENDS,
