@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Instant, Session
 
-__all__ = ["Host", "Outlet"]
+__all__ = ["SIDE_DOOR", "Host", "Outlet"]
 
 log = logging.getLogger("miniredis")
 
@@ -79,12 +79,10 @@ class Host:
         One that has no address is shown as one of this machine, its number for a port.
 
         Raises:
-            ConnectionRefusedError: the server has stopped, or this process was forked from the server's.
+            ConnectionRefusedError: the server has stopped.
         """
         if not self.is_open:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "the server has stopped")
-        if not self.is_here:
-            raise ConnectionRefusedError(errno.ECONNREFUSED, "the server runs in another process")
         engine = self.engine
         session = engine.connect(now, address=address, local_address=local_address, descriptor=descriptor)
         if not address:

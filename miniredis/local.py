@@ -13,6 +13,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from .engine.backlog import FREE
+from .host import SIDE_DOOR
 
 if TYPE_CHECKING:
     from .engine import Instant, Session
@@ -34,13 +35,18 @@ class LocalClient:
 
     Raises:
         ConnectionRefusedError: the server has stopped, or this process was forked from the server's.
+        RuntimeError: it came in by a side door (see ``Host``).
     """
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._inbox: list[bytes] = []
         self._ended = False  # one of both has hung up
+        if not host.is_here:  # whoever had the lock then is not here to give it back
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "the server runs in another process")
         with host.lock:
+            if host.is_busy:
+                raise RuntimeError(SIDE_DOOR)
             now = host.clock.now()
             self._session = host.connect(now)
             host.attach(self._session, WeakOutlet(self, host, self._session))

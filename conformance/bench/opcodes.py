@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Final
 
 from miniredis.engine import Engine, Facts, Instant, Session
@@ -105,34 +106,74 @@ def instructions(scenario: Scenario) -> float:
     stage = Stage(scenario)
     for _ in range(WARM_UP):
         stage.play()
-    count = 0
-
-    def at_instruction(_: FrameType, event: str, __: Any) -> Any:
-        nonlocal count
-        count += event == "opcode"
-        return at_instruction
-
-    def at_call(frame: FrameType, _: str, __: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(ENGINE):
-            return None
-        frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        return at_instruction
-
-    with traced_by(at_call):
+    counter = Counter()
+    with counter.at_work():
         for _ in range(ROUNDS):
             stage.play()
-    return round(count / ROUNDS / scenario.commands, 1)
+    return round(counter.count / ROUNDS / scenario.commands, 1)
 
 
-@contextmanager
-def traced_by(trace: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
-    """Traces the calls of this thread; nothing is collected meanwhile, since that may run code, too."""
-    before, collecting = sys.gettrace(), gc.isenabled()
-    gc.disable()
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-        if collecting:
-            gc.enable()
+class Counter:
+    """Counts the instructions of the engine's code that this thread executes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Counts; nothing is collected meanwhile, since that may run code, too."""
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            with self._monitored() if sys.version_info >= (3, 12) else self._traced():
+                yield
+        finally:
+            if collecting:
+                gc.enable()
+
+    @contextmanager
+    def _traced(self) -> Iterator[None]:
+        before = sys.gettrace()
+        sys.settrace(self._at_call)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+    def _at_call(self, frame: FrameType, _event: str, _: Any) -> Any:
+        if not is_engine(frame.f_code):
+            return None
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        return self._at_event
+
+    def _at_event(self, _frame: FrameType, event: str, _: Any) -> Any:
+        self.count += event == "opcode"
+        return self._at_event
+
+    @contextmanager
+    def _monitored(self) -> Iterator[None]:
+        """Since 3.12, where a trace of instructions that was ended does not always begin again."""
+        monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+        tool, instruction = monitoring.PROFILER_ID, monitoring.events.INSTRUCTION
+        thread = threading.get_ident()
+
+        def at_instruction(code: CodeType, _offset: int) -> Any:
+            if not is_engine(code):
+                return monitoring.DISABLE
+            self.count += threading.get_ident() == thread
+            return None
+
+        monitoring.use_tool_id(tool, "conformance.bench")
+        monitoring.register_callback(tool, instruction, at_instruction)
+        monitoring.set_events(tool, instruction)
+        try:
+            yield
+        finally:
+            monitoring.set_events(tool, 0)
+            monitoring.register_callback(tool, instruction, None)
+            monitoring.free_tool_id(tool)
+
+
+def is_engine(code: CodeType) -> bool:
+    """Whether it is code of the engine."""
+    return code.co_filename.startswith(ENGINE)

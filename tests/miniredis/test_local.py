@@ -338,6 +338,8 @@ def test_a_command_in_the_middle_of_another_is_refused(
         with pytest.raises(RuntimeError) as error:
             other.ping()
         met.append(str(error.value))
+        with pytest.raises(RuntimeError, match="in the middle of a command"):
+            LocalSocket(server._host)
 
     with server.client() as other:
         other.ping()
