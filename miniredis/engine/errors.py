@@ -152,7 +152,6 @@ NOT_A_HYPERLOGLOG = b"WRONGTYPE Key is not a valid HyperLogLog string value."
 CORRUPTED_HYPERLOGLOG = b"INVALIDOBJ Corrupted HLL object detected"
 NO_HYPERLOGLOG = b"ERR The specified key does not exist"
 NOT_SPARSE = b"ERR HLL encoding is not sparse"
-FORMS_DIFFER = b"TESTFAILED A sparse and a dense HyperLogLog differ"
 COUNTED_WRONG = b"TESTFAILED A HyperLogLog counted too far from the truth"
 
 # Blocking
