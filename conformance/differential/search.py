@@ -36,47 +36,49 @@ COMMON: Final = tuple(
 """Commands that are drawn more often than others, so that there is something to meet."""
 
 NARROW: Final = (
-    "list transactions",
+    "@list @transactions",
     "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
     "blmove brpoplpush blpop set rpush lpush multi exec",
-    "hash set transactions",
-    "sorted-set",
-    "stream",
+    "@hash @set @transactions",
+    "@sorted-set",
+    "@stream",
     "set get getex setex persist ttl append pexpiretime",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
     "hset hsetnx hdel hincrby sadd srem spop object|encoding",
     "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
     "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
-    "string bitmap transactions",
+    "@string @bitmap @transactions",
     "blpop set sort rpush",
-    "geo zadd zrange",
+    "@geo zadd zrange",
     "hset sadd zadd rpush sort sort_ro",
     "xread xreadgroup xadd xgroup|create xgroup|destroy del rename swapdb flushall lpush multi exec",
     "blpop lpush swapdb select",
     "zadd zrange zrevrank sort sort_ro object|encoding copy zpopmin",
-    "hyperloglog get copy strlen",
+    "@hyperloglog get copy strlen",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
     "zadd sadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard sunionstore zrange",
     "setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy",
     "blpop lpush multi exec",
     "watch unwatch multi exec discard set append",
-    "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
+    "@transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
     "blpop bzpopmin xread xreadgroup xgroup|create lpush zadd xadd set del rename copy swapdb exec multi",
     "dump restore copy move rename type scan object|encoding sort lpush hset sadd zadd xadd set",
 )
 
+EVERYTHING: Final = tuple(f"@{group}" for group in GROUPS)
+
 THEMES: Final = tuple(
     theme
     for place, words in enumerate(NARROW, 1)
-    for theme in ((tuple(words.split()), GROUPS) if place % 5 == 0 else (tuple(words.split()),))
+    for theme in ((tuple(words.split()), EVERYTHING) if place % 5 == 0 else (tuple(words.split()),))
 )
-"""Groups or commands that conversations are made of, in turn, so that those of one theme meet often, too."""
+"""Commands or @groups that conversations are made of, in turn, so that those of one theme meet often, too."""
 
 
 def themed(forms: Sequence[Form], number: int) -> list[Form]:
     """The forms of the theme of a seed; all of them where it has none of these."""
     theme = THEMES[number % len(THEMES)]
-    chosen = [form for form in forms if form.group in theme or form.name in theme]
+    chosen = [form for form in forms if f"@{form.group}" in theme or form.name in theme]
     return [*chosen, *(form for form in forms if form.name == "hello")] if chosen else list(forms)
 
 
