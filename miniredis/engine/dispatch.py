@@ -34,19 +34,18 @@ def run_plain(session: Session, requests: deque[Request]) -> None:
     """
     engine, outgoing, resp = session.engine, session.outgoing, session.resp
     ready, statistics = engine.waiting.ready, engine.statistics
-    stopwatch, last = engine.facts.stopwatch, engine.lap
+    stopwatch, last, slow = engine.facts.stopwatch, engine.lap, engine.slow
     reply: Reply
     while requests:
-        args = requests[0]
+        args = requests.popleft()
         command = PLAIN.get(args[0])
         if command is None or not command.least <= len(args) <= command.most:
+            requests.appendleft(args)
             break
-        assert command.handler is not None
-        requests.popleft()
         session.last_command = command
         calls = statistics[command]
         try:
-            reply = command.handler(session, args)
+            reply = command.handler(session, args)  # type: ignore[misc]  # no container is plain
         except CommandError as error:
             engine.count_error(error)
             calls.failed += 1
@@ -60,7 +59,7 @@ def run_plain(session: Session, requests: deque[Request]) -> None:
         seconds, last = lap - last, lap
         calls.count += 1
         calls.seconds += seconds
-        if seconds >= engine.slow:
+        if seconds >= slow:
             engine.log_slow(session, command, args, seconds)
         if ready:
             engine.lap = last

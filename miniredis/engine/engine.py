@@ -149,15 +149,13 @@ class Engine:
         size = len(data)
         self.input_bytes += size
         parser = session.parser
-        if size > READ_SIZE or size + len(parser.input) > self._input_limit:
-            self._take_in_steps(session, data)
-            return
-        if session.idle and (requests := few_requests(data)):
+        if session.idle and self.quiet and (requests := few_requests(data)):
             parser.ready.extend(requests)
-        else:
-            parser.feed(data)
-        if session.waiter is None:
             self._run(session)
+        elif size > READ_SIZE or size + len(parser.input) > self._input_limit:
+            self._take_in_steps(session, data)
+        else:
+            self._take_in(session, data)
 
     def _take_in_steps(self, session: Session, data: bytes) -> None:
         """As Redis reads it: what is too much at one time need not be too much at another."""
