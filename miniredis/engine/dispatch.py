@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from . import errors
 from .errors import CommandError
-from .registry import AT_ONCE, LOOKUP, PLAIN, Command, find
+from .registry import AT_ONCE, LOOKUP, PLAIN, Command, declare_rest, find
 from .replies import NO_REPLY, QUEUED, Reply, encode
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ def look_up(args: list[bytes]) -> Command | None:
     """The command that a request names, or its subcommand."""
     name = args[0]
     command = LOOKUP.get(name) or find(LOOKUP, name)
+    if command is None and declare_rest():
+        return look_up(args)
     if command is not None and command.subcommands and len(args) > 1:
         return find(command.subcommands, args[1])
     return command
@@ -166,6 +168,7 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
     """Runs one command that passed the gate and replies; its errors are its reply."""
     assert command.handler is not None
     failed, hears = False, not session.closing  # in a transaction, it may have killed itself before
+    session.engine.lap = session.engine.facts.stopwatch()
     try:
         reply: Reply = command.handler(session, args)
     except CommandError as error:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 __all__ = [
+    "REST",
     "Command",
     "CountedKeys",
     "KeySpecification",
@@ -25,6 +26,7 @@ __all__ = [
     "command",
     "commands",
     "container",
+    "declare_rest",
     "find",
 ]
 
@@ -278,6 +280,18 @@ def register(declared: Command) -> None:
         PLAIN[name] = PLAIN[name.upper()] = declared
 
 
+REST: Final[list[Callable[[], None]]] = []
+"""What declares the commands that nobody asked for yet."""
+
+
+def declare_rest() -> bool:
+    """Declares them; tells whether there were any."""
+    if not REST:
+        return False
+    REST.pop()()
+    return True
+
+
 def find(table: dict[bytes, Command], name: bytes) -> Command | None:
     """The command of that name in any case, or None."""
     return table.get(name) or table.get(name.lower())
@@ -285,4 +299,6 @@ def find(table: dict[bytes, Command], name: bytes) -> Command | None:
 
 def commands(table: dict[bytes, Command] = LOOKUP) -> Iterator[Command]:
     """Every command of a table once, in order of declaration."""
+    if table is LOOKUP:
+        declare_rest()
     return (declared for name, declared in table.items() if name == declared.name.rpartition(b"|")[2])

@@ -1,85 +1,42 @@
-"""One module for each group of Redis's commands. To add a command, write a decorated function."""
+"""One module for each group of Redis's commands. To add a command, write a decorated function.
 
+The modules of the commands that most clients use are loaded at once, the others when any other command is
+asked for: a test server is started often, and few need them all.
+"""
+
+from ..registry import REST
 from . import (
-    bitfields,
-    bitmaps,
     clients,
     config,
     connection,
-    debugging,
-    documentation,
-    dump,
     expiring,
     generic,
-    geo,
-    geo_search,
-    hash_members,
-    hashes,
-    hyperloglogs,
-    introspection,
-    lcs,
     list_elements,
     lists,
-    objects,
     scanning,
     server,
-    set_algebra,
-    sets,
-    sorted_set_algebra,
-    sorted_set_pops,
-    sorted_set_ranges,
-    sorted_set_samples,
-    sorted_sets,
-    sorting,
-    stream_groups,
-    stream_info,
-    stream_pending,
-    stream_reading,
-    stream_trimming,
-    streams,
     strings,
     transactions,
-    watching,
 )
 
 __all__ = [
-    "bitfields",
-    "bitmaps",
     "clients",
     "config",
     "connection",
-    "debugging",
-    "documentation",
-    "dump",
     "expiring",
     "generic",
-    "geo",
-    "geo_search",
-    "hash_members",
-    "hashes",
-    "hyperloglogs",
-    "introspection",
-    "lcs",
     "list_elements",
     "lists",
-    "objects",
     "scanning",
     "server",
-    "set_algebra",
-    "sets",
-    "sorted_set_algebra",
-    "sorted_set_pops",
-    "sorted_set_ranges",
-    "sorted_set_samples",
-    "sorted_sets",
-    "sorting",
-    "stream_groups",
-    "stream_info",
-    "stream_pending",
-    "stream_reading",
-    "stream_trimming",
-    "streams",
     "strings",
     "transactions",
-    "watching",
 ]
+
+
+def load_the_rest() -> None:
+    """Loads the other modules."""
+    from . import rest  # noqa: F401
+
+
+REST.append(load_the_rest)
