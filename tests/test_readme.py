@@ -20,7 +20,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("code", [each for each in blocks("python") if not each.startswith("def test_")])
+@pytest.mark.parametrize("code", [each for each in blocks("python") if not each.startswith(("def ", "@"))])
 def test_example(code: str) -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
 
@@ -33,6 +33,12 @@ def test_example_of_a_test(code: str, tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
     )  # fmt: skip
     assert "1 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("code", [each for each in blocks("python") if each.startswith("@")])
+def test_example_of_our_code(code: str) -> None:
+    modules = (ROOT / "miniredis" / "engine" / "commands").glob("*.py")
+    assert any(f"\n{code}\n" in module.read_text() for module in modules)
 
 
 def test_example_of_the_command_line() -> None:
