@@ -103,14 +103,23 @@ def items(values: Any, resp: int) -> bytes:
 
 def array2(values: list[Any]) -> bytes:
     if set(map(type, values)) == STRINGS:
-        return pack(tuple(values))
+        return strings(values)
     return b"*%d\r\n%b" % (len(values), items(values, 2))
 
 
 def array3(values: list[Any]) -> bytes:
     if set(map(type, values)) == STRINGS:
-        return pack(tuple(values))
+        return strings(values)
     return b"*%d\r\n%b" % (len(values), items(values, 3))
+
+
+def strings(values: list[bytes]) -> bytes:
+    """An array of strings; those of one length, as records and numbers often are, differ in nothing else."""
+    size = len(values[0])
+    if len(values[-1]) != size or set(map(len, values)) != {size}:
+        return pack(tuple(values))
+    head = b"$%d\r\n" % size
+    return b"*%d\r\n%b%b\r\n" % (len(values), head, (LINE_END + head).join(values))
 
 
 def flat_map2(pairs: Map) -> bytes:
