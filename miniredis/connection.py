@@ -69,7 +69,7 @@ class Connection:
 
     def attend(self, events: int, now: Instant) -> None:
         """The poller says that the client sent something, takes something, or is gone."""
-        if events & ~READ:
+        if events != READ:
             self._send_rest(now)
             if not events & ~WRITE or self._descriptor not in self._sources:
                 return
@@ -83,7 +83,7 @@ class Connection:
             self._drop(now)
             return
         self._host.engine.receive(self._session, data, now)
-        if len(data) == self._appetite or self._appetite > READ_SIZE:
+        if self._appetite != READ_SIZE or len(data) == READ_SIZE:
             self._appetite = min(self._session.parser.appetite, LARGEST_READ)
 
     def flush(self, now: Instant) -> None:

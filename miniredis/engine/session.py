@@ -144,7 +144,7 @@ class Session:
 
     def take_output(self) -> bytes:
         """All bytes that are to be sent; they are the caller's from now on."""
-        output = self.outgoing[0] if len(self.outgoing) == 1 else b"".join(self.outgoing)
+        output = b"".join(self.outgoing)  # a single piece as it is
         self.outgoing.clear()
         self.engine.output_bytes += len(output)
         return output
