@@ -88,24 +88,22 @@ class Connection:
 
     def flush(self, now: Instant) -> None:
         """Sends what the client takes, and keeps the rest until it takes more."""
-        session = self._session
-        data = session.take_output()
-        if len(data) + len(self._unsent) > FREE and self._is_too_long(len(data), now):
+        data = self._session.take_output()
+        unsent, sent = self._unsent, 0
+        if (unsent or len(data) > FREE) and self._is_too_long(len(data), now):
             self._drop(now)
             return
-        if self._unsent:
-            self._unsent += data
-        else:
+        if not unsent:
             try:
                 sent = self._socket.send(data)
             except (BlockingIOError, InterruptedError):
-                sent = 0
+                pass
             except OSError:
                 self._drop(now)
                 return
-            if sent < len(data):
-                self._unsent += data[sent:]
-        if self._unsent or session.closing:
+        if sent < len(data):
+            unsent += data[sent:]
+        if unsent or self._session.closing:
             self._watch(now)
 
     def _send_rest(self, now: Instant) -> None:

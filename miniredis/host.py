@@ -120,7 +120,7 @@ class Host:
             self.is_busy = True
             try:
                 self.engine.receive(session, data, now)
-                self.settle(now)
+                self.end_tick(now)
             finally:
                 self.is_busy = False
 
@@ -136,16 +136,17 @@ class Host:
             self.disconnect(session, now)
 
     def settle(self, now: Instant) -> None:
-        """Ends a tick: lets the engine do what is due, and sends all it says; with the lock held."""
-        if not self.is_open:
-            return
+        """A tick in which nobody sends anything; with the lock held."""
         was_busy, self.is_busy = self.is_busy, True
         try:
-            self._settle(now)
+            self.end_tick(now)
         finally:
             self.is_busy = was_busy
 
-    def _settle(self, now: Instant) -> None:
+    def end_tick(self, now: Instant) -> None:
+        """Lets the engine do what is due, and sends all it says; while it is marked as busy."""
+        if not self.is_open:
+            return
         engine, outlets = self.engine, self._outlets
         if self._lost:
             self._bury_the_lost(now)
@@ -153,14 +154,18 @@ class Host:
             outlet = outlets.get(session)
             if outlet is not None:
                 outlet.flush(now)
-        for session, fault in engine.take_faults():
-            log.error("client %d was hung up on", session.id, exc_info=fault)
+        if engine.faults:
+            self._log_faults()
         due = engine.next_deadline()
         if due != self._due:
             self._due = due
             self.call_soon(self._set_alarm)
         if engine.shutdown_requested:
             self.call_soon(self._stop.set)
+
+    def _log_faults(self) -> None:
+        for session, fault in self.engine.take_faults():
+            log.error("client %d was hung up on", session.id, exc_info=fault)
 
     def call_soon(self, function: Callable[[], object]) -> None:
         """Calls a function on the server's own thread: at once if this is it, soon if it is not."""

@@ -96,7 +96,7 @@ class PollLoop:
                 for descriptor, what in events:
                     if source := sources.get(descriptor):
                         source.attend(what, now)
-                host.settle(now)
+                host.end_tick(now)
             finally:
                 host.is_busy = False
         return True

@@ -223,6 +223,11 @@ class RequestParser:
             self._take_lane()
         return bool(self.ready)
 
+    def take_ready(self) -> deque[Request]:
+        """The requests that were read ahead; they are the caller's from now on."""
+        ready, self.ready = self.ready, deque()
+        return ready
+
     def next(self) -> Request | None:
         """The next request, or None if it has not wholly come.
 

@@ -156,6 +156,7 @@ class Session:
     def close(self) -> None:
         """Reads no more, and hangs up once all replies are sent: never, where there are to be none."""
         self.closing = True
+        self.idle = False
         if not (self.replies_off or self.skipping):
             self.engine.outbox[self] = None
 
