@@ -14,7 +14,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import trio
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["SIDE_DOOR", "Host", "Outlet"]
 
 log = logging.getLogger("miniredis")
+
+LEISURE: Final = 10_000
+"""Microseconds for which a key that has expired may stay while nothing else happens: a wake-up costs more."""
 
 SIDE_DOOR = "the server is in the middle of a command that this one interrupted: a signal's handler, or a \
 destructor, cannot use a client without a socket"
@@ -65,7 +68,7 @@ class Host:
         self._token = trio.lowlevel.current_trio_token()
         self._thread = threading.get_ident()
         self._process = os.getpid()
-        self._due: int | None = None  # what the alarm is set to: monotonic microseconds
+        self._due: int | None = None  # the alarm goes off then at the latest: monotonic microseconds
         self._alarm = trio.CancelScope()
         self._stop = trio.Event()
 
@@ -156,8 +159,8 @@ class Host:
                 outlet.flush(now)
         if engine.faults:
             self._log_faults()
-        due = engine.next_deadline()
-        if due != self._due:
+        due = engine.next_deadline(LEISURE)
+        if due is not None and (self._due is None or due < self._due):
             self._due = due
             self.call_soon(self._set_alarm)
         if engine.shutdown_requested:
@@ -196,6 +199,7 @@ class Host:
                 clock.advance(max(due - clock.now().monotonic, 0))
                 self.settle(clock.now())
             clock.advance(max(end - clock.now().monotonic, 0))
+            self._due = None
             self.settle(clock.now())
 
     async def run(self) -> None:
@@ -211,6 +215,7 @@ class Host:
                 self._set_alarm()
                 await trio.sleep_forever()
             with self.lock:
+                self._due = None
                 self.settle(self.clock.now())
 
     def _set_alarm(self) -> None:

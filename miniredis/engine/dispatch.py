@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from . import errors
 from .errors import CommandError
 from .registry import AT_ONCE, LOOKUP, PLAIN, Command, find
-from .replies import NO_REPLY, QUEUED, Reply, encode
+from .replies import ENCODERS, NO_REPLY, QUEUED, Reply
 
 if TYPE_CHECKING:
     from .engine import Pause
@@ -36,7 +36,7 @@ def run_plain(session: Session, requests: Iterable[Request]) -> bool:
     Returns:
         Whether it ran them all, and the client waits for nothing.
     """
-    engine, outgoing, resp = session.engine, session.outgoing, session.resp
+    engine, say, encoders = session.engine, session.outgoing.append, ENCODERS[session.resp]
     ready, statistics, slow = engine.waiting.ready, engine.statistics, engine.slow
     stopwatch = engine.facts.stopwatch
     last = stopwatch()
@@ -59,7 +59,7 @@ def run_plain(session: Session, requests: Iterable[Request]) -> bool:
             assert session.waiter is not None
             session.waiter.args = args
             break
-        outgoing.append(encode(reply, resp))
+        say(encoders[type(reply)](reply))
         lap = stopwatch()
         seconds, last = lap - last, lap
         calls.count += 1
@@ -74,7 +74,7 @@ def run_plain(session: Session, requests: Iterable[Request]) -> bool:
         engine.outbox[session] = None
         return True
     session.parser.ready.extend(rest)
-    if outgoing:
+    if session.outgoing:
         engine.outbox[session] = None
     return False
 

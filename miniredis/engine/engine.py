@@ -207,23 +207,32 @@ class Engine:
         if self.active_expire and self.pause is None:
             self.keyspace.expire(EXPIRED_AT_ONCE)
 
-    def next_deadline(self) -> int | None:
-        """When ``settle`` is due again even if nobody sends anything, in microseconds of monotonic time."""
+    def next_deadline(self, leisure: int = 0) -> int | None:
+        """When ``settle`` is due again even if nobody sends anything, in microseconds of monotonic time.
+
+        Args:
+            leisure: for how many microseconds from now on keys that expire may stay: nobody sees them.
+        """
         if self.now.monotonic < self.asleep_until:
             return self.asleep_until
         if not self._awaits_time:
             return None
         pause_over = self.pause.until if self.pause else None
-        due = [self.waiting.next_deadline(), self._next_expiry(), pause_over, self.backlogs.next_deadline()]
+        due = [
+            self.waiting.next_deadline(),
+            self._next_expiry(leisure),
+            pause_over,
+            self.backlogs.next_deadline(),
+        ]
         return min((when for when in due if when is not None), default=None)
 
-    def _next_expiry(self) -> int | None:
+    def _next_expiry(self, leisure: int) -> int | None:
         if self.pause is not None or not self.active_expire:
             return None
         expiry = self.keyspace.next_expiry()
         if expiry is None:
             return None
-        return self.now.monotonic + max((expiry + 1) * 1000 - self.now.wall, 0)
+        return self.now.monotonic + max((expiry + 1) * 1000 - self.now.wall, leisure)
 
     def take_faults(self) -> list[tuple[Session, Exception]]:
         """The clients that were hung up on because a command of theirs met a fault of ours, to be logged."""

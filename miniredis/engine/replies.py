@@ -80,17 +80,18 @@ def encode(value: Any, resp: int) -> bytes:
         value: what a command returned.
         resp: 2 or 3, the version the client speaks.
     """
-    kind = type(value)
-    if kind is bytes:
-        size = len(value)
-        if size < len(BULK_HEADS):
-            return BULK_HEADS[size] + value + LINE_END  # type: ignore[no-any-return]
-        return b"$%d\r\n%b\r\n" % (size, value)
-    if kind is int:
-        return b":%d\r\n" % value
-    if kind is Encoded:
-        return value  # type: ignore[no-any-return]
-    return ENCODERS[resp][kind](value)
+    return ENCODERS[resp][type(value)](value)
+
+
+def as_it_is(value: Encoded) -> bytes:
+    return value
+
+
+def string(text: bytes) -> bytes:
+    size = len(text)
+    if size < len(BULK_HEADS):
+        return BULK_HEADS[size] + text + LINE_END
+    return b"$%d\r\n%b\r\n" % (size, text)
 
 
 def error(value: CommandError) -> bytes:
@@ -146,8 +147,13 @@ def verbatim3(text: Verbatim) -> bytes:
 
 Encoder: TypeAlias = Callable[[Any], bytes]
 
+INTEGER: Final[Encoder] = b":%d\r\n".__mod__
+
 ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
     2: {
+        int: INTEGER,
+        bytes: string,
+        Encoded: as_it_is,
         type(None): lambda _: b"$-1\r\n",
         NullArray: lambda _: b"*-1\r\n",
         CommandError: error,
@@ -158,6 +164,9 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         bytearray: bulk,
     },
     3: {
+        int: INTEGER,
+        bytes: string,
+        Encoded: as_it_is,
         type(None): lambda _: b"_\r\n",
         NullArray: lambda _: b"_\r\n",
         CommandError: error,
