@@ -47,9 +47,11 @@ class Connection:
         "_descriptor",
         "_host",
         "_poller",
+        "_receive",
         "_session",
         "_socket",
         "_sources",
+        "_transmit",
         "_unsent",
         "_watched_for",
     )
@@ -58,6 +60,8 @@ class Connection:
         self, sock: socket.socket, session: Session, host: Host, sources: dict[int, Source], poller: Poller
     ) -> None:
         self._socket = sock
+        self._receive = sock.recv
+        self._transmit = sock.send
         self._session = session
         self._host = host
         self._sources = sources
@@ -74,7 +78,7 @@ class Connection:
             if not events & ~WRITE or self._descriptor not in self._sources:
                 return
         try:
-            data = self._socket.recv(self._appetite)
+            data = self._receive(self._appetite)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -95,7 +99,7 @@ class Connection:
             return
         if not unsent:
             try:
-                sent = self._socket.send(data)
+                sent = self._transmit(data)
             except (BlockingIOError, InterruptedError):
                 pass
             except OSError:
@@ -108,7 +112,7 @@ class Connection:
 
     def _send_rest(self, now: Instant) -> None:
         try:
-            sent = self._socket.send(self._unsent)
+            sent = self._transmit(self._unsent)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
