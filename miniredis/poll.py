@@ -17,6 +17,7 @@ import trio
 
 from .connection import Connection, Source
 from .listeners import addresses_of
+from .lookout import Lookout
 from .pollers import READ, new_poller
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class PollLoop:
         self._turn = TURN if alone else 0
         self._patience = PATIENCE if alone else 0
         self._poller = new_poller()
+        self._wait = Lookout(self._poller).wait if alone else self._poller.wait
         self._sources: dict[int, Source] = {}
         self._acceptors = [Acceptor(listener, self) for listener in listeners]
         self._out_of_files = trio.Event()
@@ -85,7 +87,7 @@ class PollLoop:
 
     def _tick(self, patience: float) -> bool:
         """Attends to all that is ready, in so many seconds at most; tells whether there was anything."""
-        events = self._poller.wait(patience)
+        events = self._wait(patience)
         if not events:
             return False
         host, sources = self._host, self._sources
@@ -96,7 +98,7 @@ class PollLoop:
                 for descriptor, what in events:
                     if source := sources.get(descriptor):
                         source.attend(what, now)
-                host.settle(now)
+                host.end_tick(now)
             finally:
                 host.is_busy = False
         return True

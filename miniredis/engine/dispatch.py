@@ -8,13 +8,13 @@ runs one after the other without asking again what cannot have changed. All else
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from . import errors
 from .errors import CommandError
 from .registry import AT_ONCE, LOOKUP, PLAIN, Command, declare_rest, find
-from .replies import NO_REPLY, QUEUED, Reply, encode
+from .replies import ENCODERS, NO_REPLY, QUEUED, Reply
 
 if TYPE_CHECKING:
     from .engine import Pause
@@ -27,20 +27,25 @@ OF_BROWSERS: Final = {b"post", b"host:"}
 """The words by which a request of HTTP is known: what follows them may be commands that a page made up."""
 
 
-def run_plain(session: Session, requests: deque[Request]) -> None:
+def run_plain(session: Session, requests: Iterable[Request]) -> bool:
     """Runs requests for data as long as there are any, for a client about whom nothing is special.
 
-    It stops in front of a request that has to go through the gate, and behind one that waits.
+    It stops in front of a request that has to go through the gate, and behind one that waits; those left are
+    the parser's again.
+
+    Returns:
+        Whether it ran them all, and the client waits for nothing.
     """
-    engine, outgoing, resp = session.engine, session.outgoing, session.resp
-    ready, statistics = engine.waiting.ready, engine.statistics
-    stopwatch, last, slow = engine.facts.stopwatch, engine.lap, engine.slow
+    engine, say, encoders = session.engine, session.outgoing.append, ENCODERS[session.resp]
+    ready, statistics, slow = engine.waiting.ready, engine.statistics, engine.slow
+    stopwatch = engine.facts.stopwatch
+    last = stopwatch()
     reply: Reply
-    while requests:
-        args = requests.popleft()
+    rest = iter(requests)
+    for args in rest:
         command = PLAIN.get(args[0])
         if command is None or not command.least <= len(args) <= command.most:
-            requests.appendleft(args)
+            session.parser.ready.append(args)
             break
         session.last_command = command
         calls = statistics[command]
@@ -54,7 +59,7 @@ def run_plain(session: Session, requests: deque[Request]) -> None:
             assert session.waiter is not None
             session.waiter.args = args
             break
-        outgoing.append(encode(reply, resp))
+        say(encoders[type(reply)](reply))
         lap = stopwatch()
         seconds, last = lap - last, lap
         calls.count += 1
@@ -65,9 +70,13 @@ def run_plain(session: Session, requests: deque[Request]) -> None:
             engine.lap = last
             engine.waiting.serve_ready()
             last = engine.lap
-    engine.lap = last
-    if outgoing:
+    else:
         engine.outbox[session] = None
+        return True
+    session.parser.ready.extend(rest)
+    if session.outgoing:
+        engine.outbox[session] = None
+    return False
 
 
 def execute(session: Session, args: list[bytes]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
@@ -24,7 +24,7 @@ from .observing import SlowLog, Statistics, monitor_line
 from .packing import Packing
 from .registry import Command
 from .replies import NO_REPLY, Reply
-from .requests import READ_SIZE, FastLane, RequestParser, few_requests
+from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
 from .session import Session
 from .waiting import Waiter, Waiting
 
@@ -108,8 +108,9 @@ class Engine:
         self.output_bytes = 0
         self.memory_peak = 0
         self.error_counts: Counter[bytes] = Counter()
-        self._faults: list[tuple[Session, Exception]] = []
+        self.faults: list[tuple[Session, Exception]] = []  # commands of ours that failed, for the log
         self._input_limit = 0
+        self._awaits_time = False  # whether anything will happen by itself one day
         self.backlogs = Backlogs(self._output_limit())
         self.config.listen(self._configured)
         self._unblocked: deque[Session] = deque()
@@ -143,19 +144,19 @@ class Engine:
         """A client sent bytes, cut anywhere; all commands in them run, unless it is or becomes blocked."""
         if now is not self.now:
             self._advance(now)
-        if session.closing:
-            return
         session.last_active = now
-        size = len(data)
-        self.input_bytes += size
-        parser = session.parser
+        self.input_bytes += len(data)
         if session.idle and self.quiet and (requests := few_requests(data)):
-            parser.ready.extend(requests)
-            self._run(session)
-        elif size > READ_SIZE or size + len(parser.input) > self._input_limit:
+            self._run_at_once(session, requests)
+        elif not session.closing:
+            self._take_in(session, data)
+
+    def _take_in(self, session: Session, data: bytes) -> None:
+        size = len(data)
+        if size > READ_SIZE or size + len(session.parser.input) > self._input_limit:
             self._take_in_steps(session, data)
         else:
-            self._take_in(session, data)
+            self._feed(session, data)
 
     def _take_in_steps(self, session: Session, data: bytes) -> None:
         """As Redis reads it: what is too much at one time need not be too much at another."""
@@ -166,9 +167,9 @@ class Engine:
             if len(piece) + len(session.parser) > limit:
                 self.hang_up(session)
             else:
-                self._take_in(session, piece)
+                self._feed(session, piece)
 
-    def _take_in(self, session: Session, data: bytes) -> None:
+    def _feed(self, session: Session, data: bytes) -> None:
         session.parser.feed(data)
         if session.waiter is None:
             self._run(session)
@@ -178,7 +179,7 @@ class Engine:
         self._advance(now)
         self._forget(session)
 
-    def settle(self, now: Instant) -> list[Session]:
+    def settle(self, now: Instant) -> Collection[Session]:
         """Ends a tick: timeouts, expiry, and the input of clients that were woken.
 
         Returns:
@@ -187,21 +188,17 @@ class Engine:
         if now is not self.now:
             self._advance(now)
         if now.monotonic < self.asleep_until:
-            return []
+            return ()
+        self._awaits_time = bool(
+            self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
+        )
         if self._awaits_time:
             self._let_time_pass(now)
         while self._unblocked:
             self._run(self._unblocked.popleft())
-        due = list(self.outbox)
-        self.outbox.clear()
+            self._awaits_time = True  # perhaps
+        due, self.outbox = self.outbox, {}
         return due
-
-    @property
-    def _awaits_time(self) -> bool:
-        """Whether anything will happen by itself one day."""
-        return bool(
-            self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
-        )
 
     def _let_time_pass(self, now: Instant) -> None:
         for waiter in self.waiting.timed_out(now.monotonic):
@@ -209,32 +206,40 @@ class Engine:
         for session in self.backlogs.overdue(now):
             self.hang_up(session)
         if self.active_expire and self.pause is None:
+            self.lap = self.facts.stopwatch()
             self.keyspace.expire(EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
 
-    def next_deadline(self) -> int | None:
-        """When ``settle`` is due even if nobody sends anything, in microseconds of monotonic time."""
+    def next_deadline(self, leisure: int = 0) -> int | None:
+        """When ``settle`` is due again even if nobody sends anything, in microseconds of monotonic time.
+
+        Args:
+            leisure: for how many microseconds from now on keys that expire may stay: nobody sees them.
+        """
         if self.now.monotonic < self.asleep_until:
             return self.asleep_until
         if not self._awaits_time:
             return None
         pause_over = self.pause.until if self.pause else None
-        due = [self.waiting.next_deadline(), self._next_expiry(), pause_over, self.backlogs.next_deadline()]
+        due = [
+            self.waiting.next_deadline(),
+            self._next_expiry(leisure),
+            pause_over,
+            self.backlogs.next_deadline(),
+        ]
         return min((when for when in due if when is not None), default=None)
 
-    def _next_expiry(self) -> int | None:
+    def _next_expiry(self, leisure: int) -> int | None:
         if self.pause is not None or not self.active_expire:
             return None
         expiry = self.keyspace.next_expiry()
         if expiry is None:
             return None
-        return self.now.monotonic + max((expiry + 1) * 1000 - self.now.wall, 0)
+        return self.now.monotonic + max((expiry + 1) * 1000 - self.now.wall, leisure)
 
     def take_faults(self) -> list[tuple[Session, Exception]]:
         """The clients that were hung up on because a command of theirs met a fault of ours, to be logged."""
-        if not self._faults:
-            return []
-        faults, self._faults = self._faults, []
+        faults, self.faults = self.faults, []
         return faults
 
     def reset(self, now: Instant) -> None:
@@ -379,22 +384,26 @@ class Engine:
     def _key_created(self, database: int, key: bytes, kind: type) -> None:
         self.waiting.signal(database, key, kind)
 
-    def _run(self, session: Session) -> None:
-        self.lap = self.facts.stopwatch()
-        parser = session.parser
-        idle, session.idle = session.idle, False
+    def _run_at_once(self, session: Session, requests: list[Request]) -> None:
+        session.idle = False
         try:
-            if idle and self.quiet:
-                run_plain(session, parser.ready)
-                if session.waiter is None and not (parser.ready or parser.input):
-                    session.idle = True
-                    return
+            if run_plain(session, requests):
+                session.idle = True
+                return
+        except Exception as fault:
+            self._fail(session, fault)
+        self._run(session)
+
+    def _run(self, session: Session) -> None:
+        parser = session.parser
+        session.idle = False
+        try:
             while session.waiter is None and not session.closing:
                 if self.now.monotonic < self.asleep_until:
                     self._unblocked.append(session)
                     return
                 if parser.read_ahead() and self.quiet and session.is_plain:
-                    run_plain(session, parser.ready)
+                    run_plain(session, parser.take_ready())
                     if session.waiter is not None:
                         return
                 request = session.take_postponed() or parser.next()
@@ -405,12 +414,16 @@ class Engine:
         except ProtocolError as error:
             self._give_up(session, CommandError(error.message))
         except Exception as fault:
-            self._faults.append((session, fault))
-            self._forget(session)  # what it was told before is true, and is sent
-            self._show_out(session)
+            self._fail(session, fault)
+
+    def _fail(self, session: Session, fault: Exception) -> None:
+        self.faults.append((session, fault))
+        self._forget(session)  # what it was told before is true, and is sent
+        self._show_out(session)
 
     def _show_out(self, session: Session) -> None:
         session.closing = True
+        session.idle = False
         self.outbox[session] = None
 
     def _give_up(self, session: Session, error: CommandError) -> None:
@@ -424,6 +437,7 @@ class Engine:
             return
         session.connected = False
         session.closing = True
+        session.idle = False
         session.unwatch()
         self.monitors.pop(session, None)
         self._postponed.pop(session, None)

@@ -109,17 +109,18 @@ def encode(value: Any, resp: int) -> bytes:
         value: what a command returned.
         resp: 2 or 3, the version the client speaks.
     """
-    kind = type(value)
-    if kind is bytes:
-        size = len(value)
-        if size < len(BULK_HEADS):
-            return BULK_HEADS[size] + value + LINE_END  # type: ignore[no-any-return]
-        return b"$%d\r\n%b\r\n" % (size, value)
-    if kind is int:
-        return b":%d\r\n" % value
-    if kind is Encoded:
-        return value  # type: ignore[no-any-return]
-    return ENCODERS[resp][kind](value)
+    return ENCODERS[resp][type(value)](value)
+
+
+def as_it_is(value: Encoded) -> bytes:
+    return value
+
+
+def string(text: bytes) -> bytes:
+    size = len(text)
+    if size < len(BULK_HEADS):
+        return BULK_HEADS[size] + text + LINE_END
+    return b"$%d\r\n%b\r\n" % (size, text)
 
 
 def error(value: CommandError) -> bytes:
@@ -132,14 +133,23 @@ def items(values: Any, resp: int) -> bytes:
 
 def array2(values: list[Any]) -> bytes:
     if set(map(type, values)) == STRINGS:
-        return pack(tuple(values))
+        return strings(values)
     return b"*%d\r\n%b" % (len(values), items(values, 2))
 
 
 def array3(values: list[Any]) -> bytes:
     if set(map(type, values)) == STRINGS:
-        return pack(tuple(values))
+        return strings(values)
     return b"*%d\r\n%b" % (len(values), items(values, 3))
+
+
+def strings(values: list[bytes]) -> bytes:
+    """An array of strings; those of one length, as records and numbers often are, differ in nothing else."""
+    size = len(values[0])
+    if len(values[-1]) != size or set(map(len, values)) != {size}:
+        return pack(tuple(values))
+    head = b"$%d\r\n" % size
+    return b"*%d\r\n%b%b\r\n" % (len(values), head, (LINE_END + head).join(values))
 
 
 def flat_map2(pairs: Map) -> bytes:
@@ -188,8 +198,13 @@ def verbatim3(text: Verbatim) -> bytes:
 
 Encoder: TypeAlias = Callable[[Any], bytes]
 
+INTEGER: Final[Encoder] = b":%d\r\n".__mod__
+
 ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
     2: {
+        int: INTEGER,
+        bytes: string,
+        Encoded: as_it_is,
         type(None): lambda _: b"$-1\r\n",
         NullArray: lambda _: b"*-1\r\n",
         CommandError: error,
@@ -204,6 +219,9 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         bytearray: bulk,
     },
     3: {
+        int: INTEGER,
+        bytes: string,
+        Encoded: as_it_is,
         type(None): lambda _: b"_\r\n",
         NullArray: lambda _: b"_\r\n",
         CommandError: error,

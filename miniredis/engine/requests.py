@@ -72,6 +72,9 @@ LINES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, 9)}
 
 MOST_LINES: Final = max(LINES.values())
 
+LITTLE: Final = 1024
+"""The most bytes of which all lines are looked for: Python does that byte by byte."""
+
 
 class Lengths(dict[int, bytes]):
     """What stands before an argument of each length; short ones are at hand."""
@@ -86,8 +89,10 @@ announced: Final = Lengths((length, b"$%d" % length) for length in range(256))._
 def few_requests(data: bytes) -> list[Request]:
     """The requests that some bytes are, if they are whole, small and few, and no argument holds a line end.
 
-    That is what most clients send most of the time; for all else, none.
+    That is what most clients send most of the time; for all else, none. One may end in a large argument.
     """
+    if len(data) > LITTLE:
+        return large_request(data)
     lines = data.split(b"\r\n", MOST_LINES)
     if lines.pop():
         return []
@@ -103,6 +108,19 @@ def few_requests(data: bytes) -> list[Request]:
         requests.append(request)
         at = behind
     return requests
+
+
+def large_request(data: bytes) -> list[Request]:
+    """The one request that some bytes are, if it is whole, and no argument but the last holds a line end."""
+    count = LINES.get(data[:2])
+    if count is None or data[2:4] != b"\r\n":
+        return []
+    lines = data.split(b"\r\n", count - 1)
+    if len(lines) != count or lines[-1][-2:] != b"\r\n":
+        return []
+    lines[-1] = lines[-1][:-2]
+    request = lines[2::2]
+    return [request] if lines[1::2] == [*map(announced, map(len, request))] else []
 
 
 class FastLane:
@@ -222,6 +240,11 @@ class RequestParser:
         if self._try_lane and not self.ready and not self._missing:
             self._take_lane()
         return bool(self.ready)
+
+    def take_ready(self) -> deque[Request]:
+        """The requests that were read ahead; they are the caller's from now on."""
+        ready, self.ready = self.ready, deque()
+        return ready
 
     def next(self) -> Request | None:
         """The next request, or None if it has not wholly come.

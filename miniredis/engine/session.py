@@ -145,7 +145,7 @@ class Session:
 
     def take_output(self) -> bytes:
         """All bytes that are to be sent; they are the caller's from now on."""
-        output = self.outgoing[0] if len(self.outgoing) == 1 else b"".join(self.outgoing)
+        output = b"".join(self.outgoing)  # a single piece as it is
         self.outgoing.clear()
         self.engine.output_bytes += len(output)
         return output
@@ -157,6 +157,7 @@ class Session:
     def close(self) -> None:
         """Reads no more, and hangs up once all replies are sent: never, where there are to be none."""
         self.closing = True
+        self.idle = False
         if not (self.replies_off or self.skipping):
             self.engine.outbox[self] = None
 
