@@ -21,6 +21,7 @@ from . import (
     list_elements,
     lists,
     objects,
+    pubsub,
     scanning,
     server,
     set_algebra,
@@ -38,6 +39,7 @@ from . import (
     stream_trimming,
     streams,
     strings,
+    tracking,
     transactions,
     watching,
 )
@@ -63,6 +65,7 @@ __all__ = [
     "list_elements",
     "lists",
     "objects",
+    "pubsub",
     "scanning",
     "server",
     "set_algebra",
@@ -80,6 +83,7 @@ __all__ = [
     "stream_trimming",
     "streams",
     "strings",
+    "tracking",
     "transactions",
     "watching",
 ]
