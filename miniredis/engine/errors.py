@@ -375,7 +375,7 @@ def only_for_listeners(command: bytes) -> bytes:
 
 def deny_blocking(command: bytes) -> bytes:
     """What needs a connection of its own cannot be part of EXEC."""
-    return b"ERR %b isn't allowed for DENY BLOCKING client" % command
+    return b"ERR %b isn't allowed for a DENY BLOCKING client" % command
 
 
 def overlapping_prefixes(prefix: bytes, other: bytes, *, is_given: bool) -> bytes:

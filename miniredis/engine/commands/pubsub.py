@@ -14,7 +14,7 @@ from ..replies import NO_REPLY, Reply
 from ..session import Session
 
 LISTENING: Final = "pubsub noscript loading stale"
-SPEAKING: Final = "pubsub loading stale fast"
+SPEAKING: Final = "pubsub loading stale fast may_replicate"
 ASKING: Final = "pubsub loading stale"
 
 
