@@ -99,6 +99,7 @@ class Engine:
         self.publishing = Publishing()
         self.notifications = Notifications(self.publishing)
         self.tracking = Tracking(self.sessions, self.random)
+        self.has_news = False  # keys that are broadcast have changed in this tick
         self.running: Session | None = None  # whose command is at work; a plain one's need not be known
         self.pause: Pause | None = None
         self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
@@ -200,7 +201,8 @@ class Engine:
             self._let_time_pass(now)
         while self._unblocked:
             self._run(self._unblocked.popleft())
-        if self.tracking.has_news:
+        if self.has_news:
+            self.has_news = False
             self.tracking.broadcast()
         due = list(self.outbox)
         self.outbox.clear()
@@ -426,7 +428,8 @@ class Engine:
     def _key_changed(self, database: int, key: bytes, event: str) -> None:
         if self.tracking.is_awaited:
             changer = None if event == "expired" else self.running
-            self.tracking.changed(key, changer, self.running)
+            if self.tracking.changed(key, changer, self.running):
+                self.has_news = True
         if self.notifications.classes:
             self.notifications.tell(database, key, event)
 

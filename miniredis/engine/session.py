@@ -108,7 +108,7 @@ class Session:
         self.idle = False
         self.outgoing: list[bytes] = []
         self._late: list[bytes] = []  # pushes that come behind the reply at hand
-        self._pushed = 0  # bytes of what is to be sent that answer nothing
+        self._pushed = 0  # bytes that answer nothing, since they were last weighed
 
     # Replies
 
@@ -142,7 +142,9 @@ class Session:
         self.engine.outbox[self] = None
         self._pushed += len(data)
         if self._pushed > FREE and self.engine.backlogs.is_far_too_long(self, self._pushed):
-            self.engine.hang_up(self)
+            self._pushed = self.outgoing_bytes  # what was sent counts no more
+            if self.engine.backlogs.is_far_too_long(self, self._pushed):
+                self.engine.hang_up(self)
 
     def begin_reply(self, command: Command) -> None:
         """Has some pushes wait until the reply to a command is queued."""
@@ -197,7 +199,6 @@ class Session:
         """All bytes that are to be sent; they are the caller's from now on."""
         output = self.outgoing[0] if len(self.outgoing) == 1 else b"".join(self.outgoing)
         self.outgoing.clear()
-        self._pushed = 0
         self.engine.output_bytes += len(output)
         return output
 

@@ -95,7 +95,6 @@ class Tracking:
         self.prefixes: dict[bytes, Prefix] = {}
         self.items = 0
         self.most = 0
-        self.has_news = False  # some key that is broadcast has changed in this tick
         self._later: list[bytes | None] = []  # what a client changed itself; None for everything
 
     @property
@@ -156,20 +155,20 @@ class Tracking:
             for key in self._random.sample(list(self.readers), surplus):
                 self._invalidate(key, running, at_once=True)
 
-    def changed(self, key: bytes, changer: Session | None, running: Session | None) -> None:
-        """A key changed.
+    def changed(self, key: bytes, changer: Session | None, running: Session | None) -> bool:
+        """A key changed; tells whether that is to be broadcast when the tick ends.
 
         Args:
             key: its name.
             changer: whose command did it; None if its time had come.
             running: the client whose command is at work, if one is.
         """
-        for beginning, prefix in self.prefixes.items():
-            if key.startswith(beginning):
-                prefix.changed[key] = changer
-                self.has_news = True
+        concerned = [prefix for beginning, prefix in self.prefixes.items() if key.startswith(beginning)]
+        for prefix in concerned:
+            prefix.changed[key] = changer
         if key in self.readers:
             self._invalidate(key, running)
+        return bool(concerned)
 
     def _invalidate(self, key: bytes, running: Session | None, *, at_once: bool = False) -> None:
         readers = self.readers.pop(key)
@@ -205,7 +204,6 @@ class Tracking:
 
     def broadcast(self) -> None:
         """The tick ends: tells of the keys with prefixes that changed in it."""
-        self.has_news = False
         for _, prefix in sorted(self.prefixes.items()):
             changed, prefix.changed = prefix.changed, {}
             for session in tuple(prefix.clients) if changed else ():
