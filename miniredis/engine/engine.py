@@ -92,7 +92,7 @@ class Engine:
         self.run_id = b"%040x" % self.random.getrandbits(160)
         self.started = self.now = now
         self.keyspace = Keyspace(self.config.integer("databases"), self._key_ready)
-        self.waiting = Waiting(self.keyspace.databases, self.served)
+        self.waiting = Waiting(self.keyspace.databases, self.served, self.attend)
         self.sessions: dict[int, Session] = {}
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.monitors: dict[Session, None] = {}
@@ -265,8 +265,6 @@ class Engine:
         session = waiter.session
         session.waiter = None
         session.reply(reply)
-        if session.listens:
-            session.end_reply()
         session.end_command()
         self._unblocked.append(session)
 
@@ -289,6 +287,16 @@ class Engine:
         self.wake(waiter, reply)
         if session.last_command is not None:
             self.note(session, session.last_command, waiter.args, failed=type(reply) is CommandError)
+
+    def attend(self, session: Session, begins: bool) -> None:
+        """The turn of a blocked client that listens begins, or is over: what it did itself it hears then."""
+        if begins and session.last_command is not None:
+            self.running = session
+            session.begin_reply(session.last_command)
+        else:
+            self.running = None
+            session.end_reply()
+            self.tracking.command_over(session)
 
     def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """A command ran, or its client is blocked in it: whoever watches hears of it."""

@@ -203,7 +203,7 @@ BCAST_SWITCHED = (
     b"re-enabling it with a different mode."
 )
 BCAST_WITH_OPTION = b"ERR OPTIN and OPTOUT are not compatible with BCAST"
-OPTIN_WITH_OPTOUT = b"ERR You can't use both OPTIN and OPTOUT"
+OPTIN_WITH_OPTOUT = b"ERR You can't specify both OPTIN mode and OPTOUT mode"
 OPTION_SWITCHED = (
     b"ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then "
     b"re-enabling it with a different mode."
