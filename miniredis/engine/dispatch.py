@@ -178,7 +178,7 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
     assert command.handler is not None
     failed, hears = False, not session.closing  # in a transaction, it may have killed itself before
     if session.listens:
-        session.begin_reply(command)
+        session.begin_reply(command, args)
     try:
         reply: Reply = command.handler(session, args)
     except CommandError as error:

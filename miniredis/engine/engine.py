@@ -288,11 +288,12 @@ class Engine:
         if session.last_command is not None:
             self.note(session, session.last_command, waiter.args, failed=type(reply) is CommandError)
 
-    def attend(self, session: Session, begins: bool) -> None:
+    def attend(self, waiter: Waiter, begins: bool) -> None:
         """The turn of a blocked client that listens begins, or is over: what it did itself it hears then."""
+        session = waiter.session
         if begins and session.last_command is not None:
             self.running = session
-            session.begin_reply(session.last_command)
+            session.begin_reply(session.last_command, waiter.args)
         else:
             self.running = None
             session.end_reply()
@@ -436,7 +437,7 @@ class Engine:
     def _key_changed(self, database: int, key: bytes, event: str) -> None:
         if self.tracking.is_awaited:
             changer = None if event == "expired" else self.running
-            if self.tracking.changed(key, changer, self.running):
+            if self.tracking.changed(key, changer, self.running, event):
                 self.has_news = True
         if self.notifications.classes:
             self.notifications.tell(database, key, event)

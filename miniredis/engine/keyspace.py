@@ -178,6 +178,13 @@ class Database:
             self.used[key] = last
         return value
 
+    def inspect(self, key: bytes) -> Value | None:
+        """As ``peek``, but no keyspace event tells of a miss."""
+        tells, self.keyspace.tells_misses = self.keyspace.tells_misses, False
+        value = self.peek(key)
+        self.keyspace.tells_misses = tells
+        return value
+
     def find_list(self, key: bytes) -> ListValue | None:
         """The list at a key about to be written, or None; raises WRONGTYPE."""
         value = self.find(key)

@@ -5,13 +5,12 @@ To tell of a new event, give it a class in ``CLASSES``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from .publishing import Publishing
 
-__all__ = ["AFTER_REPLY", "ALL", "CLASSES", "LETTERS", "Notifications", "shown"]
+__all__ = ["ALL", "CLASSES", "LETTERS", "NONE", "Notifications", "after_reply", "shown"]
 
 NAMES: Final = {
     "g": "del rename_from rename_to move_from move_to copy_to restore expire persist",
@@ -84,5 +83,54 @@ class Notifications:
             self._publishing.publish(b"__keyevent@%d__:%b" % (database, name), key, event)
 
 
-AFTER_REPLY: Final[Mapping[bytes, frozenset[str]]] = {}
-"""By command: the events that Redis tells of only when it has answered. The client itself may hear them."""
+LATE: Final = {
+    "expire pexpire expireat pexpireat": "expire",
+    "getdel": "del",
+    "getex": "del expire persist",
+    "getset set+get": "new set expire",
+    "bitfield": "setbit",
+    "lpush lpushx": "lpush",
+    "rpush rpushx": "rpush",
+    "lset": "lset",
+    "lpop rpop lmpop blpop brpop blmpop lmove blmove rpoplpush brpoplpush": "lpop rpop del",
+    "hset hmset hsetnx": "hset",
+    "hincrby": "hincrby",
+    "hincrbyfloat": "hincrbyfloat",
+    "spop zpopmin zpopmax zmpop bzpopmin bzpopmax bzmpop": "del",
+    "sinterstore": "sinterstore",
+    "sunionstore": "sunionstore del",
+    "sdiffstore": "sdiffstore del",
+    "zadd geoadd zincrby": "zadd zincr",
+    "zunionstore": "zunionstore del",
+    "zinterstore": "zinterstore del",
+    "zdiffstore": "zdiffstore del",
+    "zrangestore": "zrangestore del",
+    "xadd": "xadd xtrim",
+    "xsetid": "xsetid",
+    "xgroup|create": "xgroup-create",
+    "xgroup|setid": "xgroup-setid",
+    "xgroup|destroy": "xgroup-destroy",
+}
+"""By commands, the events that Redis tells of only when it has answered; a client may hear of its own.
+
+Some it tells of in the midst of its answer, which no client can make sense of. Here they come before it.
+"""
+
+AFTER_REPLY: Final = {
+    command.encode(): frozenset(events.split())
+    for commands, events in LATE.items()
+    for command in commands.split()
+}
+NONE: Final[frozenset[str]] = frozenset()
+
+
+def after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:
+    """The events of a request that its client hears of behind the reply.
+
+    Args:
+        command: its name, in lower case.
+        args: the request.
+    """
+    if command == b"set" and any(word.upper() == b"GET" for word in args[3:]):
+        command = b"set+get"
+    return AFTER_REPLY.get(command, NONE)

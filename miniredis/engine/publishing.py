@@ -83,7 +83,7 @@ class Publishing:
         session.push(encode(Push([kind.ends, name, count(session, kind)]), session.resp))
 
     def end_all(self, session: Session, kind: Kind) -> None:
-        """A client ceases to listen in one way; it is told so once for each, and once if there was nothing."""
+        """A client ceases to listen in one way; it is told so for each thing, or once if there was none."""
         names = tuple(session.subscriptions.get(kind, ()))
         for name in names:
             self.end(session, kind, name)

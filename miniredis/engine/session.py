@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from .backlog import FREE
-from .notifications import AFTER_REPLY
+from .notifications import NONE, after_reply
 from .replies import NO_REPLY, NULL_ARRAY, NoReply, Reply, encode
 from .waiting import Waiter
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .tracking import Tracker
 
 __all__ = ["Session", "Transaction", "serve_nobody"]
-
-NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class Transaction:
@@ -68,10 +66,10 @@ class Session:
 
     __slots__ = (
         "_late", "_pushed", "address", "after_reply", "authenticated", "closing", "connected", "created",
-        "db", "descriptor", "engine", "id", "idle", "last_active", "last_command", "listens", "local_address", "monitoring",
-        "name",
-        "outgoing", "parser", "postponed", "replies_off", "resp", "running_exec", "skip_next", "skipping",
-        "spared", "subscriptions", "tracker", "transaction", "waiter", "watch_broken", "watched",
+        "db", "descriptor", "engine", "id", "idle", "last_active", "last_command", "listens",
+        "local_address", "monitoring", "name", "outgoing", "parser", "postponed", "replies_off", "resp",
+        "running_exec", "skip_next", "skipping", "spared", "subscriptions", "tracker", "transaction",
+        "waiter", "watch_broken", "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
@@ -97,7 +95,7 @@ class Session:
         self.subscriptions: dict[Kind, dict[bytes, None]] = {}
         self.tracker: Tracker | None = None
         self.listens = False
-        self.after_reply: frozenset[str] = NOTHING
+        self.after_reply: frozenset[str] = NONE
         self.spared = False
         self.replies_off = False
         self.skipping = False
@@ -146,13 +144,13 @@ class Session:
             if self.engine.backlogs.is_far_too_long(self, self._pushed):
                 self.engine.hang_up(self)
 
-    def begin_reply(self, command: Command) -> None:
-        """Has some pushes wait until the reply to a command is queued."""
-        self.after_reply = AFTER_REPLY.get(command.name, NOTHING)
+    def begin_reply(self, command: Command, args: list[bytes]) -> None:
+        """Has some pushes wait until the reply to a request is queued."""
+        self.after_reply = after_reply(command.name, args)
 
     def end_reply(self) -> None:
         """Queues those pushes."""
-        self.after_reply = NOTHING
+        self.after_reply = NONE
         self.outgoing += self._late
         self._late.clear()
 

@@ -155,22 +155,25 @@ class Tracking:
             for key in self._random.sample(list(self.readers), surplus):
                 self._invalidate(key, running, at_once=True)
 
-    def changed(self, key: bytes, changer: Session | None, running: Session | None) -> bool:
+    def changed(self, key: bytes, changer: Session | None, running: Session | None, event: str = "") -> bool:
         """A key changed; tells whether that is to be broadcast when the tick ends.
 
         Args:
             key: its name.
             changer: whose command did it; None if its time had come.
             running: the client whose command is at work, if one is.
+            event: the name of the change: some are told of behind the reply.
         """
         concerned = [prefix for beginning, prefix in self.prefixes.items() if key.startswith(beginning)]
         for prefix in concerned:
             prefix.changed[key] = changer
         if key in self.readers:
-            self._invalidate(key, running)
+            self._invalidate(key, running, event)
         return bool(concerned)
 
-    def _invalidate(self, key: bytes, running: Session | None, *, at_once: bool = False) -> None:
+    def _invalidate(
+        self, key: bytes, running: Session | None, event: str = "", *, at_once: bool = False
+    ) -> None:
         readers = self.readers.pop(key)
         self.items -= len(readers)
         for number in sorted(readers, key=lambda number: number.to_bytes(8, "little")):
@@ -182,7 +185,7 @@ class Tracking:
             if session is running and not at_once:
                 self._later.append(key)
             else:
-                tell(self._sessions, session, [key])
+                tell(self._sessions, session, [key], event)
 
     def flushed(self, running: Session | None) -> None:
         """All keys went at once."""
@@ -214,7 +217,9 @@ class Tracking:
                     tell(self._sessions, session, keys)
 
 
-def tell(sessions: dict[int, Session], session: Session, keys: Iterable[bytes] | None) -> None:
+def tell(
+    sessions: dict[int, Session], session: Session, keys: Iterable[bytes] | None, event: str = ""
+) -> None:
     """Tells a client, or the one that hears in its place, that keys have changed; None for all keys."""
     tracker, listener = session.tracker, session
     assert tracker is not None
@@ -228,6 +233,6 @@ def tell(sessions: dict[int, Session], session: Session, keys: Iterable[bytes] |
         listener = found
     news = encode(None if keys is None else list(keys), session.resp)
     if listener.resp > 2:
-        listener.push(b">2\r\n$10\r\ninvalidate\r\n" + news)
+        listener.push(b">2\r\n$10\r\ninvalidate\r\n" + news, event)
     elif tracker.redirect and listener.subscriptions:
-        listener.push(b"*3\r\n$7\r\nmessage\r\n$20\r\n%b\r\n%b" % (CHANNEL, news))
+        listener.push(b"*3\r\n$7\r\nmessage\r\n$20\r\n%b\r\n%b" % (CHANNEL, news), event)
