@@ -158,7 +158,7 @@ class Pair:
 
     @staticmethod
     def _listens_oddly(client: Client, step: Step) -> bool:
-        """Ceases to listen to all, in the order of a hash table, or spoils the array that EXEC has in RESP2."""
+        """It ends all listening, in the order of a hash table, or spoils the array that EXEC has in RESP2."""
         if step.command not in LISTENING:
             return False
         if client.session.transaction is not None or client.session.parser.input:
