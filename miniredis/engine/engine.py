@@ -21,7 +21,7 @@ from .dispatch import execute, run_plain
 from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace, unheard
-from .notifications import Notifications
+from .notifications import BEFORE_TRACKING, Notifications
 from .observing import SlowLog, Statistics, monitor_line
 from .packing import Packing
 from .publishing import Publishing
@@ -435,11 +435,15 @@ class Engine:
         self.notifications.tell(database, key, "new")
 
     def _key_changed(self, database: int, key: bytes, event: str) -> None:
+        first, _, last = event.partition(" ")
+        is_told_first = first in BEFORE_TRACKING
+        if is_told_first:
+            self.notifications.tell(database, key, event)
         if self.tracking.is_awaited:
             changer = None if event == "expired" else self.running
-            if self.tracking.changed(key, changer, self.running, event):
+            if self.tracking.changed(key, changer, self.running, last or first):
                 self.has_news = True
-        if self.notifications.classes:
+        if not is_told_first:
             self.notifications.tell(database, key, event)
 
     def _run(self, session: Session) -> None:

@@ -68,9 +68,8 @@ class Keyspace:
 
     Attributes:
         on_create: told of every new key, likewise.
-        on_change: told of every change, if all are heeded: database index, key, name of the keyspace event,
-            which is empty if there is none.
-        on_event: told of the keyspace events that are no changes.
+        on_change: told of every change, if all are heeded: database index, key, names of keyspace events.
+        on_event: told of the keyspace events that are no changes, likewise.
         tells_misses: whether one of them is that a key is asked for which is not there.
     """
 
@@ -341,9 +340,10 @@ class Database:
 
     def shrunk(self, key: bytes, value: Aggregate, event: str) -> None:
         """Something was taken from the aggregate at a key, which goes away when it is empty."""
-        self.touched(key, event)
-        if not value:
-            self.delete(key)
+        if value:
+            self.touched(key, event)
+        else:
+            self.delete(key, event + " del")
 
     def set_deadline(self, key: bytes, milliseconds: int) -> None:
         """Lets an existing key expire at a wall time."""
@@ -385,7 +385,7 @@ class Database:
 
         Args:
             key: its name.
-            event: the keyspace event; empty if there is none.
+            event: the keyspace event, or several with spaces between them; empty if there is none.
         """
         self.keyspace.changes += 1
         if key in self.heeded:

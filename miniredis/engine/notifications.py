@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .publishing import Publishing
 
-__all__ = ["ALL", "CLASSES", "LETTERS", "NONE", "Notifications", "after_reply", "shown"]
+__all__ = ["ALL", "BEFORE_TRACKING", "CLASSES", "LETTERS", "NONE", "Notifications", "after_reply", "shown"]
 
 NAMES: Final = {
     "g": "del rename_from rename_to move_from move_to copy_to restore expire persist",
@@ -72,16 +72,22 @@ class Notifications:
         self._by_key, self._by_event = "K" in wanted, "E" in wanted
         self.classes = wanted - {"K", "E"} if self._by_key or self._by_event else frozenset()
 
-    def tell(self, database: int, key: bytes, event: str) -> None:
-        """Something happened to a key."""
-        if not event or CLASSES[event] not in self.classes or not self._publishing.is_heard:
-            return
+    def tell(self, database: int, key: bytes, events: str) -> None:
+        """Something happened to a key; several events have spaces between them."""
+        for event in events.split():
+            if CLASSES[event] in self.classes and self._publishing.is_heard:
+                self._publish(database, key, event)
+
+    def _publish(self, database: int, key: bytes, event: str) -> None:
         name = event.encode()
         if self._by_key:
             self._publishing.publish(b"__keyspace@%d__:%b" % (database, key), name, event)
         if self._by_event:
             self._publishing.publish(b"__keyevent@%d__:%b" % (database, name), key, event)
 
+
+BEFORE_TRACKING: Final = frozenset("lpop rpop ltrim spop zrem zpopmin zpopmax xtrim expired".split())
+"""The events that clients hear of before those are told who track the key; of others they hear after it."""
 
 LATE: Final = {
     "expire pexpire expireat pexpireat": "expire",

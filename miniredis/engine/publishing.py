@@ -147,6 +147,8 @@ def deliver(listeners: Iterable[Session], parts: list[bytes], event: str = "") -
     hearing = tuple(listeners)  # who has too much to read is hung up on meanwhile
     for session in hearing:
         resp = session.resp
+        if session.closing:
+            continue
         if resp not in encoded:
             encoded[resp] = encode(push, resp)
         session.push(encoded[resp], event)

@@ -125,7 +125,7 @@ class Session:
                 self.tracker.caching = False
 
     def push(self, data: bytes, event: str = "") -> None:
-        """Queues bytes that answer nothing, unless too much is queued already: then it hangs up.
+        """Queues bytes that answer nothing, unless too much is queued: then it hangs up when the tick ends.
 
         Args:
             data: the bytes.
@@ -142,7 +142,9 @@ class Session:
         if self._pushed > FREE and self.engine.backlogs.is_far_too_long(self, self._pushed):
             self._pushed = self.outgoing_bytes  # what was sent counts no more
             if self.engine.backlogs.is_far_too_long(self, self._pushed):
-                self.engine.hang_up(self)
+                self.closing = True
+                self.drop_output()
+                self.engine.backlogs.give_up(self)
 
     def begin_reply(self, command: Command, args: list[bytes]) -> None:
         """Has some pushes wait until the reply to a request is queued."""

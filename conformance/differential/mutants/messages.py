@@ -19,7 +19,8 @@ MESSAGES: Final = (
         "a message to several patterns is sent once",
         "publishing.py",
         "[PATTERNS.message, pattern, channel, message], event)\n        return times\n",
-        "[PATTERNS.message, pattern, channel, message], event)\n                break\n        return times\n",
+        "[PATTERNS.message, pattern, channel, message], event)\n                break\n"
+        "        return times\n",
     ),
     fault(
         "UNSUBSCRIBE from nothing says nothing",
@@ -48,8 +49,8 @@ MESSAGES: Final = (
     fault(
         "RENAME tells of the new name first",
         "commands/generic.py",
-        '    db.delete(old, "rename_from")\n    db.touched(new, "rename_to")\n',
-        '    db.touched(new, "rename_to")\n    db.delete(old, "rename_from")\n',
+        '    db.announce(old, "rename_from")\n    db.announce(new, "rename_to")\n',
+        '    db.announce(new, "rename_to")\n    db.announce(old, "rename_from")\n',
     ),
     fault(
         "INCR is an event of its own",
@@ -60,8 +61,8 @@ MESSAGES: Final = (
     fault(
         "a list that is emptied is not told to be gone",
         "keyspace.py",
-        "        self.touched(key, event)\n        if not value:\n            self.delete(key)\n",
-        '        self.touched(key, event)\n        if not value:\n            self.delete(key, "")\n',
+        '            self.delete(key, event + " del")\n',
+        "            self.delete(key, event)\n",
     ),
     fault(
         "an event comes before the reply to LPOP",
