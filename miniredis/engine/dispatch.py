@@ -177,7 +177,8 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
     """Runs one command that passed the gate and replies; its errors are its reply."""
     assert command.handler is not None
     failed, hears = False, not session.closing  # in a transaction, it may have killed itself before
-    if session.listens:
+    listens = session.listens
+    if listens:
         session.begin_reply(command, args)
     try:
         reply: Reply = command.handler(session, args)
@@ -186,7 +187,7 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
         reply, failed = error, True
     if hears and session.connected:
         session.reply(reply)
-    if session.listens:
+    if listens or session.listens:
         session.end_reply()
         end_tracked(session, command, args)
     session.engine.ran(session, command, args, failed=failed)
@@ -198,4 +199,4 @@ def end_tracked(session: Session, command: Command, args: list[bytes]) -> None:
     if session.tracker is not None and "readonly" in command.flags:
         tracking.remember(session, command, args)
     if not session.running_exec:
-        tracking.command_over(session)
+        tracking.command_over()

@@ -297,7 +297,7 @@ class Engine:
         else:
             self.running = None
             session.end_reply()
-            self.tracking.command_over(session)
+            self.tracking.command_over()
 
     def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """A command ran, or its client is blocked in it: whoever watches hears of it."""

@@ -103,6 +103,7 @@ class Publishing:
         del names[name]
         if not names:
             del session.subscriptions[kind]
+            session.listen_or_not()
         listeners = self.listeners[kind][name]
         del listeners[session]
         if not listeners:

@@ -53,7 +53,8 @@ class Session:
         monitoring: it is shown every command of every client.
         subscriptions: what it listens to, by the way in which it does; ways without any are not there.
         tracker: how it is told of changes to keys, if it is.
-        listens: it is told, or was, of what others do: some of that comes before its reply, some after.
+        listens: it is told of what others do: some of that comes before its reply, some after.
+        hears_for_others: some client has it hear in its place, or had.
         after_reply: the keyspace events that it is to hear of only behind the reply at hand.
         spared: CLIENT NO-EVICT asked that it never be hung up on for its memory.
         replies_off: CLIENT REPLY OFF was said.
@@ -66,9 +67,9 @@ class Session:
 
     __slots__ = (
         "_late", "_pushed", "address", "after_reply", "authenticated", "closing", "connected", "created",
-        "db", "descriptor", "engine", "id", "idle", "last_active", "last_command", "listens",
-        "local_address", "monitoring", "name", "outgoing", "parser", "postponed", "replies_off", "resp",
-        "running_exec", "skip_next", "skipping", "spared", "subscriptions", "tracker", "transaction",
+        "db", "descriptor", "engine", "hears_for_others", "id", "idle", "last_active", "last_command",
+        "listens", "local_address", "monitoring", "name", "outgoing", "parser", "postponed", "replies_off",
+        "resp", "running_exec", "skip_next", "skipping", "spared", "subscriptions", "tracker", "transaction",
         "waiter", "watch_broken", "watched",
     )  # fmt: skip
 
@@ -95,6 +96,7 @@ class Session:
         self.subscriptions: dict[Kind, dict[bytes, None]] = {}
         self.tracker: Tracker | None = None
         self.listens = False
+        self.hears_for_others = False
         self.after_reply: frozenset[str] = NONE
         self.spared = False
         self.replies_off = False
@@ -158,8 +160,12 @@ class Session:
 
     def is_redirected_to(self) -> None:
         """Another client has it hear in its place."""
-        self.listens = True
+        self.listens = self.hears_for_others = True
         self.idle = False
+
+    def listen_or_not(self) -> None:
+        """It has ceased to listen in one way: it may be plain again."""
+        self.listens = bool(self.subscriptions or self.tracker or self.hears_for_others)
 
     def reset(self) -> None:
         """Becomes what it was when it was new, but for the reply at hand."""

@@ -10,7 +10,6 @@ itself it is told behind the reply to its command, or to its EXEC.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -95,7 +94,7 @@ class Tracking:
         self.prefixes: dict[bytes, Prefix] = {}
         self.items = 0
         self.most = 0
-        self._later: list[bytes | None] = []  # what a client changed itself; None for everything
+        self._later: list[tuple[Session, Tracker, list[bytes] | None]] = []  # what clients changed themselves
 
     @property
     def is_awaited(self) -> bool:
@@ -131,6 +130,7 @@ class Tracking:
             if not self.prefixes[prefix].clients:
                 del self.prefixes[prefix]
         session.tracker = None
+        session.listen_or_not()
 
     # What happens
 
@@ -178,32 +178,32 @@ class Tracking:
         self.items -= len(readers)
         for number in sorted(readers, key=lambda number: number.to_bytes(8, "little")):
             session = self._sessions.get(number)
-            if session is None or session.tracker is None or session.tracker.broadcasts:
+            tracker = session.tracker if session is not None else None
+            if session is None or tracker is None or tracker.broadcasts:
                 continue
-            if session is running and session.tracker.no_loop:
+            if session is running and tracker.no_loop:
                 continue
             if session is running and not at_once:
-                self._later.append(key)
+                self._later.append((session, tracker, [key]))
             else:
-                tell(self._sessions, session, [key], event)
+                self._tell(session, tracker, [key], event)
 
     def flushed(self, running: Session | None) -> None:
         """All keys went at once."""
         for session in tuple(self._sessions.values()) if self.count else ():
-            if session.tracker is not None:
-                if session is running:
-                    self._later.append(None)
-                else:
-                    tell(self._sessions, session, None)
+            if session.tracker is not None and session is running:
+                self._later.append((session, session.tracker, None))
+            elif session.tracker is not None:
+                self._tell(session, session.tracker, None)
         self.readers.clear()
         self.items = 0
 
-    def command_over(self, session: Session) -> None:
-        """A client has its reply: it is told what it changed itself."""
+    def command_over(self) -> None:
+        """A client has its reply: it is told what it changed itself, even if it tracks no more."""
         if self._later:
             later, self._later = self._later, []
-            for key in later:
-                tell(self._sessions, session, None if key is None else [key])
+            for session, tracker, keys in later:
+                self._tell(session, tracker, keys)
 
     def broadcast(self) -> None:
         """The tick ends: tells of the keys with prefixes that changed in it."""
@@ -214,25 +214,21 @@ class Tracking:
                 own = session if session.tracker.no_loop else self
                 keys = sorted(key for key, changer in changed.items() if changer is not own)
                 if keys:
-                    tell(self._sessions, session, keys)
+                    self._tell(session, session.tracker, keys)
 
-
-def tell(
-    sessions: dict[int, Session], session: Session, keys: Iterable[bytes] | None, event: str = ""
-) -> None:
-    """Tells a client, or the one that hears in its place, that keys have changed; None for all keys."""
-    tracker, listener = session.tracker, session
-    assert tracker is not None
-    if tracker.redirect:
-        found = sessions.get(tracker.redirect)
-        if found is None:
-            tracker.is_broken = True
-            if session.resp > 2:
-                session.push(encode(Push([REDIRECTION_BROKEN, tracker.redirect]), 3))
-            return
-        listener = found
-    news = encode(None if keys is None else list(keys), session.resp)
-    if listener.resp > 2:
-        listener.push(b">2\r\n$10\r\ninvalidate\r\n" + news, event)
-    elif tracker.redirect and listener.subscriptions:
-        listener.push(b"*3\r\n$7\r\nmessage\r\n$20\r\n%b\r\n%b" % (CHANNEL, news), event)
+    def _tell(self, session: Session, tracker: Tracker, keys: list[bytes] | None, event: str = "") -> None:
+        """Tells a client, or the one that hears in its place, that keys have changed; None for all keys."""
+        listener = session
+        if tracker.redirect:
+            found = self._sessions.get(tracker.redirect)
+            if found is None:
+                tracker.is_broken = True
+                if session.resp > 2:
+                    session.push(encode(Push([REDIRECTION_BROKEN, tracker.redirect]), 3))
+                return
+            listener = found
+        news = encode(keys, session.resp)
+        if listener.resp > 2:
+            listener.push(b">2\r\n$10\r\ninvalidate\r\n" + news, event)
+        elif tracker.redirect and listener.subscriptions:
+            listener.push(b"*3\r\n$7\r\nmessage\r\n$20\r\n%b\r\n%b" % (CHANNEL, news), event)
