@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from .errors import WRONG_TYPE, CommandError
 from .hashes import HashValue
 from .key_index import KeyIndex
+from .notifications import Everything, unheard
 from .sets import SetValue
 from .sorted_sets import SortedSet
 from .streams import Stream
@@ -46,17 +47,6 @@ TYPE_NAMES: Final[dict[type, bytes]] = {
 
 STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold beyond the valid ones."""
-
-
-class Everything:
-    """Contains whatever one asks for."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
-
-
-def unheard(_database: int, _key: bytes, _event: str) -> None:
-    """For events that nobody asked for."""
 
 
 class Keyspace:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .publishing import Publishing
 
-__all__ = ["ALL", "BEFORE_TRACKING", "CLASSES", "LETTERS", "NONE", "Notifications", "after_reply", "shown"]
+__all__ = [
+    "ALL",
+    "BEFORE_TRACKING",
+    "CLASSES",
+    "LETTERS",
+    "NONE",
+    "Everything",
+    "Notifications",
+    "after_reply",
+    "shown",
+    "unheard",
+]
 
 NAMES: Final = {
     "g": "del rename_from rename_to move_from move_to copy_to restore expire persist",
@@ -49,6 +60,17 @@ def shown(letters: str) -> str:
 
 def each_of(order: str, letters: str) -> str:
     return "".join(letter for letter in order if letter in letters)
+
+
+class Everything:
+    """Contains whatever one asks for."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+def unheard(_database: int, _key: bytes, _event: str) -> None:
+    """For events that nobody asked for."""
 
 
 class Notifications:

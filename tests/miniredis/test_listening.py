@@ -78,10 +78,10 @@ def test_a_client_that_is_gone_leaves_nothing_behind(engine: Engine) -> None:
     ask(engine, client, b"HELLO 3", b"SUBSCRIBE a b", b"PSUBSCRIBE c*", b"SSUBSCRIBE d")
     ask(engine, client, b"CLIENT TRACKING ON BCAST PREFIX e")
     engine.disconnect(client, NOW)
-    assert not any(engine.publishing.listeners.values())
-    assert not engine.publishing._fits
-    assert not engine.tracking.prefixes
-    assert not engine.tracking.is_awaited
+    assert not any(engine.news.publishing.listeners.values())
+    assert not engine.news.publishing._fits
+    assert not engine.news.tracking.prefixes
+    assert not engine.news.tracking.is_awaited
 
 
 def literals(methods: set[str]) -> Iterator[str]:

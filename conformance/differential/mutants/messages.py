@@ -109,7 +109,7 @@ MESSAGES: Final = (
     fault(
         "FLUSHALL is told to nobody",
         "commands/server.py",
-        "    session.engine.tracking.flushed(session)\n",
+        "    session.engine.news.tracking.flushed(session)\n",
         "",
     ),
     fault(
