@@ -91,8 +91,8 @@ MESSAGES: Final = (
     fault(
         "NOLOOP holds for nothing",
         "tracking.py",
-        "            if session is running and session.tracker.no_loop:\n",
-        "            if session is None and session.tracker.no_loop:\n",
+        "            if session is running and tracker.no_loop:\n",
+        "            if session is None and tracker.no_loop:\n",
     ),
     fault(
         "OPTIN remembers everything",
