@@ -6,10 +6,10 @@ watched keys: that nobody listens costs nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from .config.words import EventClasses
-from .notifications import BEFORE_TRACKING, Notifications, unheard
+from .notifications import BEFORE_TRACKING, TRACKED_AS, Notifications, unheard
 from .publishing import Publishing
 from .tracking import Tracker, Tracking
 
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from .waiting import Waiter
 
 __all__ = ["News"]
+
+EXPIRY: Final = frozenset({"expired"})
+EXPIRY_OR_POP: Final = EXPIRY | {"lpop", "rpop"}
+POPPED_FOR: Final = {b"blpop", b"brpop", b"blmove", b"brpoplpush"}
+"""Commands of which Redis does not count it as their client's own doing what is popped for it while it waits."""
 
 
 class News:
@@ -47,6 +52,7 @@ class News:
         self.tracking = Tracking(sessions, random)
         self.running: Session | None = None
         self.are_due = False
+        self._of_nobody = EXPIRY  # the events that count as no client's doing
         keyspace.on_change = self._key_changed
 
     def configure(self, config: Config) -> None:
@@ -81,9 +87,11 @@ class News:
         session = waiter.session
         if begins and session.last_command is not None:
             self.running = session
+            self._of_nobody = EXPIRY_OR_POP if session.last_command.name in POPPED_FOR else EXPIRY
             session.begin_reply(session.last_command, waiter.args)
         else:
             self.running = None
+            self._of_nobody = EXPIRY
             session.end_reply()
             self.tracking.command_over()
 
@@ -110,8 +118,9 @@ class News:
         if is_told_first:
             self.notifications.tell(database, key, events)
         if self.tracking.is_awaited:
-            changer = None if first == "expired" else self.running
-            if self.tracking.changed(key, changer, self.running, last or first):
+            changer = None if first in self._of_nobody else self.running
+            event = TRACKED_AS.get(last or first, last or first)
+            if self.tracking.changed(key, changer, self.running, event):
                 self.are_due = True
             if not self.tracking.is_awaited:
                 self._heed()

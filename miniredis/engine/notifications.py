@@ -16,6 +16,7 @@ __all__ = [
     "CLASSES",
     "LETTERS",
     "NONE",
+    "TRACKED_AS",
     "Everything",
     "Notifications",
     "after_reply",
@@ -110,6 +111,13 @@ class Notifications:
 
 BEFORE_TRACKING: Final = frozenset("lpop rpop ltrim spop zrem zpopmin zpopmax xtrim expired".split())
 """The events that clients hear of before those are told who track the key; of others they hear after it."""
+
+TRACKED_AS: Final = {
+    "spop": "del",
+    **dict.fromkeys("sinterstore sunionstore sdiffstore".split(), ""),
+    **dict.fromkeys("zunionstore zinterstore zdiffstore zrangestore xgroup-create".split(), ""),
+}
+"""For some events, by which other one it goes whether those who track the key are told behind the reply."""
 
 LATE: Final = {
     "expire pexpire expireat pexpireat": "expire",
