@@ -90,7 +90,7 @@ class Engine:
         self.started = self.now = now
         self.keyspace = Keyspace(self.config.integer("databases"), self._key_ready)
         self.sessions: dict[int, Session] = {}
-        self.news = News(self.keyspace, self.sessions, self.random)
+        self.news = News(self.keyspace, self.sessions)
         self.waiting = Waiting(self.keyspace.databases, self.served, self.news.attend)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.monitors: dict[Session, None] = {}

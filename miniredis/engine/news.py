@@ -14,8 +14,6 @@ from .publishing import Publishing
 from .tracking import Tracker, Tracking
 
 if TYPE_CHECKING:
-    from random import Random
-
     from .config import Config
     from .keyspace import Keyspace
     from .session import Session
@@ -26,7 +24,7 @@ __all__ = ["News"]
 EXPIRY: Final = frozenset({"expired"})
 EXPIRY_OR_POP: Final = EXPIRY | {"lpop", "rpop"}
 POPPED_FOR: Final = {b"blpop", b"brpop", b"blmove", b"brpoplpush"}
-"""Commands of which Redis does not count it as their client's own doing what is popped for it while it waits."""
+"""What is popped for a client that waits in one of these, Redis does not count as that client's own doing."""
 
 
 class News:
@@ -35,7 +33,6 @@ class News:
     Args:
         keyspace: tells of changes.
         sessions: all clients, by their numbers.
-        random: for what is left to luck.
 
     Attributes:
         publishing: channels and who listens to them.
@@ -45,11 +42,11 @@ class News:
         are_due: keys that are broadcast have changed in this tick.
     """
 
-    def __init__(self, keyspace: Keyspace, sessions: dict[int, Session], random: Random) -> None:
+    def __init__(self, keyspace: Keyspace, sessions: dict[int, Session]) -> None:
         self._keyspace = keyspace
         self.publishing = Publishing()
         self.notifications = Notifications(self.publishing)
-        self.tracking = Tracking(sessions, random)
+        self.tracking = Tracking(sessions)
         self.running: Session | None = None
         self.are_due = False
         self._of_nobody = EXPIRY  # the events that count as no client's doing

@@ -10,6 +10,7 @@ itself it is told behind the reply to its command, or to its EXEC.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +18,6 @@ from .key_positions import KeysError, keys_of
 from .replies import Push, encode
 
 if TYPE_CHECKING:
-    from random import Random
-
     from .registry import Command
     from .session import Session
 
@@ -76,7 +75,6 @@ class Tracking:
 
     Args:
         sessions: all clients, by their numbers.
-        random: draws the keys that are forgotten when there are too many.
 
     Attributes:
         count: how many clients track keys.
@@ -86,11 +84,10 @@ class Tracking:
         most: how many keys are kept in mind; 0 for any number.
     """
 
-    def __init__(self, sessions: dict[int, Session], random: Random) -> None:
+    def __init__(self, sessions: dict[int, Session]) -> None:
         self._sessions = sessions
-        self._random = random
         self.count = 0
-        self.readers: dict[bytes, set[int]] = {}
+        self.readers: OrderedDict[bytes, set[int]] = OrderedDict()  # a plain dict finds its first slowly
         self.prefixes: dict[bytes, Prefix] = {}
         self.items = 0
         self.most = 0
@@ -149,11 +146,9 @@ class Tracking:
             readers.add(session.id)
 
     def forget_surplus(self, running: Session | None) -> None:
-        """Forgets some keys, if there are more than there may be; their readers are told they changed."""
-        surplus = len(self.readers) - self.most if self.most else 0
-        if surplus > 0:
-            for key in self._random.sample(list(self.readers), surplus):
-                self._invalidate(key, running, at_once=True)
+        """Forgets the oldest keys, if there are more than there may be; readers are told they changed."""
+        while self.most and len(self.readers) > self.most:
+            self._invalidate(next(iter(self.readers)), running, at_once=True)
 
     def changed(self, key: bytes, changer: Session | None, running: Session | None, event: str = "") -> bool:
         """A key changed; tells whether that is to be broadcast when the tick ends.
