@@ -22,7 +22,7 @@ from ..wire import Hangup, RawConnection, encode, reply_end
 from .coverage import Coverage
 from .luck import is_luck
 from .pushes import in_front, in_some_order, without_redirection
-from .replies import split
+from .replies import LISTENING, split
 from .rival import Rival
 from .tolerated import equal
 
@@ -37,7 +37,6 @@ PACKING: Final = (
 PATIENCE: Final = 2.0
 """Seconds to wait for a reply that the engine says is due."""
 
-LISTENING: Final = frozenset("subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe".split())
 TELLING: Final = LISTENING | {"client|tracking"}
 """Commands by which clients come to hear of what others do."""
 
@@ -161,7 +160,7 @@ class Pair:
         """It ends all listening, in the order of a hash table, or spoils the array that EXEC has in RESP2."""
         if step.command not in LISTENING:
             return False
-        if client.session.transaction is not None or client.session.parser.input:
+        if client.session.transaction is not None:
             return client.session.resp == 2
         return len(step.words) == 1 and any(len(names) > 1 for names in client.session.subscriptions.values())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final
 
-from .replies import Tree, tree
+from .replies import Tree, is_push, tree
 
 __all__ = ["in_front", "in_some_order", "without_redirection"]
 
@@ -34,10 +34,6 @@ def in_front(reply: bytes, *, of_exec: bool) -> list[bytes]:
         return [*pushes_of(found), written(without_pushes(found))]
     parts = [part for item in found[1] for part in (*pushes_of(item), written(without_pushes(item)))]
     return [found[0] + b"".join(parts)]
-
-
-def is_push(item: Tree) -> bool:
-    return not isinstance(item, bytes) and item[0].startswith(b">")
 
 
 def pushes_of(item: Tree) -> list[bytes]:

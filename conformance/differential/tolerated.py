@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from .replies import Tree, tree
+from .replies import LISTENING, Tree, is_push, tree
 from .values import MILLISECOND_TIMES, TIMES
 
 __all__ = ["TOLERATED", "Tolerated", "equal"]
@@ -210,6 +210,9 @@ TOLERATED: Final = (
 )
 """What COMMAND tells of each command is compared by tests/miniredis/test_metadata.py."""
 
+SILENT: Final = (set[str](), {"client|reply"}, LISTENING, LISTENING | {"client|reply"})
+"""Commands in a transaction that may have no reply, or only pushes."""
+
 BY_COMMAND: Final = {name: row for row in TOLERATED for name in row.commands}
 
 
@@ -229,10 +232,12 @@ def equal(ours: bytes, theirs: bytes, commands: list[str], used: Counter[str]) -
     mine, real = tree(ours), tree(theirs)
     if isinstance(mine, bytes) or isinstance(real, bytes) or mine[0] != real[0]:
         return False
-    if len(mine[1]) != len(real[1]):
+    pushes, others = ([item for item in each[1] if is_push(item)] for each in (mine, real))
+    replies, real_replies = ([item for item in each[1] if not is_push(item)] for each in (mine, real))
+    if len(replies) != len(real_replies) or pushes != others:
         return False
-    queued = [commands[1:], [command for command in commands[1:] if command != "client|reply"]]
-    return any(all_equal(mine[1], real[1], each, used) for each in queued)
+    queued = [[command for command in commands[1:] if command not in without] for without in SILENT]
+    return any(all_equal(replies, real_replies, each, used) for each in queued)
 
 
 def all_equal(ours: list[Tree], theirs: list[Tree], commands: list[str], used: Counter[str]) -> bool:
