@@ -6,7 +6,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..glob import compile_glob
+from ..glob import compile_match
 from ..keyspace import Database, duplicate
 from ..numbers import read_integer, read_milliseconds
 from ..registry import Keys, command
@@ -98,7 +98,7 @@ def type_(session: Session, args: list[bytes]) -> Encoded:
 )
 def keys(session: Session, args: list[bytes]) -> Reply:
     """All keys that fit a glob pattern."""
-    fits = compile_glob(args[1])
+    fits = compile_match(args[1])
     return [key for key in session.db.live_keys() if fits(key)]
 
 
