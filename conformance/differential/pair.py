@@ -40,6 +40,9 @@ PATIENCE: Final = 2.0
 TELLING: Final = LISTENING | {"client|tracking"}
 """Commands by which clients come to hear of what others do."""
 
+EVENTS: Final = ("KEA", "EAmn", "", "KAmn", "EA", "E$lsx", "Kghztn")
+"""Classes of keyspace events that conversations about them begin with."""
+
 DIRECTIVES: Final = {
     "enable-debug-command": "yes",
     **dict(zip(PACKING[::2], PACKING[1::2], strict=True)),
@@ -126,7 +129,7 @@ class Pair:
         self._reset_real()
         self.clients = [Client(name, self) for name in "abcd"[:CLIENTS]]
         try:
-            return self._play(steps)
+            return self._play([*prelude(steps), *steps])
         finally:
             for client in self.clients:
                 client.real.close()
@@ -330,6 +333,18 @@ class Pair:
         match = CONNECTED.search(self.control.command("INFO", "clients"))
         assert match
         return int(match[1]) - 1
+
+
+def prelude(steps: list[Step]) -> list[Step]:
+    """What lets clients hear more of each other, if the steps are about that: RESP3, and keyspace events."""
+    if not any(step.command in TELLING for step in steps):
+        return []
+    letters = EVENTS[len(steps) % len(EVENTS)]
+    speakers = range(len(steps) % (CLIENTS + 1))
+    return [
+        *(Step(client, ("HELLO", "3"), "hello") for client in speakers),
+        Step(0, ("CONFIG", "SET", "notify-keyspace-events", letters), "config|set"),
+    ]
 
 
 CLOSED: Final = b"<closed>"
