@@ -31,8 +31,8 @@ KEYS_WEIGH: Final = 3
 
 COMMON: Final = tuple(
     "lpush rpush lpush rpush set blpop brpop blmove blmpop brpoplpush multi exec exec discard lmove rename "
-    "copy del watch getex setex pexpiretime hset sadd zadd xadd xgroup|create xreadgroup subscribe psubscribe "
-    "psubscribe client|tracking client|tracking".split()
+    "copy del watch getex setex pexpiretime hset sadd zadd xadd xgroup|create xreadgroup subscribe "
+    "psubscribe psubscribe client|tracking client|tracking".split()
 )
 """Commands that are drawn more often than others, so that there is something to meet."""
 

@@ -60,6 +60,7 @@ class Keyspace:
         on_create: told of every new key, likewise.
         on_change: told of every change, if all are heeded: database index, key, names of keyspace events.
         on_event: told of the keyspace events that are no changes, likewise.
+        heeds_all: whether all changes are told of.
         tells_misses: whether one of them is that a key is asked for which is not there.
     """
 
@@ -69,6 +70,7 @@ class Keyspace:
         self.on_change: Callable[[int, bytes, str], None] = unheard
         self.on_event: Callable[[int, bytes, str], None] = unheard
         self.tells_misses = False
+        self.heeds_all = False
         self.changes = 0  # since the start
         self.hits = 0
         self.misses = 0
@@ -90,6 +92,7 @@ class Keyspace:
 
     def heed_all(self, heeds: bool) -> None:
         """Whether all changes are told of, or only those of watched keys to who watches them."""
+        self.heeds_all = heeds
         for db in self.databases:
             db.heeded = Everything() if heeds else db.watchers
 

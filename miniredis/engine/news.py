@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["News"]
 
-EXPIRY: Final = frozenset({"expired"})
-EXPIRY_OR_POP: Final = EXPIRY | {"lpop", "rpop"}
-POPPED_FOR: Final = {b"blpop", b"brpop", b"blmove", b"brpoplpush"}
-"""What is popped for a client that waits in one of these, Redis does not count as that client's own doing."""
+NONE: Final[frozenset[str]] = frozenset()
+POPS: Final = frozenset({"lpop", "rpop"})
+POPPED_UNNOTICED: Final = {b"blpop", b"brpop", b"blmove", b"brpoplpush"}
+"""What is popped for a client that waits in one of these is no change to who tracks keys: it was the push."""
 
 
 class News:
@@ -49,7 +49,7 @@ class News:
         self.tracking = Tracking(sessions)
         self.running: Session | None = None
         self.are_due = False
-        self._of_nobody = EXPIRY  # the events that count as no client's doing
+        self._unnoticed = NONE  # the events that are no change to who tracks keys
         keyspace.on_change = self._key_changed
 
     def configure(self, config: Config) -> None:
@@ -80,15 +80,15 @@ class News:
     # What happens
 
     def attend(self, waiter: Waiter, begins: bool) -> None:
-        """The turn of a blocked client that listens begins, or is over: what it did itself it hears then."""
+        """The turn of a blocked client begins, or is over: what it did itself it hears then."""
         session = waiter.session
         if begins and session.last_command is not None:
             self.running = session
-            self._of_nobody = EXPIRY_OR_POP if session.last_command.name in POPPED_FOR else EXPIRY
+            self._unnoticed = POPS if session.last_command.name in POPPED_UNNOTICED else NONE
             session.begin_reply(session.last_command, waiter.args)
         else:
             self.running = None
-            self._of_nobody = EXPIRY
+            self._unnoticed = NONE
             session.end_reply()
             self.tracking.command_over()
 
@@ -114,8 +114,8 @@ class News:
         is_told_first = first in BEFORE_TRACKING
         if is_told_first:
             self.notifications.tell(database, key, events)
-        if self.tracking.is_awaited:
-            changer = None if first in self._of_nobody else self.running
+        if self.tracking.is_awaited and first not in self._unnoticed:
+            changer = None if first == "expired" else self.running
             event = TRACKED_AS.get(last or first, last or first)
             if self.tracking.changed(key, changer, self.running, event):
                 self.are_due = True

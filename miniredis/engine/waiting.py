@@ -80,7 +80,7 @@ class Waiting:
     Args:
         databases: looks up by index.
         wake: told of each waiter that was served, with its reply or error.
-        attend: told of the waiter of a client that listens, and whether its turn begins or is over.
+        attend: told of a waiter, and whether its turn begins or is over, if that is to be told to anybody.
 
     Attributes:
         ready: the keys that have become ready, in the order of their signals.
@@ -191,8 +191,8 @@ class Waiting:
 
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> None:
         reply: Reply
-        listens = waiter.session.listens
-        if listens:
+        is_news = waiter.session.listens or database.keyspace.heeds_all
+        if is_news:
             self._attend(waiter, True)
         try:
             reply = waiter.serve(database, key, value)
@@ -201,7 +201,7 @@ class Waiting:
         if reply is not NO_REPLY:
             self.remove(waiter)
             self._wake(waiter, reply)
-        if listens:
+        if is_news:
             self._attend(waiter, False)
 
     def next_deadline(self) -> int | None:
