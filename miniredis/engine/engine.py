@@ -14,12 +14,13 @@ from typing import Final, NamedTuple
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
-from .backlog import Backlogs, OutputLimit
+from .backlog import Backlogs
 from .config import Config
 from .dispatch import execute, run_plain
 from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace
+from .news import News
 from .observing import SlowLog, Statistics, monitor_line
 from .packing import Packing
 from .registry import Command
@@ -87,9 +88,10 @@ class Engine:
         self.random = random.Random(seed)  # noqa: S311  (nothing here is secret)
         self.run_id = b"%040x" % self.random.getrandbits(160)
         self.started = self.now = now
-        self.keyspace = Keyspace(self.config.integer("databases"), self._key_created)
-        self.waiting = Waiting(self.keyspace.databases, self.served)
+        self.keyspace = Keyspace(self.config.integer("databases"), self._key_ready)
         self.sessions: dict[int, Session] = {}
+        self.news = News(self.keyspace, self.sessions)
+        self.waiting = Waiting(self.keyspace.databases, self.served, self.news.attend)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.monitors: dict[Session, None] = {}
         self.pause: Pause | None = None
@@ -111,7 +113,7 @@ class Engine:
         self.faults: list[tuple[Session, Exception]] = []  # commands of ours that failed, for the log
         self._input_limit = 0
         self._awaits_time = False  # whether anything will happen by itself one day
-        self.backlogs = Backlogs(self._output_limit())
+        self.backlogs = Backlogs()
         self.config.listen(self._configured)
         self._unblocked: deque[Session] = deque()
         self._postponed: dict[Session, None] = {}
@@ -197,6 +199,8 @@ class Engine:
         while self._unblocked:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
+        if self.news.are_due:
+            self.news.broadcast()
         due, self.outbox = self.outbox, {}
         return due
 
@@ -248,6 +252,7 @@ class Engine:
         for db in self.keyspace.databases:
             self.waiting.signal_gone(db)
             db.clear()
+        self.news.tracking.flushed(None)
         self.waiting.serve_ready()
 
     # The commands' side
@@ -340,6 +345,11 @@ class Engine:
         self.monitors[session] = None
         self.quiet = False
 
+    def stop_listening(self, session: Session) -> None:
+        """A client hears of nothing any more."""
+        self.monitors.pop(session, None)
+        self.news.forget(session)
+
     def hang_up(self, session: Session) -> None:
         """The server's side ends a connection, now; what was to be sent is not."""
         self._forget(session)
@@ -370,18 +380,16 @@ class Engine:
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
         self._input_limit = self.config.integer("client-query-buffer-limit")
-        self.backlogs.limit = self._output_limit()
+        self.backlogs.configure(self.config["client-output-buffer-limit"])
+        self.news.configure(self.config)
         threshold = self.config.integer("slowlog-log-slower-than")  # microseconds
         self.packing = Packing.of(self.config)
         self.slow = math.inf if threshold < 0 else threshold / 1_000_000
 
-    def _output_limit(self) -> OutputLimit:
-        return OutputLimit.of(self.config["client-output-buffer-limit"], "normal")
-
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
 
-    def _key_created(self, database: int, key: bytes, kind: type) -> None:
+    def _key_ready(self, database: int, key: bytes, kind: type) -> None:
         self.waiting.signal(database, key, kind)
 
     def _run_at_once(self, session: Session, requests: list[Request]) -> None:
@@ -439,7 +447,7 @@ class Engine:
         session.closing = True
         session.idle = False
         session.unwatch()
-        self.monitors.pop(session, None)
+        self.stop_listening(session)
         self._postponed.pop(session, None)
         self.backlogs.forget(session)
         if session.waiter is not None:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from .. import errors
 from ..errors import CommandError, until_nul
-from ..glob import compile_glob
+from ..glob import compile_match
 from ..key_index import KeyIndex
 from ..keyspace import TYPE_NAMES
 from ..numbers import read_integer
@@ -43,7 +43,7 @@ def scan(session: Session, args: list[bytes]) -> Reply:
     """The next keys of a walk through the database, and the cursor to go on with."""
     cursor = read_cursor(args[1])
     options = read_options(args[2:])
-    fits = compile_glob(options.pattern)
+    fits = compile_match(options.pattern)
     db = session.db
     cursor, keys = db.key_index().walk(cursor, options.count)
     found = [key for key in keys if fits(key) and is_of_type(db.peek(key), options.type_name)]
@@ -99,7 +99,7 @@ class Walkable(Protocol):
 
 def next_members(values: Walkable, cursor: int, options: Options) -> tuple[int, list[bytes]]:
     """The next members of a walk that fit, and where it goes on; what is packed is passed in one step."""
-    fits = compile_glob(options.pattern)
+    fits = compile_match(options.pattern)
     cursor, members = (0, list(values)) if values.is_packed else values.index().walk(cursor, options.count)
     return cursor, [member for member in members if fits(member)]
 

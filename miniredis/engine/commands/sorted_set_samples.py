@@ -7,7 +7,7 @@ from typing import Final
 from .. import errors
 from ..doubles import packed_text
 from ..errors import CommandError
-from ..glob import compile_glob
+from ..glob import compile_match
 from ..numbers import MAX
 from ..registry import Keys, command
 from ..replies import Pairs, Reply, double_text
@@ -39,7 +39,7 @@ def zscan(session: Session, args: list[bytes]) -> Reply:
     if values is None:
         return [b"0", []]
     options = read_options(args[3:], may_have_type=False)
-    fits = compile_glob(options.pattern)
+    fits = compile_match(options.pattern)
     if values.is_packed:  # then Redis shows everything at once, with the very texts it keeps
         cursor, members, text = 0, [member for _, member in values], packed_text
     else:

@@ -10,7 +10,7 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..groups import Consumer, Group
-from ..keyspace import Database
+from ..keyspace import Database, Value, of_type
 from ..numbers import MAX, read_integer, read_range
 from ..registry import Keys, command
 from ..replies import NULL_ARRAY, Reply
@@ -103,7 +103,12 @@ def listed(source: Group | Consumer, window: Window, now: int) -> list[Reply]:
 
 def find_group(db: Database, key: bytes, name: bytes) -> tuple[Stream, Group]:
     """The stream and the group that must be there; raises NOGROUP."""
-    stream = db.read_stream(key)
+    return group_in(db.read(key), key, name)
+
+
+def group_in(value: Value | None, key: bytes, name: bytes) -> tuple[Stream, Group]:
+    """The same, of what was found at the key."""
+    stream = of_type(value, Stream)
     group = None if stream is None else stream.groups.get(name)
     if stream is None or group is None:
         raise CommandError(errors.no_group(key, name))
@@ -174,7 +179,7 @@ def xclaim(session: Session, args: list[bytes]) -> Reply:
             group.release(number)
         elif take(session, args, group, number, claim, idle):
             told.append(claimed(number, content, just_id=claim.just_ids))
-    session.db.changed_beside(key, "xclaim")
+    session.db.changed_beside(key)
     return told
 
 
@@ -271,10 +276,11 @@ CLAIMED_AT_ONCE: Final = 100
 def xautoclaim(session: Session, args: list[bytes]) -> Reply:
     """Gives a consumer what others have had pending for long, and tells where to go on."""
     key, now = args[1], session.engine.now.milliseconds
+    value = session.db.read(key)
     idle = read_integer(args[4], errors.invalid_in_claim(b"min-idle-time", b"XAUTOCLAIM"))
     start = read_start(args[5])
     count, claim = read_autoclaim(args[6:], now)
-    stream, group = find_group(session.db, key, args[2])
+    stream, group = group_in(value, key, args[2])
     if count > MOST_ALLOCATED:
         raise CommandError(errors.AUTOCLAIM_MEMORY)
     told: list[Reply] = []
@@ -289,7 +295,7 @@ def xautoclaim(session: Session, args: list[bytes]) -> Reply:
             told.append(claimed(number, content, just_id=claim.just_ids))
         if len(told) + len(deleted) == count:
             break
-    session.db.changed_beside(key, "xautoclaim")
+    session.db.changed_beside(key)
     following = next(pending, None)
     return [id_text(following[0] if following else 0), told, deleted]
 
