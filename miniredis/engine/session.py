@@ -56,6 +56,9 @@ class Session:
         outgoing: the pieces of what is to be sent when the tick ends.
     """
 
+    is_script = False
+    """Whether it stands for a script."""
+
     __slots__ = (
         "address", "authenticated", "closing", "connected", "created", "db", "descriptor",
         "engine", "id", "idle", "last_active", "last_command", "local_address", "monitoring", "name",

@@ -32,6 +32,7 @@ GROUPS: Final = {
     "lists": "list",
     "objects": "generic",
     "scanning": "generic",
+    "scripting": "scripting",
     "server": "server",
     "set_algebra": "set",
     "sets": "set",
