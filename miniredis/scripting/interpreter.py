@@ -26,6 +26,7 @@ from ..engine.replies import Encoded
 from ..engine.scripts import Caller, Failure
 from ..engine.version import VERSION
 from .bytecode import MOST_FIXED_PARAMETERS, TooManyParametersError, fit
+from .numbers import get_integer, get_real, put_integer, put_real, to_number
 from .values import ERROR, Converter, room_for
 
 __all__ = ["MEMORY", "LuaInterpreter"]
@@ -77,7 +78,7 @@ class LuaInterpreter:
         self._dump: Callable[..., Any] = self._lua.globals()[b"string"][b"dump"]
         host = self._lua.table_from(self._host())
         self._sandbox = self._trusted("sandbox", host)
-        encode = self._trusted("replies")
+        encode = self._trusted("replies", keeps_tail_calls=True)
         self._api = self._trusted("api", host, self._sandbox, encode)
         if not for_functions:
             self._api[b"for_eval"]()
@@ -89,11 +90,13 @@ class LuaInterpreter:
         self._evaluate = self._api[b"evaluate"]
         self._collect = self._lua.globals()[b"collectgarbage"]
 
-    def _trusted(self, name: str, *arguments: object) -> Any:
+    def _trusted(self, name: str, *arguments: object, keeps_tail_calls: bool = False) -> Any:
         """What a file of our own returns."""
         source = resources.files(__package__).joinpath(f"lua/{name}.lua").read_bytes()
-        bytecode = fit(self._dump(checked(self._load(source, TRUSTED))), most=2 * MOST_FIXED_PARAMETERS)
-        return self._load(bytecode, TRUSTED)(*arguments)
+        chunk = checked(self._load(source, TRUSTED))
+        if not keeps_tail_calls:
+            chunk = self._load(fit(self._dump(chunk), most=2 * MOST_FIXED_PARAMETERS), TRUSTED)
+        return chunk(*arguments)
 
     def _host(self) -> dict[bytes, object]:
         numbers = [int(part) for part in VERSION.split(".")]
@@ -105,6 +108,12 @@ class LuaInterpreter:
             b"log": lambda level, text: log.log(LEVELS[level], "%s", text.decode("utf-8", "replace")),
             b"set_resp": self._set_resp,
             b"acl_check": lambda *words: self._caller.is_allowed(list(words)),
+            b"band": lambda one, other: one & other,
+            b"put_integer": self._if_room(put_integer),
+            b"get_integer": get_integer,
+            b"put_real": self._if_room(put_real),
+            b"get_real": get_real,
+            b"to_number": to_number,
             b"version": VERSION.encode(),
             b"version_number": numbers[0] << 16 | numbers[1] << 8 | numbers[2],
         }
@@ -185,6 +194,10 @@ class LuaInterpreter:
 
     def _has_room(self, size: int) -> bool:
         return not self._is_limited or self._used() + size + MARGIN <= MEMORY
+
+    def _if_room(self, function: Callable[..., bytes]) -> Callable[..., bytes | None]:
+        """For what makes a few bytes: it makes none where Lua has no room for them."""
+        return lambda *arguments: function(*arguments) if self._has_room(0) else None
 
     def _set_resp(self, version: int) -> None:
         self._converter.resp = version
