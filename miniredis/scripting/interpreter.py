@@ -23,7 +23,7 @@ from lupa import lua51
 
 from ..engine.errors import NO_MEMORY
 from ..engine.replies import Encoded
-from ..engine.scripts import Caller, Failure
+from ..engine.scripts import Caller, Failure, LibraryError, Registered
 from ..engine.version import VERSION
 from .bytecode import MOST_FIXED_PARAMETERS, TooManyParametersError, fit
 from .numbers import get_integer, get_real, put_integer, put_real, to_number
@@ -86,7 +86,9 @@ class LuaInterpreter:
         publish(b"redis", self._api[b"redis"])
         for name in LIBRARIES:
             publish(name.encode(), self._trusted(name, host, self._sandbox))
+        self._load_library = self._trusted("libraries", self._sandbox, self._api)
         self._compile = self._sandbox[b"compile"]
+        self._invoke = self._api[b"invoke"]
         self._evaluate = self._api[b"evaluate"]
         self._collect = self._lua.globals()[b"collectgarbage"]
 
@@ -95,7 +97,7 @@ class LuaInterpreter:
         source = resources.files(__package__).joinpath(f"lua/{name}.lua").read_bytes()
         chunk = checked(self._load(source, TRUSTED))
         if not keeps_tail_calls:
-            chunk = self._load(fit(self._dump(chunk), most=2 * MOST_FIXED_PARAMETERS), TRUSTED)
+            chunk = self._load(fit(self._dump(chunk), is_trusted=True), TRUSTED)
         return chunk(*arguments)
 
     def _host(self) -> dict[bytes, object]:
@@ -138,6 +140,29 @@ class LuaInterpreter:
         new_table = self._lua.table_from
         return self._finish(self._evaluate, self._chunks[name], new_table(keys), new_table(args), resp, name)
 
+    def load(self, code: bytes) -> list[Registered]:
+        """Runs the text of a library, and returns what it registers.
+
+        Raises:
+            LibraryError: it is not Lua, or fails.
+        """
+        self._make_room()
+        chunk, problem = pair(self._compile(code, b"@user_function"))
+        if chunk is None:
+            raise LibraryError(b"Error compiling function: " + problem)
+        found, problem = pair(self._guarded(self._load_library, chunk))
+        if found is None:
+            raise LibraryError(b"Error registering functions: " + problem)
+        return [registered(function) for function in found.values()]
+
+    def invoke(
+        self, function: Any, name: bytes, keys: list[bytes], args: list[bytes], resp: int
+    ) -> Encoded | Failure:
+        """Runs a function that was registered; returns its reply in a version of the protocol."""
+        self._make_room()
+        new_table = self._lua.table_from
+        return self._finish(self._invoke, function, new_table(keys), new_table(args), resp, name)
+
     def _make_room(self) -> None:
         if self._used() > CROWDED:
             self._collect()
@@ -150,7 +175,8 @@ class LuaInterpreter:
     def _used(self) -> int:
         return self._lua.get_memory_used(total=True) or 0
 
-    def _finish(self, function: Callable[..., Any], *arguments: object) -> Encoded | Failure:
+    def _guarded(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """Calls a trusted function that runs a script, whose memory is limited meanwhile."""
         self._converter.resp = 2
         self._limit(MEMORY)
         try:
@@ -160,6 +186,10 @@ class LuaInterpreter:
         if self._fault is not None:
             fault, self._fault = self._fault, None
             raise fault
+        return outcome
+
+    def _finish(self, function: Callable[..., Any], *arguments: object) -> Encoded | Failure:
+        outcome = self._guarded(function, *arguments)
         if type(outcome) is bytes:
             return Encoded(outcome)
         _, text, is_counted = outcome
@@ -206,6 +236,17 @@ class LuaInterpreter:
 def pair(values: Any) -> tuple[Any, Any]:
     """Two results of a Lua function, of which the second may be missing."""
     return values if type(values) is tuple else (values, None)
+
+
+def registered(function: Any) -> Registered:
+    """What ``redis.register_function`` was told."""
+    flags = function[b"flags"]
+    return Registered(
+        function[b"function_name"],
+        function[b"description"],
+        tuple(flags.values()) if flags is not None else (),
+        function[b"callback"],
+    )
 
 
 def checked(loaded: Any) -> Any:

@@ -131,16 +131,18 @@ function redis.acl_check_cmd(...)
     return verdict
 end
 
-local function for_eval()
-    redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
+redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
 
-    function redis.set_repl(...)
-        if select("#", ...) ~= 1 then raise("redis.set_repl() requires one argument.") end
-        local flags = tonumber((...)) or 0
-        if flags < 0 or flags >= 4 then
-            raise("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
-        end
+function redis.set_repl(...)
+    if select("#", ...) ~= 1 then raise("redis.set_repl() requires one argument.") end
+    local flags = tonumber((...)) or 0
+    if flags < 0 or flags >= 4 then
+        raise("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
     end
+end
+
+local function for_eval()
+    globals.__redis__err__handler = handler
 
     function redis.replicate_commands() return true end
     function redis.breakpoint() return false end

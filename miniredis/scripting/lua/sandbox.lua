@@ -100,14 +100,12 @@ end
 local function culprit()
     local level = 3
     local info = getinfo(level, "Sl")
-    local function is_inside() return info and (info.what == "C" or info.source == TRUSTED) end
-    if not is_inside() then return info end
-    local above = getinfo(level + 1, "Sl")
-    while above and above.source == TRUSTED and above.what ~= "C" do
-        level, info = level + 1, above
-        above = getinfo(level + 1, "Sl")
-    end
-    return above
+    if not info or (info.what ~= "C" and info.source ~= TRUSTED) then return info end
+    repeat
+        level = level + 1
+        info = getinfo(level, "Slf")
+    until not info or info.source ~= TRUSTED or info.what == "C"
+    return info and info.func ~= rawxpcall and info or nil -- nobody called what Redis itself called
 end
 
 local function handler(problem)
@@ -199,7 +197,11 @@ end
 
 function api.xpcall(...)
     if select("#", ...) < 2 then error("bad argument #2 to 'xpcall' (value expected)", 2) end
-    return rawxpcall(...)
+    local body, handle = ...
+    return rawxpcall(body, function(problem)
+        if killed then return problem end -- in a hook, where no hook would end the script's handler
+        return handle(problem)
+    end)
 end
 
 local function compile(code, name)
@@ -389,7 +391,6 @@ for _, name in ipairs({"next", "pairs", "rawget", "rawset", "getmetatable", "set
                        "loadstring", "load", "collectgarbage"}) do
     globals[name] = api[name]
 end
-globals.__redis__err__handler = handler
 
 local proxies = {}
 
@@ -416,6 +417,12 @@ end
 
 setmetatable(globals, {__index = absent})
 environment = readonly(globals, readonly({__index = absent}))
+
+-- Lets scripts see other globals.
+local function see(others)
+    getmetatable(environment).__index = others
+end
+
 proxies[#proxies + 1] = environment
 proxies[#proxies + 1] = shown.string
 proxies[#proxies + 1] = shown[environment]
@@ -438,7 +445,7 @@ local null = newproxy(true)
 getmetatable(null).__tostring = function() return "userdata: (nil)" end
 
 return {
-    null = null, publish = publish, readonly = readonly, globals = globals, environment = environment,
+    null = null, publish = publish, see = see, absent = absent, readonly = readonly, globals = globals, environment = environment,
     handler = handler, watch = watch, clean = clean, compile = load_text, natives = natives,
     wrong_type = wrong_type, bad_argument = bad_argument,
     is_killed = function() return killed end,
