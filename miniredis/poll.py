@@ -103,7 +103,7 @@ class PollLoop:
         return True
 
     def _attend_meanwhile(self) -> None:
-        """As a tick, in the middle of one that a script holds up; who waits for the script is not listened to."""
+        """A tick in the middle of one that a script holds up; who waits for the script is not listened to."""
         host, now = self._host, self._host.clock.now()
         for descriptor, what in self._poller.wait(0):
             source = self._sources.get(descriptor)

@@ -15,6 +15,7 @@ from . import errors
 from .errors import CommandError
 from .registry import AT_ONCE, LOOKUP, PLAIN, Command, find
 from .replies import NO_REPLY, QUEUED, Reply, encode
+from .script_flags import only_reads
 
 if TYPE_CHECKING:
     from .engine import Pause
@@ -78,7 +79,7 @@ def execute(session: Session, args: list[bytes]) -> None:
         turn_away(session, args)
     elif refusal := objection(session, command, args):
         refuse(session, refusal)
-    elif engine.pause is not None and is_held_up(session, command, engine.pause):
+    elif engine.pause is not None and is_held_up(session, command, args, engine.pause):
         engine.postpone(session, args)
     elif session.transaction is not None and command.in_transaction != AT_ONCE:
         if not (session.transaction.aborted or session.watch_broken):  # else EXEC will run nothing
@@ -143,10 +144,11 @@ def does(session: Session, command: Command, kinds: set[str]) -> bool:
     return not kinds.isdisjoint(command.flags)
 
 
-def is_held_up(session: Session, command: Command, pause: Pause) -> bool:
+def is_held_up(session: Session, command: Command, args: list[bytes], pause: Pause) -> bool:
     if session.monitoring:
         return False
-    return not pause.writes_only or does(session, command, {"write", "may_replicate"})
+    writes = does(session, command, {"write", "may_replicate"}) and not only_reads(session.engine, args)
+    return writes or not pause.writes_only
 
 
 def refuse(session: Session, reason: bytes) -> None:

@@ -15,7 +15,8 @@ from .errors import CommandError
 from .rdb import BadDataError, BadPayloadError, opened, sealed
 from .rdb.reader import Reader, string
 from .requests import split_arguments
-from .scripts import Interpreter, LibraryError, Registered, check_flags
+from .script_flags import check_flags
+from .script_interfaces import Interpreter, LibraryError, Registered
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -60,7 +61,7 @@ class Shelf:
     functions: dict[bytes, Registered] = field(default_factory=dict)
 
     def add(self, library: Library) -> None:
-        """Puts a library there, in place of that of its name; raises ``CommandError`` if functions collide."""
+        """Puts a library there, in place of one of its name; raises ``CommandError`` if functions collide."""
         old = self.libraries.get(library.name)
         others = self.functions.keys() - names(old.functions if old else ())
         for function in library.functions:
@@ -218,7 +219,7 @@ def read_code(reader: Reader) -> bytes:
 
 
 def read_metadata(code: bytes) -> tuple[bytes, bytes, bytes]:
-    """The language of a library, its name and its text, whose first line is empty; raises ``CommandError``."""
+    """A library's language, name, and text, whose first line is empty; raises ``CommandError``."""
     if not code.startswith(b"#!"):
         raise CommandError(errors.NO_METADATA)
     line, end, _ = code.partition(b"\n")

@@ -11,105 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
 from .dispatch import look_up
 from .errors import CommandError
 from .replies import Encoded, Reply, encode
 from .requests import FastLane, RequestParser
+from .script_flags import check_flags, read_shebang
+from .script_interfaces import Failure, Interpreter, NewInterpreter, NoLanguageError
 from .session import Session
 
 if TYPE_CHECKING:
     from .engine import Engine
     from .registry import Command
 
-__all__ = ["Caller", "Failure", "Interpreter", "LibraryError", "Registered", "Run", "Script", "Scripts", "check_flags"]
-
-FLAGS: Final = (b"no-writes", b"allow-oom", b"allow-stale", b"no-cluster", b"allow-cross-slot-keys")
-"""What a script may say of itself."""
+__all__ = ["Run", "Script", "Scripts"]
 
 
 LOAD_LIMIT: Final = 0.5
 """Seconds that the loading of a library may take."""
-
-
-class Failure(NamedTuple):
-    """A script ended with an error.
-
-    Attributes:
-        text: with its code.
-        is_counted: it is that of a command, and was counted with it.
-    """
-
-    text: bytes
-    is_counted: bool
-
-
-class Registered(NamedTuple):
-    """A function that a library has registered.
-
-    Attributes:
-        name: as registered.
-        description: what it is for, if it says so.
-        flags: what it says of itself.
-        body: what the interpreter runs.
-    """
-
-    name: bytes
-    description: bytes | None
-    flags: tuple[bytes, ...]
-    body: object
-
-
-class LibraryError(Exception):
-    """The text of a library is of no use."""
-
-    def __init__(self, reason: bytes) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class Caller(Protocol):
-    """What a script reaches of the engine."""
-
-    def call(self, args: list[bytes]) -> Reply:
-        """Runs a command; its error is its reply."""
-
-    def is_allowed(self, args: list[bytes]) -> bool | None:
-        """Whether the script's user may run a command; None if there is no such command."""
-
-    def interrupt(self) -> bytes | None:
-        """The script has run on for a while; returns the error with which it is to end, if it is."""
-
-
-class Interpreter(Protocol):
-    """Runs scripts of one language."""
-
-    def digest(self, script: bytes) -> bytes:
-        """The SHA1 by which a script is known, in hexadecimal."""
-
-    def compile(self, name: bytes, code: bytes) -> bytes | None:
-        """Keeps a script under a name; returns what is wrong with it, or None."""
-
-    def run(self, name: bytes, keys: list[bytes], args: list[bytes], resp: int) -> Encoded | Failure:
-        """Runs a script that was compiled; returns its reply in a version of the protocol."""
-
-
-    def load(self, code: bytes) -> list[Registered]:
-        """Runs the text of a library, and returns what it registers; raises ``LibraryError``."""
-
-    def invoke(
-        self, function: Any, name: bytes, keys: list[bytes], args: list[bytes], resp: int
-    ) -> Encoded | Failure:
-        """Runs the body of a function; returns its reply in a version of the protocol."""
-
-
-class NewInterpreter(Protocol):
-    """Makes an interpreter."""
-
-    def __call__(self, caller: Caller, *, for_functions: bool) -> Interpreter:
-        """Raises ``ImportError`` where its language is not installed."""
 
 
 class Script(NamedTuple):
@@ -204,7 +125,7 @@ class Scripts:
             raise CommandError(errors.NO_LUA)
         try:
             return self.new_interpreter(self, for_functions=for_functions)
-        except ImportError:
+        except NoLanguageError:
             raise CommandError(errors.NO_LUA) from None
 
     def find(self, sha: bytes) -> Script:
@@ -335,6 +256,10 @@ class Scripts:
         """Whether the script's user may run a command: the one user there is may; None if there is none."""
         return None if look_up(args) is None else True
 
+    def count_error(self, text: bytes) -> None:
+        """An error is a part of the script's reply."""
+        self._engine.count_error(CommandError(text))
+
     def interrupt(self) -> bytes | None:
         """Lets others in if the script has run for too long; the error with which it is to end, if it is."""
         run, engine = self.running, self._engine
@@ -377,7 +302,7 @@ class Scripts:
         return errors.busy(b"FUNCTION" if is_function else b"SCRIPT")
 
     def kill(self, *, is_function: bool) -> None:
-        """Ends the script that is running; raises ``CommandError`` if there is none that could be ended so."""
+        """Ends the script that is running; raises ``CommandError`` if none can be ended so."""
         run = self.running
         if run is None:
             raise CommandError(errors.NOT_BUSY)
@@ -386,42 +311,3 @@ class Scripts:
         if run.is_function != is_function:
             raise CommandError(self.busy_text)
         run.is_killed = True
-
-
-# What a script says of itself
-
-
-def read_shebang(body: bytes) -> tuple[bytes, frozenset[bytes] | None]:
-    """The text of a script behind its first line, and the flags that stand there; None if it has no such line."""
-    if not body.startswith(b"#!"):
-        return body, None
-    line, end, _ = body.partition(b"\n")
-    if not end:
-        raise CommandError(errors.INVALID_SHEBANG)
-    engine, *options = line.split()
-    if engine != b"#!lua":
-        raise CommandError(errors.shebang_engine(engine))
-    flags: set[bytes] = set()
-    for option in options:
-        if not option.startswith(b"flags="):
-            raise CommandError(errors.shebang_option(option))
-        flags |= set(read_flags(option.removeprefix(b"flags=")))
-    return body[len(line) :], frozenset(flags)
-
-
-def read_flags(text: bytes) -> list[bytes]:
-    """Flags with commas between them; raises ``CommandError`` for one that is none."""
-    flags = text.split(b",") if text else []
-    for flag in flags:
-        if flag not in FLAGS:
-            raise CommandError(errors.shebang_flag(flag))
-    return flags
-
-
-def check_flags(flags: frozenset[bytes] | None, *, is_read_only: bool) -> bool:
-    """Whether the script may only read, as it says; raises ``CommandError`` if it may not be run so."""
-    if flags is None:
-        return False
-    if is_read_only and b"no-writes" not in flags:
-        raise CommandError(errors.SCRIPT_WRITES)
-    return b"no-writes" in flags

@@ -1,11 +1,14 @@
-"""Scripts in Lua 5.1: the engine's ``Interpreter``, on lupa. Nothing here is loaded before the first script."""
+"""Scripts in Lua 5.1: the engine's ``Interpreter``, on lupa, loaded when the first script comes."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from ..engine.script_interfaces import NoLanguageError
+
 if TYPE_CHECKING:
-    from ..engine.scripts import Caller, Interpreter
+    from ..engine.script_interfaces import Caller, Interpreter
 
 __all__ = ["new_interpreter"]
 
@@ -18,8 +21,10 @@ def new_interpreter(caller: Caller, *, for_functions: bool) -> Interpreter:
         for_functions: it is for libraries of functions, and not for EVAL.
 
     Raises:
-        ImportError: lupa is not installed.
+        NoLanguageError: lupa is not installed.
     """
+    if find_spec("lupa") is None:
+        raise NoLanguageError
     from .interpreter import LuaInterpreter
 
     return LuaInterpreter(caller, for_functions=for_functions)

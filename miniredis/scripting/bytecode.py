@@ -18,7 +18,7 @@ from typing import Final
 __all__ = ["MOST_FIXED_PARAMETERS", "TooManyParametersError", "fit"]
 
 MOST_FIXED_PARAMETERS: Final = 1
-"""Beside ``...``: each takes two slots that Lua has not made sure of, where it keeps seven free and needs five.
+"""Beside ``...``: each takes two slots that Lua has not made sure of, and it has two to spare.
 
 One that is always given takes one slot only.
 """
@@ -29,8 +29,14 @@ CALL: Final = 28
 TAIL_CALL: Final = 29
 MOVE, GET_UPVALUE, GET_GLOBAL, GET_TABLE, SELF, CLOSURE = 0, 4, 5, 6, 11, 36
 SOURCES: Final = {
-    MOVE: False, GET_UPVALUE: False, CLOSURE: False, CALL: False, GET_GLOBAL: True, GET_TABLE: True, SELF: True,
-}  # fmt: skip
+    MOVE: False,
+    GET_UPVALUE: False,
+    CLOSURE: False,
+    CALL: False,
+    GET_GLOBAL: True,
+    GET_TABLE: True,
+    SELF: True,
+}
 """The instructions by which a function comes into its register, and whether it comes from a table."""
 
 NIL, BOOLEAN, NUMBER, STRING = 0, 1, 3, 4

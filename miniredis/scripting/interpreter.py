@@ -23,7 +23,7 @@ from lupa import lua51
 
 from ..engine.errors import NO_MEMORY
 from ..engine.replies import Encoded
-from ..engine.scripts import Caller, Failure, LibraryError, Registered
+from ..engine.script_interfaces import Caller, Failure, LibraryError, Registered
 from ..engine.version import VERSION
 from .bytecode import MOST_FIXED_PARAMETERS, TooManyParametersError, fit
 from .numbers import get_integer, get_real, put_integer, put_real, to_number
@@ -78,7 +78,7 @@ class LuaInterpreter:
         self._dump: Callable[..., Any] = self._lua.globals()[b"string"][b"dump"]
         host = self._lua.table_from(self._host())
         self._sandbox = self._trusted("sandbox", host)
-        encode = self._trusted("replies", keeps_tail_calls=True)
+        encode = self._trusted("replies", host, keeps_tail_calls=True)
         self._api = self._trusted("api", host, self._sandbox, encode)
         if not for_functions:
             self._api[b"for_eval"]()
@@ -101,24 +101,40 @@ class LuaInterpreter:
         return chunk(*arguments)
 
     def _host(self) -> dict[bytes, object]:
+        """What trusted Lua functions may use of Python's."""
         numbers = [int(part) for part in VERSION.split(".")]
-        return {
-            b"call": self._call,
-            b"interrupt": self._interrupt,
-            b"patch": self._patch,
-            b"sha1hex": lambda text: hashlib.sha1(text, usedforsecurity=False).hexdigest().encode(),
+        functions: dict[bytes, Callable[..., Any]] = {
+            b"sha1hex": self.digest,
             b"log": lambda level, text: log.log(LEVELS[level], "%s", text.decode("utf-8", "replace")),
             b"set_resp": self._set_resp,
             b"acl_check": lambda *words: self._caller.is_allowed(list(words)),
+            b"count_error": self._caller.count_error,
             b"band": lambda one, other: one & other,
             b"put_integer": self._if_room(put_integer),
             b"get_integer": get_integer,
             b"put_real": self._if_room(put_real),
             b"get_real": get_real,
             b"to_number": to_number,
+            b"patch": self._patch,
+            b"call": self._call,
+            b"interrupt": self._interrupt,
+        }
+        return {name: self._kept_in(function) for name, function in functions.items()} | {
             b"version": VERSION.encode(),
             b"version_number": numbers[0] << 16 | numbers[1] << 8 | numbers[2],
         }
+
+    def _kept_in(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, whose errors go on where Lua ends: in Lua they would be objects of Python's."""
+
+        def kept_in(*arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except BaseException as fault:
+                self._fault = fault
+                return b"ERR internal error", ERROR
+
+        return kept_in
 
     # The engine's side
 
@@ -195,24 +211,16 @@ class LuaInterpreter:
         _, text, is_counted = outcome
         return Failure(text, is_counted=is_counted)
 
-    # Lua's side: nothing here may raise, for the error would be an object of Python's in a script's hands
+    # Lua's side
 
     def _call(self, *words: bytes) -> Any:
-        try:
-            reply = self._caller.call(list(words))
-            if type(reply) is not int and not self._has_room(room_for(reply)):
-                return NO_MEMORY, ERROR
-            return self._converter.top(reply)
-        except BaseException as fault:  # it goes on where Lua ends
-            self._fault = fault
-            return b"ERR internal error", ERROR
+        reply = self._caller.call(list(words))
+        if type(reply) is not int and not self._has_room(room_for(reply)):
+            return NO_MEMORY, ERROR
+        return self._converter.top(reply)
 
     def _interrupt(self) -> bytes | None:
-        try:
-            return b"ERR internal error" if self._fault else self._caller.interrupt()
-        except BaseException as fault:
-            self._fault = fault
-            return b"ERR internal error"
+        return b"ERR internal error" if self._fault else self._caller.interrupt()
 
     def _patch(self, chunk: bytes) -> Any:
         try:
@@ -220,7 +228,10 @@ class LuaInterpreter:
                 return None, b"not enough memory"
             return fit(chunk)
         except TooManyParametersError as error:
-            return None, b"line %d: more than %d parameter before '...'" % (error.args[0], MOST_FIXED_PARAMETERS)
+            return None, b"line %d: more than %d parameter before '...'" % (
+                error.args[0],
+                MOST_FIXED_PARAMETERS,
+            )
 
     def _has_room(self, size: int) -> bool:
         return not self._is_limited or self._used() + size + MARGIN <= MEMORY

@@ -20,16 +20,16 @@ def truncated(number: float) -> int:
     return MIN_SIGNED if number < MIN_SIGNED else int(number)
 
 
-def put_integer(number: float, size: int, big: bool) -> bytes:  # noqa: FBT001
+def put_integer(number: float, size: int, big: bool) -> bytes:
     """The lowest ``size`` bytes of an integer; beyond eight there are zeros."""
     value = truncated(number) % MAX
     size = int(size)
-    if size > 8:  # noqa: PLR2004
+    if size > 8:
         return value.to_bytes(size, "big" if big else "little")
     return (value % (1 << 8 * size)).to_bytes(size, "big" if big else "little")
 
 
-def get_integer(text: bytes, big: bool, signed: bool) -> int | float:  # noqa: FBT001
+def get_integer(text: bytes, big: bool, signed: bool) -> int | float:
     """The integer in some bytes, of which 64 bits count."""
     value = int.from_bytes(text, "big" if big else "little") % MAX
     bits = min(8 * len(text), 64)
@@ -38,7 +38,7 @@ def get_integer(text: bytes, big: bool, signed: bool) -> int | float:  # noqa: F
     return float(value) if value >= -MIN_SIGNED else value
 
 
-def put_real(number: float | bytes, double: bool, big: bool) -> bytes:  # noqa: FBT001
+def put_real(number: float | bytes, double: bool, big: bool) -> bytes:
     """A float or a double; a float that would be too large is infinite."""
     value = float(number)
     form = FORMS[bool(double), bool(big)]
@@ -48,7 +48,7 @@ def put_real(number: float | bytes, double: bool, big: bool) -> bytes:  # noqa: 
         return struct.pack(form, float("inf") if value > 0 else float("-inf"))
 
 
-def get_real(text: bytes, big: bool) -> float:  # noqa: FBT001
+def get_real(text: bytes, big: bool) -> float:
     """The float or double in some bytes."""
     (value,) = struct.unpack(FORMS[len(text) != SHORT, bool(big)], text)
     return float(value)

@@ -57,7 +57,7 @@ class Converter:
     def __init__(self, new_table: NewTable) -> None:
         self._new_table = new_table
         self.resp = 2
-        self._makers: dict[int, dict[type, Callable[[Any], LuaValue]]] = {2: self._makers2(), 3: self._makers3()}
+        self._makers = {2: self._makers2(), 3: self._makers3()}
 
     def top(self, reply: Any) -> LuaValue:
         """What a call returns: a value, or a pair of a text and what it is."""
@@ -88,7 +88,8 @@ class Converter:
         return self._new_table([self.inner(part) for pair in pairs for part in pair])
 
     def _map(self, pairs: Any) -> LuaValue:
-        return self._named(b"map", self._new_table({self.inner(key): self.inner(each) for key, each in pairs}))
+        values = {self.inner(key): self.inner(each) for key, each in pairs}
+        return self._named(b"map", self._new_table(values))
 
     def _verbatim(self, text: bytes) -> LuaValue:
         return self._named(b"verbatim_string", self._new_table({b"format": b"txt", b"string": bytes(text)}))

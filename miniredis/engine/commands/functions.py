@@ -210,9 +210,7 @@ def function_stats(session: Session, args: list[bytes]) -> Reply:
     if run is not None and not run.is_function:
         raise CommandError(session.engine.scripts.busy_text)
     libraries = session.engine.libraries
-    counts = Map(
-        {b"libraries_count": len(libraries.libraries), b"functions_count": libraries.function_count}
-    )
+    counts = Map({b"libraries_count": len(libraries.libraries), b"functions_count": libraries.function_count})
     return Map({b"running_script": running(session), b"engines": Map({b"LUA": counts})})
 
 

@@ -153,7 +153,10 @@ end
 
 -- A reply in wire form; or nil, the text of an error, and whether it was counted already.
 local function reply(ok, result, resp, name)
-    local text = type(result) == "table" and (ok and rawget(result, "err") or result.err)
+    local text
+    if type(result) == "table" then
+        if ok then text = rawget(result, "err") else text = result.err end
+    end
     if ok and type(text) ~= "string" then
         return encode(result, resp, script_resp, 2)
     end

@@ -1,4 +1,8 @@
 -- What a script returns, in the wire form of the client that called it.
+--
+-- Arguments: the functions of Python's.
+
+local host = ...
 
 local LEAST, MOST = -2 ^ 63, 2 ^ 63
 -- Redis keeps what it has begun to encode on Lua's stack, whose slots are limited; `depth` counts them.
@@ -80,6 +84,7 @@ end
 local function of_table(value, resp, script_resp, depth)
     local part = rawget(value, "err")
     if type(part) == "string" then
+        if not rawget(value, "ignore_error_stats_update") then host.count_error(part) end
         return "-" .. one_line(part:gsub("^[\r\n]+", ""):gsub("[\r\n]+$", "")) .. "\r\n"
     end
     part = rawget(value, "ok")
