@@ -75,6 +75,7 @@ class Host:
         self._stop = trio.Event()
         self._gap = threading.Condition(self.lock)
         self.meanwhile: Callable[[], None] = lambda: None
+        engine.scripts.clock = clock.now
         engine.scripts.while_busy = self._let_others_in
 
     # For the owners of clients

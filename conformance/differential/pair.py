@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from miniredis.engine import Config, Engine, Instant, Session
+from miniredis.scripting import new_interpreter
 
 from ..wire import Hangup, RawConnection, encode, reply_end
 from .coverage import Coverage
@@ -116,6 +117,7 @@ class Pair:
     def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         """A whole conversation: the steps that were sent, by whom, and what was not the same."""
         self.engine = Engine(Config(DIRECTIVES), now())
+        self.engine.scripts.new_interpreter = new_interpreter
         self.engine.connect(now(), address="127.0.0.1:1")  # where the real server has the one that looks on
         self._reset_real()
         self.clients = [Client(name, self) for name in "abcd"[:CLIENTS]]
@@ -280,6 +282,8 @@ class Pair:
             ["DEBUG", "SET-ACTIVE-EXPIRE", "1"],
             ["CLIENT", "UNPAUSE"],
             ["FLUSHALL"],
+            ["SCRIPT", "FLUSH"],
+            ["FUNCTION", "FLUSH"],
             ["SELECT", "0"],
         ):
             reply = self.control.command(*words)

@@ -163,7 +163,7 @@ def timed(reply: Tree) -> object:
 
 HELP: Final = tuple(
     f"{each}|help"
-    for each in ("client", "command", "config", "memory", "object", "slowlog", "xgroup", "xinfo")
+    for each in ("client", "command", "config", "function", "memory", "object", "script", "slowlog", "xgroup", "xinfo")
 )
 TIMED: Final = ("xpending", "xinfo|consumers", "xinfo|stream")
 COMMAND: Final = ("command", "command|count", "command|docs", "command|info", "command|list")
@@ -188,7 +188,8 @@ TOLERATED: Final = (
     Tolerated("order of fields", ("hgetall",), "the same", unordered_pairs),
     Tolerated("cursors", SCANS, "each server walks in its own order", scanned),
     Tolerated("luck", LUCK, "luck", shape),
-    Tolerated("dumps", ("dump",), "several encodings of a value; each server restores both", kind_of),
+    Tolerated("order of libraries", ("function|list",), "a hash table has no order", unordered),
+    Tolerated("dumps", ("dump", "function|dump"), "several encodings of a value; each server restores both", kind_of),
     Tolerated("bytes", ("memory|usage",), "other overheads, and Redis still has expired keys", anything),
     Tolerated("the slow log", ("slowlog|get", "slowlog|len"), "how long a command took", kind_of),
     Tolerated("behind the scenes", ("debug",), "addresses, sizes, expired keys", described, of_errors=True),

@@ -298,6 +298,8 @@ class Engine:
 
     def show(self, session: Session, args: list[bytes]) -> None:
         """Lets those who MONITOR see a command."""
+        if not self.monitors:
+            return
         line = monitor_line(self.now, session, args)
         for monitor in self.monitors:
             monitor.push(line)

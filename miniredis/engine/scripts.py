@@ -24,6 +24,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from .engine import Engine
+    from .instant import Instant
     from .registry import Command
 
 __all__ = ["Run", "Script", "Scripts"]
@@ -89,6 +90,7 @@ class Scripts:
 
     Attributes:
         new_interpreter: makes the interpreter; whoever makes an engine that is to run scripts sets it.
+        clock: tells what time it is, for TIME goes on while a script runs; None where time stands still.
         while_busy: called now and then while a script runs for too long: lets others in.
         running: the script that runs.
         is_busy: it has been running for too long.
@@ -98,6 +100,7 @@ class Scripts:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.new_interpreter: NewInterpreter | None = None
+        self.clock: Callable[[], Instant] | None = None
         self.while_busy: Callable[[], None] = lambda: None
         self.running: Run | None = None
         self.is_busy = False
@@ -265,6 +268,8 @@ class Scripts:
         run, engine = self.running, self._engine
         if run is None:
             return errors.LOAD_TIMEOUT if self._loads_for_too_long() else None
+        if self.clock is not None:
+            engine.now = self.clock()
         threshold = engine.config.integer("busy-reply-threshold")
         if not self.is_busy and threshold:
             self.is_busy = self.milliseconds >= threshold

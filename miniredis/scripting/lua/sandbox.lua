@@ -324,6 +324,7 @@ local low, middle, high = 0x330E, 0xABCD, 0x1234
 local RANDOM_MAX = 2147483647
 
 local function seed(number)
+    if number - number ~= 0 then number = 2 ^ 31 end -- what the machines at hand make of it as an integer
     number = floor(number) % 4294967296
     low, middle, high = 0x330E, number % 65536, floor(number / 65536)
 end
@@ -380,6 +381,13 @@ local strings = chosen(string, "byte char dump format len lower rep reverse sub 
 strings.find, strings.match = checked("find", find), checked("match", match)
 strings.gmatch, strings.gsub = checked("gmatch", gmatch), checked_gsub
 strings.gfind = checked("gfind", gmatch)
+strings.dump = native("dump", function(...)
+    local body = ...
+    if type(body) == "function" and getinfo(body, "S").source == TRUSTED then
+        error("unable to dump given function", 0)
+    end
+    return dump(...)
+end)
 getmetatable("").__index = strings
 
 local numbers = chosen(math, "abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 \
