@@ -115,6 +115,7 @@ class LuaInterpreter:
             b"put_real": self._if_room(put_real),
             b"get_real": get_real,
             b"to_number": to_number,
+            b"lift_limit": lambda: self._limit(0),
             b"patch": self._patch,
             b"call": self._call,
             b"interrupt": self._interrupt,

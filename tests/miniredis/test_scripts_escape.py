@@ -109,17 +109,17 @@ ATTEMPTS: dict[str, tuple[str, Any]] = {
         FINE,
     ),
     "a huge concatenation": (
-        "local t = {} for i = 1, 1000 do t[i] = string.rep('x', 100000) end "
-        "local u = {} for i = 1, 1000 do u[i] = table.concat(t) end",
+        "local t = {} for i = 1, 100 do t[i] = string.rep('x', 100000) end "
+        "local u = {} for i = 1, 1000 do u[i] = table.concat(t) .. i end",
         "not enough memory",
     ),
     "a reply without room": (
-        "redis.call('set', 'big', string.rep('x', 50000000)) local t = {} "
+        "redis.call('set', 'big', string.rep('x', 5000000)) local t = {} "
         "for i = 1, 10 do t[i] = redis.call('get', 'big') .. i end",
         "not enough memory",
     ),
     "the garbage collector stopped": (
-        "collectgarbage('stop') for i = 1, 2000 do local s = string.rep('x', 1000000) .. i end return 'fine'",
+        "collectgarbage('stop') for i = 1, 100 do local s = string.rep('x', 1000000) .. i end return 'fine'",
         FINE,
     ),
     "a huge JSON": ("local t = {} for i = 1, 30 do t = {t, t} end return cjson.encode(t)", "not enough memory"),
@@ -200,8 +200,12 @@ ATTEMPTS: dict[str, tuple[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[miniredis.EmbeddedServer]:
-    with miniredis.start() as server:
-        yield server
+    """A server whose scripts have little memory, so that they are soon at its end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("miniredis.scripting.interpreter.MEMORY", 32 << 20)
+        patch.setattr("miniredis.scripting.interpreter.CROWDED", 16 << 20)
+        with miniredis.start() as server:
+            yield server
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)

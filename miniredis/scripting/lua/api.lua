@@ -173,8 +173,12 @@ local function reply(ok, result, resp, name)
 end
 
 local function conclude(ok, result, resp, name)
+    if not ok then host.lift_limit() end -- there may be no room left to say what was wrong
     local fine, wire, text, counted = rawpcall(reply, ok, result, resp, name)
-    if not fine then wire, text, counted = nil, "ERR " .. tostring(wire), false end
+    if not fine then
+        host.lift_limit()
+        wire, text, counted = nil, "ERR " .. tostring(wire), false
+    end
     globals.KEYS, globals.ARGV = nil, nil
     clean()
     if wire then return wire end

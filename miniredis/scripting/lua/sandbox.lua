@@ -180,9 +180,24 @@ function api.setmetatable(...)
     return relay("setmetatable", rawpcall(setmetatable, table, meta))
 end
 
+local MOST_RESULTS = 8000
+
+-- The native one adds up its bounds without minding that integers end.
+function api.unpack(...)
+    local table, first, last = ...
+    if type(table) ~= "table" then argument(2, 1, "unpack", "table", select("#", ...), table) end
+    first = first == nil and 1 or tonumber(first)
+    last = last == nil and #table or tonumber(last)
+    if not first then argument(2, 2, "unpack", "number", 3, (select(2, ...))) end
+    if not last then argument(2, 3, "unpack", "number", 3, (select(3, ...))) end
+    if not (last - first < MOST_RESULTS) then error("too many results to unpack", 2) end
+    return relay("unpack", rawpcall(unpack, table, first, last))
+end
+
 local function outcome(ok, ...)
     if ok then return true, ... end
     local problem = ...
+    if problem == "not enough memory" then rawcollect("collect") end -- Lua 5.1 does not try that by itself
     if type(problem) == "table" then
         local text = problem.err
         if type(text) == "string" or type(text) == "number" then return false, text end
@@ -394,9 +409,9 @@ local numbers = chosen(math, "abs acos asin atan atan2 ceil cos cosh deg exp flo
     max min mod modf pi pow rad sin sinh sqrt tan tanh")
 numbers.random, numbers.randomseed = random, randomseed
 
-local globals = chosen(_G, "_VERSION assert error gcinfo ipairs rawequal select tonumber tostring type unpack")
+local globals = chosen(_G, "_VERSION assert error gcinfo ipairs rawequal select tonumber tostring type")
 for _, name in ipairs({"next", "pairs", "rawget", "rawset", "getmetatable", "setmetatable", "pcall", "xpcall",
-                       "loadstring", "load", "collectgarbage"}) do
+                       "loadstring", "load", "collectgarbage", "unpack"}) do
     globals[name] = api[name]
 end
 
