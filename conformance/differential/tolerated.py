@@ -161,15 +161,16 @@ def timed(reply: Tree) -> object:
     return reply[0], items
 
 
-HELP: Final = tuple(
-    f"{each}|help"
-    for each in ("client", "command", "config", "function", "memory", "object", "script", "slowlog", "xgroup", "xinfo")
-)
+CONTAINERS: Final = (
+    "client", "command", "config", "function", "memory", "object", "script", "slowlog", "xgroup", "xinfo",
+)  # fmt: skip
+HELP: Final = tuple(f"{each}|help" for each in CONTAINERS)
 TIMED: Final = ("xpending", "xinfo|consumers", "xinfo|stream")
 COMMAND: Final = ("command", "command|count", "command|docs", "command|info", "command|list")
 NAMES: Final = ("keys", "hkeys", "hvals", "smembers", "sinter", "sunion", "sdiff", "spop")
 FORMS: Final = ("object|encoding", "object|refcount")
 SCANS: Final = ("scan", "hscan", "sscan", "zscan")
+DUMPS: Final = ("dump", "function|dump")
 LUCK: Final = ("randomkey", "hrandfield", "srandmember", "zrandmember")
 
 TOLERATED: Final = (
@@ -189,7 +190,7 @@ TOLERATED: Final = (
     Tolerated("cursors", SCANS, "each server walks in its own order", scanned),
     Tolerated("luck", LUCK, "luck", shape),
     Tolerated("order of libraries", ("function|list",), "a hash table has no order", unordered),
-    Tolerated("dumps", ("dump", "function|dump"), "several encodings of a value; each server restores both", kind_of),
+    Tolerated("dumps", DUMPS, "several encodings of a value; each server restores both", kind_of),
     Tolerated("bytes", ("memory|usage",), "other overheads, and Redis still has expired keys", anything),
     Tolerated("the slow log", ("slowlog|get", "slowlog|len"), "how long a command took", kind_of),
     Tolerated("behind the scenes", ("debug",), "addresses, sizes, expired keys", described, of_errors=True),

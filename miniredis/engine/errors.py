@@ -226,8 +226,7 @@ UNKILLABLE = (
     b"UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait "
     b"the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
 )
-KILLED_SCRIPT = b"ERR Script killed by user with SCRIPT KILL."
-KILLED_FUNCTION = b"ERR Script killed by user with FUNCTION KILL."
+KILLED_SCRIPT = b"ERR Script killed by user with SCRIPT KILL..."
 LOAD_TIMEOUT = b"ERR FUNCTION LOAD timeout"
 
 # Libraries of functions

@@ -177,6 +177,8 @@ class Command:
     def acl_categories(self) -> list[str]:
         """All ACL categories, in Redis's order."""
         implied = {name for flag in self.flags for name in IMPLIED.get(flag, ())}
+        if "scripting" in self.categories:
+            implied -= {"read"}  # scripts read what they like
         speed = set() if "fast" in self.flags else {"slow"}
         return [name for name in CATEGORIES if name in implied | speed | set(self.categories)]
 

@@ -277,7 +277,7 @@ class Scripts:
         if self.is_busy:
             self.while_busy()
         if run.is_killed or engine.shutdown_requested or self.must_end:
-            return errors.KILLED_FUNCTION if run.is_function else errors.KILLED_SCRIPT
+            return errors.KILLED_SCRIPT  # of a function, too
         return None
 
     def start_loading(self) -> None:

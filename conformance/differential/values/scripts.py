@@ -24,7 +24,7 @@ SCRIPTS: Final = (
     "return redis.pcall('zadd', KEYS[1], 1.5, ARGV[1] or 'm')",
     "return {redis.pcall('incr', KEYS[1]), redis.pcall('nosuch'), redis.pcall('blpop', 'a', 0)}",
     "redis.call('select', 1) redis.call('del', KEYS[1]) return redis.call('select', 99)",
-    "for i = 1, 3 do redis.call('rpush', KEYS[1] or 'a', i) end return redis.call('lrange', KEYS[1] or 'a', 0, -1)",
+    "for i = 1, 3 do redis.call('rpush', 'l', i) end return redis.call('lrange', 'l', 0, -1)",
     "return cjson.encode({KEYS, ARGV})",
     "return cjson.decode(ARGV[1])",
     "return {cmsgpack.unpack(cmsgpack.pack(KEYS, ARGV))}",
@@ -51,9 +51,11 @@ SHAS: Final = tuple(hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest
 LIBRARIES: Final = (
     "#!lua name=one\nredis.register_function('f', function(keys, args) return {keys, args} end)",
     "#!lua name=one\nredis.register_function('f', function(keys) return redis.pcall('get', keys[1]) end)",
-    "#!lua name=two\nredis.register_function('g', function(keys, args) return redis.call('set', keys[1], args[1]) end)",
-    "#!lua name=two\nredis.register_function{function_name='h', flags={'no-writes'}, description='reads', "
-    "callback=function(keys) return redis.call('exists', unpack(keys)) end}",
+    "#!lua name=two\nredis.register_function('g', function(k, a) return redis.call('set', k[1], a[1]) end)",
+    (
+        "#!lua name=two\nredis.register_function{function_name='h', flags={'no-writes'}, "
+        "description='reads', callback=function(keys) return redis.call('exists', unpack(keys)) end}"
+    ),
     "#!lua name=three\nredis.register_function('f', function() return 3 end)",
     "#!lua name=four\nreturn 1",
     "#!lua name=four\nredis.nosuch()",

@@ -39,7 +39,7 @@ local function array_length(value, config)
     local most, items = 0, 0
     for key in next, value do
         if type(key) ~= "number" or key < 1 or floor(key) ~= key then return nil end
-        if key > most then most = key end
+        if key > most then most = key <= INT_MAX and key or -INT_MAX - 1 end -- the original counts in 32 bits
         items = items + 1
     end
     local ratio = config.sparse_ratio

@@ -77,21 +77,30 @@ end
 
 -- The end of a script that runs for too long
 
-local killed = false
+local killed = nil -- the reason
+local threads = setmetatable({}, {__mode = "k"}) -- each coroutine has a hook of its own
 
 local function hook()
-    local reason = interrupt()
-    if not reason then return end
-    sethook(hook, "l") -- from now on each line, so that the script cannot go on by catching the error
-    killed = true
+    if not killed then
+        killed = interrupt()
+        if not killed then return sethook(hook, "", INSTRUCTIONS) end
+        -- From now on at each line, so that the script cannot go on by catching the error.
+        for thread in rawpairs(threads) do sethook(thread, hook, "l") end
+    end
+    sethook(hook, "l")
     if getinfo(2, "S").source ~= TRUSTED then
-        error({err = reason})
+        error({err = killed})
     end
 end
 
 local function watch()
-    killed = false
+    killed = nil
     sethook(hook, "", INSTRUCTIONS)
+end
+
+local function watch_thread(thread)
+    threads[thread] = true
+    sethook(thread, hook, killed and "l" or "", INSTRUCTIONS)
 end
 
 -- What becomes of an error that nobody caught: where it was raised is added. A native function is passed
@@ -318,7 +327,7 @@ function api.create_coroutine(...)
         error("bad argument #1 to 'create' (Lua function expected)", 2)
     end
     local thread = create(body)
-    sethook(thread, hook, killed and "l" or "", INSTRUCTIONS)
+    watch_thread(thread)
     return thread
 end
 
@@ -328,7 +337,7 @@ function api.wrap_coroutine(...)
         error("bad argument #1 to 'wrap' (Lua function expected)", 2)
     end
     return wrap(function(...)
-        sethook(hook, killed and "l" or "", INSTRUCTIONS)
+        watch_thread(running())
         return body(...)
     end)
 end
@@ -471,5 +480,4 @@ return {
     null = null, publish = publish, see = see, absent = absent, readonly = readonly, globals = globals, environment = environment,
     handler = handler, watch = watch, clean = clean, compile = load_text, natives = natives,
     wrong_type = wrong_type, bad_argument = bad_argument,
-    is_killed = function() return killed end,
 }
