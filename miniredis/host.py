@@ -33,6 +33,10 @@ SIDE_DOOR = "the server is in the middle of a command that this one interrupted:
 destructor, cannot use a client without a socket"
 
 
+GAP: Final = 0.001
+"""Seconds for which a script that runs for too long stands still now and then."""
+
+
 class Outlet(Protocol):
     """Carries what the engine says to one client; called on any thread, with the lock held."""
 
@@ -55,6 +59,7 @@ class Host:
         is_busy: the engine is running. Whoever holds the lock and finds it so came in by a side door: a
             signal's handler, or a destructor that the garbage collector called.
         is_open: the server has not stopped.
+        meanwhile: lets clients of sockets in while a script runs on the server's thread; the loop sets it.
     """
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
@@ -71,6 +76,10 @@ class Host:
         self._due: int | None = None  # the alarm goes off then at the latest: monotonic microseconds
         self._alarm = trio.CancelScope()
         self._stop = trio.Event()
+        self._gap = threading.Condition(self.lock)
+        self.meanwhile: Callable[[], None] = lambda: None
+        engine.scripts.clock = clock.now
+        engine.scripts.while_busy = self._let_others_in
 
     # For the owners of clients
 
@@ -169,6 +178,16 @@ class Host:
     def _log_faults(self) -> None:
         for session, fault in self.engine.take_faults():
             log.error("client %d was hung up on", session.id, exc_info=fault)
+
+    def _let_others_in(self) -> None:
+        """A script runs for too long: who asks for something now is answered that the server is busy."""
+        was_busy, self.is_busy = self.is_busy, False
+        try:
+            if self.is_own_thread:
+                self.meanwhile()
+            self._gap.wait(GAP)  # without the lock: for clients in other threads
+        finally:
+            self.is_busy = was_busy
 
     def call_soon(self, function: Callable[[], object]) -> None:
         """Calls a function on the server's own thread: at once if this is it, soon if it is not."""

@@ -17,6 +17,7 @@ from itertools import zip_longest
 from typing import Final
 
 from miniredis.engine import Config, Engine, Instant, Session
+from miniredis.scripting import new_interpreter
 
 from ..wire import Hangup, RawConnection, encode, reply_end
 from .coverage import Coverage
@@ -125,6 +126,7 @@ class Pair:
         """A whole conversation: the steps that were sent, by whom, and what was not the same."""
         self.engine = Engine(Config(DIRECTIVES), now())
         self.engine.active_expire = not any(step.command in TELLING for step in steps)
+        self.engine.scripts.new_interpreter = new_interpreter
         self.engine.connect(now(), address="127.0.0.1:1")  # where the real server has the one that looks on
         self._reset_real()
         self.clients = [Client(name, self) for name in "abcd"[:CLIENTS]]
@@ -321,6 +323,8 @@ class Pair:
             ["DEBUG", "SET-ACTIVE-EXPIRE", str(int(self.engine.active_expire))],
             ["CLIENT", "UNPAUSE"],
             ["FLUSHALL"],
+            ["SCRIPT", "FLUSH"],
+            ["FUNCTION", "FLUSH"],
             ["SELECT", "0"],
         ):
             reply = self.control.command(*words)

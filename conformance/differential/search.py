@@ -49,6 +49,8 @@ NARROW: Final = (
     "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
     "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
     "@string @bitmap @transactions",
+    "eval evalsha eval_ro script|load get set lpush hset zadd watch multi exec blpop",
+    "@scripting set get",
     "blpop set sort rpush",
     "@geo zadd zrange",
     "hset sadd zadd rpush sort sort_ro",

@@ -168,10 +168,11 @@ def timed(reply: Tree) -> object:
     return reply[0], items
 
 
-HELP: Final = tuple(
-    f"{each}|help"
-    for each in ("client", "command", "config", "memory", "object", "pubsub", "slowlog", "xgroup", "xinfo")
-)
+CONTAINERS: Final = (
+    "client", "command", "config", "function", "memory", "object", "pubsub", "script", "slowlog", "xgroup",
+    "xinfo",
+)  # fmt: skip
+HELP: Final = tuple(f"{each}|help" for each in CONTAINERS)
 TIMED: Final = ("xpending", "xinfo|consumers", "xinfo|stream")
 COMMAND: Final = ("command", "command|count", "command|docs", "command|info", "command|list")
 NAMES: Final = (
@@ -181,6 +182,7 @@ NAMES: Final = (
 REDIRECTIONS: Final = ("client|getredir", "client|trackinginfo")
 FORMS: Final = ("object|encoding", "object|refcount")
 SCANS: Final = ("scan", "hscan", "sscan", "zscan")
+DUMPS: Final = ("dump", "function|dump")
 LUCK: Final = ("randomkey", "hrandfield", "srandmember", "zrandmember")
 
 TOLERATED: Final = (
@@ -200,7 +202,8 @@ TOLERATED: Final = (
     Tolerated("order of fields", ("hgetall",), "the same", unordered_pairs),
     Tolerated("cursors", SCANS, "each server walks in its own order", scanned),
     Tolerated("luck", LUCK, "luck", shape),
-    Tolerated("dumps", ("dump",), "several encodings of a value; each server restores both", kind_of),
+    Tolerated("order of libraries", ("function|list",), "a hash table has no order", unordered),
+    Tolerated("dumps", DUMPS, "several encodings of a value; each server restores both", kind_of),
     Tolerated("bytes", ("memory|usage",), "other overheads, and Redis still has expired keys", anything),
     Tolerated("the slow log", ("slowlog|get", "slowlog|len"), "how long a command took", kind_of),
     Tolerated("behind the scenes", ("debug",), "addresses, sizes, expired keys", described, of_errors=True),

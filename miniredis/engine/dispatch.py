@@ -15,6 +15,7 @@ from . import errors
 from .errors import CommandError
 from .registry import AT_ONCE, LOOKUP, PLAIN, Command, declare_rest, find
 from .replies import ENCODERS, NO_REPLY, QUEUED, Reply
+from .script_flags import only_reads
 
 if TYPE_CHECKING:
     from .engine import Pause
@@ -95,7 +96,7 @@ def execute(session: Session, args: list[bytes]) -> None:
         turn_away(session, args)
     elif refusal := objection(session, command, args):
         refuse(session, refusal)
-    elif engine.pause is not None and is_held_up(session, command, engine.pause):
+    elif engine.pause is not None and is_held_up(session, command, args, engine.pause):
         engine.postpone(session, args)
     elif session.transaction is not None and command.in_transaction != AT_ONCE:
         if not (session.transaction.aborted or session.watch_broken):  # else EXEC will run nothing
@@ -146,6 +147,8 @@ def objection(session: Session, command: Command, args: list[bytes]) -> bytes | 
         return errors.NOT_IN_TRANSACTION
     if session.subscriptions and session.resp == 2 and command.name not in OF_LISTENERS:
         return errors.only_for_listeners(command.name)
+    if session.engine.scripts.is_busy and "allow_busy" not in command.flags:
+        return session.engine.scripts.busy_text
     if session.monitoring and does(session, command, {"write", "readonly", "may_replicate"}):
         return errors.MONITOR_OF_KEYS
     return None
@@ -163,10 +166,11 @@ def does(session: Session, command: Command, kinds: set[str]) -> bool:
     return not kinds.isdisjoint(command.flags)
 
 
-def is_held_up(session: Session, command: Command, pause: Pause) -> bool:
+def is_held_up(session: Session, command: Command, args: list[bytes], pause: Pause) -> bool:
     if session.monitoring:
         return False
-    return not pause.writes_only or does(session, command, {"write", "may_replicate"})
+    writes = does(session, command, {"write", "may_replicate"}) and not only_reads(session.engine, args)
+    return writes or not pause.writes_only
 
 
 def refuse(session: Session, reason: bytes) -> None:

@@ -20,12 +20,14 @@ from .dispatch import execute, run_plain
 from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace
+from .libraries import Libraries
 from .news import News
 from .observing import SlowLog, Statistics, monitor_line
 from .packing import Packing
 from .registry import Command
 from .replies import NO_REPLY, Reply
 from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
+from .scripts import Scripts
 from .session import Session
 from .waiting import Waiter, Waiting
 
@@ -98,6 +100,8 @@ class Engine:
         self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
         self.active_expire = True
         self.quiet = True  # nobody watches, nothing is held up: plain commands may just run
+        self.scripts = Scripts(self)
+        self.libraries = Libraries(self)
         self.slow_log = SlowLog()
         self.statistics = Statistics()
         self.lap = 0.0  # what the stopwatch told when the last command was over
@@ -150,6 +154,8 @@ class Engine:
         self.input_bytes += len(data)
         if session.idle and self.quiet and (requests := few_requests(data)):
             self._run_at_once(session, requests)
+        elif self.scripts.is_busy and self.scripts.is_running_for(session):
+            session.parser.feed(data)
         elif not session.closing:
             self._take_in(session, data)
 
@@ -191,6 +197,8 @@ class Engine:
             self._advance(now)
         if now.monotonic < self.asleep_until:
             return ()
+        if self.scripts.is_busy:
+            return self._take_outbox()
         self._awaits_time = bool(
             self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
         )
@@ -201,6 +209,9 @@ class Engine:
             self._awaits_time = True  # perhaps
         if self.news.are_due:
             self.news.broadcast()
+        return self._take_outbox()
+
+    def _take_outbox(self) -> Collection[Session]:
         due, self.outbox = self.outbox, {}
         return due
 
@@ -222,7 +233,7 @@ class Engine:
         """
         if self.now.monotonic < self.asleep_until:
             return self.asleep_until
-        if not self._awaits_time:
+        if not self._awaits_time or self.scripts.is_busy:
             return None
         pause_over = self.pause.until if self.pause else None
         due = [
@@ -288,13 +299,19 @@ class Engine:
     def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """A command ran, or its client is blocked in it: whoever watches hears of it."""
         if self.monitors and not {"admin", "skip_monitor"} & set(command.flags):
-            line = monitor_line(self.now, session, args)
-            for monitor in self.monitors:
-                monitor.push(line)
+            self.show(session, args)
         if session.waiter is None or session.running_exec:
             self.note(session, command, args, failed=failed)
         else:
             session.waiter.args = args
+
+    def show(self, session: Session, args: list[bytes]) -> None:
+        """Lets those who MONITOR see a command."""
+        if not self.monitors:
+            return
+        line = monitor_line(self.now, session, args)
+        for monitor in self.monitors:
+            monitor.push(line)
 
     def note(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """Counts a command that is over; what passed since the one before it is the time it took."""
@@ -372,10 +389,12 @@ class Engine:
 
     def _advance(self, now: Instant) -> None:
         self.now = now
-        self.keyspace.milliseconds = now.wall // 1000
+        is_busy = self.scripts.is_busy
+        if not is_busy:  # for a script, no key expires while it runs
+            self.keyspace.milliseconds = now.wall // 1000
         if self.pause is not None and self.pause.until <= now.monotonic:
             self.end_pause()
-        self.quiet = not (self.monitors or self.pause or now.monotonic < self.asleep_until)
+        self.quiet = not (self.monitors or self.pause or is_busy or now.monotonic < self.asleep_until)
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""

@@ -171,12 +171,16 @@ class Command:
     @property
     def is_plain(self) -> bool:
         """It reads or writes data, and nothing else: not what its client is, nor how others are served."""
-        return bool({"write", "readonly"} & set(self.flags)) and not self.subcommands and not self.allowed_by
+        flags = set(self.flags)
+        does_data = {"write", "readonly"} & flags and "skip_monitor" not in flags  # which a script has
+        return bool(does_data) and not self.subcommands and not self.allowed_by
 
     @property
     def acl_categories(self) -> list[str]:
         """All ACL categories, in Redis's order."""
         implied = {name for flag in self.flags for name in IMPLIED.get(flag, ())}
+        if "scripting" in self.categories:
+            implied -= {"read"}  # scripts read what they like
         speed = set() if "fast" in self.flags else {"slow"}
         return [name for name in CATEGORIES if name in implied | speed | set(self.categories)]
 

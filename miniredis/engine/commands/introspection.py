@@ -136,6 +136,8 @@ def keys_in(request: list[bytes]) -> list[tuple[bytes, str]]:
     try:
         return keys_of(named, request)
     except KeysError:
+        if "no_mandatory_keys" in named.flags:
+            return []
         raise CommandError(errors.KEYS_ARGUMENTS) from None
 
 
