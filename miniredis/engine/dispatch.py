@@ -26,6 +26,11 @@ __all__ = ["call", "execute", "run_plain"]
 OF_BROWSERS: Final = {b"post", b"host:"}
 """The words by which a request of HTTP is known: what follows them may be commands that a page made up."""
 
+OF_LISTENERS: Final = frozenset(
+    b"ping subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe quit reset".split()
+)
+"""What a client that is subscribed may say in RESP2, where a reply would look like a message."""
+
 
 def run_plain(session: Session, requests: deque[Request]) -> None:
     """Runs requests for data as long as there are any, for a client about whom nothing is special.
@@ -73,7 +78,10 @@ def run_plain(session: Session, requests: deque[Request]) -> None:
 def execute(session: Session, args: list[bytes]) -> None:
     """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
     engine = session.engine
+    engine.running = session
     command = session.last_command = look_up(args)
+    if engine.tracking.readers:
+        engine.tracking.forget_surplus(session)
     if command is None:
         turn_away(session, args)
     elif refusal := objection(session, command, args):
@@ -86,8 +94,9 @@ def execute(session: Session, args: list[bytes]) -> None:
         session.reply(QUEUED)
     else:
         call(session, command, args)
+    engine.running = None
     engine.waiting.serve_ready()
-    if session.waiter is None and (session.skipping or session.skip_next):
+    if session.waiter is None and (session.skipping or session.skip_next or session.tracker):
         session.end_command()
 
 
@@ -126,6 +135,8 @@ def objection(session: Session, command: Command, args: list[bytes]) -> bytes | 
         return errors.NO_AUTH
     if session.transaction is not None and "no_multi" in command.flags:
         return errors.NOT_IN_TRANSACTION
+    if session.subscriptions and session.resp == 2 and command.name not in OF_LISTENERS:
+        return errors.only_for_listeners(command.name)
     if session.monitoring and does(session, command, {"write", "readonly", "may_replicate"}):
         return errors.MONITOR_OF_KEYS
     return None
@@ -169,11 +180,25 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
     assert command.handler is not None
     failed, hears = False, not session.closing  # in a transaction, it may have killed itself before
     session.engine.lap = session.engine.facts.stopwatch()
+    if session.listens:
+        session.begin_reply(command)
     try:
         reply: Reply = command.handler(session, args)
     except CommandError as error:
         session.engine.count_error(error)
         reply, failed = error, True
-    if hears:
+    if hears and session.connected:
         session.reply(reply)
+    if session.listens:
+        session.end_reply()
+        end_tracked(session, command, args)
     session.engine.ran(session, command, args, failed=failed)
+
+
+def end_tracked(session: Session, command: Command, args: list[bytes]) -> None:
+    """Keeps in mind what a client read that tracks keys, and tells it what it changed itself."""
+    tracking = session.engine.tracking
+    if session.tracker is not None and "readonly" in command.flags:
+        tracking.remember(session, command, args)
+    if not session.running_exec:
+        tracking.command_over(session)

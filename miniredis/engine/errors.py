@@ -193,6 +193,21 @@ NOT_TRACKING = (
     b"ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT "
     b"mode enabled"
 )
+CACHING_YES = b"ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode."
+CACHING_NO = b"ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode."
+REDIRECTED_TWICE = b"ERR A client can only redirect to a single other client"
+NO_CLIENT_TO_REDIRECT_TO = b"ERR The client ID you want redirect to does not exist"
+PREFIX_WITHOUT_BCAST = b"ERR PREFIX option requires BCAST mode to be enabled"
+BCAST_SWITCHED = (
+    b"ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then "
+    b"re-enabling it with a different mode."
+)
+BCAST_WITH_OPTION = b"ERR OPTIN and OPTOUT are not compatible with BCAST"
+OPTIN_WITH_OPTOUT = b"ERR You can't specify both OPTIN mode and OPTOUT mode"
+OPTION_SWITCHED = (
+    b"ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then "
+    b"re-enabling it with a different mode."
+)
 SLOWLOG_COUNT = b"ERR count should be greater than or equal to -1"
 WRONG_PASSWORD = b"WRONGPASS invalid username-password pair or user is disabled."
 CLIENT_NAME = b"ERR Client names cannot contain spaces, newlines or special characters."
@@ -347,6 +362,28 @@ def not_allowed(command: bytes, directive: str) -> bytes:
         b'ERR %b command not allowed. If the %b option is set to "local", you can run it from a local '
         b"connection, otherwise you need to set this option in the configuration file, and then restart "
         b"the server." % (command.upper(), directive.encode())
+    )
+
+
+def only_for_listeners(command: bytes) -> bytes:
+    """A client that is subscribed may say little, in RESP2."""
+    return (
+        b"ERR Can't execute '%b': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
+        b"in this context" % command
+    )
+
+
+def deny_blocking(command: bytes) -> bytes:
+    """What needs a connection of its own cannot be part of EXEC."""
+    return b"ERR %b isn't allowed for a DENY BLOCKING client" % command
+
+
+def overlapping_prefixes(prefix: bytes, other: bytes, *, is_given: bool) -> bytes:
+    """Of two prefixes that a client tracks, neither may begin with the other."""
+    which = b"another provided" if is_given else b"an existing"
+    return (
+        b"ERR Prefix '%b' overlaps with %b prefix '%b'. Prefixes for a single client must not overlap."
+        % (until_nul(prefix), which, until_nul(other))
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from .publishing import CHANNELS, PATTERNS, SHARDS
 from .version import VERSION
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def clients(engine: Engine) -> Fields:
         "cluster_connections": 0,
         "maxclients": engine.config["maxclients"],
         "blocked_clients": len(engine.waiting),
-        "tracking_clients": 0,
+        "tracking_clients": engine.tracking.count,
         "clients_in_timeout_table": engine.waiting.with_deadline,
     }
 
@@ -141,14 +142,15 @@ def stats(engine: Engine) -> Fields:
         "evicted_clients": 0,
         "keyspace_hits": engine.keyspace.hits,
         "keyspace_misses": engine.keyspace.misses,
-        "pubsub_channels": 0,
-        "pubsub_patterns": 0,
+        "pubsub_channels": len(engine.publishing.listeners[CHANNELS]),
+        "pubsub_patterns": len(engine.publishing.listeners[PATTERNS]),
+        "pubsubshard_channels": len(engine.publishing.listeners[SHARDS]),
         "latest_fork_usec": 0,
         "total_forks": 0,
         "migrate_cached_sockets": 0,
-        "tracking_total_keys": 0,
-        "tracking_total_items": 0,
-        "tracking_total_prefixes": 0,
+        "tracking_total_keys": len(engine.tracking.readers),
+        "tracking_total_items": engine.tracking.items,
+        "tracking_total_prefixes": len(engine.tracking.prefixes),
         "unexpected_error_replies": 0,
         "total_error_replies": engine.error_counts.total(),
     }

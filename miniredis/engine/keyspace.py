@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Container
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from .errors import WRONG_TYPE, CommandError
@@ -47,17 +48,38 @@ STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold beyond the valid ones."""
 
 
+class Everything:
+    """Contains whatever one asks for."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+def unheard(_database: int, _key: bytes, _event: str) -> None:
+    """For events that nobody asked for."""
+
+
 class Keyspace:
     """All databases of a server, and what they share.
 
     Args:
         count: how many databases.
-        on_create: told of every new key: database index, key, type of its value.
+        on_ready: told of every new key, and of streams that change: database index, key, type of its value.
+
+    Attributes:
+        on_create: told of every new key, likewise.
+        on_change: told of every change, if all are heeded: database index, key, name of the keyspace event,
+            which is empty if there is none.
+        on_event: told of the keyspace events that are no changes.
+        tells_misses: whether one of them is that a key is asked for which is not there.
     """
 
-    def __init__(self, count: int, on_create: Callable[[int, bytes, type], None]) -> None:
+    def __init__(self, count: int, on_ready: Callable[[int, bytes, type], None]) -> None:
         self.milliseconds = 0  # wall time; whoever calls the engine sets it
-        self.on_create = on_create
+        self.on_ready = self.on_create = on_ready
+        self.on_change: Callable[[int, bytes, str], None] = unheard
+        self.on_event: Callable[[int, bytes, str], None] = unheard
+        self.tells_misses = False
         self.changes = 0  # since the start
         self.hits = 0
         self.misses = 0
@@ -77,12 +99,17 @@ class Keyspace:
         ]
         heapq.heapify(self.expiries)
 
+    def heed_all(self, heeds: bool) -> None:
+        """Whether all changes are told of, or only those of watched keys to who watches them."""
+        for db in self.databases:
+            db.heeded = Everything() if heeds else db.watchers
+
     def swap(self, one: Database, other: Database) -> None:
         """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
         for db, incoming in ((one, other), (other, one)):
             for key in db.watchers:
                 if db.find(key) is not None or incoming.find(key) is not None:
-                    db.touched(key, "swapdb")
+                    db.break_watches(key)
         one.exchange(other)
         self._order_expiries()
 
@@ -115,6 +142,7 @@ class Database:
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
         self.used: dict[bytes, int] = {}  # when a key was last used, likewise
         self.watchers: dict[bytes, set[Session]] = {}
+        self.heeded: Container[bytes] = self.watchers  # the keys of whose changes somebody must hear
         self._index: KeyIndex | None = None
 
     def __len__(self) -> int:
@@ -136,6 +164,8 @@ class Database:
         value = self.find(key)
         if value is None:
             self.keyspace.misses += 1
+            if self.keyspace.tells_misses:
+                self.announce(key, "keymiss")
         else:
             self.keyspace.hits += 1
         return value
@@ -227,8 +257,11 @@ class Database:
 
     # Changing
 
-    def create(self, key: bytes, value: Value, event: str, *, deadline: int | None = None) -> None:
-        """Adds a key that is not there. Waiters for it hear of it, and are served after the command."""
+    def create(self, key: bytes, value: Value, event: str | None, *, deadline: int | None = None) -> None:
+        """Adds a key that is not there. Waiters for it hear of it, and are served after the command.
+
+        Whoever gives no event tells of the change afterwards.
+        """
         self.values[key] = value
         if self._index is not None:
             self._index.add(key)
@@ -237,7 +270,8 @@ class Database:
             self.deadlines[key] = deadline
             self.keyspace.note_expiry(deadline, self.index, key)
         self.keyspace.on_create(self.index, key, type(value))
-        self.touched(key, event)
+        if event is not None:
+            self.touched(key, event)
 
     def store(self, key: bytes, value: Value, event: str, *, keep_ttl: bool = False) -> None:
         """Sets a key whatever it held: creates it, or overwrites it in place, which wakes nobody."""
@@ -265,20 +299,26 @@ class Database:
         self.values[key] = value
         self.touched(key, event)
 
-    def changed_beside(self, key: bytes, event: str) -> None:  # noqa: ARG002  (keyspace events will name them)
+    def changed_beside(self, key: bytes, event: str = "") -> None:
         """Something changed that belongs to a key and that WATCH does not see: what a group has read."""
         self.keyspace.changes += 1
+        if event:
+            self.announce(key, event)
+
+    def announce(self, key: bytes, event: str) -> None:
+        """Tells of an event that is no change, or of one more of a change that was told of."""
+        self.keyspace.on_event(self.index, key, event)
 
     def signal_stream(self, key: bytes) -> None:
         """Who waits for a stream is to be looked after: it has grown, lost a group, or is gone."""
-        self.keyspace.on_create(self.index, key, Stream)
+        self.keyspace.on_ready(self.index, key, Stream)
 
     def replace(self, key: bytes, value: Value) -> None:
         """Puts an equal value in another form at an existing key, of which nobody needs to hear."""
         self.values[key] = value
 
-    def delete(self, key: bytes, event: str = "del") -> bool:
-        """Removes a key; tells whether it was there."""
+    def delete(self, key: bytes, event: str | None = "del") -> bool:
+        """Removes a key; tells whether it was there. Whoever gives no event tells of it afterwards."""
         value = self.values.pop(key, None)
         if value is None:
             return False
@@ -288,7 +328,8 @@ class Database:
             self._index.remove(key)
         self.deadlines.pop(key, None)
         self.used.pop(key, None)
-        self.touched(key, event)
+        if event is not None:
+            self.touched(key, event)
         return True
 
     def shrunk(self, key: bytes, value: Aggregate, event: str) -> None:
@@ -318,7 +359,7 @@ class Database:
     def clear(self) -> None:
         """Removes every key. Waiters keep their places."""
         for key in self.watchers.keys() & self.values.keys():
-            self.touched(key, "del")
+            self.break_watches(key)
         self.keyspace.changes += len(self.values)
         self.values.clear()
         self.deadlines.clear()
@@ -332,12 +373,27 @@ class Database:
         self.used, other.used = other.used, self.used
         self._index, other._index = other._index, self._index
 
-    def touched(self, key: bytes, event: str) -> None:  # noqa: ARG002  (keyspace events will name it)
-        """A key changed: the one place that everyone who must know of it hears it from."""
+    def touched(self, key: bytes, event: str) -> None:
+        """A key changed: the one place that everyone who must know of it hears it from.
+
+        Args:
+            key: its name.
+            event: the keyspace event; empty if there is none.
+        """
         self.keyspace.changes += 1
-        if key in self.watchers:
-            for session in tuple(self.watchers[key]):
-                session.watched_key_changed()
+        if key in self.heeded:
+            self._tell(key, event)
+
+    def _tell(self, key: bytes, event: str) -> None:
+        for session in tuple(self.watchers.get(key, ())):
+            session.watched_key_changed()
+        self.keyspace.on_change(self.index, key, event)
+
+    def break_watches(self, key: bytes) -> None:
+        """A key changed with its whole database: only WATCH sees that."""
+        self.keyspace.changes += 1
+        for session in tuple(self.watchers.get(key, ())):
+            session.watched_key_changed()
 
 
 def duplicate(value: Value) -> Value:

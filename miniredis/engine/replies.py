@@ -26,6 +26,7 @@ __all__ = [
     "Map",
     "NestedMap",
     "Pairs",
+    "Push",
     "Reply",
     "Set",
     "Verbatim",
@@ -48,6 +49,10 @@ class Set(list[Any]):
 
 class Pairs(list[Any]):
     """Items of two parts: an array of arrays in RESP3, a flat array in RESP2."""
+
+
+class Push(list[Any]):
+    """What nobody asked for: a push in RESP3, an array in RESP2."""
 
 
 class NestedMap(list[tuple[Any, Any]]):
@@ -75,7 +80,7 @@ class NoReply:
 
 
 Reply: TypeAlias = (
-    "int | float | bytes | bytearray | list[Any] | Map | NestedMap | Pairs | Set | Encoded | Verbatim"
+    "int | float | bytes | bytearray | list[Any] | Map | NestedMap | Pairs | Push | Set | Encoded | Verbatim"
     " | DoubleText | NullArray | NoReply | CommandError | None"
 )
 
@@ -169,6 +174,10 @@ def set3(values: Set) -> bytes:
     return b"~%d\r\n%b" % (len(values), items(values, 3))
 
 
+def push3(values: Push) -> bytes:
+    return b">%d\r\n%b" % (len(values), items(values, 3))
+
+
 def bulk(text: bytes | bytearray) -> bytes:
     return b"".join((b"$%d\r\n" % len(text), text, b"\r\n"))
 
@@ -198,6 +207,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         NestedMap: nested_map2,
         Set: array2,
         Pairs: flat_pairs2,
+        Push: array2,
         float: lambda value: bulk(double_text(value)),
         DoubleText: bulk,
         Verbatim: bulk,
@@ -212,6 +222,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         NestedMap: nested_map3,
         Set: set3,
         Pairs: lambda pairs: array3([list(pair) for pair in pairs]),
+        Push: push3,
         float: double3,
         DoubleText: lambda text: b",%b\r\n" % text,
         Verbatim: verbatim3,

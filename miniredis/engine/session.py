@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from .backlog import FREE
+from .notifications import AFTER_REPLY
 from .replies import NO_REPLY, NULL_ARRAY, NoReply, Reply, encode
 from .waiting import Waiter
 
@@ -13,10 +15,14 @@ if TYPE_CHECKING:
     from .errors import CommandError
     from .instant import Instant
     from .keyspace import Database
+    from .publishing import Kind
     from .registry import Command
     from .requests import RequestParser
+    from .tracking import Tracker
 
 __all__ = ["Session", "Transaction", "serve_nobody"]
+
+NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class Transaction:
@@ -47,6 +53,10 @@ class Session:
         watch_broken: one of them has changed.
         authenticated: it may run commands though a password is set.
         monitoring: it is shown every command of every client.
+        subscriptions: what it listens to, by the way in which it does; ways without any are not there.
+        tracker: how it is told of changes to keys, if it is.
+        listens: it is told, or was, of what others do: some of that comes before its reply, some after.
+        after_reply: the keyspace events that it is to hear of only behind the reply at hand.
         spared: CLIENT NO-EVICT asked that it never be hung up on for its memory.
         replies_off: CLIENT REPLY OFF was said.
         skipping: the reply at hand is not to be sent.
@@ -57,10 +67,11 @@ class Session:
     """
 
     __slots__ = (
-        "address", "authenticated", "closing", "connected", "created", "db", "descriptor",
-        "engine", "id", "idle", "last_active", "last_command", "local_address", "monitoring", "name",
+        "_late", "_pushed", "address", "after_reply", "authenticated", "closing", "connected", "created",
+        "db", "descriptor", "engine", "id", "idle", "last_active", "last_command", "listens", "local_address", "monitoring",
+        "name",
         "outgoing", "parser", "postponed", "replies_off", "resp", "running_exec", "skip_next", "skipping",
-        "spared", "transaction", "waiter", "watch_broken", "watched",
+        "spared", "subscriptions", "tracker", "transaction", "waiter", "watch_broken", "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
@@ -83,6 +94,10 @@ class Session:
         self.waiter: Waiter | None = None
         self.authenticated = not engine.config["requirepass"]
         self.monitoring = False
+        self.subscriptions: dict[Kind, dict[bytes, None]] = {}
+        self.tracker: Tracker | None = None
+        self.listens = False
+        self.after_reply: frozenset[str] = NOTHING
         self.spared = False
         self.replies_off = False
         self.skipping = False
@@ -92,6 +107,8 @@ class Session:
         self.closing = False
         self.idle = False
         self.outgoing: list[bytes] = []
+        self._late: list[bytes] = []  # pushes that come behind the reply at hand
+        self._pushed = 0  # bytes that answer nothing, since they were last weighed
 
     # Replies
 
@@ -102,17 +119,51 @@ class Session:
             self.engine.outbox[self] = None
 
     def end_command(self) -> None:
-        """A command is over: CLIENT REPLY SKIP moves on."""
+        """A command is over: CLIENT REPLY SKIP moves on, and CLIENT CACHING has held for it."""
         self.skipping, self.skip_next = self.skip_next, False
+        if self.tracker is not None and self.transaction is None:
+            command = self.last_command
+            if command is None or not command.name.startswith(b"client|"):
+                self.tracker.caching = False
 
-    def push(self, data: bytes) -> None:
-        """Queues bytes that answer nothing."""
-        self.outgoing.append(data)
+    def push(self, data: bytes, event: str = "") -> None:
+        """Queues bytes that answer nothing, unless too much is queued already: then it hangs up.
+
+        Args:
+            data: the bytes.
+            event: the keyspace event that they tell of, if any.
+        """
+        if self.closing:
+            return
+        if event in self.after_reply:
+            self._late.append(data)
+        else:
+            self.outgoing.append(data)
         self.engine.outbox[self] = None
+        self._pushed += len(data)
+        if self._pushed > FREE and self.engine.backlogs.is_far_too_long(self, self._pushed):
+            self._pushed = self.outgoing_bytes  # what was sent counts no more
+            if self.engine.backlogs.is_far_too_long(self, self._pushed):
+                self.engine.hang_up(self)
+
+    def begin_reply(self, command: Command) -> None:
+        """Has some pushes wait until the reply to a command is queued."""
+        self.after_reply = AFTER_REPLY.get(command.name, NOTHING)
+
+    def end_reply(self) -> None:
+        """Queues those pushes."""
+        self.after_reply = NOTHING
+        self.outgoing += self._late
+        self._late.clear()
+
+    def is_redirected_to(self) -> None:
+        """Another client has it hear in its place."""
+        self.listens = True
+        self.idle = False
 
     def reset(self) -> None:
         """Becomes what it was when it was new, but for the reply at hand."""
-        self.engine.monitors.pop(self, None)
+        self.engine.stop_listening(self)
         self.monitoring = False
         self.db = self.engine.keyspace.databases[0]
         self.resp = 2
@@ -130,6 +181,7 @@ class Session:
             or self.skipping
             or self.skip_next
             or self.monitoring
+            or self.listens
             or self.postponed
         )
 
@@ -153,6 +205,7 @@ class Session:
     def drop_output(self) -> None:
         """What was to be sent will not be."""
         self.outgoing.clear()
+        self._late.clear()
 
     def close(self) -> None:
         """Reads no more, and hangs up once all replies are sent: never, where there are to be none."""

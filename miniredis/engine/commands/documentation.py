@@ -31,6 +31,7 @@ GROUPS: Final = {
     "list_elements": "list",
     "lists": "list",
     "objects": "generic",
+    "pubsub": "pubsub",
     "scanning": "generic",
     "server": "server",
     "set_algebra": "set",
@@ -48,6 +49,7 @@ GROUPS: Final = {
     "stream_trimming": "stream",
     "streams": "stream",
     "strings": "string",
+    "tracking": "connection",
     "transactions": "transactions",
     "watching": "server",
 }

@@ -126,7 +126,7 @@ def copy(session: Session, args: list[bytes]) -> Reply:
     if to.find(target) is not None:
         if not replace:
             return 0
-        to.delete(target)
+        to.delete(target, None)
     to.create(target, duplicate(value), "copy_to", deadline=session.db.deadlines.get(source))
     return 1
 
@@ -163,8 +163,9 @@ def move(session: Session, args: list[bytes]) -> Reply:
     if value is None or to.find(key) is not None:
         return 0
     deadline = db.deadlines.get(key)
-    to.create(key, value, "move_to", deadline=deadline)
+    to.create(key, value, None, deadline=deadline)
     db.delete(key, "move_from")
+    to.touched(key, "move_to")
     return 1
 
 
@@ -205,9 +206,10 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
     if db.find(new) is not None:
         if old == new or not replace:
             return False
-        db.delete(new)
-    db.create(new, value, "rename_to", deadline=db.deadlines.get(old))
+        db.delete(new, None)
+    db.create(new, value, None, deadline=db.deadlines.get(old))
     db.delete(old, "rename_from")
+    db.touched(new, "rename_to")
     return True
 
 

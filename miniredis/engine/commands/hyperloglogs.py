@@ -78,7 +78,7 @@ def pfcount(session: Session, args: list[bytes]) -> Reply:
     if number is None:
         number = hyperloglog.count(hyperloglog.registers(text))
         hyperloglog.cache(mutable(db, key, text), number)
-        db.touched(key, "pfcount")
+        db.touched(key, "")
     return number
 
 

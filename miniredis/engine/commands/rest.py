@@ -14,6 +14,7 @@ from . import (
     introspection,
     lcs,
     objects,
+    pubsub,
     set_algebra,
     sets,
     sorted_set_algebra,
@@ -28,6 +29,7 @@ from . import (
     stream_reading,
     stream_trimming,
     streams,
+    tracking,
     watching,
 )
 
@@ -45,6 +47,7 @@ __all__ = [
     "introspection",
     "lcs",
     "objects",
+    "pubsub",
     "set_algebra",
     "sets",
     "sorted_set_algebra",
@@ -59,5 +62,6 @@ __all__ = [
     "stream_reading",
     "stream_trimming",
     "streams",
+    "tracking",
     "watching",
 ]

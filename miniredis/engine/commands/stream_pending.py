@@ -174,7 +174,7 @@ def xclaim(session: Session, args: list[bytes]) -> Reply:
             group.release(number)
         elif take(session, args, group, number, claim, idle):
             told.append(claimed(number, content, just_id=claim.just_ids))
-    session.db.changed_beside(key, "xclaim")
+    session.db.changed_beside(key)
     return told
 
 
@@ -289,7 +289,7 @@ def xautoclaim(session: Session, args: list[bytes]) -> Reply:
             told.append(claimed(number, content, just_id=claim.just_ids))
         if len(told) + len(deleted) == count:
             break
-    session.db.changed_beside(key, "xautoclaim")
+    session.db.changed_beside(key)
     following = next(pending, None)
     return [id_text(following[0] if following else 0), told, deleted]
 

@@ -204,7 +204,7 @@ def give_out(
         advance(stream, group, number)
         if reading.keeps:
             group.assign(number, consumer, now, 1)
-    session.db.changed_beside(key, "xreadgroup")
+    session.db.changed_beside(key)
     return shown(entries)
 
 

@@ -381,12 +381,12 @@ def check_length(session: Session, length: int) -> None:
 
 
 def mutable(db: Database, key: bytes, text: StringValue | None) -> bytearray:
-    """The string at a key, there from now on as one that can be changed in place."""
+    """The string at a key, there from now on as one that can be changed in place; the caller tells of it."""
     if isinstance(text, bytearray):
         return text
     changed = bytearray(text or b"")
     if text is None:
-        db.create(key, changed, "set")
+        db.create(key, changed, None)
     else:
         db.replace(key, changed)
     return changed
