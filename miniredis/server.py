@@ -24,6 +24,7 @@ from .host import Host
 from .listeners import Listener, open_listeners
 from .poll import PollLoop
 from .pollers import has_poller
+from .scripting import new_interpreter
 from .streams import StreamLoop, serve_stream
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ async def serve(
         engine.config.learn("port", str(server.port))
         engine.config.learn("dir", str(Path.cwd()))
         engine.facts = facts(server.port)
+        engine.scripts.new_interpreter = new_interpreter
         task_status.started(server)
         await server._run(new_loop(loop, host, listeners, alone=alone))
 

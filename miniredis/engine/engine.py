@@ -28,6 +28,7 @@ from .publishing import Publishing
 from .registry import Command
 from .replies import NO_REPLY, Reply
 from .requests import READ_SIZE, FastLane, RequestParser, few_requests
+from .scripts import Scripts
 from .session import Session
 from .tracking import Tracker, Tracking
 from .waiting import Waiter, Waiting
@@ -105,6 +106,7 @@ class Engine:
         self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
         self.active_expire = True
         self.quiet = True  # nobody watches, nothing is held up: plain commands may just run
+        self.scripts = Scripts(self)
         self.slow_log = SlowLog()
         self.statistics = Statistics()
         self.lap = 0.0  # what the stopwatch told when the last command was over
@@ -154,6 +156,9 @@ class Engine:
             self._advance(now)
         if session.closing:
             return
+        if self.scripts.is_busy and self.scripts.is_running_for(session):
+            session.parser.feed(data)
+            return
         session.last_active = now
         size = len(data)
         self.input_bytes += size
@@ -197,6 +202,8 @@ class Engine:
             self._advance(now)
         if now.monotonic < self.asleep_until:
             return []
+        if self.scripts.is_busy:
+            return self._take_outbox()
         if self._awaits_time:
             self._let_time_pass(now)
         while self._unblocked:
@@ -204,6 +211,9 @@ class Engine:
         if self.has_news:
             self.has_news = False
             self.tracking.broadcast()
+        return self._take_outbox()
+
+    def _take_outbox(self) -> list[Session]:
         due = list(self.outbox)
         self.outbox.clear()
         return due
@@ -228,7 +238,7 @@ class Engine:
         """When ``settle`` is due even if nobody sends anything, in microseconds of monotonic time."""
         if self.now.monotonic < self.asleep_until:
             return self.asleep_until
-        if not self._awaits_time:
+        if not self._awaits_time or self.scripts.is_busy:
             return None
         pause_over = self.pause.until if self.pause else None
         due = [self.waiting.next_deadline(), self._next_expiry(), pause_over, self.backlogs.next_deadline()]
@@ -301,13 +311,17 @@ class Engine:
     def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """A command ran, or its client is blocked in it: whoever watches hears of it."""
         if self.monitors and not {"admin", "skip_monitor"} & set(command.flags):
-            line = monitor_line(self.now, session, args)
-            for monitor in self.monitors:
-                monitor.push(line)
+            self.show(session, args)
         if session.waiter is None or session.running_exec:
             self.note(session, command, args, failed=failed)
         else:
             session.waiter.args = args
+
+    def show(self, session: Session, args: list[bytes]) -> None:
+        """Lets those who MONITOR see a command."""
+        line = monitor_line(self.now, session, args)
+        for monitor in self.monitors:
+            monitor.push(line)
 
     def note(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """Counts a command that is over; what passed since the one before it is the time it took."""
@@ -397,10 +411,12 @@ class Engine:
 
     def _advance(self, now: Instant) -> None:
         self.now = now
-        self.keyspace.milliseconds = now.wall // 1000
+        is_busy = self.scripts.is_busy
+        if not is_busy:  # for a script, no key expires while it runs
+            self.keyspace.milliseconds = now.wall // 1000
         if self.pause is not None and self.pause.until <= now.monotonic:
             self.end_pause()
-        self.quiet = not (self.monitors or self.pause or now.monotonic < self.asleep_until)
+        self.quiet = not (self.monitors or self.pause or is_busy or now.monotonic < self.asleep_until)
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""

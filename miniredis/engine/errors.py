@@ -222,6 +222,28 @@ NO_KEYS = b"ERR The command has no key arguments"
 KEYS_ARITY = b"ERR Invalid number of arguments specified for command"
 KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
 
+# Scripts
+NO_LUA = b"ERR scripts need the package lupa, which is not installed: pip install 'pressure-queues[lua]'"
+NO_MEMORY = b"ERR not enough memory"
+KEYS_NEGATIVE = b"ERR Number of keys can't be negative"
+NO_SCRIPT = b"NOSCRIPT No matching script. Please use EVAL."
+NOT_FROM_SCRIPTS = b"ERR This Redis command is not allowed from script"
+UNKNOWN_IN_SCRIPT = b"ERR Unknown Redis command called from script"
+ARITY_IN_SCRIPT = b"ERR Wrong number of args calling Redis command from script"
+READ_ONLY_SCRIPT = b"ERR Write commands are not allowed from read-only scripts."
+SCRIPT_WRITES = b"ERR Can not execute a script with write flag using *_ro command."
+INVALID_SHEBANG = b"ERR Invalid script shebang"
+SCRIPT_FLUSH = b"ERR SCRIPT FLUSH only support SYNC|ASYNC option"
+SCRIPT_DEBUG = b"ERR Use SCRIPT DEBUG YES/SYNC/NO"
+NO_DEBUGGER = b"ERR SCRIPT DEBUG: this server has no debugger of scripts"
+NOT_BUSY = b"NOTBUSY No scripts in execution right now."
+UNKILLABLE = (
+    b"UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait "
+    b"the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
+)
+KILLED_SCRIPT = b"ERR Script killed by user with SCRIPT KILL."
+KILLED_FUNCTION = b"ERR Script killed by user with FUNCTION KILL."
+
 # Server
 NO_CONFIG_FILE = b"ERR The server is running without a config file"
 NO_SHUTDOWN = b"ERR No shutdown in progress."
@@ -415,3 +437,33 @@ def unknown_option(name: bytes) -> bytes:
 def config_set_failed(name: bytes, reason: bytes) -> bytes:
     """CONFIG SET of a value the directive does not take; nothing was changed."""
     return b"ERR CONFIG SET failed (possibly related to argument '%b') - %b" % (until_nul(name), reason)
+
+
+def busy(kill: bytes) -> bytes:
+    """A script has been running for too long; ``kill`` is the command that ends it."""
+    return b"BUSY Redis is busy running a script. You can only call %b KILL or SHUTDOWN NOSAVE." % kill
+
+
+def not_compiled(reason: bytes) -> bytes:
+    """The text of a script is not Lua."""
+    return b"ERR Error compiling script (new function): " + until_nul(reason)
+
+
+def shebang_engine(engine: bytes) -> bytes:
+    """A script's first line names another language."""
+    return b"ERR Unexpected engine in script shebang: " + until_nul(engine)
+
+
+def shebang_option(option: bytes) -> bytes:
+    """A script's first line says something that is not known."""
+    return b"ERR Unknown lua shebang option: " + until_nul(option)
+
+
+def shebang_flag(flag: bytes) -> bytes:
+    """A script's first line has a flag that is none."""
+    return b"ERR Unexpected flag in script shebang: " + until_nul(flag)
+
+
+def no_block_in_script(command: bytes) -> bytes:
+    """XREAD BLOCK and XREADGROUP BLOCK."""
+    return b"ERR %b command is not allowed with BLOCK option from scripts" % command

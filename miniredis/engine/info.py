@@ -84,7 +84,7 @@ def memory(engine: Engine) -> Fields:
         "used_memory_peak": engine.memory_peak,
         "used_memory_peak_human": human(engine.memory_peak),
         "used_memory_peak_perc": f"{100 * resident / (engine.memory_peak or 1):.2f}%",
-        "number_of_cached_scripts": 0,
+        "number_of_cached_scripts": len(engine.scripts),
         "number_of_functions": 0,
         "number_of_libraries": 0,
         "maxmemory": engine.config["maxmemory"],

@@ -171,7 +171,9 @@ class Command:
     @property
     def is_plain(self) -> bool:
         """It reads or writes data, and nothing else: not what its client is, nor how others are served."""
-        return bool({"write", "readonly"} & set(self.flags)) and not self.subcommands and not self.allowed_by
+        flags = set(self.flags)
+        does_data = {"write", "readonly"} & flags and "skip_monitor" not in flags  # which a script has
+        return bool(does_data) and not self.subcommands and not self.allowed_by
 
     @property
     def acl_categories(self) -> list[str]:

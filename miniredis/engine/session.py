@@ -66,6 +66,9 @@ class Session:
         outgoing: the pieces of what is to be sent when the tick ends.
     """
 
+    is_script = False
+    """Whether it stands for a script."""
+
     __slots__ = (
         "_late", "_pushed", "address", "after_reply", "authenticated", "closing", "connected", "created",
         "db", "descriptor", "engine", "id", "idle", "last_active", "last_command", "listens", "local_address", "monitoring",

@@ -33,6 +33,7 @@ GROUPS: Final = {
     "objects": "generic",
     "pubsub": "pubsub",
     "scanning": "generic",
+    "scripting": "scripting",
     "server": "server",
     "set_algebra": "set",
     "sets": "set",

@@ -70,7 +70,7 @@ class Reading:
 )
 def xread(session: Session, args: list[bytes]) -> Reply:
     """The entries of streams after given ids; may wait until there are some."""
-    reading = read_options(args, OPTIONS_OF_XREAD)
+    reading = read_options(session, args, OPTIONS_OF_XREAD)
     after: dict[bytes, int] = {}
     places = []
     for key, text in zip(reading.keys, reading.after, strict=True):
@@ -134,7 +134,7 @@ def most_woken_with(reading: Reading) -> int:
 )
 def xreadgroup(session: Session, args: list[bytes]) -> Reply:
     """The entries of streams that no consumer of a group was given, or those that are pending with one."""
-    reading = read_options(args, OPTIONS_OF_XREADGROUP)
+    reading = read_options(session, args, OPTIONS_OF_XREADGROUP)
     if reading.group is None:
         raise CommandError(errors.MISSING_GROUP)
     places = [
@@ -227,7 +227,7 @@ def history(
 # Options
 
 
-def read_options(args: list[bytes], options: dict[bytes, tuple[int, Option]]) -> Reading:
+def read_options(session: Session, args: list[bytes], options: dict[bytes, tuple[int, Option]]) -> Reading:
     """Reads the options, then the streams; raises ``CommandError``."""
     reading = Reading()
     at = 1
@@ -239,6 +239,8 @@ def read_options(args: list[bytes], options: dict[bytes, tuple[int, Option]]) ->
         operands, read = options.get(word, (0, refuse))
         if at + operands >= len(args):
             break
+        if session.is_script and word == b"BLOCK":
+            raise CommandError(errors.no_block_in_script(args[0]))
         read(reading, args[at + 1 : at + 1 + operands])
         at += 1 + operands
     raise CommandError(errors.SYNTAX)

@@ -1,0 +1,124 @@
+"""Lua 5.1's bytecode, as ``string.dump`` gives it, made fit for the sandbox.
+
+Two changes. A tail call becomes a call: the functions that stand for native ones are Lua functions here, and
+a caller that makes way for them could not be named when they fail, as Redis names it. And a function that
+takes many fixed parameters and then ``...`` is refused: calling it, Lua 5.1.5 writes beyond its stack.
+
+No bytecode of a script's own making ever comes here, only what this very Lua has compiled.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from typing import Final
+
+__all__ = ["MOST_FIXED_PARAMETERS", "TooManyParametersError", "fit"]
+
+MOST_FIXED_PARAMETERS: Final = 1
+"""Beside ``...``: each takes two slots that Lua has not made sure of, where it keeps seven free and needs five.
+
+One that is always given takes one slot only.
+"""
+
+HEADER: Final = 12
+OPCODE_BITS: Final = 0x3F
+CALL: Final = 28
+TAIL_CALL: Final = 29
+NIL, BOOLEAN, NUMBER, STRING = 0, 1, 3, 4
+NUMBER_SIZE: Final = 8
+
+
+def without_tail_call(word: int) -> int:
+    return word & ~OPCODE_BITS | CALL if word & OPCODE_BITS == TAIL_CALL else word
+
+
+class TooManyParametersError(Exception):
+    """A function cannot be called safely; its argument is the line where it begins."""
+
+
+class Walker:
+    """Goes through a chunk, changing instructions in place."""
+
+    def __init__(self, chunk: bytes, most: int) -> None:
+        self._most = most
+        self.chunk = bytearray(chunk)
+        self.at = HEADER
+        order = "<" if chunk[6] else ">"
+        self._int = struct.Struct(order + "i")
+        self._size = struct.Struct(order + ("Q" if chunk[8] == NUMBER_SIZE else "I"))
+        self._swapped = struct.pack("=H", 1) != struct.pack(order + "H", 1)
+
+    def integer(self) -> int:
+        (value,) = self._int.unpack_from(self.chunk, self.at)
+        self.at += self._int.size
+        return int(value)
+
+    def skip_string(self) -> None:
+        (size,) = self._size.unpack_from(self.chunk, self.at)
+        self.at += self._size.size + size
+
+    def function(self) -> None:
+        """One function and those inside it."""
+        self.skip_string()
+        line = self.integer()
+        self.integer()
+        _upvalues, parameters, varargs, _stack = self.chunk[self.at : self.at + 4]
+        self.at += 4
+        if varargs and parameters > self._most:
+            raise TooManyParametersError(line)
+        self.code()
+        self.constants()
+        for _ in range(self.integer()):
+            self.function()
+        self.debugging()
+
+    def code(self) -> None:
+        end = self.at + self._int.size + 4 * self.integer_ahead()
+        self.at += self._int.size
+        code = array("I", bytes(self.chunk[self.at : end]))
+        if self._swapped:
+            code.byteswap()
+        if any(word & OPCODE_BITS == TAIL_CALL for word in code):
+            code = array("I", map(without_tail_call, code))
+            if self._swapped:
+                code.byteswap()
+            self.chunk[self.at : end] = code.tobytes()
+        self.at = end
+
+    def integer_ahead(self) -> int:
+        (value,) = self._int.unpack_from(self.chunk, self.at)
+        return int(value)
+
+    def constants(self) -> None:
+        for _ in range(self.integer()):
+            kind = self.chunk[self.at]
+            self.at += 1
+            if kind == STRING:
+                self.skip_string()
+            else:
+                self.at += {NIL: 0, BOOLEAN: 1, NUMBER: NUMBER_SIZE}[kind]
+
+    def debugging(self) -> None:
+        self.at += self._int.size * self.integer_ahead() + self._int.size
+        for _ in range(self.integer()):
+            self.skip_string()
+            self.at += 2 * self._int.size
+        for _ in range(self.integer()):
+            self.skip_string()
+
+
+def fit(chunk: bytes, most: int = MOST_FIXED_PARAMETERS) -> bytes:
+    """A chunk that does as it did, and that is safe to run and to name.
+
+    Args:
+        chunk: what Lua compiled.
+        most: how many fixed parameters a function may have beside ``...``; twice as many as for others are
+            safe where all of them are always given.
+
+    Raises:
+        TooManyParametersError: a function in it cannot be made safe.
+    """
+    walker = Walker(chunk, most)
+    walker.function()
+    return bytes(walker.chunk)
