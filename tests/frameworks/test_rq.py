@@ -50,9 +50,7 @@ def state(job: Any) -> str:
 
 
 def test_each_job_runs_once(queue: Any, client: redis.Redis, key: str) -> None:
-    jobs = queue.enqueue_many(
-        [rq.Queue.prepare_data(rq_jobs.square, (key, number)) for number in range(50)]
-    )
+    jobs = queue.enqueue_many([rq.Queue.prepare_data(rq_jobs.square, (key, number)) for number in range(50)])
     assert [finished(job) for job in jobs] == [number * number for number in range(50)]
     assert numbers(client, key, 50) == list(range(50))
     assert client.llen(key) == 0
@@ -107,7 +105,9 @@ def test_a_job_that_depends_on_others(queue: Any, client: redis.Redis, key: str)
 
 def test_a_job_that_depends_on_one_that_fails(queue: Any, client: redis.Redis, key: str) -> None:
     failing = queue.enqueue(rq_jobs.fail)
-    after_all = queue.enqueue(rq_jobs.square, key, 2, depends_on=rq.job.Dependency([failing], allow_failure=True))
+    after_all = queue.enqueue(
+        rq_jobs.square, key, 2, depends_on=rq.job.Dependency([failing], allow_failure=True)
+    )
     assert finished(after_all) == 4
 
 
