@@ -59,7 +59,7 @@ def test_each_job_runs_once(queue: Any, client: redis.Redis, key: str) -> None:
     assert not set(queue.started_job_registry.get_job_ids()) & {job.id for job in jobs}
 
 
-def test_a_job_that_fails(queue: Any, client: redis.Redis) -> None:
+def test_a_job_that_fails(queue: Any) -> None:
     job = queue.enqueue(rq_jobs.fail)
     result = job.latest_result(timeout=PATIENCE)
     assert result.type is result.Type.FAILED
@@ -103,7 +103,7 @@ def test_a_job_that_depends_on_others(queue: Any, client: redis.Redis, key: str)
     assert taken(client, key) == [b"3"]
 
 
-def test_a_job_that_depends_on_one_that_fails(queue: Any, client: redis.Redis, key: str) -> None:
+def test_a_job_that_depends_on_one_that_fails(queue: Any, key: str) -> None:
     failing = queue.enqueue(rq_jobs.fail)
     after_all = queue.enqueue(
         rq_jobs.square, key, 2, depends_on=rq.job.Dependency([failing], allow_failure=True)
@@ -135,7 +135,7 @@ def test_a_job_that_is_repeated(queue: Any, client: redis.Redis, key: str) -> No
     assert taken(client, key, 3) == [b"7"] * 3
 
 
-def test_its_own_overview(server: Address, queue: Any) -> None:
+def test_its_own_overview(server: Address) -> None:
     done = subprocess.run(
         python("rq.cli", "info", "--url", server.url), capture_output=True, text=True, check=True
     )
@@ -143,7 +143,7 @@ def test_its_own_overview(server: Address, queue: Any) -> None:
     assert "2 workers" in done.stdout
 
 
-def test_suspended_workers_do_not_start(server: Address, queue: Any, client: redis.Redis, key: str) -> None:
+def test_suspended_workers_do_not_start(server: Address, client: redis.Redis, key: str) -> None:
     def rq_says(*words: str) -> subprocess.CompletedProcess[str]:
         command = python("rq.cli", *words, "--url", server.url)
         here = {**os.environ, "REDIS_URL": server.url}
