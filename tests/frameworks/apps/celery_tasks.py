@@ -17,6 +17,7 @@ def app_of(url: str) -> Any:
     app.conf.update(
         broker_connection_retry_on_startup=True,
         broker_transport_options={"priority_steps": [0, 3, 6, 9], "queue_order_strategy": "priority"},
+        result_backend_transport_options={"retry_policy": {"max_retries": 3}},  # a test that failed ends soon
         result_expires=1000,
         task_track_started=True,
         worker_prefetch_multiplier=1,
