@@ -19,7 +19,6 @@ EXPLAINED: Final = {
     ("command|docs", "error"): "it takes any number of names, and passes over those it does not know",
     ("command|info", "error"): "the same",
     ("config|rewrite", "ok"): "neither server has a file to write",
-    ("client|caching", "ok"): "it needs tracking, which miniredis has not",
 }
 """Outcomes that a command cannot have though its declaration does not say so."""
 

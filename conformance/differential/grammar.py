@@ -14,7 +14,7 @@ __all__ = ["GROUPS", "LEFT_OUT", "Argument", "Form", "read_forms"]
 
 GROUPS: Final = (
     "list", "hash", "set", "sorted-set", "geo", "stream", "string", "bitmap", "hyperloglog", "generic",
-    "transactions", "connection", "server",
+    "transactions", "connection", "server", "pubsub",
 )  # fmt: skip
 """The groups of commands that are compared."""
 

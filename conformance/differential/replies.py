@@ -39,9 +39,9 @@ def read(data: bytes, at: int) -> tuple[Tree, int]:
         return data[at:end], end
     items: list[Tree] = []
     place = header_end
-    for _ in range(max(int(data[at + 1 : header_end - 2]), 0) * ITEMS[kind]):
-        if place == len(data):
-            break
+    left = max(int(data[at + 1 : header_end - 2]), 0) * ITEMS[kind]
+    while left > 0 and place < len(data):
+        left -= data[place : place + 1] != b">"  # a push among them is not one of them
         item, place = read(data, place)
         items.append(item)
     return (data[at:header_end], items), place

@@ -62,6 +62,11 @@ NARROW: Final = (
     "watch unwatch multi exec discard set append",
     "@transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
     "blpop bzpopmin xread xreadgroup xgroup|create lpush zadd xadd set del rename copy swapdb exec multi",
+    "@pubsub @transactions client|reply hello reset quit blpop lpush",
+    "psubscribe subscribe config|set @list @hash select rename copy move exec multi",
+    "client|tracking client|caching get set mget del flushall multi exec rename lpush blpop hello",
+    "psubscribe config|set client|tracking subscribe client|caching hello @string @generic @set @stream",
+    "psubscribe config|set @sorted-set @geo @hyperloglog @bitmap hello",
     "dump restore copy move rename type scan object|encoding sort lpush hset sadd zadd xadd set",
 )
 

@@ -146,6 +146,13 @@ def without_id(reply: Tree) -> object:
     return reply if isinstance(reply, bytes) else [reply[0], reply[1][:7], reply[1][8:]]
 
 
+def without_numbers(reply: Tree) -> object:
+    """A reply with any number of a client, 0 and -1 apart."""
+    if isinstance(reply, bytes):
+        return b":?" if reply.startswith(b":") and reply not in {b":0\r\n", b":-1\r\n"} else reply
+    return reply[0], [without_numbers(item) for item in reply[1]]
+
+
 def timed(reply: Tree) -> object:
     """What streams tell, with room in the times at which entries were given out and consumers seen."""
     if isinstance(reply, bytes):
@@ -163,11 +170,15 @@ def timed(reply: Tree) -> object:
 
 HELP: Final = tuple(
     f"{each}|help"
-    for each in ("client", "command", "config", "memory", "object", "slowlog", "xgroup", "xinfo")
+    for each in ("client", "command", "config", "memory", "object", "pubsub", "slowlog", "xgroup", "xinfo")
 )
 TIMED: Final = ("xpending", "xinfo|consumers", "xinfo|stream")
 COMMAND: Final = ("command", "command|count", "command|docs", "command|info", "command|list")
-NAMES: Final = ("keys", "hkeys", "hvals", "smembers", "sinter", "sunion", "sdiff", "spop")
+NAMES: Final = (
+    *("keys", "hkeys", "hvals", "smembers", "sinter", "sunion", "sdiff", "spop"),
+    *("pubsub|channels", "pubsub|shardchannels"),
+)
+REDIRECTIONS: Final = ("client|getredir", "client|trackinginfo")
 FORMS: Final = ("object|encoding", "object|refcount")
 SCANS: Final = ("scan", "hscan", "sscan", "zscan")
 LUCK: Final = ("randomkey", "hrandfield", "srandmember", "zrandmember")
@@ -176,6 +187,7 @@ TOLERATED: Final = (
     Tolerated("facts", ("info",), "each server tells of itself", kind_of),
     Tolerated("clients", ("client|list", "client|info"), "addresses, buffers and times", line_fields),
     Tolerated("numbers of clients", ("client|id",), "each server counts its clients", kind_of),
+    Tolerated("numbers of others", REDIRECTIONS, "each server counts its clients", without_numbers),
     Tolerated("number in HELLO", ("hello",), "each server counts its clients", without_id),
     Tolerated("the time", ("time", "lastsave"), "two clocks", shape),
     Tolerated("seconds", ("ttl", "expiretime"), "two clocks, read one after the other", near(1)),

@@ -77,6 +77,10 @@ class Backlogs:
             return False
         return now.monotonic > self.over.setdefault(session, now.monotonic + limit.patience)
 
+    def give_up(self, session: Session) -> None:
+        """The client goes when the tick ends."""
+        self.over[session] = -1
+
     def forget(self, session: Session) -> None:
         """The client is gone."""
         self.over.pop(session, None)

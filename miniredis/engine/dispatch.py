@@ -78,10 +78,10 @@ def run_plain(session: Session, requests: deque[Request]) -> None:
 def execute(session: Session, args: list[bytes]) -> None:
     """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
     engine = session.engine
-    engine.running = session
+    engine.news.running = session
     command = session.last_command = look_up(args)
-    if engine.tracking.readers:
-        engine.tracking.forget_surplus(session)
+    if engine.news.tracking.readers:
+        engine.news.tracking.forget_surplus(session)
     if command is None:
         turn_away(session, args)
     elif refusal := objection(session, command, args):
@@ -94,7 +94,7 @@ def execute(session: Session, args: list[bytes]) -> None:
         session.reply(QUEUED)
     else:
         call(session, command, args)
-    engine.running = None
+    engine.news.running = None
     engine.waiting.serve_ready()
     if session.waiter is None and (session.skipping or session.skip_next or session.tracker):
         session.end_command()
@@ -182,8 +182,9 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
     assert command.handler is not None
     failed, hears = False, not session.closing  # in a transaction, it may have killed itself before
     session.engine.lap = session.engine.facts.stopwatch()
-    if session.listens:
-        session.begin_reply(command)
+    listens = session.listens
+    if listens:
+        session.begin_reply(command, args)
     try:
         reply: Reply = command.handler(session, args)
     except CommandError as error:
@@ -191,7 +192,7 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
         reply, failed = error, True
     if hears and session.connected:
         session.reply(reply)
-    if session.listens:
+    if listens or session.listens:
         session.end_reply()
         end_tracked(session, command, args)
     session.engine.ran(session, command, args, failed=failed)
@@ -199,8 +200,8 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
 
 def end_tracked(session: Session, command: Command, args: list[bytes]) -> None:
     """Keeps in mind what a client read that tracks keys, and tells it what it changed itself."""
-    tracking = session.engine.tracking
+    tracking = session.engine.news.tracking
     if session.tracker is not None and "readonly" in command.flags:
         tracking.remember(session, command, args)
     if not session.running_exec:
-        tracking.command_over(session)
+        tracking.command_over()

@@ -16,21 +16,18 @@ from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
 from .backlog import Backlogs
 from .config import Config
-from .config.words import EventClasses
 from .dispatch import execute, run_plain
 from .errors import CommandError, ProtocolError
 from .instant import Instant
-from .keyspace import Keyspace, unheard
-from .notifications import Notifications
+from .keyspace import Keyspace
+from .news import News
 from .observing import SlowLog, Statistics, monitor_line
 from .packing import Packing
-from .publishing import Publishing
 from .registry import Command
 from .replies import NO_REPLY, Reply
 from .requests import READ_SIZE, FastLane, RequestParser, few_requests
 from .scripts import Scripts
 from .session import Session
-from .tracking import Tracker, Tracking
 from .waiting import Waiter, Waiting
 
 __all__ = ["Engine", "Facts"]
@@ -93,15 +90,11 @@ class Engine:
         self.run_id = b"%040x" % self.random.getrandbits(160)
         self.started = self.now = now
         self.keyspace = Keyspace(self.config.integer("databases"), self._key_ready)
-        self.waiting = Waiting(self.keyspace.databases, self.served, self.attend)
         self.sessions: dict[int, Session] = {}
+        self.news = News(self.keyspace, self.sessions)
+        self.waiting = Waiting(self.keyspace.databases, self.served, self.news.attend)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.monitors: dict[Session, None] = {}
-        self.publishing = Publishing()
-        self.notifications = Notifications(self.publishing)
-        self.tracking = Tracking(self.sessions, self.random)
-        self.has_news = False  # keys that are broadcast have changed in this tick
-        self.running: Session | None = None  # whose command is at work; a plain one's need not be known
         self.pause: Pause | None = None
         self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
         self.active_expire = True
@@ -208,9 +201,8 @@ class Engine:
             self._let_time_pass(now)
         while self._unblocked:
             self._run(self._unblocked.popleft())
-        if self.has_news:
-            self.has_news = False
-            self.tracking.broadcast()
+        if self.news.are_due:
+            self.news.broadcast()
         return self._take_outbox()
 
     def _take_outbox(self) -> list[Session]:
@@ -265,7 +257,7 @@ class Engine:
         for db in self.keyspace.databases:
             self.waiting.signal_gone(db)
             db.clear()
-        self.tracking.flushed(None)
+        self.news.tracking.flushed(None)
         self.waiting.serve_ready()
 
     # The commands' side
@@ -297,16 +289,6 @@ class Engine:
         self.wake(waiter, reply)
         if session.last_command is not None:
             self.note(session, session.last_command, waiter.args, failed=type(reply) is CommandError)
-
-    def attend(self, session: Session, begins: bool) -> None:
-        """The turn of a blocked client that listens begins, or is over: what it did itself it hears then."""
-        if begins and session.last_command is not None:
-            self.running = session
-            session.begin_reply(session.last_command)
-        else:
-            self.running = None
-            session.end_reply()
-            self.tracking.command_over(session)
 
     def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """A command ran, or its client is blocked in it: whoever watches hears of it."""
@@ -372,22 +354,10 @@ class Engine:
         self.monitors[session] = None
         self.quiet = False
 
-    def start_tracking(self, session: Session, tracker: Tracker) -> None:
-        """CLIENT TRACKING ON."""
-        self.tracking.start(session, tracker)
-        self._heed()
-
-    def stop_tracking(self, session: Session) -> None:
-        """CLIENT TRACKING OFF."""
-        if session.tracker is not None:
-            self.tracking.stop(session)
-            self._heed()
-
     def stop_listening(self, session: Session) -> None:
         """A client hears of nothing any more."""
         self.monitors.pop(session, None)
-        self.publishing.forget(session)
-        self.stop_tracking(session)
+        self.news.forget(session)
 
     def hang_up(self, session: Session) -> None:
         """The server's side ends a connection, now; what was to be sent is not."""
@@ -422,10 +392,7 @@ class Engine:
         """Keeps at hand what every request depends on."""
         self._input_limit = self.config.integer("client-query-buffer-limit")
         self.backlogs.configure(self.config["client-output-buffer-limit"])
-        events = self.config["notify-keyspace-events"]
-        self.notifications.configure(events.letters if isinstance(events, EventClasses) else events)
-        self.tracking.most = self.config.integer("tracking-table-max-keys")
-        self._heed()
+        self.news.configure(self.config)
         threshold = self.config.integer("slowlog-log-slower-than")  # microseconds
         self.packing = Packing.of(self.config)
         self.slow = math.inf if threshold < 0 else threshold / 1_000_000
@@ -433,29 +400,8 @@ class Engine:
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
 
-    def _heed(self) -> None:
-        """Lets the keyspace tell of what somebody asked for, and of nothing else."""
-        classes, keyspace = self.notifications.classes, self.keyspace
-        keyspace.on_event = self.notifications.tell if classes else unheard
-        keyspace.on_change = self._key_changed
-        keyspace.on_create = self._key_created if "n" in classes else self._key_ready
-        keyspace.tells_misses = "m" in classes
-        keyspace.heed_all(bool(classes) or self.tracking.is_awaited)
-
     def _key_ready(self, database: int, key: bytes, kind: type) -> None:
         self.waiting.signal(database, key, kind)
-
-    def _key_created(self, database: int, key: bytes, kind: type) -> None:
-        self.waiting.signal(database, key, kind)
-        self.notifications.tell(database, key, "new")
-
-    def _key_changed(self, database: int, key: bytes, event: str) -> None:
-        if self.tracking.is_awaited:
-            changer = None if event == "expired" else self.running
-            if self.tracking.changed(key, changer, self.running):
-                self.has_news = True
-        if self.notifications.classes:
-            self.notifications.tell(database, key, event)
 
     def _run(self, session: Session) -> None:
         self.lap = self.facts.stopwatch()

@@ -403,9 +403,10 @@ def deny_blocking(command: bytes) -> bytes:
 def overlapping_prefixes(prefix: bytes, other: bytes, *, is_given: bool) -> bytes:
     """Of two prefixes that a client tracks, neither may begin with the other."""
     which = b"another provided" if is_given else b"an existing"
-    return (
-        b"ERR Prefix '%b' overlaps with %b prefix '%b'. Prefixes for a single client must not overlap."
-        % (until_nul(prefix), which, until_nul(other))
+    return b"ERR Prefix '%b' overlaps with %b prefix '%b'. Prefixes for a single client must not overlap." % (
+        until_nul(prefix),
+        which,
+        until_nul(other),
     )
 
 

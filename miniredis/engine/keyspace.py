@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from .errors import WRONG_TYPE, CommandError
 from .hashes import HashValue
 from .key_index import KeyIndex
+from .notifications import Everything, unheard
 from .sets import SetValue
 from .sorted_sets import SortedSet
 from .streams import Stream
@@ -48,17 +49,6 @@ STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold beyond the valid ones."""
 
 
-class Everything:
-    """Contains whatever one asks for."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
-
-
-def unheard(_database: int, _key: bytes, _event: str) -> None:
-    """For events that nobody asked for."""
-
-
 class Keyspace:
     """All databases of a server, and what they share.
 
@@ -68,9 +58,8 @@ class Keyspace:
 
     Attributes:
         on_create: told of every new key, likewise.
-        on_change: told of every change, if all are heeded: database index, key, name of the keyspace event,
-            which is empty if there is none.
-        on_event: told of the keyspace events that are no changes.
+        on_change: told of every change, if all are heeded: database index, key, names of keyspace events.
+        on_event: told of the keyspace events that are no changes, likewise.
         tells_misses: whether one of them is that a key is asked for which is not there.
     """
 
@@ -176,6 +165,13 @@ class Database:
         value = self.read(key)
         if value is not None and last is not None:
             self.used[key] = last
+        return value
+
+    def inspect(self, key: bytes) -> Value | None:
+        """As ``peek``, but no keyspace event tells of a miss."""
+        tells, self.keyspace.tells_misses = self.keyspace.tells_misses, False
+        value = self.peek(key)
+        self.keyspace.tells_misses = tells
         return value
 
     def find_list(self, key: bytes) -> ListValue | None:
@@ -334,9 +330,10 @@ class Database:
 
     def shrunk(self, key: bytes, value: Aggregate, event: str) -> None:
         """Something was taken from the aggregate at a key, which goes away when it is empty."""
-        self.touched(key, event)
-        if not value:
-            self.delete(key)
+        if value:
+            self.touched(key, event)
+        else:
+            self.delete(key, event + " del")
 
     def set_deadline(self, key: bytes, milliseconds: int) -> None:
         """Lets an existing key expire at a wall time."""
@@ -378,7 +375,7 @@ class Database:
 
         Args:
             key: its name.
-            event: the keyspace event; empty if there is none.
+            event: the keyspace event, or several with spaces between them; empty if there is none.
         """
         self.keyspace.changes += 1
         if key in self.heeded:

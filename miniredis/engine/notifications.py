@@ -5,13 +5,24 @@ To tell of a new event, give it a class in ``CLASSES``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from .publishing import Publishing
 
-__all__ = ["AFTER_REPLY", "ALL", "CLASSES", "LETTERS", "Notifications", "shown"]
+__all__ = [
+    "ALL",
+    "BEFORE_TRACKING",
+    "CLASSES",
+    "LETTERS",
+    "NONE",
+    "TRACKED_AS",
+    "Everything",
+    "Notifications",
+    "after_reply",
+    "shown",
+    "unheard",
+]
 
 NAMES: Final = {
     "g": "del rename_from rename_to move_from move_to copy_to restore expire persist",
@@ -52,6 +63,17 @@ def each_of(order: str, letters: str) -> str:
     return "".join(letter for letter in order if letter in letters)
 
 
+class Everything:
+    """Contains whatever one asks for."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+def unheard(_database: int, _key: bytes, _event: str) -> None:
+    """For events that nobody asked for."""
+
+
 class Notifications:
     """Publishes keyspace events.
 
@@ -73,10 +95,13 @@ class Notifications:
         self._by_key, self._by_event = "K" in wanted, "E" in wanted
         self.classes = wanted - {"K", "E"} if self._by_key or self._by_event else frozenset()
 
-    def tell(self, database: int, key: bytes, event: str) -> None:
-        """Something happened to a key."""
-        if not event or CLASSES[event] not in self.classes or not self._publishing.is_heard:
-            return
+    def tell(self, database: int, key: bytes, events: str) -> None:
+        """Something happened to a key; several events have spaces between them."""
+        for event in events.split():
+            if CLASSES[event] in self.classes and self._publishing.is_heard:
+                self._publish(database, key, event)
+
+    def _publish(self, database: int, key: bytes, event: str) -> None:
         name = event.encode()
         if self._by_key:
             self._publishing.publish(b"__keyspace@%d__:%b" % (database, key), name, event)
@@ -84,5 +109,64 @@ class Notifications:
             self._publishing.publish(b"__keyevent@%d__:%b" % (database, name), key, event)
 
 
-AFTER_REPLY: Final[Mapping[bytes, frozenset[str]]] = {}
-"""By command: the events that Redis tells of only when it has answered. The client itself may hear them."""
+BEFORE_TRACKING: Final = frozenset("lpop rpop ltrim spop zrem zpopmin zpopmax xtrim expired".split())
+"""The events that clients hear of before those are told who track the key; of others they hear after it."""
+
+TRACKED_AS: Final = {
+    "spop": "del",
+    **dict.fromkeys("sinterstore sunionstore sdiffstore".split(), ""),
+    **dict.fromkeys("zunionstore zinterstore zdiffstore zrangestore xgroup-create".split(), ""),
+}
+"""For some events, by which other one it goes whether those who track the key are told behind the reply."""
+
+LATE: Final = {
+    "expire pexpire expireat pexpireat": "expire",
+    "getdel": "del",
+    "getex": "del expire persist",
+    "getset set+get": "new set expire",
+    "bitfield": "setbit",
+    "lpush lpushx": "lpush",
+    "rpush rpushx": "rpush",
+    "lset": "lset",
+    "lpop rpop lmpop blpop brpop blmpop lmove blmove rpoplpush brpoplpush": "lpop rpop del",
+    "hset hmset hsetnx": "hset",
+    "hincrby": "hincrby",
+    "hincrbyfloat": "hincrbyfloat",
+    "spop zpopmin zpopmax zmpop bzpopmin bzpopmax bzmpop": "del",
+    "sinterstore": "sinterstore",
+    "sunionstore": "sunionstore del",
+    "sdiffstore": "sdiffstore del",
+    "zadd geoadd zincrby": "zadd zincr",
+    "zunionstore": "zunionstore del",
+    "zinterstore": "zinterstore del",
+    "zdiffstore": "zdiffstore del",
+    "zrangestore": "zrangestore del",
+    "xadd": "xadd xtrim",
+    "xsetid": "xsetid",
+    "xgroup|create": "xgroup-create",
+    "xgroup|setid": "xgroup-setid",
+    "xgroup|destroy": "xgroup-destroy",
+}
+"""By commands, the events that Redis tells of only when it has answered; a client may hear of its own.
+
+Some it tells of in the midst of its answer, which no client can make sense of. Here they come before it.
+"""
+
+AFTER_REPLY: Final = {
+    command.encode(): frozenset(events.split())
+    for commands, events in LATE.items()
+    for command in commands.split()
+}
+NONE: Final[frozenset[str]] = frozenset()
+
+
+def after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:
+    """The events of a request that its client hears of behind the reply.
+
+    Args:
+        command: its name, in lower case.
+        args: the request.
+    """
+    if command == b"set" and any(word.upper() == b"GET" for word in args[3:]):
+        command = b"set+get"
+    return AFTER_REPLY.get(command, NONE)

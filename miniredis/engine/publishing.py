@@ -83,7 +83,7 @@ class Publishing:
         session.push(encode(Push([kind.ends, name, count(session, kind)]), session.resp))
 
     def end_all(self, session: Session, kind: Kind) -> None:
-        """A client ceases to listen in one way; it is told so once for each, and once if there was nothing."""
+        """A client ceases to listen in one way; it is told so for each thing, or once if there was none."""
         names = tuple(session.subscriptions.get(kind, ()))
         for name in names:
             self.end(session, kind, name)
@@ -103,6 +103,7 @@ class Publishing:
         del names[name]
         if not names:
             del session.subscriptions[kind]
+            session.listen_or_not()
         listeners = self.listeners[kind][name]
         del listeners[session]
         if not listeners:
@@ -147,6 +148,8 @@ def deliver(listeners: Iterable[Session], parts: list[bytes], event: str = "") -
     hearing = tuple(listeners)  # who has too much to read is hung up on meanwhile
     for session in hearing:
         resp = session.resp
+        if session.closing:
+            continue
         if resp not in encoded:
             encoded[resp] = encode(push, resp)
         session.push(encoded[resp], event)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from .backlog import FREE
-from .notifications import AFTER_REPLY
+from .notifications import NONE, after_reply
 from .replies import NO_REPLY, NULL_ARRAY, NoReply, Reply, encode
 from .waiting import Waiter
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .tracking import Tracker
 
 __all__ = ["Session", "Transaction", "serve_nobody"]
-
-NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class Transaction:
@@ -55,7 +53,8 @@ class Session:
         monitoring: it is shown every command of every client.
         subscriptions: what it listens to, by the way in which it does; ways without any are not there.
         tracker: how it is told of changes to keys, if it is.
-        listens: it is told, or was, of what others do: some of that comes before its reply, some after.
+        listens: it is told of what others do: some of that comes before its reply, some after.
+        hears_for_others: some client has it hear in its place, or had.
         after_reply: the keyspace events that it is to hear of only behind the reply at hand.
         spared: CLIENT NO-EVICT asked that it never be hung up on for its memory.
         replies_off: CLIENT REPLY OFF was said.
@@ -71,10 +70,10 @@ class Session:
 
     __slots__ = (
         "_late", "_pushed", "address", "after_reply", "authenticated", "closing", "connected", "created",
-        "db", "descriptor", "engine", "id", "idle", "last_active", "last_command", "listens", "local_address", "monitoring",
-        "name",
-        "outgoing", "parser", "postponed", "replies_off", "resp", "running_exec", "skip_next", "skipping",
-        "spared", "subscriptions", "tracker", "transaction", "waiter", "watch_broken", "watched",
+        "db", "descriptor", "engine", "hears_for_others", "id", "idle", "last_active", "last_command",
+        "listens", "local_address", "monitoring", "name", "outgoing", "parser", "postponed", "replies_off",
+        "resp", "running_exec", "skip_next", "skipping", "spared", "subscriptions", "tracker", "transaction",
+        "waiter", "watch_broken", "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
@@ -100,7 +99,8 @@ class Session:
         self.subscriptions: dict[Kind, dict[bytes, None]] = {}
         self.tracker: Tracker | None = None
         self.listens = False
-        self.after_reply: frozenset[str] = NOTHING
+        self.hears_for_others = False
+        self.after_reply: frozenset[str] = NONE
         self.spared = False
         self.replies_off = False
         self.skipping = False
@@ -130,7 +130,7 @@ class Session:
                 self.tracker.caching = False
 
     def push(self, data: bytes, event: str = "") -> None:
-        """Queues bytes that answer nothing, unless too much is queued already: then it hangs up.
+        """Queues bytes that answer nothing, unless too much is queued: then it hangs up when the tick ends.
 
         Args:
             data: the bytes.
@@ -147,22 +147,28 @@ class Session:
         if self._pushed > FREE and self.engine.backlogs.is_far_too_long(self, self._pushed):
             self._pushed = self.outgoing_bytes  # what was sent counts no more
             if self.engine.backlogs.is_far_too_long(self, self._pushed):
-                self.engine.hang_up(self)
+                self.closing = True
+                self.drop_output()
+                self.engine.backlogs.give_up(self)
 
-    def begin_reply(self, command: Command) -> None:
-        """Has some pushes wait until the reply to a command is queued."""
-        self.after_reply = AFTER_REPLY.get(command.name, NOTHING)
+    def begin_reply(self, command: Command, args: list[bytes]) -> None:
+        """Has some pushes wait until the reply to a request is queued."""
+        self.after_reply = after_reply(command.name, args)
 
     def end_reply(self) -> None:
         """Queues those pushes."""
-        self.after_reply = NOTHING
+        self.after_reply = NONE
         self.outgoing += self._late
         self._late.clear()
 
     def is_redirected_to(self) -> None:
         """Another client has it hear in its place."""
-        self.listens = True
+        self.listens = self.hears_for_others = True
         self.idle = False
+
+    def listen_or_not(self) -> None:
+        """It has ceased to listen in one way: it may be plain again."""
+        self.listens = bool(self.subscriptions or self.tracker or self.hears_for_others)
 
     def reset(self) -> None:
         """Becomes what it was when it was new, but for the reply at hand."""

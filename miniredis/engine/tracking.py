@@ -10,7 +10,7 @@ itself it is told behind the reply to its command, or to its EXEC.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -18,8 +18,6 @@ from .key_positions import KeysError, keys_of
 from .replies import Push, encode
 
 if TYPE_CHECKING:
-    from random import Random
-
     from .registry import Command
     from .session import Session
 
@@ -77,7 +75,6 @@ class Tracking:
 
     Args:
         sessions: all clients, by their numbers.
-        random: draws the keys that are forgotten when there are too many.
 
     Attributes:
         count: how many clients track keys.
@@ -87,15 +84,14 @@ class Tracking:
         most: how many keys are kept in mind; 0 for any number.
     """
 
-    def __init__(self, sessions: dict[int, Session], random: Random) -> None:
+    def __init__(self, sessions: dict[int, Session]) -> None:
         self._sessions = sessions
-        self._random = random
         self.count = 0
-        self.readers: dict[bytes, set[int]] = {}
+        self.readers: OrderedDict[bytes, set[int]] = OrderedDict()  # a plain dict finds its first slowly
         self.prefixes: dict[bytes, Prefix] = {}
         self.items = 0
         self.most = 0
-        self._later: list[bytes | None] = []  # what a client changed itself; None for everything
+        self._later: list[tuple[Session, Tracker, list[bytes] | None]] = []  # what clients changed themselves
 
     @property
     def is_awaited(self) -> bool:
@@ -131,6 +127,7 @@ class Tracking:
             if not self.prefixes[prefix].clients:
                 del self.prefixes[prefix]
         session.tracker = None
+        session.listen_or_not()
 
     # What happens
 
@@ -149,58 +146,59 @@ class Tracking:
             readers.add(session.id)
 
     def forget_surplus(self, running: Session | None) -> None:
-        """Forgets some keys, if there are more than there may be; their readers are told they changed."""
-        surplus = len(self.readers) - self.most if self.most else 0
-        if surplus > 0:
-            for key in self._random.sample(list(self.readers), surplus):
-                self._invalidate(key, running, at_once=True)
+        """Forgets the oldest keys, if there are more than there may be; readers are told they changed."""
+        while self.most and len(self.readers) > self.most:
+            self._invalidate(next(iter(self.readers)), running, at_once=True)
 
-    def changed(self, key: bytes, changer: Session | None, running: Session | None) -> bool:
+    def changed(self, key: bytes, changer: Session | None, running: Session | None, event: str = "") -> bool:
         """A key changed; tells whether that is to be broadcast when the tick ends.
 
         Args:
             key: its name.
             changer: whose command did it; None if its time had come.
             running: the client whose command is at work, if one is.
+            event: the name of the change: some are told of behind the reply.
         """
         concerned = [prefix for beginning, prefix in self.prefixes.items() if key.startswith(beginning)]
         for prefix in concerned:
             prefix.changed[key] = changer
         if key in self.readers:
-            self._invalidate(key, running)
+            self._invalidate(key, running, event)
         return bool(concerned)
 
-    def _invalidate(self, key: bytes, running: Session | None, *, at_once: bool = False) -> None:
+    def _invalidate(
+        self, key: bytes, running: Session | None, event: str = "", *, at_once: bool = False
+    ) -> None:
         readers = self.readers.pop(key)
         self.items -= len(readers)
         for number in sorted(readers, key=lambda number: number.to_bytes(8, "little")):
             session = self._sessions.get(number)
-            if session is None or session.tracker is None or session.tracker.broadcasts:
+            tracker = session.tracker if session is not None else None
+            if session is None or tracker is None or tracker.broadcasts:
                 continue
-            if session is running and session.tracker.no_loop:
+            if session is running and tracker.no_loop:
                 continue
             if session is running and not at_once:
-                self._later.append(key)
+                self._later.append((session, tracker, [key]))
             else:
-                tell(self._sessions, session, [key])
+                self._tell(session, tracker, [key], event)
 
     def flushed(self, running: Session | None) -> None:
         """All keys went at once."""
         for session in tuple(self._sessions.values()) if self.count else ():
-            if session.tracker is not None:
-                if session is running:
-                    self._later.append(None)
-                else:
-                    tell(self._sessions, session, None)
+            if session.tracker is not None and session is running:
+                self._later.append((session, session.tracker, None))
+            elif session.tracker is not None:
+                self._tell(session, session.tracker, None)
         self.readers.clear()
         self.items = 0
 
-    def command_over(self, session: Session) -> None:
-        """A client has its reply: it is told what it changed itself."""
+    def command_over(self) -> None:
+        """A client has its reply: it is told what it changed itself, even if it tracks no more."""
         if self._later:
             later, self._later = self._later, []
-            for key in later:
-                tell(self._sessions, session, None if key is None else [key])
+            for session, tracker, keys in later:
+                self._tell(session, tracker, keys)
 
     def broadcast(self) -> None:
         """The tick ends: tells of the keys with prefixes that changed in it."""
@@ -211,23 +209,21 @@ class Tracking:
                 own = session if session.tracker.no_loop else self
                 keys = sorted(key for key, changer in changed.items() if changer is not own)
                 if keys:
-                    tell(self._sessions, session, keys)
+                    self._tell(session, session.tracker, keys)
 
-
-def tell(sessions: dict[int, Session], session: Session, keys: Iterable[bytes] | None) -> None:
-    """Tells a client, or the one that hears in its place, that keys have changed; None for all keys."""
-    tracker, listener = session.tracker, session
-    assert tracker is not None
-    if tracker.redirect:
-        found = sessions.get(tracker.redirect)
-        if found is None:
-            tracker.is_broken = True
-            if session.resp > 2:
-                session.push(encode(Push([REDIRECTION_BROKEN, tracker.redirect]), 3))
-            return
-        listener = found
-    news = encode(None if keys is None else list(keys), session.resp)
-    if listener.resp > 2:
-        listener.push(b">2\r\n$10\r\ninvalidate\r\n" + news)
-    elif tracker.redirect and listener.subscriptions:
-        listener.push(b"*3\r\n$7\r\nmessage\r\n$20\r\n%b\r\n%b" % (CHANNEL, news))
+    def _tell(self, session: Session, tracker: Tracker, keys: list[bytes] | None, event: str = "") -> None:
+        """Tells a client, or the one that hears in its place, that keys have changed; None for all keys."""
+        listener = session
+        if tracker.redirect:
+            found = self._sessions.get(tracker.redirect)
+            if found is None:
+                tracker.is_broken = True
+                if session.resp > 2:
+                    session.push(encode(Push([REDIRECTION_BROKEN, tracker.redirect]), 3))
+                return
+            listener = found
+        news = encode(keys, session.resp)
+        if listener.resp > 2:
+            listener.push(b">2\r\n$10\r\ninvalidate\r\n" + news, event)
+        elif tracker.redirect and listener.subscriptions:
+            listener.push(b"*3\r\n$7\r\nmessage\r\n$20\r\n%b\r\n%b" % (CHANNEL, news), event)

@@ -80,7 +80,7 @@ class Waiting:
     Args:
         databases: looks up by index.
         wake: told of each waiter that was served, with its reply or error.
-        attend: told of a client that listens, and whether its turn begins or is over.
+        attend: told of the waiter of a client that listens, and whether its turn begins or is over.
 
     Attributes:
         ready: the keys that have become ready, in the order of their signals.
@@ -91,7 +91,7 @@ class Waiting:
         self,
         databases: list[Database],
         wake: Callable[[Waiter, Reply | CommandError], None],
-        attend: Callable[[Session, bool], None],
+        attend: Callable[[Waiter, bool], None],
     ) -> None:
         self._databases = databases
         self._wake = wake
@@ -191,9 +191,9 @@ class Waiting:
 
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> None:
         reply: Reply
-        session = waiter.session
-        if session.listens:
-            self._attend(session, True)
+        listens = waiter.session.listens
+        if listens:
+            self._attend(waiter, True)
         try:
             reply = waiter.serve(database, key, value)
         except CommandError as error:
@@ -201,8 +201,8 @@ class Waiting:
         if reply is not NO_REPLY:
             self.remove(waiter)
             self._wake(waiter, reply)
-        if session.listens:
-            self._attend(session, False)
+        if listens:
+            self._attend(waiter, False)
 
     def next_deadline(self) -> int | None:
         """When the next waiter gives up, in microseconds of monotonic time; None if none will."""

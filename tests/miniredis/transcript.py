@@ -29,6 +29,7 @@ from typing import ClassVar, Self
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 PATIENCE = 5.0
 STEP = re.compile(r"(?P<client>\w+)(?P<verb>[:!=]| speaks| waits$| leaves$| closed$) ?(?P<text>.*)")
+CONNECTED = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
 NUMBER = re.compile(r"<id:(\w+)>")
 
 
@@ -190,8 +191,18 @@ class Player:
         self.waiting.add(step.client)
         self.await_blocked(len(self.waiting))
 
+    def connected(self) -> int:
+        answer = CONNECTED.search(self.control.ask("INFO clients"))
+        assert answer
+        return int(answer[1])
+
     def leave(self, step: Step) -> None:
+        """Goes on when the server knows."""
+        before = self.connected()
         self.clients[step.client].close()
+        deadline = time.monotonic() + PATIENCE
+        while self.connected() == before:
+            assert time.monotonic() < deadline, f"{step.client} never left"
         self.gone.add(step.client)
         self.waiting.discard(step.client)
         self.await_blocked(len(self.waiting))

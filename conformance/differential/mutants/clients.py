@@ -56,8 +56,8 @@ CLIENTS: Final = (
     fault(
         "WATCH does not see a key created",
         "keyspace.py",
-        "        self.keyspace.on_create(self.index, key, type(value))\n        self.touched(key, event)\n",
-        "        self.keyspace.on_create(self.index, key, type(value))\n",
+        "        self.keyspace.on_create(self.index, key, type(value))\n        if event is not None:\n",
+        "        self.keyspace.on_create(self.index, key, type(value))\n        if not event:\n",
     ),
     fault(
         "an error in EXEC's queue aborts nothing",

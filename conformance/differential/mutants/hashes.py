@@ -49,8 +49,8 @@ HASHES_AND_SETS: Final = (
     fault(
         "an empty set stays",
         "keyspace.py",
-        "        self.touched(key, event)\n        if not value:\n",
-        "        self.touched(key, event)\n        if not value and type(value) is not SetValue:\n",
+        "        if value:\n            self.touched(key, event)\n",
+        "        if value or type(value) is SetValue:\n            self.touched(key, event)\n",
     ),
     fault(
         "SMOVE looks at its target though there is no source",

@@ -36,8 +36,8 @@ KEYS: Final = (
     fault(
         "RENAME forgets the time to live",
         "commands/generic.py",
-        '"rename_to", deadline=db.deadlines.get(old))',
-        '"rename_to")',
+        "new, value, None, deadline=db.deadlines.get(old))",
+        "new, value, None)",
     ),
     fault(
         "COPY shares what it copies",

@@ -12,7 +12,7 @@ STRINGS: Final = (
     fault(
         "SET with GET forgets the type of the old value",
         "commands/strings.py",
-        "    old = db.find_string(key) if options.get else None\n",
+        "    old = db.read_string(key) if options.get else None\n",
         "    old = db.find(key) if options.get else None\n",
     ),
     fault(

@@ -10,6 +10,7 @@ from typing import Final
 
 from .common import BY_KIND, BY_NAME, FIXED, INSTEAD, MILLISECOND_TIMES, ODD, SOME_CLIENT, TIMES
 from .hashes import OF_HASHES_AND_SETS
+from .messages import OF_MESSAGES
 from .sorted_sets import OF_SORTED_SETS
 from .streams import OF_STREAMS
 
@@ -25,5 +26,5 @@ __all__ = [
     "TIMES",
 ]
 
-BY_SCOPE: Final = OF_HASHES_AND_SETS | OF_SORTED_SETS | OF_STREAMS
+BY_SCOPE: Final = OF_HASHES_AND_SETS | OF_MESSAGES | OF_SORTED_SETS | OF_STREAMS
 """By the group or the name of a command, then by the name of the argument: what comes before the others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .dumps import DUMPS
+from .messages import ASKED_FOR_EVENTS, TRACKING
 
 __all__ = [
     "BY_KIND",
@@ -168,6 +169,7 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("0", "WRITE", "x"), ("9223372036854775807", "WRITE"), ("0", "WRITE"),
     ),
     "client|reply": (("ON",), ("OFF",), ("SKIP",), ("maybe",), ()),
+    "client|tracking": TRACKING,
     "command": ((), ("nosuch", "x"), ("nosuch",)),
     "command|getkeys": (
         ("GET", "a"), ("nosuch", "a"), ("GET", "a", "b"), ("MSET", "a", "1", "b"), ("LMPOP", "2", "a", "b",
@@ -189,7 +191,7 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("slowlog-max-len", "64"), ("slowlog-max-len", "x"), ("slowlog-max-len", "1", "slowlog-max-len", "2"),
         ("nosuch", "1"), ("databases", "1"), ("slowlog-max-len",), ("requirepass", "secret"),
         ("requirepass", ""),
-        ("maxclients", "0"),
+        ("maxclients", "0"), *ASKED_FOR_EVENTS,
     ),
     "debug": (
         ("SLEEP", "0"), ("OBJECT", "a"), ("OBJECT", "l"), ("OBJECT", "nokey"), ("SET-ACTIVE-EXPIRE", "0"),

@@ -164,8 +164,10 @@ def move(session: Session, args: list[bytes]) -> Reply:
         return 0
     deadline = db.deadlines.get(key)
     to.create(key, value, None, deadline=deadline)
-    db.delete(key, "move_from")
-    to.touched(key, "move_to")
+    db.delete(key, "")
+    to.touched(key, "")
+    db.announce(key, "move_from")
+    to.announce(key, "move_to")
     return 1
 
 
@@ -208,8 +210,10 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
             return False
         db.delete(new, None)
     db.create(new, value, None, deadline=db.deadlines.get(old))
-    db.delete(old, "rename_from")
-    db.touched(new, "rename_to")
+    db.delete(old, "")
+    db.touched(new, "")
+    db.announce(old, "rename_from")
+    db.announce(new, "rename_to")
     return True
 
 

@@ -129,7 +129,7 @@ def keys_in(request: list[bytes]) -> list[tuple[bytes, str]]:
     named = look_up(request)
     if named is None:
         raise CommandError(errors.NO_SUCH_COMMAND)
-    if not named.keys:
+    if all(keys.flags == "not_key" for keys in named.keys):
         raise CommandError(errors.NO_KEYS)
     if not named.least <= len(request) <= named.most:
         raise CommandError(errors.KEYS_ARITY)

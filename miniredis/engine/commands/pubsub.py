@@ -21,16 +21,16 @@ ASKING: Final = "pubsub loading stale"
 def begin(session: Session, kind: Kind, names: list[bytes]) -> Reply:
     """Listens to each of some names; the replies look like messages."""
     for name in names:
-        session.engine.publishing.begin(session, kind, name)
+        session.engine.news.publishing.begin(session, kind, name)
     return NO_REPLY
 
 
 def end(session: Session, kind: Kind, names: list[bytes]) -> Reply:
     """Ceases to listen to some names, or to all if none is given."""
     for name in names:
-        session.engine.publishing.end(session, kind, name)
+        session.engine.news.publishing.end(session, kind, name)
     if not names:
-        session.engine.publishing.end_all(session, kind)
+        session.engine.news.publishing.end_all(session, kind)
     return NO_REPLY
 
 
@@ -91,7 +91,7 @@ def sunsubscribe(session: Session, args: list[bytes]) -> Reply:
 @command("PUBLISH", 3, SPEAKING, acl="", since="2.0.0", syntax="channel message")
 def publish(session: Session, args: list[bytes]) -> Reply:
     """Sends a message to all who listen to a channel; tells how often it was heard."""
-    return session.engine.publishing.publish(args[1], args[2])
+    return session.engine.news.publishing.publish(args[1], args[2])
 
 
 @command(
@@ -105,7 +105,7 @@ def publish(session: Session, args: list[bytes]) -> Reply:
 )
 def spublish(session: Session, args: list[bytes]) -> Reply:
     """Sends a message to all who listen to a shard channel; tells how many they are."""
-    return session.engine.publishing.publish_sharded(args[1], args[2])
+    return session.engine.news.publishing.publish_sharded(args[1], args[2])
 
 
 # What is listened to
@@ -118,12 +118,12 @@ def names(session: Session, kind: Kind, args: list[bytes]) -> Reply:
     if len(args) > 3:
         raise CommandError(errors.subcommand_or_arity(args[1], b"PUBSUB"))
     fits = compile_glob(args[2]) if len(args) == 3 else lambda _: True
-    return [name for name in session.engine.publishing.listeners[kind] if fits(name)]
+    return [name for name in session.engine.news.publishing.listeners[kind] if fits(name)]
 
 
 def numbers(session: Session, kind: Kind, channels: list[bytes]) -> Reply:
     """Each of some names, and how many listen to it."""
-    listeners = session.engine.publishing.listeners[kind]
+    listeners = session.engine.news.publishing.listeners[kind]
     return [part for name in channels for part in (name, len(listeners.get(name, ())))]
 
 
@@ -142,7 +142,7 @@ def pubsub_numsub(session: Session, args: list[bytes]) -> Reply:
 @command("PUBSUB NUMPAT", 2, ASKING, acl="", since="2.8.0")
 def pubsub_numpat(session: Session, args: list[bytes]) -> Reply:
     """How many patterns somebody listens to."""
-    return len(session.engine.publishing.listeners[PATTERNS])
+    return len(session.engine.news.publishing.listeners[PATTERNS])
 
 
 @command("PUBSUB SHARDCHANNELS", -2, ASKING, acl="", since="7.0.0", syntax="[pattern:pattern]")

@@ -64,7 +64,7 @@ def flush(session: Session, args: list[bytes], databases: list[Database]) -> Rep
     for db in databases:
         session.engine.waiting.signal_gone(db)
         db.clear()
-    session.engine.tracking.flushed(session)
+    session.engine.news.tracking.flushed(session)
     return OK
 
 

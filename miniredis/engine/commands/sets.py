@@ -81,10 +81,14 @@ def smove(session: Session, args: list[bytes]) -> Reply:
         return int(member in giver.members)
     if not giver.remove(member):
         return 0
-    db.shrunk(source, giver, "srem")
+    db.announce(source, "srem")
+    if not giver:
+        db.delete(source, None)
+        db.announce(source, "del")
     if taker is None:
-        db.create(target, SetValue.of([member], session.engine.packing), "sadd")
-    elif taker.add(member, session.engine.packing):
+        db.create(target, SetValue.of([member], session.engine.packing), None)
+    db.touched(source, "")
+    if taker is None or taker.add(member, session.engine.packing):
         db.touched(target, "sadd")
     return 1
 
@@ -209,8 +213,7 @@ def pop(session: Session, key: bytes, values: SetValue, count: int) -> list[byte
     found = drawn(session, values, count)
     stay = len(values) - len(found)
     if not stay:
-        session.db.touched(key, "spop")
-        session.db.delete(key)
+        session.db.delete(key, "spop del")
         return found
     for member in found:
         values.remove(member)

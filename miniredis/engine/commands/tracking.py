@@ -40,9 +40,9 @@ def client_tracking(session: Session, args: list[bytes]) -> Reply:
     if status == b"ON":
         check_options(session.tracker, tracker, prefixes)
         tracker.prefixes = set(prefixes)
-        session.engine.start_tracking(session, tracker)
+        session.engine.news.start_tracking(session, tracker)
     elif status == b"OFF":
-        session.engine.stop_tracking(session)
+        session.engine.news.stop_tracking(session)
     else:
         raise CommandError(errors.SYNTAX)
     return OK

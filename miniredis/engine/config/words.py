@@ -125,6 +125,7 @@ class EventClasses(str):
     """
 
     __slots__ = ("letters",)
+    letters: str
 
     def __new__(cls, letters: str) -> Self:
         """Shows what was given as Redis does."""
