@@ -27,6 +27,10 @@ Of anything else it is Redis's 16 KiB: what a client may have run before the oth
 class Source(Protocol):
     """What a poller's descriptor stands for."""
 
+    @property
+    def waits_for_script(self) -> bool:
+        """Whether a script of its own is running."""
+
     def attend(self, events: int, now: Instant) -> None:
         """It is ready; called with the lock held."""
 
@@ -66,6 +70,11 @@ class Connection:
         self._unsent = bytearray()
         self._appetite = READ_SIZE
         self._watched_for = READ
+
+    @property
+    def waits_for_script(self) -> bool:
+        """Whether a script of this client's is running."""
+        return self._host.engine.scripts.is_running_for(self._session)
 
     def attend(self, events: int, now: Instant) -> None:
         """The poller says that the client sent something, takes something, or is gone."""

@@ -14,7 +14,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import trio
 
@@ -28,6 +28,10 @@ log = logging.getLogger("miniredis")
 
 SIDE_DOOR = "the server is in the middle of a command that this one interrupted: a signal's handler, or a \
 destructor, cannot use a client without a socket"
+
+
+GAP: Final = 0.001
+"""Seconds for which a script that runs for too long stands still now and then."""
 
 
 class Outlet(Protocol):
@@ -52,6 +56,7 @@ class Host:
         is_busy: the engine is running. Whoever holds the lock and finds it so came in by a side door: a
             signal's handler, or a destructor that the garbage collector called.
         is_open: the server has not stopped.
+        meanwhile: lets clients of sockets in while a script runs on the server's thread; the loop sets it.
     """
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
@@ -68,6 +73,9 @@ class Host:
         self._due: int | None = None  # what the alarm is set to: monotonic microseconds
         self._alarm = trio.CancelScope()
         self._stop = trio.Event()
+        self._gap = threading.Condition(self.lock)
+        self.meanwhile: Callable[[], None] = lambda: None
+        engine.scripts.while_busy = self._let_others_in
 
     # For the owners of clients
 
@@ -161,6 +169,16 @@ class Host:
             self.call_soon(self._set_alarm)
         if engine.shutdown_requested:
             self.call_soon(self._stop.set)
+
+    def _let_others_in(self) -> None:
+        """A script runs for too long: who asks for something now is answered that the server is busy."""
+        was_busy, self.is_busy = self.is_busy, False
+        try:
+            if self.is_own_thread:
+                self.meanwhile()
+            self._gap.wait(GAP)  # without the lock: for clients in other threads
+        finally:
+            self.is_busy = was_busy
 
     def call_soon(self, function: Callable[[], object]) -> None:
         """Calls a function on the server's own thread: at once if this is it, soon if it is not."""

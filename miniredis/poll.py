@@ -59,6 +59,7 @@ class PollLoop:
         self._sources: dict[int, Source] = {}
         self._acceptors = [Acceptor(listener, self) for listener in listeners]
         self._out_of_files = trio.Event()
+        host.meanwhile = self._attend_meanwhile
 
     async def run(self) -> None:
         """Serves until cancelled."""
@@ -101,6 +102,15 @@ class PollLoop:
                 host.is_busy = False
         return True
 
+    def _attend_meanwhile(self) -> None:
+        """As a tick, in the middle of one that a script holds up; who waits for the script is not listened to."""
+        host, now = self._host, self._host.clock.now()
+        for descriptor, what in self._poller.wait(0):
+            source = self._sources.get(descriptor)
+            if source is not None and not source.waits_for_script:
+                source.attend(what, now)
+        host.settle(now)
+
     # Accepting
 
     def welcome(self, accepted: socket.socket, listener: Listener, now: Instant) -> None:
@@ -142,6 +152,8 @@ class PollLoop:
 
 class Acceptor:
     """A listener in the poll loop."""
+
+    waits_for_script = False
 
     def __init__(self, listener: Listener, loop: PollLoop) -> None:
         self.descriptor = listener.socket.fileno()

@@ -146,6 +146,7 @@ class Server:
 
     def stop(self) -> None:
         """Hangs up on all clients and stops listening. May be called from any thread, and again."""
+        self._host.engine.scripts.must_end = True
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._scope.cancel)
 

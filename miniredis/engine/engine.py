@@ -20,6 +20,7 @@ from .dispatch import execute, run_plain
 from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace
+from .libraries import Libraries
 from .news import News
 from .observing import SlowLog, Statistics, monitor_line
 from .packing import Packing
@@ -100,6 +101,7 @@ class Engine:
         self.active_expire = True
         self.quiet = True  # nobody watches, nothing is held up: plain commands may just run
         self.scripts = Scripts(self)
+        self.libraries = Libraries(self)
         self.slow_log = SlowLog()
         self.statistics = Statistics()
         self.lap = 0.0  # what the stopwatch told when the last command was over

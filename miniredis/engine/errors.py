@@ -243,6 +243,26 @@ UNKILLABLE = (
 )
 KILLED_SCRIPT = b"ERR Script killed by user with SCRIPT KILL."
 KILLED_FUNCTION = b"ERR Script killed by user with FUNCTION KILL."
+LOAD_TIMEOUT = b"ERR FUNCTION LOAD timeout"
+
+# Libraries of functions
+NO_FUNCTION = b"ERR Function not found"
+BAD_KEY_COUNT = b"ERR Bad number of keys provided"
+NO_METADATA = b"ERR Missing library metadata"
+INVALID_METADATA = b"ERR Invalid library metadata"
+NO_LIBRARY_NAME = b"ERR Library name was not given"
+TWO_LIBRARY_NAMES = b"ERR Invalid metadata value, name argument was given multiple times"
+LIBRARY_NAME = (
+    b"ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one "
+    b"character long"
+)
+NO_LIBRARY = b"ERR Library not found"
+NO_FUNCTIONS = b"ERR No functions registered"
+FUNCTION_FLUSH = b"ERR FUNCTION FLUSH only supports SYNC|ASYNC option"
+RESTORE_POLICY = b"ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE."
+NO_LIBRARY_PATTERN = b"ERR library name argument was not given"
+NOT_A_LIBRARY = b"ERR given type is not a function"
+NO_LIBRARY_CODE = b"ERR Failed loading library data"
 
 # Server
 NO_CONFIG_FILE = b"ERR The server is running without a config file"
@@ -468,3 +488,38 @@ def shebang_flag(flag: bytes) -> bytes:
 def no_block_in_script(command: bytes) -> bytes:
     """XREAD BLOCK and XREADGROUP BLOCK."""
     return b"ERR %b command is not allowed with BLOCK option from scripts" % command
+
+
+def metadata_value(word: bytes) -> bytes:
+    """The first line of a library says something that is not known."""
+    return b"ERR Invalid metadata value given: " + until_nul(word)
+
+
+def no_engine(name: bytes) -> bytes:
+    """The first line of a library names another language."""
+    return b"ERR Engine '%b' not found" % until_nul(name)
+
+
+def library_exists(name: bytes) -> bytes:
+    """FUNCTION LOAD without REPLACE."""
+    return b"ERR Library '%b' already exists" % name
+
+
+def library_collides(name: bytes) -> bytes:
+    """FUNCTION RESTORE without REPLACE."""
+    return b"ERR Library %b already exists" % name
+
+
+def function_exists(name: bytes) -> bytes:
+    """Another library has a function of that name."""
+    return b"ERR Function %b already exists" % name
+
+
+def unknown_load_option(word: bytes) -> bytes:
+    """FUNCTION LOAD takes REPLACE."""
+    return b"ERR Unknown option given: " + until_nul(word)
+
+
+def unknown_list_option(word: bytes) -> bytes:
+    """FUNCTION LIST takes WITHCODE and LIBRARYNAME."""
+    return b"ERR Unknown argument " + until_nul(word)

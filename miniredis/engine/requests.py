@@ -23,7 +23,7 @@ from .errors import ProtocolError
 from .numbers import parse_integer
 from .replies import pack
 
-__all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests"]
+__all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests", "split_arguments"]
 
 INLINE_LIMIT: Final = 64 * 1024
 """The longest line, in bytes, that may go without its end."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from . import errors
 from .dispatch import look_up
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .registry import Command
 
-__all__ = ["Caller", "Failure", "Interpreter", "Run", "Script", "Scripts", "check_flags"]
+__all__ = ["Caller", "Failure", "Interpreter", "LibraryError", "Registered", "Run", "Script", "Scripts", "check_flags"]
 
 FLAGS: Final = (b"no-writes", b"allow-oom", b"allow-stale", b"no-cluster", b"allow-cross-slot-keys")
 """What a script may say of itself."""
+
+
+LOAD_LIMIT: Final = 0.5
+"""Seconds that the loading of a library may take."""
 
 
 class Failure(NamedTuple):
@@ -40,6 +44,30 @@ class Failure(NamedTuple):
 
     text: bytes
     is_counted: bool
+
+
+class Registered(NamedTuple):
+    """A function that a library has registered.
+
+    Attributes:
+        name: as registered.
+        description: what it is for, if it says so.
+        flags: what it says of itself.
+        body: what the interpreter runs.
+    """
+
+    name: bytes
+    description: bytes | None
+    flags: tuple[bytes, ...]
+    body: object
+
+
+class LibraryError(Exception):
+    """The text of a library is of no use."""
+
+    def __init__(self, reason: bytes) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Caller(Protocol):
@@ -66,6 +94,15 @@ class Interpreter(Protocol):
 
     def run(self, name: bytes, keys: list[bytes], args: list[bytes], resp: int) -> Encoded | Failure:
         """Runs a script that was compiled; returns its reply in a version of the protocol."""
+
+
+    def load(self, code: bytes) -> list[Registered]:
+        """Runs the text of a library, and returns what it registers; raises ``LibraryError``."""
+
+    def invoke(
+        self, function: Any, name: bytes, keys: list[bytes], args: list[bytes], resp: int
+    ) -> Encoded | Failure:
+        """Runs the body of a function; returns its reply in a version of the protocol."""
 
 
 class NewInterpreter(Protocol):
@@ -134,6 +171,7 @@ class Scripts:
         while_busy: called now and then while a script runs for too long: lets others in.
         running: the script that runs.
         is_busy: it has been running for too long.
+        must_end: the server stops, and waits for no script.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -142,9 +180,11 @@ class Scripts:
         self.while_busy: Callable[[], None] = lambda: None
         self.running: Run | None = None
         self.is_busy = False
+        self.must_end = False
         self._interpreter: Interpreter | None = None
         self._scripts: dict[bytes, Script] = {}
         self._session: Session | None = None
+        self._loading_since = 0.0
 
     def __len__(self) -> int:
         return len(self._scripts)
@@ -299,22 +339,36 @@ class Scripts:
         """Lets others in if the script has run for too long; the error with which it is to end, if it is."""
         run, engine = self.running, self._engine
         if run is None:
-            return None
+            return errors.LOAD_TIMEOUT if self._loads_for_too_long() else None
         threshold = engine.config.integer("busy-reply-threshold")
         if not self.is_busy and threshold:
-            self.is_busy = (engine.facts.stopwatch() - run.started) * 1000 >= threshold
+            self.is_busy = self.milliseconds >= threshold
             engine.quiet = engine.quiet and not self.is_busy
         if self.is_busy:
             self.while_busy()
-        if run.is_killed or engine.shutdown_requested:
+        if run.is_killed or engine.shutdown_requested or self.must_end:
             return errors.KILLED_FUNCTION if run.is_function else errors.KILLED_SCRIPT
         return None
+
+    def start_loading(self) -> None:
+        """A library is being loaded, which may take half a second."""
+        self._loading_since = self._engine.facts.stopwatch()
+
+    def _loads_for_too_long(self) -> bool:
+        return self._engine.facts.stopwatch() - self._loading_since > LOAD_LIMIT
 
     # What others hear of a script that runs for too long
 
     def is_running_for(self, session: Session) -> bool:
         """Whether a client waits for its script to end."""
         return self.running is not None and self.running.client is session
+
+    @property
+    def milliseconds(self) -> int:
+        """For how long the script has been running."""
+        if self.running is None:
+            return 0
+        return int((self._engine.facts.stopwatch() - self.running.started) * 1000)
 
     @property
     def busy_text(self) -> bytes:

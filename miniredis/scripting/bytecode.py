@@ -1,8 +1,10 @@
 """Lua 5.1's bytecode, as ``string.dump`` gives it, made fit for the sandbox.
 
 Two changes. A tail call becomes a call: the functions that stand for native ones are Lua functions here, and
-a caller that makes way for them could not be named when they fail, as Redis names it. And a function that
-takes many fixed parameters and then ``...`` is refused: calling it, Lua 5.1.5 writes beyond its stack.
+a caller that makes way for them could not be named when they fail, as Redis names it. Inside functions that
+is done only where what is called is global or in a table, as ``redis.call`` is: a function that goes on by
+calling itself, or another local one, may do so for ever. And a function that takes many fixed parameters and
+then ``...`` is refused: calling it, Lua 5.1.5 writes beyond its stack.
 
 No bytecode of a script's own making ever comes here, only what this very Lua has compiled.
 """
@@ -25,12 +27,38 @@ HEADER: Final = 12
 OPCODE_BITS: Final = 0x3F
 CALL: Final = 28
 TAIL_CALL: Final = 29
+MOVE, GET_UPVALUE, GET_GLOBAL, GET_TABLE, SELF, CLOSURE = 0, 4, 5, 6, 11, 36
+SOURCES: Final = {
+    MOVE: False, GET_UPVALUE: False, CLOSURE: False, CALL: False, GET_GLOBAL: True, GET_TABLE: True, SELF: True,
+}  # fmt: skip
+"""The instructions by which a function comes into its register, and whether it comes from a table."""
+
 NIL, BOOLEAN, NUMBER, STRING = 0, 1, 3, 4
 NUMBER_SIZE: Final = 8
 
 
-def without_tail_call(word: int) -> int:
-    return word & ~OPCODE_BITS | CALL if word & OPCODE_BITS == TAIL_CALL else word
+def register(word: int) -> int:
+    """What an instruction works on; for many, where its result goes."""
+    return word >> 6 & 0xFF
+
+
+def calls_foreign(code: array[int], at: int) -> bool:
+    """Whether the tail call there is of a function in a table, or of a global one."""
+    target = register(code[at])
+    for index in range(at - 1, -1, -1):
+        word = code[index]
+        if register(word) == target and word & OPCODE_BITS in SOURCES:
+            return SOURCES[word & OPCODE_BITS]
+    return False
+
+
+def without_tail_calls(code: array[int], *, everywhere: bool) -> array[int]:
+    """The same instructions with calls in place of tail calls, of foreign functions at least."""
+    changed = code[:]
+    for at, word in enumerate(code):
+        if word & OPCODE_BITS == TAIL_CALL and (everywhere or calls_foreign(code, at)):
+            changed[at] = word & ~OPCODE_BITS | CALL
+    return changed
 
 
 class TooManyParametersError(Exception):
@@ -40,8 +68,9 @@ class TooManyParametersError(Exception):
 class Walker:
     """Goes through a chunk, changing instructions in place."""
 
-    def __init__(self, chunk: bytes, most: int) -> None:
-        self._most = most
+    def __init__(self, chunk: bytes, *, is_trusted: bool) -> None:
+        self._is_trusted = is_trusted
+        self._most = MOST_FIXED_PARAMETERS * (2 if is_trusted else 1)
         self.chunk = bytearray(chunk)
         self.at = HEADER
         order = "<" if chunk[6] else ">"
@@ -58,7 +87,7 @@ class Walker:
         (size,) = self._size.unpack_from(self.chunk, self.at)
         self.at += self._size.size + size
 
-    def function(self) -> None:
+    def function(self, *, is_main: bool = False) -> None:
         """One function and those inside it."""
         self.skip_string()
         line = self.integer()
@@ -67,20 +96,20 @@ class Walker:
         self.at += 4
         if varargs and parameters > self._most:
             raise TooManyParametersError(line)
-        self.code()
+        self.code(is_main=is_main)
         self.constants()
         for _ in range(self.integer()):
             self.function()
         self.debugging()
 
-    def code(self) -> None:
+    def code(self, *, is_main: bool) -> None:
         end = self.at + self._int.size + 4 * self.integer_ahead()
         self.at += self._int.size
         code = array("I", bytes(self.chunk[self.at : end]))
         if self._swapped:
             code.byteswap()
         if any(word & OPCODE_BITS == TAIL_CALL for word in code):
-            code = array("I", map(without_tail_call, code))
+            code = without_tail_calls(code, everywhere=is_main or self._is_trusted)
             if self._swapped:
                 code.byteswap()
             self.chunk[self.at : end] = code.tobytes()
@@ -108,17 +137,17 @@ class Walker:
             self.skip_string()
 
 
-def fit(chunk: bytes, most: int = MOST_FIXED_PARAMETERS) -> bytes:
+def fit(chunk: bytes, *, is_trusted: bool = False) -> bytes:
     """A chunk that does as it did, and that is safe to run and to name.
 
     Args:
         chunk: what Lua compiled.
-        most: how many fixed parameters a function may have beside ``...``; twice as many as for others are
-            safe where all of them are always given.
+        is_trusted: it is our own: no tail call is left, and the fixed parameters beside ``...`` are always
+            given, so that there may be twice as many.
 
     Raises:
         TooManyParametersError: a function in it cannot be made safe.
     """
-    walker = Walker(chunk, most)
-    walker.function()
+    walker = Walker(chunk, is_trusted=is_trusted)
+    walker.function(is_main=True)
     return bytes(walker.chunk)

@@ -23,9 +23,10 @@ from lupa import lua51
 
 from ..engine.errors import NO_MEMORY
 from ..engine.replies import Encoded
-from ..engine.scripts import Caller, Failure
+from ..engine.scripts import Caller, Failure, LibraryError, Registered
 from ..engine.version import VERSION
 from .bytecode import MOST_FIXED_PARAMETERS, TooManyParametersError, fit
+from .numbers import get_integer, get_real, put_integer, put_real, to_number
 from .values import ERROR, Converter, room_for
 
 __all__ = ["MEMORY", "LuaInterpreter"]
@@ -77,7 +78,7 @@ class LuaInterpreter:
         self._dump: Callable[..., Any] = self._lua.globals()[b"string"][b"dump"]
         host = self._lua.table_from(self._host())
         self._sandbox = self._trusted("sandbox", host)
-        encode = self._trusted("replies")
+        encode = self._trusted("replies", keeps_tail_calls=True)
         self._api = self._trusted("api", host, self._sandbox, encode)
         if not for_functions:
             self._api[b"for_eval"]()
@@ -85,15 +86,19 @@ class LuaInterpreter:
         publish(b"redis", self._api[b"redis"])
         for name in LIBRARIES:
             publish(name.encode(), self._trusted(name, host, self._sandbox))
+        self._load_library = self._trusted("libraries", self._sandbox, self._api)
         self._compile = self._sandbox[b"compile"]
+        self._invoke = self._api[b"invoke"]
         self._evaluate = self._api[b"evaluate"]
         self._collect = self._lua.globals()[b"collectgarbage"]
 
-    def _trusted(self, name: str, *arguments: object) -> Any:
+    def _trusted(self, name: str, *arguments: object, keeps_tail_calls: bool = False) -> Any:
         """What a file of our own returns."""
         source = resources.files(__package__).joinpath(f"lua/{name}.lua").read_bytes()
-        bytecode = fit(self._dump(checked(self._load(source, TRUSTED))), most=2 * MOST_FIXED_PARAMETERS)
-        return self._load(bytecode, TRUSTED)(*arguments)
+        chunk = checked(self._load(source, TRUSTED))
+        if not keeps_tail_calls:
+            chunk = self._load(fit(self._dump(chunk), is_trusted=True), TRUSTED)
+        return chunk(*arguments)
 
     def _host(self) -> dict[bytes, object]:
         numbers = [int(part) for part in VERSION.split(".")]
@@ -105,6 +110,12 @@ class LuaInterpreter:
             b"log": lambda level, text: log.log(LEVELS[level], "%s", text.decode("utf-8", "replace")),
             b"set_resp": self._set_resp,
             b"acl_check": lambda *words: self._caller.is_allowed(list(words)),
+            b"band": lambda one, other: one & other,
+            b"put_integer": self._if_room(put_integer),
+            b"get_integer": get_integer,
+            b"put_real": self._if_room(put_real),
+            b"get_real": get_real,
+            b"to_number": to_number,
             b"version": VERSION.encode(),
             b"version_number": numbers[0] << 16 | numbers[1] << 8 | numbers[2],
         }
@@ -129,6 +140,29 @@ class LuaInterpreter:
         new_table = self._lua.table_from
         return self._finish(self._evaluate, self._chunks[name], new_table(keys), new_table(args), resp, name)
 
+    def load(self, code: bytes) -> list[Registered]:
+        """Runs the text of a library, and returns what it registers.
+
+        Raises:
+            LibraryError: it is not Lua, or fails.
+        """
+        self._make_room()
+        chunk, problem = pair(self._compile(code, b"@user_function"))
+        if chunk is None:
+            raise LibraryError(b"Error compiling function: " + problem)
+        found, problem = pair(self._guarded(self._load_library, chunk))
+        if found is None:
+            raise LibraryError(b"Error registering functions: " + problem)
+        return [registered(function) for function in found.values()]
+
+    def invoke(
+        self, function: Any, name: bytes, keys: list[bytes], args: list[bytes], resp: int
+    ) -> Encoded | Failure:
+        """Runs a function that was registered; returns its reply in a version of the protocol."""
+        self._make_room()
+        new_table = self._lua.table_from
+        return self._finish(self._invoke, function, new_table(keys), new_table(args), resp, name)
+
     def _make_room(self) -> None:
         if self._used() > CROWDED:
             self._collect()
@@ -141,7 +175,8 @@ class LuaInterpreter:
     def _used(self) -> int:
         return self._lua.get_memory_used(total=True) or 0
 
-    def _finish(self, function: Callable[..., Any], *arguments: object) -> Encoded | Failure:
+    def _guarded(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """Calls a trusted function that runs a script, whose memory is limited meanwhile."""
         self._converter.resp = 2
         self._limit(MEMORY)
         try:
@@ -151,6 +186,10 @@ class LuaInterpreter:
         if self._fault is not None:
             fault, self._fault = self._fault, None
             raise fault
+        return outcome
+
+    def _finish(self, function: Callable[..., Any], *arguments: object) -> Encoded | Failure:
+        outcome = self._guarded(function, *arguments)
         if type(outcome) is bytes:
             return Encoded(outcome)
         _, text, is_counted = outcome
@@ -186,6 +225,10 @@ class LuaInterpreter:
     def _has_room(self, size: int) -> bool:
         return not self._is_limited or self._used() + size + MARGIN <= MEMORY
 
+    def _if_room(self, function: Callable[..., bytes]) -> Callable[..., bytes | None]:
+        """For what makes a few bytes: it makes none where Lua has no room for them."""
+        return lambda *arguments: function(*arguments) if self._has_room(0) else None
+
     def _set_resp(self, version: int) -> None:
         self._converter.resp = version
 
@@ -193,6 +236,17 @@ class LuaInterpreter:
 def pair(values: Any) -> tuple[Any, Any]:
     """Two results of a Lua function, of which the second may be missing."""
     return values if type(values) is tuple else (values, None)
+
+
+def registered(function: Any) -> Registered:
+    """What ``redis.register_function`` was told."""
+    flags = function[b"flags"]
+    return Registered(
+        function[b"function_name"],
+        function[b"description"],
+        tuple(flags.values()) if flags is not None else (),
+        function[b"callback"],
+    )
 
 
 def checked(loaded: Any) -> Any:

@@ -20,6 +20,7 @@ GROUPS: Final = {
     "documentation": "server",
     "dump": "generic",
     "expiring": "generic",
+    "functions": "scripting",
     "generic": "generic",
     "geo": "geo",
     "geo_search": "geo",

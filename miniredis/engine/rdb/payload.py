@@ -19,7 +19,7 @@ from .crc64 import crc64
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
 
-__all__ = ["BadDataError", "BadPayloadError", "dump", "restore"]
+__all__ = ["BadDataError", "BadPayloadError", "dump", "opened", "restore", "sealed"]
 
 VERSION: Final = 10
 FOOTER: Final = 10
@@ -41,7 +41,12 @@ class BadPayloadError(Exception):
 
 def dump(value: Value) -> bytes:
     """A value as a payload."""
-    body = DUMPERS[type(value)](value) + VERSION.to_bytes(2, "little")
+    return sealed(DUMPERS[type(value)](value))
+
+
+def sealed(body: bytes) -> bytes:
+    """A payload of some content: the version and the checksum follow."""
+    body += VERSION.to_bytes(2, "little")
     return body + crc64(body).to_bytes(8, "little")
 
 
@@ -52,6 +57,22 @@ def restore(payload: bytes, packing: Packing = DEFAULTS) -> Value:
         BadPayloadError: its end does not fit its beginning.
         BadDataError: it is of a type there is not here, empty, or damaged in spite of its checksum.
     """
+    check_seal(payload)
+    reader = Reader(payload)
+    load = LOADERS.get(reader.byte())
+    if load is None:
+        raise BadDataError
+    return load(reader, packing)
+
+
+def opened(payload: bytes) -> Reader:
+    """The content of a payload, to be read; raises ``BadPayloadError``."""
+    check_seal(payload)
+    return Reader(payload[:-FOOTER])
+
+
+def check_seal(payload: bytes) -> None:
+    """Raises ``BadPayloadError`` where the end of a payload does not fit its beginning."""
     if len(payload) < FOOTER:
         raise BadPayloadError
     version, checksum = payload[-FOOTER : -FOOTER + 2], payload[-FOOTER + 2 :]
@@ -59,11 +80,6 @@ def restore(payload: bytes, packing: Packing = DEFAULTS) -> Value:
         checksum, "little"
     ):
         raise BadPayloadError
-    reader = Reader(payload)
-    load = LOADERS.get(reader.byte())
-    if load is None:
-        raise BadDataError
-    return load(reader, packing)
 
 
 # Writing

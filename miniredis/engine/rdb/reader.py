@@ -34,6 +34,11 @@ class Reader:
         self._at += size
         return taken
 
+    @property
+    def is_over(self) -> bool:
+        """Whether all has been read."""
+        return self._at >= len(self._data)
+
     def rest(self) -> bytes:
         """All that has not been read."""
         return self.take(len(self._data) - self._at)

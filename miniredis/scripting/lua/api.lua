@@ -7,7 +7,7 @@ local host, sandbox, encode = ...
 local type, select, error, unpack, format = type, select, error, unpack, string.format
 local rawpcall, rawxpcall, tostring, tonumber = pcall, xpcall, tostring, tonumber
 local call, sha1hex, log, set_resp, acl_check = host.call, host.sha1hex, host.log, host.set_resp, host.acl_check
-local handler, watch, clean, seed, globals = sandbox.handler, sandbox.watch, sandbox.clean, sandbox.seed, sandbox.globals
+local handler, watch, clean, globals = sandbox.handler, sandbox.watch, sandbox.clean, sandbox.globals
 local STATUS, ERROR = 1, 2
 
 local script_resp = 2
@@ -131,16 +131,18 @@ function redis.acl_check_cmd(...)
     return verdict
 end
 
-local function for_eval()
-    redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
+redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
 
-    function redis.set_repl(...)
-        if select("#", ...) ~= 1 then raise("redis.set_repl() requires one argument.") end
-        local flags = tonumber((...)) or 0
-        if flags < 0 or flags >= 4 then
-            raise("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
-        end
+function redis.set_repl(...)
+    if select("#", ...) ~= 1 then raise("redis.set_repl() requires one argument.") end
+    local flags = tonumber((...)) or 0
+    if flags < 0 or flags >= 4 then
+        raise("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
     end
+end
+
+local function for_eval()
+    globals.__redis__err__handler = handler
 
     function redis.replicate_commands() return true end
     function redis.breakpoint() return false end
@@ -153,7 +155,7 @@ end
 local function reply(ok, result, resp, name)
     local text = type(result) == "table" and (ok and rawget(result, "err") or result.err)
     if ok and type(text) ~= "string" then
-        return encode(result, resp, script_resp, 0)
+        return encode(result, resp, script_resp, 2)
     end
     if type(result) ~= "table" then
         local shown = type(result) == "string" and result or "execution failure"
@@ -178,7 +180,6 @@ end
 
 local function evaluate(chunk, keys, arguments, resp, name)
     globals.KEYS, globals.ARGV, script_resp = keys, arguments, 2
-    seed(0)
     watch()
     local ok, result = rawxpcall(chunk, handler)
     return conclude(ok, result, resp, name)

@@ -1,7 +1,8 @@
 -- What a script returns, in the wire form of the client that called it.
 
 local LEAST, MOST = -2 ^ 63, 2 ^ 63
-local DEEPEST = 2600
+-- Redis keeps what it has begun to encode on Lua's stack, whose slots are limited; `depth` counts them.
+local SLOTS, NEEDED = 8000, 4
 local rawget, type, next, tostring, gsub, format, concat = rawget, type, next, tostring, string.gsub, string.format, table.concat
 
 local function one_line(text)
@@ -37,7 +38,7 @@ local function array(value, resp, script_resp, depth)
     local parts, index = {}, 1
     local item = rawget(value, 1)
     while item ~= nil do
-        parts[index + 1] = encode(item, resp, script_resp, depth)
+        parts[index + 1] = encode(item, resp, script_resp, depth + 1)
         index = index + 1
         item = rawget(value, index)
     end
@@ -48,8 +49,8 @@ end
 local function map(value, resp, script_resp, depth)
     local parts, count = {""}, 0
     for key, item in next, value do
-        parts[2 * count + 2] = encode(key, resp, script_resp, depth)
-        parts[2 * count + 3] = encode(item, resp, script_resp, depth)
+        parts[2 * count + 2] = encode(key, resp, script_resp, depth + 4)
+        parts[2 * count + 3] = encode(item, resp, script_resp, depth + 3)
         count = count + 1
     end
     parts[1] = (resp == 3 and "%" .. count or "*" .. 2 * count) .. "\r\n"
@@ -59,7 +60,7 @@ end
 local function set(value, resp, script_resp, depth)
     local parts, count = {""}, 0
     for key in next, value do
-        parts[count + 2] = encode(key, resp, script_resp, depth)
+        parts[count + 2] = encode(key, resp, script_resp, depth + 3)
         count = count + 1
     end
     parts[1] = (resp == 3 and "~" or "*") .. count .. "\r\n"
@@ -103,13 +104,13 @@ local function of_table(value, resp, script_resp, depth)
 end
 
 function encode(value, resp, script_resp, depth)
+    if depth + NEEDED > SLOTS then return "-ERR reached lua stack limit\r\n" end
     local kind = type(value)
     if kind == "string" then return "$" .. #value .. "\r\n" .. value .. "\r\n" end
     if kind == "number" then return integer(value) end
     if kind == "boolean" then return boolean(value, resp, script_resp) end
     if kind ~= "table" then return resp == 3 and "_\r\n" or "$-1\r\n" end
-    if depth >= DEEPEST then return "-ERR reached lua stack limit\r\n" end
-    return of_table(value, resp, script_resp, depth + 1)
+    return of_table(value, resp, script_resp, depth)
 end
 
 return encode

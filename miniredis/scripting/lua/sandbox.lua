@@ -39,22 +39,40 @@ end
 local function relay(name, ok, ...)
     if ok then return ... end
     local message = ...
-    if type(message) == "string" then
+    if type(message) == "table" and message.unplaced then error(message.unplaced, 0) end
+    if type(message) == "string" and find(message, "^bad argument") then
         message = gsub(message, "'%?'", "'" .. name .. "'", 1)
     end
     error(message, 3)
 end
 
--- A native that is called through here says of its errors that they are its caller's.
+-- What is called through here may raise errors without a place (level 0): they are its caller's.
 local function native(name, body)
     return function(...)
         return relay(name, rawpcall(body, ...))
     end
 end
 
-local function argument(level, number, name, wanted, count, value)
+local function wrong_type(number, name, wanted, count, value)
     local got = count < number and "no value" or type(value)
-    error("bad argument #" .. number .. " to '" .. name .. "' (" .. wanted .. " expected, got " .. got .. ")", level + 1)
+    return "bad argument #" .. number .. " to '" .. name .. "' (" .. wanted .. " expected, got " .. got .. ")"
+end
+
+local function argument(level, ...)
+    error(wrong_type(...), level + 1)
+end
+
+-- The same for what is called through `native`.
+local function bad_argument(number, name, text)
+    error("bad argument #" .. number .. " to '" .. name .. "' (" .. text .. ")", 0)
+end
+
+local function natives(library)
+    local result = {}
+    for name, value in rawpairs(library) do
+        result[name] = type(value) == "function" and native(name, value) or value
+    end
+    return result
 end
 
 -- The end of a script that runs for too long
@@ -82,14 +100,12 @@ end
 local function culprit()
     local level = 3
     local info = getinfo(level, "Sl")
-    local function is_inside() return info and (info.what == "C" or info.source == TRUSTED) end
-    if not is_inside() then return info end
-    local above = getinfo(level + 1, "Sl")
-    while above and above.source == TRUSTED and above.what ~= "C" do
-        level, info = level + 1, above
-        above = getinfo(level + 1, "Sl")
-    end
-    return above
+    if not info or (info.what ~= "C" and info.source ~= TRUSTED) then return info end
+    repeat
+        level = level + 1
+        info = getinfo(level, "Slf")
+    until not info or info.source ~= TRUSTED or info.what == "C"
+    return info and info.func ~= rawxpcall and info or nil -- nobody called what Redis itself called
 end
 
 local function handler(problem)
@@ -181,7 +197,11 @@ end
 
 function api.xpcall(...)
     if select("#", ...) < 2 then error("bad argument #2 to 'xpcall' (value expected)", 2) end
-    return rawxpcall(...)
+    local body, handle = ...
+    return rawxpcall(body, function(problem)
+        if killed then return problem end -- in a hook, where no hook would end the script's handler
+        return handle(problem)
+    end)
 end
 
 local function compile(code, name)
@@ -227,9 +247,13 @@ end
 local TUNING = {setpause = 200, setstepmul = 200, stop = 0, restart = 0}
 local COLLECTING = {count = true, collect = true, step = true}
 
-function api.collectgarbage(option)
+function api.collectgarbage(option, value)
     option = option == nil and "collect" or option
-    if TUNING[option] then return TUNING[option] end
+    local before = TUNING[option]
+    if before then
+        if before > 0 then TUNING[option] = tonumber(value) or 0 end
+        return before
+    end
     if not COLLECTING[option] then
         error("bad argument #1 to 'collectgarbage' (invalid option '" .. tostring(option) .. "')", 2)
     end
@@ -294,9 +318,9 @@ function api.wrap_coroutine(...)
     end)
 end
 
--- Random numbers: the sequence of lrand48, the same at every run of a script
+-- Random numbers: the sequence of lrand48, as it begins in Redis
 
-local low, middle, high = 0x330E, 0, 0
+local low, middle, high = 0x330E, 0xABCD, 0x1234
 local RANDOM_MAX = 2147483647
 
 local function seed(number)
@@ -367,7 +391,6 @@ for _, name in ipairs({"next", "pairs", "rawget", "rawset", "getmetatable", "set
                        "loadstring", "load", "collectgarbage"}) do
     globals[name] = api[name]
 end
-globals.__redis__err__handler = handler
 
 local proxies = {}
 
@@ -394,7 +417,15 @@ end
 
 setmetatable(globals, {__index = absent})
 environment = readonly(globals, readonly({__index = absent}))
-proxies[#proxies + 1], proxies[#proxies + 2] = environment, shown.string
+
+-- Lets scripts see other globals.
+local function see(others)
+    getmetatable(environment).__index = others
+end
+
+proxies[#proxies + 1] = environment
+proxies[#proxies + 1] = shown.string
+proxies[#proxies + 1] = shown[environment]
 globals._G = environment
 
 -- What a script put behind a proxy's back does not outlive it.
@@ -409,8 +440,13 @@ local function clean()
     end
 end
 
+-- cjson's null: a value of its own that is no table
+local null = newproxy(true)
+getmetatable(null).__tostring = function() return "userdata: (nil)" end
+
 return {
-    publish = publish, readonly = readonly, globals = globals, environment = environment,
-    handler = handler, watch = watch, clean = clean, seed = seed, compile = load_text, argument = argument,
+    null = null, publish = publish, see = see, absent = absent, readonly = readonly, globals = globals, environment = environment,
+    handler = handler, watch = watch, clean = clean, compile = load_text, natives = natives,
+    wrong_type = wrong_type, bad_argument = bad_argument,
     is_killed = function() return killed end,
 }
