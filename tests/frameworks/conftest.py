@@ -6,8 +6,9 @@ The servers are not emptied between tests, since workers live longer than a test
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +16,20 @@ import redis
 
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 
-from .programs import RUNNING, Program, program
-
-Starter = Callable[..., Program]
+from .node import installed
+from .programs import RUNNING, Program, Starter, program
 
 SERVERS = {"miniredis": embedded, "redis-server": real_redis}
 KEYS = itertools.count()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks all tests in this folder; what a framework warns of is not ours to fail on."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.frameworks)
+            item.add_marker(pytest.mark.filterwarnings("default"))
 
 
 @pytest.fixture(scope="session", params=SERVERS)
@@ -56,6 +65,12 @@ def start(server: Address, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             return programs.enter_context(program(command, server.url, logs / f"{name}.log", **environment))
 
         yield started
+
+
+@pytest.fixture(scope="session")
+def node(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment in which Node finds the packages that are tested."""
+    return installed(tmp_path_factory.mktemp("node"))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,11 +12,13 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
+import pytest
 import redis
 
 T = TypeVar("T")
@@ -58,6 +60,17 @@ class Program:
         """Asks it to end and gives its exit status."""
         self.process.send_signal(number)
         return self.process.wait(PATIENCE)
+
+
+Starter = Callable[..., Program]
+"""What the fixture ``start`` is: takes a name, a command and variables of the environment."""
+
+
+def needed(module: str, extra: str = "frameworks") -> Any:
+    """A module of a framework; skips the tests of the module that asks for it where it is not installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of their code, not of ours
+        return pytest.importorskip(module, reason=f"{module} is not installed; it is in the extra `{extra}`")
 
 
 def python(module: str, *words: str) -> list[str]:

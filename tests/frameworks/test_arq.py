@@ -14,12 +14,10 @@ import redis
 
 from conformance.targets import Address
 
-from .conftest import Starter
-from .programs import PATIENCE, ROOT, moment, numbers, python, taken, until
+from .programs import PATIENCE, ROOT, Starter, moment, needed, numbers, python, taken, until
 
-arq = pytest.importorskip("arq", reason="ARQ is not installed; it is in the extra `arq`")
-arq_jobs = pytest.importorskip("tests.frameworks.apps.arq_jobs")
-pytestmark = pytest.mark.frameworks
+arq = needed("arq", extra="arq")
+arq_jobs = needed("tests.frameworks.apps.arq_jobs", extra="arq")
 
 T = TypeVar("T")
 SETTINGS = "tests.frameworks.apps.arq_jobs.WorkerSettings"

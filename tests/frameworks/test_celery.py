@@ -13,12 +13,10 @@ import redis
 
 from conformance.targets import Address
 
-from .conftest import Starter
-from .programs import PATIENCE, Program, moment, numbers, python, taken, until
+from .programs import PATIENCE, Program, Starter, moment, needed, numbers, python, taken, until
 
-celery = pytest.importorskip("celery", reason="Celery is not installed; it is in the extra `frameworks`")
-celery_tasks = pytest.importorskip("tests.frameworks.apps.celery_tasks")
-pytestmark = pytest.mark.frameworks
+celery = needed("celery")
+celery_tasks = needed("tests.frameworks.apps.celery_tasks")
 
 CELERY = python("celery", "-A", "tests.frameworks.apps.celery_tasks")
 

@@ -10,14 +10,10 @@ import redis
 
 from conformance.targets import Address
 
-from .conftest import Starter
-from .programs import PATIENCE, moment, numbers, python, taken, until
+from .programs import PATIENCE, Starter, moment, needed, numbers, python, taken, until
 
-dramatiq = pytest.importorskip(
-    "dramatiq", reason="Dramatiq is not installed; it is in the extra `frameworks`"
-)
-actors = pytest.importorskip("tests.frameworks.apps.dramatiq_actors")
-pytestmark = pytest.mark.frameworks
+dramatiq = needed("dramatiq")
+actors = needed("tests.frameworks.apps.dramatiq_actors")
 
 ACTORS = "tests.frameworks.apps.dramatiq_actors:broker"
 

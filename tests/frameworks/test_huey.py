@@ -12,12 +12,10 @@ import redis
 
 from conformance.targets import Address
 
-from .conftest import Starter
-from .programs import PATIENCE, Program, moment, numbers, python, taken, until
+from .programs import PATIENCE, Program, Starter, moment, needed, numbers, python, taken, until
 
-huey = pytest.importorskip("huey", reason="Huey is not installed; it is in the extra `frameworks`")
-huey_jobs = pytest.importorskip("tests.frameworks.apps.huey_jobs")
-pytestmark = pytest.mark.frameworks
+huey = needed("huey")
+huey_jobs = needed("tests.frameworks.apps.huey_jobs")
 
 
 def consumer(kind: str, *flags: str) -> list[str]:
@@ -26,18 +24,16 @@ def consumer(kind: str, *flags: str) -> list[str]:
 
 
 @pytest.fixture(scope="module", params=["plain", "ranked_expiring"])
-def kind(request: pytest.FixtureRequest) -> str:
-    """A way to keep queues and results: lists and a hash, or sorted sets and strings that expire."""
-    return str(request.param)
+def kind(request: pytest.FixtureRequest, start: Starter) -> str:
+    """A way to keep queues and results: lists and a hash, or sorted sets and strings that expire.
 
-
-@pytest.fixture(scope="module", autouse=True)
-def worker(start: Starter, kind: str) -> Program:
-    """A consumer with a scheduler and two workers: threads for one kind, processes for the other."""
+    A consumer of the kind runs, with a scheduler and two workers: threads for one, processes for the other.
+    """
+    kind = str(request.param)
     process = "thread" if kind == "plain" else "process"
     worker = start(f"huey-{kind}", consumer(kind, "--workers=2", f"--worker-type={process}"))
     worker.says("The following commands are available")
-    return worker
+    return kind
 
 
 @pytest.fixture

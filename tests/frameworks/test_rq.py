@@ -14,11 +14,10 @@ import redis
 from conformance.targets import Address
 
 from .apps import rq_jobs
-from .conftest import Starter
-from .programs import PATIENCE, Program, moment, numbers, python, taken, until
+from .programs import PATIENCE, Program, Starter, moment, needed, numbers, python, taken, until
 
-rq = pytest.importorskip("rq", reason="RQ is not installed; it is in the extra `frameworks`")
-pytestmark = pytest.mark.frameworks
+rq = needed("rq")
+rq_command = needed("rq.command")
 
 QUEUE = "work"
 
@@ -112,12 +111,10 @@ def test_a_job_that_depends_on_one_that_fails(queue: Any, key: str) -> None:
 
 
 def test_a_job_is_stopped_by_a_message(queue: Any, client: redis.Redis, key: str) -> None:
-    from rq.command import send_stop_job_command
-
     job = queue.enqueue(rq_jobs.hold, key, f"{key}:gate")
     taken(client, key)
     until(lambda: rq.job.Job.fetch(job.id, connection=client).worker_name)
-    send_stop_job_command(client, job.id)
+    rq_command.send_stop_job_command(client, job.id)
     until(lambda: state(job) == "stopped")
     assert finished(queue.enqueue(rq_jobs.square, key, 5)) == 25
 
@@ -162,14 +159,12 @@ def test_suspended_workers_do_not_start(server: Address, client: redis.Redis, ke
 
 @pytest.mark.parametrize("how", ["message", "signal"])
 def test_a_worker_leaves(server: Address, start: Starter, client: redis.Redis, how: str) -> None:
-    from rq.command import send_shutdown_command
-
     name = f"leaving-{how}"
     worker = start(name, python("rq.cli", "worker", "--url", server.url, "--name", name, "nothing"))
     worker.says("Listening on")
     until(lambda: name in {each.name for each in rq.Worker.all(connection=client)})
     if how == "message":
-        send_shutdown_command(client, name)
+        rq_command.send_shutdown_command(client, name)
         assert worker.process.wait(PATIENCE) == 0
     else:
         assert worker.stop() == 0
