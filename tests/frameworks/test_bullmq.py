@@ -11,7 +11,6 @@ from conformance.targets import Address
 from .node import APPS, check, checks_of
 from .programs import Program, Starter
 
-
 QUEUE: Final = "paint"
 
 

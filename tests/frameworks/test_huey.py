@@ -12,7 +12,7 @@ import redis
 
 from conformance.targets import Address
 
-from .programs import PATIENCE, Program, Starter, moment, needed, numbers, python, taken, until
+from .programs import PATIENCE, Starter, moment, needed, numbers, python, taken, until
 
 huey = needed("huey")
 huey_jobs = needed("tests.frameworks.apps.huey_jobs")
@@ -63,7 +63,7 @@ def test_a_task_that_is_tried_again(app: Any, client: redis.Redis, key: str) -> 
 
     def outcome() -> Any:
         with contextlib.suppress(huey.exceptions.TaskException):  # of the first two times
-            return handle.get(preserve=True)
+            return app.result(handle.id, preserve=True)
 
     assert until(outcome) == 3
     assert client.get(key) == b"3"
