@@ -52,7 +52,7 @@ def client(server: Address) -> Iterator[redis.Redis]:
 @pytest.fixture
 def key() -> str:
     """The name of a key that no other test has."""
-    return f"key:{next(KEYS)}"
+    return f"key-{next(KEYS)}"
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def test_a_lock_that_ran_out_belongs_to_the_next(caller: redis.Redis, key: str) 
     until(lambda: not caller.exists(key))
     following = caller.lock(key, timeout=30)
     assert following.acquire()
-    for use_of_it in (late.release, late.reacquire):
+    for use_of_it in (late.reacquire, late.release):
         with pytest.raises(LockNotOwnedError):
             use_of_it()
     assert following.owned()
@@ -84,7 +84,12 @@ def test_a_transaction_that_is_disturbed(caller: redis.Redis, key: str) -> None:
         pipeline.set(key, "ours")
         with pytest.raises(WatchError):
             pipeline.execute()
-    assert caller.transaction(lambda pipe: pipe.append(key, "!"), key) == [7]
+
+    def add(pipeline: redis.client.Pipeline) -> None:
+        pipeline.multi()
+        pipeline.append(key, "!")
+
+    assert caller.transaction(add, key) == [7]
 
 
 def test_scripts_in_a_pipeline(caller: redis.Redis, key: str) -> None:

@@ -103,6 +103,11 @@ async function main() {
   await checks[name]();
 }
 
+setTimeout(() => {
+  console.error(`${name} takes too long`);
+  process.exit(1);
+}, 30_000).unref();
+
 main().then(
   () => process.exit(0),
   (error) => {
