@@ -10,7 +10,8 @@ const url = process.env.REDIS_URL;
 const client = new Redis(url);
 const connection = () => new Redis(url, { maxRetriesPerRequest: null });
 const queue = new Queue(queueName, { connection: connection() });
-const events = new QueueEvents(queueName, { connection: connection() });
+// From the first event on: what happens before it first asks would else be lost.
+const events = new QueueEvents(queueName, { connection: connection(), lastEventId: "0-0" });
 const finished = (job) => job.waitUntilFinished(events, 60_000);
 const numbers = (count) => [...Array(count).keys()];
 
