@@ -6,8 +6,8 @@ The servers are not emptied between tests, since workers live longer than a test
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,10 @@ from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 from .node import installed
 from .programs import RUNNING, Program, Starter, program
 
-SERVERS = {"miniredis": embedded, "redis-server": real_redis}
+SERVERS: dict[str, Callable[[], AbstractContextManager[Address]]] = {
+    "miniredis": embedded,
+    "redis-server": real_redis,
+}
 KEYS = itertools.count()
 
 
@@ -74,9 +77,9 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Iterator[None]:
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
     """Shows what the workers printed when a test fails."""
-    report: Any = yield
+    report = yield
     if report.failed:
         report.sections.extend((f"{each.name} printed", each.printed()[-4000:]) for each in RUNNING)
     return report

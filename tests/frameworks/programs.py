@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import pytest
-import redis
 
 T = TypeVar("T")
 
@@ -124,7 +123,7 @@ def until(condition: Callable[[], T], within: float = PATIENCE) -> T:
     return value
 
 
-def taken(client: redis.Redis, key: str, count: int = 1, within: float = PATIENCE) -> list[bytes]:
+def taken(client: Any, key: str, count: int = 1, within: float = PATIENCE) -> list[bytes]:
     """The next ``count`` elements of a list, waiting for each until all of ``within`` seconds is used up."""
     deadline = time.monotonic() + within
     elements: list[bytes] = []
@@ -136,11 +135,11 @@ def taken(client: redis.Redis, key: str, count: int = 1, within: float = PATIENC
     return elements
 
 
-def numbers(client: redis.Redis, key: str, count: int) -> list[int]:
+def numbers(client: Any, key: str, count: int) -> list[int]:
     """The next ``count`` numbers of a list, sorted."""
     return sorted(int(element) for element in taken(client, key, count))
 
 
-def moment(client: redis.Redis, key: str) -> float:
+def moment(client: Any, key: str) -> float:
     """When a job ran that notes the time; in seconds since 1970."""
     return float(taken(client, key)[0])

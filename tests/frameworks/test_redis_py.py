@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
@@ -25,13 +26,13 @@ def protocol(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture
-def caller(server: Address, protocol: int) -> Iterator[redis.Redis]:
+def caller(server: Address, protocol: int) -> Iterator[Any]:
     """A client that speaks RESP2 or RESP3."""
     with redis.Redis.from_url(server.url, protocol=protocol) as caller:
         yield caller
 
 
-def test_a_lock(caller: redis.Redis, key: str) -> None:
+def test_a_lock(caller: Any, key: str) -> None:
     lock, other = caller.lock(key, timeout=30), caller.lock(key, timeout=30)
     assert lock.acquire()
     assert not other.acquire(blocking=False)
@@ -49,7 +50,7 @@ def test_a_lock(caller: redis.Redis, key: str) -> None:
     assert not caller.exists(key)
 
 
-def test_a_lock_that_ran_out_belongs_to_the_next(caller: redis.Redis, key: str) -> None:
+def test_a_lock_that_ran_out_belongs_to_the_next(caller: Any, key: str) -> None:
     late = caller.lock(key, timeout=0.01)
     assert late.acquire()
     until(lambda: not caller.exists(key))
@@ -62,7 +63,7 @@ def test_a_lock_that_ran_out_belongs_to_the_next(caller: redis.Redis, key: str) 
     following.release()
 
 
-def test_a_lock_keeps_threads_apart(caller: redis.Redis, key: str) -> None:
+def test_a_lock_keeps_threads_apart(caller: Any, key: str) -> None:
     def count() -> None:
         for _ in range(20):
             with caller.lock(key, sleep=0.001):
@@ -76,7 +77,7 @@ def test_a_lock_keeps_threads_apart(caller: redis.Redis, key: str) -> None:
     assert caller.get(f"{key}:sum") == b"80"
 
 
-def test_a_transaction_that_is_disturbed(caller: redis.Redis, key: str) -> None:
+def test_a_transaction_that_is_disturbed(caller: Any, key: str) -> None:
     with caller.pipeline() as pipeline:
         pipeline.watch(key)
         caller.set(key, "theirs")
@@ -85,14 +86,14 @@ def test_a_transaction_that_is_disturbed(caller: redis.Redis, key: str) -> None:
         with pytest.raises(WatchError):
             pipeline.execute()
 
-    def add(pipeline: redis.client.Pipeline) -> None:
+    def add(pipeline: Any) -> None:
         pipeline.multi()
         pipeline.append(key, "!")
 
     assert caller.transaction(add, key) == [7]
 
 
-def test_scripts_in_a_pipeline(caller: redis.Redis, key: str) -> None:
+def test_scripts_in_a_pipeline(caller: Any, key: str) -> None:
     add = caller.register_script("return redis.call('incrby', KEYS[1], ARGV[1])")
     caller.script_flush()
     with pytest.raises(NoScriptError):
@@ -103,7 +104,7 @@ def test_scripts_in_a_pipeline(caller: redis.Redis, key: str) -> None:
         assert pipeline.execute() == [2, 5]
 
 
-def test_publish_and_subscribe(caller: redis.Redis, key: str) -> None:
+def test_publish_and_subscribe(caller: Any, key: str) -> None:
     with caller.pubsub() as listener:
         listener.subscribe(key)
         listener.psubscribe(f"{key}:*")
@@ -120,7 +121,7 @@ def test_publish_and_subscribe(caller: redis.Redis, key: str) -> None:
     until(lambda: caller.pubsub_numsub(key)[0][1] == 0)
 
 
-def test_a_thread_that_listens(caller: redis.Redis, key: str) -> None:
+def test_a_thread_that_listens(caller: Any, key: str) -> None:
     heard: list[bytes] = []
     listener = caller.pubsub()
     listener.subscribe(**{key: lambda message: heard.append(message["data"])})
@@ -142,7 +143,7 @@ def test_with_asyncio(server: Address, key: str, protocol: int) -> None:
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
 
 
-async def in_turns(caller: redis.asyncio.Redis, key: str) -> None:
+async def in_turns(caller: Any, key: str) -> None:
     async def count() -> None:
         async with caller.lock(key, timeout=30, sleep=0.001):
             value = int(await caller.get(f"{key}:sum") or 0)
@@ -157,7 +158,7 @@ async def in_turns(caller: redis.asyncio.Redis, key: str) -> None:
     await lock.release()
 
 
-async def in_bulk(caller: redis.asyncio.Redis, key: str) -> None:
+async def in_bulk(caller: Any, key: str) -> None:
     async with caller.pipeline(transaction=True) as pipeline:
         pipeline.rpush(f"{key}:list", *range(5)).llen(f"{key}:list")
         assert await pipeline.execute() == [5, 5]
@@ -168,7 +169,7 @@ async def in_bulk(caller: redis.asyncio.Redis, key: str) -> None:
     assert list(await waiting) == [f"{key}:later".encode(), b"it"]
 
 
-async def hearing(caller: redis.asyncio.Redis, key: str) -> None:
+async def hearing(caller: Any, key: str) -> None:
     async with caller.pubsub() as listener:
         await listener.subscribe(key)
         assert (await listener.get_message(timeout=PATIENCE))["type"] == "subscribe"
