@@ -35,8 +35,12 @@ __all__ = ["Engine", "Facts"]
 
 BEGINNING: Final = Instant(0, 0)
 
-EXPIRED_AT_ONCE: Final = 1000
-"""How many keys one tick lets go, so that a crowd that expires together does not hold up the clients."""
+EXPIRED_AT_ONCE: Final = 20
+EXPIRED_MEANWHILE: Final = 4
+"""How many keys a tick lets go where nobody waits for its end; and where somebody does, beside one for each.
+
+So a crowd that expires together does not hold up the clients.
+"""
 
 
 class Facts(NamedTuple):
@@ -222,7 +226,7 @@ class Engine:
             self.hang_up(session)
         if self.active_expire and self.pause is None:
             self.lap = self.facts.stopwatch()
-            self.keyspace.expire(EXPIRED_AT_ONCE)
+            self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
 
     def next_deadline(self, leisure: int = 0) -> int | None:
@@ -250,7 +254,8 @@ class Engine:
         expiry = self.keyspace.next_expiry()
         if expiry is None:
             return None
-        return self.now.monotonic + max((expiry + 1) * 1000 - self.now.wall, leisure)
+        wait = (expiry + 1) * 1000 - self.now.wall
+        return self.now.monotonic + (max(wait, leisure) if wait > 0 else 0)
 
     def take_faults(self) -> list[tuple[Session, Exception]]:
         """The clients that were hung up on because a command of theirs met a fault of ours, to be logged."""
