@@ -232,7 +232,8 @@ class Pair:
         mine = in_some_order([part for reply in whole for part in in_front(reply, of_exec=of_exec)])
         theirs = in_some_order(self._hear_as_many(listener, len(mine), of_exec=of_exec))
         if len(whole) < len(said):
-            mine, theirs = [*mine, said[-1]], [*theirs, self._hear_cut_short(listener)]
+            mine += in_front(said[-1], of_exec=True)
+            theirs += in_front(self._hear_cut_short(listener), of_exec=True)
         for reply, other in zip_longest(mine, theirs, fillvalue=NOTHING):
             if not equal(without_redirection(reply), without_redirection(other), listener.asked, self.used):
                 return Difference(listener.name, reply, other)

@@ -23,7 +23,8 @@ def in_front(reply: bytes, *, of_exec: bool) -> list[bytes]:
 
     Args:
         reply: as it came.
-        of_exec: it is the array of an EXEC, in which both servers have pushes between the replies.
+        of_exec: it is the array of an EXEC, in which both servers have pushes between the replies. It may be
+            cut short.
     """
     if reply.startswith(b">") or b">" not in reply:
         return [reply]
@@ -33,7 +34,7 @@ def in_front(reply: bytes, *, of_exec: bool) -> list[bytes]:
     if not of_exec:
         return [*pushes_of(found), written(without_pushes(found))]
     parts = [part for item in found[1] for part in (*pushes_of(item), written(without_pushes(item)))]
-    return [found[0] + b"".join(parts)]
+    return [found[0] + b"".join(in_some_order(parts))]
 
 
 def pushes_of(item: Tree) -> list[bytes]:

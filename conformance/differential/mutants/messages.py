@@ -65,10 +65,10 @@ MESSAGES: Final = (
         "            self.delete(key, event)\n",
     ),
     fault(
-        "an event comes before the reply to LPOP",
+        "an event comes before the reply to LPUSH",
         "notifications.py",
-        '    "lpop rpop lmpop blpop',
-        '    "rpop lmpop blpop',
+        '    "lpush lpushx": "lpush",',
+        '    "lpushx": "lpush",',
     ),
     fault(
         "A stands for misses, too",

@@ -66,11 +66,11 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     if ttl < 0:
         raise CommandError(errors.NEGATIVE_TTL)
     value = read_value(args[3], session.engine.packing)
-    if options.replace:
-        db.find(key)
-        db.delete(key)
+    replaced = options.replace and db.find(key) is not None and db.delete(key, None)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
     if deadline is not None and not now < deadline <= MAX:  # beyond 64 bits a sum wraps into the past
+        if replaced:
+            db.touched(key, "del")
         return OK
     db.create(key, value, "restore", deadline=deadline)
     if options.idle is not None:
