@@ -125,7 +125,7 @@ def objection(session: Session, command: Command, args: list[bytes]) -> bytes | 
         return errors.NO_AUTH
     if session.transaction is not None and "no_multi" in command.flags:
         return errors.NOT_IN_TRANSACTION
-    if session.engine.scripts.is_busy and "allow_busy" not in command.flags:
+    if session.engine.busy and "allow_busy" not in command.flags:
         return session.engine.scripts.busy_text
     if session.monitoring and does(session, command, {"write", "readonly", "may_replicate"}):
         return errors.MONITOR_OF_KEYS

@@ -98,6 +98,7 @@ class Engine:
         self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
         self.active_expire = True
         self.quiet = True  # nobody watches, nothing is held up: plain commands may just run
+        self.busy = False  # with a script that has been running for too long
         self.scripts = Scripts(self)
         self.libraries = Libraries(self)
         self.slow_log = SlowLog()
@@ -149,9 +150,6 @@ class Engine:
             self._advance(now)
         if session.closing:
             return
-        if self.scripts.is_busy and self.scripts.is_running_for(session):
-            session.parser.feed(data)
-            return
         session.last_active = now
         size = len(data)
         self.input_bytes += size
@@ -159,6 +157,8 @@ class Engine:
         if session.idle and self.quiet and (requests := few_requests(data)):
             parser.ready.extend(requests)
             self._run(session)
+        elif self.busy and self.scripts.is_running_for(session):
+            parser.feed(data)
         elif size > READ_SIZE or size + len(parser.input) > self._input_limit:
             self._take_in_steps(session, data)
         else:
@@ -195,15 +195,10 @@ class Engine:
             self._advance(now)
         if now.monotonic < self.asleep_until:
             return []
-        if self.scripts.is_busy:
-            return self._take_outbox()
         if self._awaits_time:
             self._let_time_pass(now)
         while self._unblocked:
             self._run(self._unblocked.popleft())
-        return self._take_outbox()
-
-    def _take_outbox(self) -> list[Session]:
         due = list(self.outbox)
         self.outbox.clear()
         return due
@@ -216,6 +211,8 @@ class Engine:
         )
 
     def _let_time_pass(self, now: Instant) -> None:
+        if self.busy:
+            return
         for waiter in self.waiting.timed_out(now.monotonic):
             self.wake(waiter, waiter.when_over)
         for session in self.backlogs.overdue(now):
@@ -228,7 +225,7 @@ class Engine:
         """When ``settle`` is due even if nobody sends anything, in microseconds of monotonic time."""
         if self.now.monotonic < self.asleep_until:
             return self.asleep_until
-        if not self._awaits_time or self.scripts.is_busy:
+        if not self._awaits_time or self.busy:
             return None
         pause_over = self.pause.until if self.pause else None
         due = [self.waiting.next_deadline(), self._next_expiry(), pause_over, self.backlogs.next_deadline()]
@@ -375,12 +372,10 @@ class Engine:
 
     def _advance(self, now: Instant) -> None:
         self.now = now
-        is_busy = self.scripts.is_busy
-        if not is_busy:  # for a script, no key expires while it runs
-            self.keyspace.milliseconds = now.wall // 1000
+        self.keyspace.milliseconds = now.wall // 1000
         if self.pause is not None and self.pause.until <= now.monotonic:
             self.end_pause()
-        self.quiet = not (self.monitors or self.pause or is_busy or now.monotonic < self.asleep_until)
+        self.quiet = not (self.monitors or self.pause or self.busy or now.monotonic < self.asleep_until)
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""

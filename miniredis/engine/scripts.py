@@ -93,7 +93,6 @@ class Scripts:
         clock: tells what time it is, for TIME goes on while a script runs; None where time stands still.
         while_busy: called now and then while a script runs for too long: lets others in.
         running: the script that runs.
-        is_busy: it has been running for too long.
         must_end: the server stops, and waits for no script.
     """
 
@@ -103,7 +102,6 @@ class Scripts:
         self.clock: Callable[[], Instant] | None = None
         self.while_busy: Callable[[], None] = lambda: None
         self.running: Run | None = None
-        self.is_busy = False
         self.must_end = False
         self._interpreter: Interpreter | None = None
         self._scripts: dict[bytes, Script] = {}
@@ -204,7 +202,7 @@ class Scripts:
     def end(self, run: Run) -> None:
         """A script is over."""
         self.running = None
-        self.is_busy = False
+        self._engine.busy = False
         self._engine.lap = run.started  # the command that ran it took all that time
 
     def conclude(self, outcome: Encoded | Failure) -> Reply:
@@ -271,11 +269,13 @@ class Scripts:
         if self.clock is not None:
             engine.now = self.clock()
         threshold = engine.config.integer("busy-reply-threshold")
-        if not self.is_busy and threshold:
-            self.is_busy = self.milliseconds >= threshold
-            engine.quiet = engine.quiet and not self.is_busy
-        if self.is_busy:
+        if not engine.busy and threshold:
+            engine.busy = self.milliseconds >= threshold
+            engine.quiet = engine.quiet and not engine.busy
+        if engine.busy:
+            frozen = engine.keyspace.milliseconds  # for a script, no key expires while it runs
             self.while_busy()
+            engine.keyspace.milliseconds = frozen
         if run.is_killed or engine.shutdown_requested or self.must_end:
             return errors.KILLED_SCRIPT  # of a function, too
         return None
