@@ -10,7 +10,6 @@ on for the keys that the script sees.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
@@ -48,7 +47,6 @@ class Script(NamedTuple):
     flags: frozenset[bytes] | None
 
 
-@dataclass(slots=True, eq=False)
 class Run:
     """A script that is running.
 
@@ -64,15 +62,23 @@ class Run:
         is_killed: it is to end.
     """
 
-    name: bytes
-    client: Session
-    session: Session
-    request: list[bytes]
-    is_function: bool
-    is_read_only: bool
-    started: float
-    has_written: bool = False
-    is_killed: bool = False
+    __slots__ = (
+        "client", "has_written", "is_function", "is_killed", "is_read_only", "name", "request", "session",
+        "started",
+    )  # fmt: skip
+
+    def __init__(
+        self, name: bytes, client: Session, session: Session, request: list[bytes], started: float
+    ) -> None:
+        self.name = name
+        self.client = client
+        self.session = session
+        self.request = request
+        self.started = started
+        self.is_function = False
+        self.is_read_only = False
+        self.has_written = False
+        self.is_killed = False
 
 
 class ScriptSession(Session):
@@ -187,8 +193,9 @@ class Scripts:
         session = self._new_session()
         session.db, session.resp = client.db, 2
         started = self._engine.facts.stopwatch()
-        self.running = Run(name, client, session, request, is_function, is_read_only, started)
-        return self.running
+        self.running = run = Run(name, client, session, request, started)
+        run.is_function, run.is_read_only = is_function, is_read_only
+        return run
 
     def _new_session(self) -> Session:
         if self._session is None:

@@ -25,7 +25,9 @@ SCRIPTS: Final = (
         "a database that a script selects is its client's",
         "scripts.py",
         "        self.running = None\n        self._engine.busy = False",
-        "        run.client.db = run.session.db\n        self.running = None\n        self._engine.busy = False",
+        "        run.client.db = run.session.db\n"
+        "        self.running = None\n"
+        "        self._engine.busy = False",
     ),
     fault(
         "a library replaces another without being told to",
