@@ -147,7 +147,7 @@ def objection(session: Session, command: Command, args: list[bytes]) -> bytes | 
         return errors.NOT_IN_TRANSACTION
     if session.subscriptions and session.resp == 2 and command.name not in OF_LISTENERS:
         return errors.only_for_listeners(command.name)
-    if session.engine.scripts.is_busy and "allow_busy" not in command.flags:
+    if session.engine.busy and "allow_busy" not in command.flags:
         return session.engine.scripts.busy_text
     if session.monitoring and does(session, command, {"write", "readonly", "may_replicate"}):
         return errors.MONITOR_OF_KEYS

@@ -104,6 +104,7 @@ class Engine:
         self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
         self.active_expire = True
         self.quiet = True  # nobody watches, nothing is held up: plain commands may just run
+        self.busy = False  # with a script that has been running for too long
         self.scripts = Scripts(self)
         self.libraries = Libraries(self)
         self.slow_log = SlowLog()
@@ -158,7 +159,7 @@ class Engine:
         self.input_bytes += len(data)
         if session.idle and self.quiet and (requests := few_requests(data)):
             self._run_at_once(session, requests)
-        elif self.scripts.is_busy and self.scripts.is_running_for(session):
+        elif self.busy and self.scripts.is_running_for(session):
             session.parser.feed(data)
         elif not session.closing:
             self._take_in(session, data)
@@ -201,8 +202,6 @@ class Engine:
             self._advance(now)
         if now.monotonic < self.asleep_until:
             return ()
-        if self.scripts.is_busy:
-            return self._take_outbox()
         self._awaits_time = bool(
             self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
         )
@@ -211,15 +210,14 @@ class Engine:
         while self._unblocked:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
-        if self.news.are_due:
+        if self.news.are_due and not self.busy:
             self.news.broadcast()
-        return self._take_outbox()
-
-    def _take_outbox(self) -> Collection[Session]:
         due, self.outbox = self.outbox, {}
         return due
 
     def _let_time_pass(self, now: Instant) -> None:
+        if self.busy:
+            return
         for waiter in self.waiting.timed_out(now.monotonic):
             self.wake(waiter, waiter.when_over)
         for session in self.backlogs.overdue(now):
@@ -237,7 +235,7 @@ class Engine:
         """
         if self.now.monotonic < self.asleep_until:
             return self.asleep_until
-        if not self._awaits_time or self.scripts.is_busy:
+        if not self._awaits_time or self.busy:
             return None
         pause_over = self.pause.until if self.pause else None
         due = [
@@ -394,12 +392,10 @@ class Engine:
 
     def _advance(self, now: Instant) -> None:
         self.now = now
-        is_busy = self.scripts.is_busy
-        if not is_busy:  # for a script, no key expires while it runs
-            self.keyspace.milliseconds = now.wall // 1000
+        self.keyspace.milliseconds = now.wall // 1000
         if self.pause is not None and self.pause.until <= now.monotonic:
             self.end_pause()
-        self.quiet = not (self.monitors or self.pause or is_busy or now.monotonic < self.asleep_until)
+        self.quiet = not (self.monitors or self.pause or self.busy or now.monotonic < self.asleep_until)
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""

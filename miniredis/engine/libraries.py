@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
@@ -48,17 +47,22 @@ class Library(NamedTuple):
     functions: list[Registered]
 
 
-@dataclass(slots=True)
 class Shelf:
     """Libraries that stand together: no two have a name, or a function, in common.
+
+    Args:
+        other: which of them there are to begin with.
 
     Attributes:
         libraries: by name.
         functions: by name in lower case.
     """
 
-    libraries: dict[bytes, Library] = field(default_factory=dict)
-    functions: dict[bytes, Registered] = field(default_factory=dict)
+    __slots__ = ("functions", "libraries")
+
+    def __init__(self, other: Shelf | None = None) -> None:
+        self.libraries: dict[bytes, Library] = dict(other.libraries) if other else {}
+        self.functions: dict[bytes, Registered] = dict(other.functions) if other else {}
 
     def add(self, library: Library) -> None:
         """Puts a library there, in place of one of its name; raises ``CommandError`` if functions collide."""
@@ -188,9 +192,7 @@ class Libraries:
         incoming = Shelf()
         for code in read_payload(payload):
             incoming.add(self._read(code, incoming, replace=False))
-        shelf = Shelf()
-        if policy != b"FLUSH":
-            shelf = Shelf(dict(self._shelf.libraries), dict(self._shelf.functions))
+        shelf = Shelf(None if policy == b"FLUSH" else self._shelf)
         for library in incoming.libraries.values():
             if library.name in shelf.libraries and policy != b"REPLACE":
                 raise CommandError(errors.library_collides(library.name))

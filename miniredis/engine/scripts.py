@@ -10,7 +10,6 @@ on for the keys that the script sees.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
@@ -48,7 +47,6 @@ class Script(NamedTuple):
     flags: frozenset[bytes] | None
 
 
-@dataclass(slots=True, eq=False)
 class Run:
     """A script that is running.
 
@@ -64,15 +62,23 @@ class Run:
         is_killed: it is to end.
     """
 
-    name: bytes
-    client: Session
-    session: Session
-    request: list[bytes]
-    is_function: bool
-    is_read_only: bool
-    started: float
-    has_written: bool = False
-    is_killed: bool = False
+    __slots__ = (
+        "client", "has_written", "is_function", "is_killed", "is_read_only", "name", "request", "session",
+        "started",
+    )  # fmt: skip
+
+    def __init__(
+        self, name: bytes, client: Session, session: Session, request: list[bytes], started: float
+    ) -> None:
+        self.name = name
+        self.client = client
+        self.session = session
+        self.request = request
+        self.started = started
+        self.is_function = False
+        self.is_read_only = False
+        self.has_written = False
+        self.is_killed = False
 
 
 class ScriptSession(Session):
@@ -93,7 +99,6 @@ class Scripts:
         clock: tells what time it is, for TIME goes on while a script runs; None where time stands still.
         while_busy: called now and then while a script runs for too long: lets others in.
         running: the script that runs.
-        is_busy: it has been running for too long.
         must_end: the server stops, and waits for no script.
     """
 
@@ -103,7 +108,6 @@ class Scripts:
         self.clock: Callable[[], Instant] | None = None
         self.while_busy: Callable[[], None] = lambda: None
         self.running: Run | None = None
-        self.is_busy = False
         self.must_end = False
         self._interpreter: Interpreter | None = None
         self._scripts: dict[bytes, Script] = {}
@@ -189,8 +193,9 @@ class Scripts:
         session = self._new_session()
         session.db, session.resp = client.db, 2
         started = self._engine.facts.stopwatch()
-        self.running = Run(name, client, session, request, is_function, is_read_only, started)
-        return self.running
+        self.running = run = Run(name, client, session, request, started)
+        run.is_function, run.is_read_only = is_function, is_read_only
+        return run
 
     def _new_session(self) -> Session:
         if self._session is None:
@@ -204,7 +209,7 @@ class Scripts:
     def end(self, run: Run) -> None:
         """A script is over."""
         self.running = None
-        self.is_busy = False
+        self._engine.busy = False
         self._engine.lap = run.started  # the command that ran it took all that time
 
     def conclude(self, outcome: Encoded | Failure) -> Reply:
@@ -271,11 +276,13 @@ class Scripts:
         if self.clock is not None:
             engine.now = self.clock()
         threshold = engine.config.integer("busy-reply-threshold")
-        if not self.is_busy and threshold:
-            self.is_busy = self.milliseconds >= threshold
-            engine.quiet = engine.quiet and not self.is_busy
-        if self.is_busy:
+        if not engine.busy and threshold:
+            engine.busy = self.milliseconds >= threshold
+            engine.quiet = engine.quiet and not engine.busy
+        if engine.busy:
+            frozen = engine.keyspace.milliseconds  # for a script, no key expires while it runs
             self.while_busy()
+            engine.keyspace.milliseconds = frozen
         if run.is_killed or engine.shutdown_requested or self.must_end:
             return errors.KILLED_SCRIPT  # of a function, too
         return None

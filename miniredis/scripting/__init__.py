@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ..engine.script_interfaces import NoLanguageError
@@ -23,8 +22,10 @@ def new_interpreter(caller: Caller, *, for_functions: bool) -> Interpreter:
     Raises:
         NoLanguageError: lupa is not installed.
     """
-    if find_spec("lupa") is None:
-        raise NoLanguageError
-    from .interpreter import LuaInterpreter
-
+    try:
+        from .interpreter import LuaInterpreter
+    except ModuleNotFoundError as missing:
+        if missing.name != "lupa":
+            raise
+        raise NoLanguageError from None
     return LuaInterpreter(caller, for_functions=for_functions)

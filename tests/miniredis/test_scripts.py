@@ -93,7 +93,8 @@ def test_what_a_script_logs(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_without_lupa(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("miniredis.scripting.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "lupa", None)
+    monkeypatch.delitem(sys.modules, "miniredis.scripting.interpreter", raising=False)
     with miniredis.start() as server, server.client() as client:
         for words in (
             ["EVAL", "return 1", "0"],

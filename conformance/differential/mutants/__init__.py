@@ -10,6 +10,7 @@ from .hashes import HASHES_AND_SETS
 from .keys import KEYS
 from .lists import LISTS
 from .messages import MESSAGES
+from .scripts import SCRIPTS
 from .sorted_sets import SORTED_SETS
 from .streams import STREAMS
 from .strings import STRINGS
@@ -18,5 +19,5 @@ from .trial import LIMIT, seconds_to_find
 __all__ = ["LIMIT", "MUTANTS", "seconds_to_find"]
 
 MUTANTS: Final[tuple[Guilty, ...]] = (
-    *LISTS, *STRINGS, *HASHES_AND_SETS, *SORTED_SETS, *STREAMS, *KEYS, *CLIENTS, *MESSAGES,
+    *LISTS, *STRINGS, *HASHES_AND_SETS, *SORTED_SETS, *STREAMS, *KEYS, *CLIENTS, *MESSAGES, *SCRIPTS,
 )  # fmt: skip

@@ -78,16 +78,13 @@ end
 -- The end of a script that runs for too long
 
 local killed = nil -- the reason
-local threads = setmetatable({}, {__mode = "k"}) -- each coroutine has a hook of its own
 
 local function hook()
     if not killed then
         killed = interrupt()
         if not killed then return sethook(hook, "", INSTRUCTIONS) end
-        -- From now on at each line, so that the script cannot go on by catching the error.
-        for thread in rawpairs(threads) do sethook(thread, hook, "l") end
     end
-    sethook(hook, "l")
+    sethook(hook, "l") -- from now on at each line, so that the script cannot go on by catching the error
     if getinfo(2, "S").source ~= TRUSTED then
         error({err = killed})
     end
@@ -98,8 +95,7 @@ local function watch()
     sethook(hook, "", INSTRUCTIONS)
 end
 
-local function watch_thread(thread)
-    threads[thread] = true
+local function watch_thread(thread) -- each coroutine has a hook of its own
     sethook(thread, hook, killed and "l" or "", INSTRUCTIONS)
 end
 
