@@ -91,6 +91,9 @@ def test_a_job_that_is_due_later(run: Any, client: Any, key: str) -> None:
 
 def test_one_job_of_an_id(run: Any, client: Any, key: str) -> None:
     async def jobs(pool: Any) -> int:
+        await asyncio.gather(
+            *[pool.ping() for _ in range(5)]
+        )  # a connection for each, so that they interleave
         twice = [pool.enqueue_job("square", key, 3, _job_id=key) for _ in range(5)]
         (job,) = filter(None, await asyncio.gather(*twice))
         assert await pool.enqueue_job("square", key, 3, _job_id=key) is None

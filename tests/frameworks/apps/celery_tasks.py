@@ -18,6 +18,7 @@ def app_of(url: str) -> Any:
         broker_connection_retry_on_startup=True,
         broker_transport_options={"priority_steps": [0, 3, 6, 9], "queue_order_strategy": "priority"},
         result_backend_transport_options={"retry_policy": {"max_retries": 3}},  # a test that failed ends soon
+        result_cache_max=-1,  # none: errors in it would hold results until after their server is gone
         result_expires=1000,
         task_track_started=True,
         worker_prefetch_multiplier=1,
