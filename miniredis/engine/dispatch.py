@@ -33,6 +33,10 @@ OF_LISTENERS: Final = frozenset(
 """What a client that is subscribed may say in RESP2, where a reply would look like a message."""
 
 
+READING_SCRIPTS: Final = {b"eval_ro", b"evalsha_ro", b"fcall_ro"}
+"""Commands that read nothing themselves: the commands of their scripts do."""
+
+
 def run_plain(session: Session, requests: Iterable[Request]) -> bool:
     """Runs requests for data as long as there are any, for a client about whom nothing is special.
 
@@ -114,10 +118,10 @@ def look_up(args: list[bytes]) -> Command | None:
     """The command that a request names, or its subcommand."""
     name = args[0]
     command = LOOKUP.get(name) or find(LOOKUP, name)
+    if command is not None and command.subcommands and len(args) > 1:
+        command = find(command.subcommands, args[1])
     if command is None and declare_rest():
         return look_up(args)
-    if command is not None and command.subcommands and len(args) > 1:
-        return find(command.subcommands, args[1])
     return command
 
 
@@ -212,7 +216,7 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
 def end_tracked(session: Session, command: Command, args: list[bytes]) -> None:
     """Keeps in mind what a client read that tracks keys, and tells it what it changed itself."""
     tracking = session.engine.news.tracking
-    if session.tracker is not None and "readonly" in command.flags:
+    if session.tracker is not None and "readonly" in command.flags and command.name not in READING_SCRIPTS:
         tracking.remember(session, command, args)
     if not session.running_exec:
         tracking.command_over()

@@ -250,8 +250,16 @@ class Scripts:
             reply, failed = error, True
         if engine.monitors and not {"admin", "skip_monitor"} & set(command.flags):
             engine.show(session, args)
+        if run.client.tracker is not None and "readonly" in command.flags:
+            self._remember(run)
         engine.note(run.client, command, args, failed=failed)
         return reply
+
+    def _remember(self, run: Run) -> None:
+        """A client that tracks keys reads, by its script: Redis keeps the script's keys in mind for it."""
+        command = look_up(run.request)
+        assert command is not None
+        self._engine.news.tracking.remember(run.client, command, run.request)
 
     def _refuse(self, reason: bytes, command: Command | None) -> CommandError:
         refusal = CommandError(reason)

@@ -27,6 +27,9 @@ print(ask(b"SLOWLOG", b"LEN"))
 """
 
 
+WRONG_ARITY = b"-ERR wrong number of arguments for 'client|trackinginfo' command\r\n"
+
+
 @pytest.mark.parametrize(
     ("request_", "reply"),
     [
@@ -34,6 +37,7 @@ print(ask(b"SLOWLOG", b"LEN"))
         ("hSeT hash field value", b":1\r\n"),
         ("OBJECT ENCODING list", b"$9\r\nquicklist\r\n"),
         ("NONSENSE", b"-ERR unknown command 'NONSENSE', with args beginning with: \r\n"),
+        ("CLIENT TRACKINGINFO nonsense", WRONG_ARITY),
         ("COMMAND GETKEYS SADD set member", b"*1\r\n$3\r\nset\r\n"),
     ],
 )
