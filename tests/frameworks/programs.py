@@ -89,29 +89,19 @@ def program(command: list[str], url: str, log: Path, **environment: str) -> Iter
     running = Program(log.stem, process, log)
     RUNNING.append(running)
     try:
-        yield running
+        with gone_with_us(process.pid):
+            yield running
     finally:
         RUNNING.remove(running)
-        end_session(process.pid)
         process.wait()
 
 
-def end_session(leader: int) -> None:
-    """Kills all processes of a session: some frameworks give their children groups of their own.
-
-    The leader is killed first, lest it replace children; it stays a zombie, so its id cannot be another's.
-    """
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(leader, signal.SIGKILL)
-    for number in all_processes():
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.getsid(number) == leader:
-                os.kill(number, signal.SIGKILL)
-
-
-def all_processes() -> list[int]:
-    listing = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=True)
-    return [int(word) for word in listing.stdout.split()]
+@contextlib.contextmanager
+def gone_with_us(leader: int) -> Iterator[None]:
+    """Ends a session when the context does, or when this process is gone."""
+    command = [sys.executable, "-S", str(Path(__file__).with_name("sessions.py")), str(leader)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):
+        yield  # then the pipe is closed, and it is waited for
 
 
 def until(condition: Callable[[], T], within: float = PATIENCE) -> T:
