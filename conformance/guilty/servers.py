@@ -101,8 +101,8 @@ SERVERS: Final = (
     Guilty(
         "keeps the key of an empty list",
         "miniredis/engine/keyspace.py",
-        "        if not value:\n            self.delete(key)\n",
-        "",
+        '            self.delete(key, event + " del")\n',
+        "            self.touched(key, event)\n",
         ("list.last-pop-deletes", "list.ltrim.empty", "list.block.atomic"),
     ),
     Guilty(
