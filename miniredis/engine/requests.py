@@ -45,12 +45,14 @@ UNKNOWN_BULK: Final = 16 * 1024
 """The most arguments, and the longest, of a client that has yet to say who it is."""
 
 ANNOUNCES: Final = re.compile(rb"\*(?:[0-9]{2}|0)").search
-ANNOUNCED: Final = (re.compile(rb"\*([0-9]{2,9})").findall, re.compile(rb">([0-9]{2,9})").findall)
+ANNOUNCED: Final = re.compile(rb"[*>~|%]([0-9]{2,9})").findall
 """The sizes of larger arrays: hiredis makes room for all elements one announces, before they have come."""
 
-PUSH: Final = b">"
-TYPED: Final = b"+(=" + PUSH
-"""What begins something that hiredis reads as a string or a list, too, though it is none of a request."""
+TYPED: Final = b"+(=>~|%"
+"""What begins something that hiredis reads as a string or a list, too, though it is none of a request.
+
+So do the kinds of RESP3 that hold others: pushes, sets, attributes and maps.
+"""
 
 ORDINARY: Final = bytes(set(range(256)) - set(TYPED))
 """All bytes but those."""
@@ -137,7 +139,7 @@ class FastLane:
         """
         typed = data.translate(None, ORDINARY)
         announces = ANNOUNCES(data)
-        if (announces or PUSH in typed) and announces_more_than_it_holds(data):
+        if (announces or typed) and announces_more_than_it_holds(data):
             return [], 0
         reader = self._reader
         requests: list[Request] = []
@@ -174,7 +176,7 @@ class FastLane:
 def announces_more_than_it_holds(data: bytes | bytearray) -> bool:
     """Whether arrays are announced for which these bytes have no room; values may look so, too."""
     room = len(data) // SHORTEST_ARGUMENT
-    return any(sum(map(int, counts(data))) > room for counts in ANNOUNCED)
+    return sum(map(int, ANNOUNCED(data))) > room
 
 
 class RequestParser:
