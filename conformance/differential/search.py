@@ -51,6 +51,7 @@ NARROW: Final = (
     "@string @bitmap @transactions",
     "eval evalsha eval_ro script|load get set lpush hset zadd watch multi exec blpop",
     "@scripting set get",
+    "function|load fcall fcall_ro get",
     "blpop set sort rpush",
     "@geo zadd zrange",
     "hset sadd zadd rpush sort sort_ro",

@@ -56,7 +56,10 @@ LIBRARIES: Final = (
         "#!lua name=two\nredis.register_function{function_name='h', flags={'no-writes'}, "
         "description='reads', callback=function(keys) return redis.call('exists', unpack(keys)) end}"
     ),
-    "#!lua name=three\nredis.register_function('f', function() return 3 end)",
+    (
+        "#!lua name=three\nredis.register_function{function_name='f', flags={'no-writes'}, "
+        "callback=function() return 3 end}"
+    ),
     "#!lua name=four\nreturn 1",
     "#!lua name=four\nredis.nosuch()",
     "#!lua name=four\nreturn ++",
