@@ -38,21 +38,23 @@ def worker(start: Starter, tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 @pytest.fixture(scope="module")
 def app(server: Address) -> Iterator[Any]:
+    """The application of the tests' own process.
+
+    Celery unsubscribes where a result is collected: in the midst of subscribing it would wait for ever for
+    redis-py's lock, in a thread of miniredis for its own answer, and later for a server that is gone. So results
+    are collected here, after each test.
+    """
+    gc.disable()
     app = celery_tasks.app_of(server.url)
     yield app
-    gc.collect()  # what is left of results unsubscribes when it is collected: not after the server is gone
+    gc.collect()
     app.close()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
-def collected_between_tests() -> Iterator[None]:
-    """Celery unsubscribes where a result is collected.
-
-    In the midst of subscribing that would wait for ever for redis-py's lock, which is held then.
-    """
-    gc.disable()
+def collected() -> Iterator[None]:
     yield
-    gc.enable()
     gc.collect()
 
 
