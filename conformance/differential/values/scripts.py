@@ -1,6 +1,7 @@
 """Values for the arguments of scripting commands: texts that call, fail and convert, and those of libraries.
 
-A real server may be lost to a script, so what is sent here is known to end.
+A real server may be lost to a script, so what is sent here is known to end. None shows the order of a hash
+table.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ SCRIPTS: Final = (
     "return redis.call('lpush', KEYS[1], unpack(ARGV))",
     "return redis.call('rpop', KEYS[1], 2)",
     "return redis.pcall('hset', KEYS[1], 'f', ARGV[1] or 1)",
-    "return redis.pcall('hgetall', KEYS[1])",
-    "redis.setresp(3) return redis.pcall('hgetall', KEYS[1])",
+    "if redis.call('hlen', KEYS[1]) < 2 then return redis.pcall('hgetall', KEYS[1]) end",
+    "redis.setresp(3) if redis.call('hlen', KEYS[1]) < 2 then return redis.pcall('hgetall', KEYS[1]) end",
     "redis.setresp(3) return redis.pcall('zrange', KEYS[1], 0, -1, 'withscores')",
     "return redis.pcall('zadd', KEYS[1], 1.5, ARGV[1] or 'm')",
     "return {redis.pcall('incr', KEYS[1]), redis.pcall('nosuch'), redis.pcall('blpop', 'a', 0)}",
