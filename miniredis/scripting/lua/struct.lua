@@ -133,8 +133,8 @@ function struct.unpack(...)
     offset = offset == nil and 1 or number_argument("unpack", 3, count, offset)
     offset = offset < 0 and math.ceil(offset) or floor(offset)
     if offset == 0 then bad_argument(3, "unpack", "offset must be 1 or greater") end
-    if offset < 0 then offset = 2 ^ 63 end
-    local results, length, at = {}, 0, offset - 1
+    -- Counted without a sign, so that a negative one is beyond the end of any data.
+    local results, length, at = {}, 0, offset < 0 and 2 ^ 63 or offset - 1
     local function check(size)
         if size > #data or at > #data - size then
             bad_argument(2, "unpack", "data string too short")
@@ -176,7 +176,7 @@ function struct.unpack(...)
         end
         at = at + size
     end
-    results[length + 1] = at + 1
+    results[length + 1] = offset < 0 and offset or at + 1
     return unpack(results, 1, length + 1)
 end
 
