@@ -136,9 +136,9 @@ AGGREGATES: Final = {b"*": 1, b"~": 1, b">": 1, b"%": 2}
 
 
 def items_end(data: bytes | bytearray, at: int, count: int) -> int | None:
+    """Where so many items end; a push among them, which only EXEC should have, is not one of them."""
     end: int | None = at
-    for _ in range(count):
-        if end is None:
-            return None
+    while count > 0 and end is not None:
+        count -= data[end : end + 1] != b">"
         end = reply_end(data, end)
     return end

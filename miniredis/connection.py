@@ -27,6 +27,10 @@ Of anything else it is Redis's 16 KiB: what a client may have run before the oth
 class Source(Protocol):
     """What a poller's descriptor stands for."""
 
+    @property
+    def waits_for_script(self) -> bool:
+        """Whether a script of its own is running."""
+
     def attend(self, events: int, now: Instant) -> None:
         """It is ready; called with the lock held."""
 
@@ -47,9 +51,11 @@ class Connection:
         "_descriptor",
         "_host",
         "_poller",
+        "_receive",
         "_session",
         "_socket",
         "_sources",
+        "_transmit",
         "_unsent",
         "_watched_for",
     )
@@ -58,6 +64,8 @@ class Connection:
         self, sock: socket.socket, session: Session, host: Host, sources: dict[int, Source], poller: Poller
     ) -> None:
         self._socket = sock
+        self._receive = sock.recv
+        self._transmit = sock.send
         self._session = session
         self._host = host
         self._sources = sources
@@ -67,14 +75,19 @@ class Connection:
         self._appetite = READ_SIZE
         self._watched_for = READ
 
+    @property
+    def waits_for_script(self) -> bool:
+        """Whether a script of this client's is running."""
+        return self._host.engine.scripts.is_running_for(self._session)
+
     def attend(self, events: int, now: Instant) -> None:
         """The poller says that the client sent something, takes something, or is gone."""
-        if events & ~READ:
+        if events != READ:
             self._send_rest(now)
             if not events & ~WRITE or self._descriptor not in self._sources:
                 return
         try:
-            data = self._socket.recv(self._appetite)
+            data = self._receive(self._appetite)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -83,34 +96,32 @@ class Connection:
             self._drop(now)
             return
         self._host.engine.receive(self._session, data, now)
-        if len(data) == self._appetite or self._appetite > READ_SIZE:
+        if self._appetite != READ_SIZE or len(data) == READ_SIZE:
             self._appetite = min(self._session.parser.appetite, LARGEST_READ)
 
     def flush(self, now: Instant) -> None:
         """Sends what the client takes, and keeps the rest until it takes more."""
-        session = self._session
-        data = session.take_output()
-        if len(data) + len(self._unsent) > FREE and self._is_too_long(len(data), now):
+        data = self._session.take_output()
+        unsent, sent = self._unsent, 0
+        if (unsent or len(data) > FREE) and self._is_too_long(len(data), now):
             self._drop(now)
             return
-        if self._unsent:
-            self._unsent += data
-        else:
+        if not unsent:
             try:
-                sent = self._socket.send(data)
+                sent = self._transmit(data)
             except (BlockingIOError, InterruptedError):
-                sent = 0
+                pass
             except OSError:
                 self._drop(now)
                 return
-            if sent < len(data):
-                self._unsent += data[sent:]
-        if self._unsent or session.closing:
+        if sent < len(data):
+            unsent += data[sent:]
+        if unsent or self._session.closing:
             self._watch(now)
 
     def _send_rest(self, now: Instant) -> None:
         try:
-            sent = self._socket.send(self._unsent)
+            sent = self._transmit(self._unsent)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:

@@ -14,7 +14,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import trio
 
@@ -26,8 +26,15 @@ __all__ = ["SIDE_DOOR", "Host", "Outlet"]
 
 log = logging.getLogger("miniredis")
 
+LEISURE: Final = 10_000
+"""Microseconds for which a key that has expired may stay while nothing else happens: a wake-up costs more."""
+
 SIDE_DOOR = "the server is in the middle of a command that this one interrupted: a signal's handler, or a \
 destructor, cannot use a client without a socket"
+
+
+GAP: Final = 0.001
+"""Seconds for which a script that runs for too long stands still now and then."""
 
 
 class Outlet(Protocol):
@@ -52,6 +59,7 @@ class Host:
         is_busy: the engine is running. Whoever holds the lock and finds it so came in by a side door: a
             signal's handler, or a destructor that the garbage collector called.
         is_open: the server has not stopped.
+        meanwhile: lets clients of sockets in while a script runs on the server's thread; the loop sets it.
     """
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
@@ -65,9 +73,13 @@ class Host:
         self._token = trio.lowlevel.current_trio_token()
         self._thread = threading.get_ident()
         self._process = os.getpid()
-        self._due: int | None = None  # what the alarm is set to: monotonic microseconds
+        self._due: int | None = None  # the alarm goes off then at the latest: monotonic microseconds
         self._alarm = trio.CancelScope()
         self._stop = trio.Event()
+        self._gap = threading.Condition(self.lock)
+        self.meanwhile: Callable[[], None] = lambda: None
+        engine.scripts.clock = clock.now
+        engine.scripts.while_busy = self._let_others_in
 
     # For the owners of clients
 
@@ -120,7 +132,7 @@ class Host:
             self.is_busy = True
             try:
                 self.engine.receive(session, data, now)
-                self.settle(now)
+                self.end_tick(now)
             finally:
                 self.is_busy = False
 
@@ -136,16 +148,17 @@ class Host:
             self.disconnect(session, now)
 
     def settle(self, now: Instant) -> None:
-        """Ends a tick: lets the engine do what is due, and sends all it says; with the lock held."""
-        if not self.is_open:
-            return
+        """A tick in which nobody sends anything; with the lock held."""
         was_busy, self.is_busy = self.is_busy, True
         try:
-            self._settle(now)
+            self.end_tick(now)
         finally:
             self.is_busy = was_busy
 
-    def _settle(self, now: Instant) -> None:
+    def end_tick(self, now: Instant) -> None:
+        """Lets the engine do what is due, and sends all it says; while it is marked as busy."""
+        if not self.is_open:
+            return
         engine, outlets = self.engine, self._outlets
         if self._lost:
             self._bury_the_lost(now)
@@ -153,14 +166,28 @@ class Host:
             outlet = outlets.get(session)
             if outlet is not None:
                 outlet.flush(now)
-        for session, fault in engine.take_faults():
-            log.error("client %d was hung up on", session.id, exc_info=fault)
-        due = engine.next_deadline()
-        if due != self._due:
+        if engine.faults:
+            self._log_faults()
+        due = engine.next_deadline(LEISURE)
+        if due is not None and (self._due is None or due < self._due):
             self._due = due
             self.call_soon(self._set_alarm)
         if engine.shutdown_requested:
             self.call_soon(self._stop.set)
+
+    def _log_faults(self) -> None:
+        for session, fault in self.engine.take_faults():
+            log.error("client %d was hung up on", session.id, exc_info=fault)
+
+    def _let_others_in(self) -> None:
+        """A script runs for too long: who asks for something now is answered that the server is busy."""
+        was_busy, self.is_busy = self.is_busy, False
+        try:
+            if self.is_own_thread:
+                self.meanwhile()
+            self._gap.wait(GAP)  # without the lock: for clients in other threads
+        finally:
+            self.is_busy = was_busy
 
     def call_soon(self, function: Callable[[], object]) -> None:
         """Calls a function on the server's own thread: at once if this is it, soon if it is not."""
@@ -191,6 +218,7 @@ class Host:
                 clock.advance(max(due - clock.now().monotonic, 0))
                 self.settle(clock.now())
             clock.advance(max(end - clock.now().monotonic, 0))
+            self._due = None
             self.settle(clock.now())
 
     async def run(self) -> None:
@@ -206,6 +234,7 @@ class Host:
                 self._set_alarm()
                 await trio.sleep_forever()
             with self.lock:
+                self._due = None
                 self.settle(self.clock.now())
 
     def _set_alarm(self) -> None:

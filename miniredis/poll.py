@@ -17,6 +17,7 @@ import trio
 
 from .connection import Connection, Source
 from .listeners import addresses_of
+from .lookout import Lookout
 from .pollers import READ, new_poller
 
 if TYPE_CHECKING:
@@ -56,9 +57,11 @@ class PollLoop:
         self._turn = TURN if alone else 0
         self._patience = PATIENCE if alone else 0
         self._poller = new_poller()
+        self._wait = Lookout(self._poller).wait if alone else self._poller.wait
         self._sources: dict[int, Source] = {}
         self._acceptors = [Acceptor(listener, self) for listener in listeners]
         self._out_of_files = trio.Event()
+        host.meanwhile = self._attend_meanwhile
 
     async def run(self) -> None:
         """Serves until cancelled."""
@@ -85,7 +88,7 @@ class PollLoop:
 
     def _tick(self, patience: float) -> bool:
         """Attends to all that is ready, in so many seconds at most; tells whether there was anything."""
-        events = self._poller.wait(patience)
+        events = self._wait(patience)
         if not events:
             return False
         host, sources = self._host, self._sources
@@ -96,10 +99,19 @@ class PollLoop:
                 for descriptor, what in events:
                     if source := sources.get(descriptor):
                         source.attend(what, now)
-                host.settle(now)
+                host.end_tick(now)
             finally:
                 host.is_busy = False
         return True
+
+    def _attend_meanwhile(self) -> None:
+        """A tick in the middle of one that a script holds up; who waits for the script is not listened to."""
+        host, now = self._host, self._host.clock.now()
+        for descriptor, what in self._poller.wait(0):
+            source = self._sources.get(descriptor)
+            if source is not None and not source.waits_for_script:
+                source.attend(what, now)
+        host.settle(now)
 
     # Accepting
 
@@ -142,6 +154,8 @@ class PollLoop:
 
 class Acceptor:
     """A listener in the poll loop."""
+
+    waits_for_script = False
 
     def __init__(self, listener: Listener, loop: PollLoop) -> None:
         self.descriptor = listener.socket.fileno()

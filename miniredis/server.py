@@ -24,6 +24,7 @@ from .host import Host
 from .listeners import Listener, open_listeners
 from .poll import PollLoop
 from .pollers import has_poller
+from .scripting import new_interpreter
 from .streams import StreamLoop, serve_stream
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ class Server:
 
     def stop(self) -> None:
         """Hangs up on all clients and stops listening. May be called from any thread, and again."""
+        self._host.engine.scripts.must_end = True
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._scope.cancel)
 
@@ -214,6 +216,7 @@ async def serve(
         engine.config.learn("port", str(server.port))
         engine.config.learn("dir", str(Path.cwd()))
         engine.facts = facts(server.port)
+        engine.scripts.new_interpreter = new_interpreter
         task_status.started(server)
         await server._run(new_loop(loop, host, listeners, alone=alone))
 

@@ -6,6 +6,8 @@ Slower than the poll loop by Trio's cost of waking a task for each client; all e
 from __future__ import annotations
 
 import contextlib
+import os
+import socket
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -35,6 +37,8 @@ class StreamLoop:
     def __init__(self, host: Host, listeners: Sequence[Listener]) -> None:
         self._host = host
         self._listeners = listeners
+        self._connections: set[StreamConnection] = set()
+        host.meanwhile = self._attend_meanwhile
 
     async def run(self) -> None:
         """Serves until cancelled."""
@@ -57,7 +61,21 @@ class StreamLoop:
             await trio.aclose_forcefully(stream)
             return
         with contextlib.suppress(ConnectionRefusedError):
-            await serve_stream(self._host, stream, address=address, local_address=local_address)
+            connection = open_stream(self._host, stream, address=address, local_address=local_address)
+            self._connections.add(connection)
+            try:
+                await connection.run()
+            finally:
+                self._connections.discard(connection)
+
+    def _attend_meanwhile(self) -> None:
+        """Attends to the sockets that there are, while a script keeps Trio from it; nobody can connect."""
+        host, now = self._host, self._host.clock.now()
+        for connection in tuple(self._connections):
+            connection.take_in(now)
+        host.settle(now)
+        for connection in tuple(self._connections):
+            connection.send_at_once()
 
 
 async def serve_stream(
@@ -69,15 +87,20 @@ async def serve_stream(
         ConnectionRefusedError: the server has stopped.
     """
     try:
-        with host.lock:
-            now = host.clock.now()
-            session = host.connect(now, address=address, local_address=local_address)
-            connection = StreamConnection(host, stream, session)
-            host.attach(session, connection)
-            host.settle(now)
-        await connection.run()
+        await open_stream(host, stream, address=address, local_address=local_address).run()
     finally:
         await trio.aclose_forcefully(stream)
+
+
+def open_stream(host: Host, stream: trio.abc.Stream, *, address: str, local_address: str) -> StreamConnection:
+    """A client of a stream, to be run; raises ``ConnectionRefusedError`` where the server has stopped."""
+    with host.lock:
+        now = host.clock.now()
+        session = host.connect(now, address=address, local_address=local_address)
+        connection = StreamConnection(host, stream, session)
+        host.attach(session, connection)
+        host.settle(now)
+    return connection
 
 
 class StreamConnection:
@@ -97,10 +120,12 @@ class StreamConnection:
         self._size = 0  # bytes that the client has not taken yet
         self._more = trio.Event()
         self._scope = trio.CancelScope()
+        self._socket: socket.socket | None = None
 
     async def run(self) -> None:
         """Receives and sends until either side hangs up."""
         try:
+            self._socket = socket_of(self._stream)
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._send)
@@ -109,6 +134,8 @@ class StreamConnection:
         except* (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         finally:
+            if self._socket is not None:
+                self._socket.close()
             with self._host.lock:
                 now = self._host.clock.now()
                 self._host.disconnect(self._session, now)
@@ -122,15 +149,54 @@ class StreamConnection:
         while True:
             await self._more.wait()
             self._more = trio.Event()
-            with self._host.lock:
-                data = b"".join(self._unsent)
-                self._unsent.clear()
-            await self._stream.send_all(data)
-            with self._host.lock:
-                self._size -= len(data)
-                self._is_too_long(self._host.clock.now())  # it may have read enough by now
+            if self._socket is None:
+                await self._send_by_stream()
+            else:
+                await self._send_by_socket(self._socket)
             if self._session.closing and not self._unsent:
                 self._scope.cancel()
+
+    async def _send_by_stream(self) -> None:
+        with self._host.lock:
+            data = b"".join(self._unsent)
+            self._unsent.clear()
+        await self._stream.send_all(data)
+        with self._host.lock:
+            self._size -= len(data)
+            self._is_too_long(self._host.clock.now())  # it may have read enough by now
+
+    async def _send_by_socket(self, plain: socket.socket) -> None:
+        """What is not sent stays where ``send_at_once`` finds it."""
+        while self._unsent:
+            with self._host.lock:
+                try:
+                    self._send_some(plain)
+                except OSError as error:
+                    raise trio.BrokenResourceError from error
+                self._is_too_long(self._host.clock.now())  # it may have read enough by now
+            if self._unsent:
+                await trio.lowlevel.wait_writable(plain)
+
+    def _send_some(self, plain: socket.socket) -> None:
+        data = b"".join(self._unsent)
+        with contextlib.suppress(BlockingIOError, InterruptedError):
+            sent = plain.send(data)
+            self._size -= sent
+            self._unsent[:] = [data[sent:]] if sent < len(data) else []
+
+    def take_in(self, now: Instant) -> None:
+        """Receives what has come, past Trio, unless its script is what keeps Trio busy."""
+        if self._socket is None or self._host.engine.scripts.is_running_for(self._session):
+            return
+        with contextlib.suppress(OSError):  # whoever is gone is so still when Trio looks
+            if data := self._socket.recv(READ_SIZE):
+                self._host.engine.receive(self._session, data, now)
+
+    def send_at_once(self) -> None:
+        """Sends what there is to say, past Trio."""
+        if self._socket is not None and self._unsent:
+            with contextlib.suppress(OSError):
+                self._send_some(self._socket)
 
     def flush(self, now: Instant) -> None:
         """Hands what there is to say to the task that sends."""
@@ -160,3 +226,12 @@ class StreamConnection:
             with contextlib.suppress(OSError):
                 stream.socket.shutdown(trio.socket.SHUT_RDWR)
         self._host.call_soon(self._scope.cancel)
+
+
+def socket_of(stream: trio.abc.Stream) -> socket.socket | None:
+    """Another way to the socket of a stream, without Trio; None if it is no plain socket."""
+    if not isinstance(stream, trio.SocketStream):
+        return None
+    plain = socket.socket(fileno=os.dup(stream.socket.fileno()))
+    plain.setblocking(False)
+    return plain

@@ -13,7 +13,7 @@ Rules:
 
 from __future__ import annotations
 
-import _signal
+import _signal  # type: ignore[import-not-found,unused-ignore]  # not in every typeshed
 import signal
 import threading
 from collections.abc import Callable

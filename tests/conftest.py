@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,12 @@ import miniredis
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 
 from .in_process import without_sockets
+
+
+def pytest_configure() -> None:
+    """Interrupts work even where a shell started the tests in the background, and had them ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

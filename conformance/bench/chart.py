@@ -76,11 +76,12 @@ def draw(outcomes: Sequence[Outcome], file: Path) -> None:
         axes.plot([line.better], [height], "o", color=colour, markersize=5)
         axes.plot([line.wanted], [height], "|", color="black", markersize=9)
     axes.set_yticks(range(len(lines)), [line.label for line in lines], fontsize=8)
+    axes.margins(y=0.01)
     axes.invert_yaxis()
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.axvline(1, color="grey", linewidth=0.8)
     axes.grid(axis="x", alpha=0.3)
     axes.set_xlabel("miniredis: times as good as its reference (right is better; | is the target)")
-    with mpl.rc_context({"svg.hashsalt": "bench"}):
+    with mpl.rc_context({"svg.hashsalt": "bench", "svg.fonttype": "none"}):
         figure.savefig(file, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None)

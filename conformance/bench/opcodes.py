@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +85,7 @@ class Stage:
         ]:
             self.tick(self.engine.connect(self.now), encode("BLPOP", key, "0"))
 
-    def tick(self, session: Session, data: bytes) -> list[Session]:
+    def tick(self, session: Session, data: bytes) -> Collection[Session]:
         """One client is read from, and all output is taken; returns those who had any."""
         self.now = Instant(self.now.wall + TICK, self.now.monotonic + TICK)
         self.engine.receive(session, data, self.now)

@@ -12,11 +12,16 @@ from ..wire import RawConnection
 
 __all__ = ["GROUPS", "LEFT_OUT", "Argument", "Form", "read_forms"]
 
-GROUPS: Final = ("list", "string", "bitmap", "generic", "transactions", "connection", "server")
+GROUPS: Final = (
+    "list", "hash", "set", "sorted-set", "geo", "stream", "string", "bitmap", "hyperloglog", "generic",
+    "transactions", "connection", "server", "pubsub", "scripting",
+)  # fmt: skip
 """The groups of commands that are compared."""
 
 LEFT_OUT: Final = {
     "monitor": "what it prints has times in it; tests/miniredis/test_watching.py compares it",
+    "pfselftest": "it takes a real server seconds",
+    "script|debug": "it makes a real server fork, and wait for a debugger",
     "shutdown": "it ends the server",
 }
 """Commands that miniredis has and that are not sent, each with the reason."""

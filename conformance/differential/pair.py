@@ -13,23 +13,41 @@ import re
 import time
 from collections import Counter
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from miniredis.engine import Config, Engine, Instant, Session
+from miniredis.scripting import new_interpreter
 
 from ..wire import Hangup, RawConnection, encode, reply_end
 from .coverage import Coverage
-from .replies import split
+from .luck import is_luck
+from .pushes import in_front, in_some_order, without_redirection
+from .replies import LISTENING, split
 from .rival import Rival
 from .tolerated import equal
 
 __all__ = ["Difference", "Pair", "Step"]
 
 CLIENTS: Final = 4
+PACKING: Final = (
+    *("hash-max-listpack-entries", "3"), *("set-max-intset-entries", "3"), *("hll-sparse-max-bytes", "30"),
+    *("zset-max-listpack-entries", "3"), *("stream-node-max-entries", "3"),
+)  # fmt: skip
+"""Little room, so that some keys outgrow it."""
 PATIENCE: Final = 2.0
 """Seconds to wait for a reply that the engine says is due."""
 
-DIRECTIVES: Final = {"enable-debug-command": "yes"}
+TELLING: Final = LISTENING | {"client|tracking"}
+"""Commands by which clients come to hear of what others do."""
+
+EVENTS: Final = ("KEA", "EAmn", "", "KAmn", "EA", "E$lsx", "Kghztn")
+"""Classes of keyspace events that conversations about them begin with."""
+
+DIRECTIVES: Final = {
+    "enable-debug-command": "yes",
+    **dict(zip(PACKING[::2], PACKING[1::2], strict=True)),
+}
 ID: Final = re.compile(rb"<id:(\d)>")
 BLOCKED: Final = re.compile(rb"\r\nblocked_clients:(\d+)\r\n")
 CONNECTED: Final = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
@@ -107,11 +125,13 @@ class Pair:
     def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         """A whole conversation: the steps that were sent, by whom, and what was not the same."""
         self.engine = Engine(Config(DIRECTIVES), now())
+        self.engine.active_expire = not any(step.command in TELLING for step in steps)
+        self.engine.scripts.new_interpreter = new_interpreter
         self.engine.connect(now(), address="127.0.0.1:1")  # where the real server has the one that looks on
         self._reset_real()
         self.clients = [Client(name, self) for name in "abcd"[:CLIENTS]]
         try:
-            return self._play(steps)
+            return self._play([*prelude(steps), *steps])
         finally:
             for client in self.clients:
                 client.real.close()
@@ -125,6 +145,10 @@ class Pair:
             client = free[step.client % len(free)]
             if self._would_crash_redis(client, step) or self._order_is_luck(client, step):
                 continue
+            if self._listens_oddly(client, step) or self._moment_is_luck(step):
+                continue
+            if is_luck(self.engine, client.session, [word.encode("latin-1") for word in step.words]):
+                continue
             sent.append((client.name, step))
             if difference := self._ask(client, step):
                 return sent, difference
@@ -135,6 +159,19 @@ class Pair:
         commands = [step.command, *(client.queued if step.command == "exec" else [])]
         held_up = any(each.session.postponed is not None for each in self.clients)
         return held_up and "client|unblock" in commands
+
+    @staticmethod
+    def _listens_oddly(client: Client, step: Step) -> bool:
+        """It ends all listening, in the order of a hash table, or spoils the array that EXEC has in RESP2."""
+        if step.command not in LISTENING:
+            return False
+        if client.session.transaction is not None:
+            return client.session.resp == 2
+        return len(step.words) == 1 and any(len(names) > 1 for names in client.session.subscriptions.values())
+
+    def _moment_is_luck(self, step: Step) -> bool:
+        """Somebody might hear of keys that expire by themselves, which they do when it suits each server."""
+        return not self.engine.active_expire and step.command == "debug" and "1" in step.words
 
     def _order_is_luck(self, client: Client, step: Step) -> bool:
         """When SWAPDB makes several keys ready at once, Redis serves them in the order of a hash table."""
@@ -189,13 +226,31 @@ class Pair:
         self.control.command("SCAN", "x")  # reading a cursor clears it
 
     def _compare(self, listener: Client, ours: bytes | None) -> Difference | None:
-        for reply in split(ours or b""):
-            theirs = hear(listener) if reply_end(reply, 0) else self._hear_cut_short(listener)
-            if not equal(reply, theirs, listener.asked, self.used):
-                return Difference(listener.name, reply, theirs)
+        of_exec = len(listener.asked) > 1
+        said = split(ours or b"")
+        whole = said[:-1] if said and not reply_end(said[-1], 0) else said
+        mine = in_some_order([part for reply in whole for part in in_front(reply, of_exec=of_exec)])
+        theirs = in_some_order(self._hear_as_many(listener, len(mine), of_exec=of_exec))
+        if len(whole) < len(said):
+            mine += in_front(said[-1], of_exec=True)
+            theirs += in_front(self._hear_cut_short(listener), of_exec=True)
+        for reply, other in zip_longest(mine, theirs, fillvalue=NOTHING):
+            if not equal(without_redirection(reply), without_redirection(other), listener.asked, self.used):
+                return Difference(listener.name, reply, other)
         if listener.session.closing:
             return self._reconnect(listener, hung_up=ours is not None)
         return None
+
+    @staticmethod
+    def _hear_as_many(listener: Client, count: int, *, of_exec: bool) -> list[bytes]:
+        """As many replies of the real server, those counted that came in the midst of others."""
+        heard: list[bytes] = []
+        while len(heard) < count:
+            reply = hear(listener)
+            heard += [reply] if reply in {CLOSED, NOTHING} else in_front(reply, of_exec=of_exec)
+            if reply in {CLOSED, NOTHING}:
+                break
+        return heard
 
     def _hear_cut_short(self, listener: Client) -> bytes:
         """All that the real server said; CLIENT REPLY has cut the array of an EXEC short, on both."""
@@ -264,10 +319,13 @@ class Pair:
 
     def _reset_real(self) -> None:
         for words in (
-            ["CONFIG", "SET", "requirepass", "", "slowlog-max-len", "128"],
-            ["DEBUG", "SET-ACTIVE-EXPIRE", "1"],
+            ["CONFIG", "SET", "requirepass", "", "slowlog-max-len", "128", "notify-keyspace-events", ""],
+            ["CONFIG", "SET", *PACKING],
+            ["DEBUG", "SET-ACTIVE-EXPIRE", str(int(self.engine.active_expire))],
             ["CLIENT", "UNPAUSE"],
             ["FLUSHALL"],
+            ["SCRIPT", "FLUSH"],
+            ["FUNCTION", "FLUSH"],
             ["SELECT", "0"],
         ):
             reply = self.control.command(*words)
@@ -280,6 +338,18 @@ class Pair:
         match = CONNECTED.search(self.control.command("INFO", "clients"))
         assert match
         return int(match[1]) - 1
+
+
+def prelude(steps: list[Step]) -> list[Step]:
+    """What lets clients hear more of each other, if the steps are about that: RESP3, and keyspace events."""
+    if not any(step.command in TELLING for step in steps):
+        return []
+    letters = EVENTS[len(steps) % len(EVENTS)]
+    speakers = range(len(steps) % (CLIENTS + 1))
+    return [
+        *(Step(client, ("HELLO", "3"), "hello") for client in speakers),
+        Step(0, ("CONFIG", "SET", "notify-keyspace-events", letters), "config|set"),
+    ]
 
 
 CLOSED: Final = b"<closed>"

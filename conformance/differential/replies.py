@@ -6,12 +6,21 @@ from typing import Final, TypeAlias
 
 from ..wire import reply_end
 
-__all__ = ["Tree", "split", "tree"]
+__all__ = ["LISTENING", "Tree", "is_push", "split", "tree"]
 
 Tree: TypeAlias = "bytes | tuple[bytes, list[Tree]]"
 """A plain reply as it is on the wire; of an aggregate, its header and its items."""
 
 ITEMS: Final = {b"*": 1, b"~": 1, b">": 1, b"%": 2}
+
+
+LISTENING: Final = frozenset("subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe".split())
+"""Commands whose replies are pushes in RESP3, one for each argument."""
+
+
+def is_push(item: Tree) -> bool:
+    """Whether it is what nobody asked for."""
+    return not isinstance(item, bytes) and item[0].startswith(b">")
 
 
 def split(data: bytes) -> list[bytes]:
@@ -39,9 +48,9 @@ def read(data: bytes, at: int) -> tuple[Tree, int]:
         return data[at:end], end
     items: list[Tree] = []
     place = header_end
-    for _ in range(max(int(data[at + 1 : header_end - 2]), 0) * ITEMS[kind]):
-        if place == len(data):
-            break
+    left = max(int(data[at + 1 : header_end - 2]), 0) * ITEMS[kind]
+    while left > 0 and place < len(data):
+        left -= data[place : place + 1] != b">"  # a push among them is not one of them
         item, place = read(data, place)
         items.append(item)
     return (data[at:header_end], items), place

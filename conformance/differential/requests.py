@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from .grammar import Argument, Form
-from .values import BY_KIND, BY_NAME, FIXED, ODD
+from .values import BY_KIND, BY_NAME, BY_SCOPE, FIXED, INSTEAD, ODD
 
 __all__ = ["Choose", "request"]
 
@@ -18,6 +18,7 @@ Choose = Callable[[Sequence[Any]], Any]
 RARELY: Final = (True, *(False,) * 19)
 SOMETIMES: Final = (True, False, False)
 EVENLY: Final = (True, False)
+MOSTLY_ONE: Final = (1, 1, 1, 1, 2, 3)
 REPEATED: Final = (1, 1, 2, 2, 3, 5)
 OFTEN: Final = (False, True, True, True)
 MISSPELT: Final = (*(None,) * 95, "nosuch", "a\r\nb", "", "lpus")
@@ -28,7 +29,7 @@ def request(form: Form, choose: Choose) -> list[str]:
     """One request for a command."""
     if form.name in FIXED:
         return [*written(form.words, choose), *choose(FIXED[form.name])]
-    words = [word for argument in form.arguments for word in several(argument, choose)]
+    words = [word for argument in form.arguments for word in several(argument, form, choose)]
     words = with_right_count(form, words, choose)
     if words and choose(RARELY):
         words.pop()
@@ -44,23 +45,40 @@ def written(words: tuple[str, ...], choose: Choose) -> list[str]:
     return name if wrong is None else [*name[:-1], wrong]
 
 
-def several(argument: Argument, choose: Choose) -> list[str]:
+def several(argument: Argument, form: Form, choose: Choose) -> list[str]:
     """An argument as often as it may come: not at all, once, or repeated."""
     if argument.optional and not choose(EVENLY):
         return []
     times = choose(REPEATED) if argument.multiple else 1
-    return [word for _ in range(times) for word in one(argument, choose)]
+    return [word for _ in range(times) for word in one(argument, form, choose)]
 
 
-def one(argument: Argument, choose: Choose) -> list[str]:
+def one(argument: Argument, form: Form, choose: Choose) -> list[str]:
     if argument.kind == "pure-token":
-        return [argument.token.lower() if choose(SOMETIMES) else argument.token]
+        word = INSTEAD.get(argument.token, argument.token)
+        return [word.lower() if choose(SOMETIMES) else word]
     token = [argument.token] if argument.token else []
     if argument.kind == "oneof":
-        return token + several(choose(argument.parts), choose)
+        return token + several(choose(argument.parts), form, choose)
     if argument.kind == "block":
-        return token + [word for part in argument.parts for word in several(part, choose)]
-    return [*token, choose(BY_NAME.get(argument.name) or BY_KIND[argument.kind])]
+        if argument.name == "streams" and choose(OFTEN):
+            return token + as_many_of_each(argument.parts, form, choose)
+        return token + [word for part in argument.parts for word in several(part, form, choose)]
+    return [*token, choose(values_of(argument, form))]
+
+
+def values_of(argument: Argument, form: Form) -> Sequence[str]:
+    """What an argument is drawn from: of its command, of the command's group, or of all that are named so."""
+    for scope in (form.name, form.group):
+        if found := BY_SCOPE.get(scope, {}).get(argument.name):
+            return found
+    return BY_NAME.get(argument.name) or BY_KIND[argument.kind]
+
+
+def as_many_of_each(parts: Sequence[Argument], form: Form, choose: Choose) -> list[str]:
+    """The keys of XREAD, and as many ids behind them."""
+    times = choose(MOSTLY_ONE)
+    return [word for part in parts for _ in range(times) for word in one(part, form, choose)]
 
 
 def with_right_count(form: Form, words: list[str], choose: Choose) -> list[str]:

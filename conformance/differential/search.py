@@ -31,33 +31,63 @@ KEYS_WEIGH: Final = 3
 
 COMMON: Final = tuple(
     "lpush rpush lpush rpush set blpop brpop blmove blmpop brpoplpush multi exec exec discard lmove rename "
-    "copy del watch getex setex pexpiretime".split()
+    "copy del watch getex setex pexpiretime hset sadd zadd xadd xgroup|create xreadgroup subscribe "
+    "psubscribe psubscribe client|tracking client|tracking".split()
 )
 """Commands that are drawn more often than others, so that there is something to meet."""
 
 NARROW: Final = (
-    "list transactions",
+    "@list @transactions",
     "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
-    "blmove brpoplpush blpop set rpush lpush lpush multi exec",
-    "string bitmap transactions",
+    "blmove brpoplpush blpop set rpush lpush multi exec",
+    "@hash @set @transactions",
+    "@sorted-set",
+    "@stream",
+    "set get getex setex persist ttl append pexpiretime",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
+    "hset hsetnx hdel hincrby sadd srem spop object|encoding",
+    "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
+    "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
+    "@string @bitmap @transactions",
+    "eval evalsha eval_ro script|load get set lpush hset zadd watch multi exec blpop",
+    "@scripting set get",
+    "function|load fcall fcall_ro get",
     "blpop set sort rpush",
+    "@geo zadd zrange",
+    "hset sadd zadd rpush sort sort_ro",
+    "xread xreadgroup xadd xgroup|create xgroup|destroy del rename swapdb flushall lpush multi exec",
     "blpop lpush swapdb select",
-    "blpop lpush multi exec",
+    "zadd zrange zrevrank sort sort_ro object|encoding copy zpopmin",
+    "@hyperloglog get copy strlen",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
+    "zadd sadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard sunionstore zrange",
+    "setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy",
+    "blpop lpush multi exec",
     "watch unwatch multi exec discard set append",
-    "transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
-    "set get getex setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy append",
+    "@transactions set get incr del rpush lpop pexpireat flushdb swapdb select reset",
+    "blpop bzpopmin xread xreadgroup xgroup|create lpush zadd xadd set del rename copy swapdb exec multi",
+    "@pubsub @transactions client|reply hello ping reset quit blpop lpush",
+    "psubscribe subscribe config|set @list @hash select rename copy move exec multi",
+    "client|tracking client|caching get set mget del flushall multi exec rename lpush blpop hello",
+    "psubscribe config|set client|tracking subscribe client|caching hello @string @generic @set @stream",
+    "psubscribe config|set @sorted-set @geo @hyperloglog @bitmap hello",
+    "dump restore copy move rename type scan object|encoding sort lpush hset sadd zadd xadd set",
 )
 
-THEMES: Final = tuple(tuple(words.split()) for words in NARROW) + (GROUPS,) * 4
-"""Groups or commands that conversations are made of, in turn, so that those of one theme meet often, too."""
+EVERYTHING: Final = tuple(f"@{group}" for group in GROUPS)
+
+THEMES: Final = tuple(
+    theme
+    for place, words in enumerate(NARROW, 1)
+    for theme in ((tuple(words.split()), EVERYTHING) if place % 5 == 0 else (tuple(words.split()),))
+)
+"""Commands or @groups that conversations are made of, in turn, so that those of one theme meet often, too."""
 
 
 def themed(forms: Sequence[Form], number: int) -> list[Form]:
     """The forms of the theme of a seed; all of them where it has none of these."""
     theme = THEMES[number % len(THEMES)]
-    chosen = [form for form in forms if form.group in theme or form.name in theme]
+    chosen = [form for form in forms if f"@{form.group}" in theme or form.name in theme]
     return [*chosen, *(form for form in forms if form.name == "hello")] if chosen else list(forms)
 
 

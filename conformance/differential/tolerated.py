@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from .replies import Tree, tree
+from .replies import LISTENING, Tree, is_push, tree
 from .values import MILLISECOND_TIMES, TIMES
 
 __all__ = ["TOLERATED", "Tolerated", "equal"]
@@ -39,6 +39,9 @@ class Tolerated:
 
 MILLISECONDS: Final = 1000
 """How far two clocks may be apart that are read one after the other, though the machine is busy."""
+
+LONG_STEP: Final = 5000
+"""The same for times that may have begun while a busy machine let one of the servers wait."""
 
 
 def kind_of(reply: Tree) -> object:
@@ -69,6 +72,23 @@ def unordered(reply: Tree) -> object:
     return reply if isinstance(reply, bytes) else (reply[0], sorted(map(repr, reply[1])))
 
 
+def unordered_pairs(reply: Tree) -> object:
+    """The pairs of items without their order."""
+    if isinstance(reply, bytes):
+        return reply
+    texts = list(map(repr, reply[1]))
+    return reply[0], sorted(zip(texts[::2], texts[1::2], strict=False))
+
+
+def string_form(reply: Tree) -> object:
+    """What OBJECT tells, but for the encoding of a string, and for who shares it."""
+    assert isinstance(reply, bytes)
+    is_of_string = reply.startswith(b":") or reply.endswith(
+        (b"\r\nraw\r\n", b"\r\nint\r\n", b"\r\nembstr\r\n")
+    )
+    return reply[:1] if is_of_string else reply
+
+
 def scanned(reply: Tree) -> object:
     """The kinds of what SCAN returns: which keys come with which cursor is each server's own."""
     return (
@@ -84,14 +104,15 @@ def line_fields(reply: Tree) -> object:
 
 def near(step: int) -> Callable[[Tree], object]:
     """A level for numbers of time, which the two clocks may tell a step apart."""
+    return lambda reply: number_near(reply, step)
 
-    def level(reply: Tree) -> object:
-        if not isinstance(reply, bytes) or not reply.startswith(b":"):
-            return reply
-        number = int(reply[1:])
-        return number if number < 0 or is_given(number) else Near(number, step)
 
-    return level
+def number_near(reply: Tree, step: int) -> object:
+    """A number that equals those up to a step away, unless no clock made it."""
+    if not isinstance(reply, bytes) or not reply.startswith(b":"):
+        return reply
+    number = int(reply[1:])
+    return number if number < 0 or is_given(number) else Near(number, step)
 
 
 def is_given(number: int) -> bool:
@@ -125,25 +146,64 @@ def without_id(reply: Tree) -> object:
     return reply if isinstance(reply, bytes) else [reply[0], reply[1][:7], reply[1][8:]]
 
 
-HELP: Final = tuple(f"{each}|help" for each in ("client", "command", "config", "memory", "object", "slowlog"))
+def without_numbers(reply: Tree) -> object:
+    """A reply with any number of a client, 0 and -1 apart."""
+    if isinstance(reply, bytes):
+        return b":?" if reply.startswith(b":") and reply not in {b":0\r\n", b":-1\r\n"} else reply
+    return reply[0], [without_numbers(item) for item in reply[1]]
+
+
+def timed(reply: Tree) -> object:
+    """What streams tell, with room in the times at which entries were given out and consumers seen."""
+    if isinstance(reply, bytes):
+        return reply
+    items = [timed(item) for item in reply[1]]
+    kinds = b"".join((item if isinstance(item, bytes) else item[0])[:1] for item in reply[1])
+    place = {b"$$::": 2, b"$::": 1}.get(kinds)
+    for at, item in enumerate(reply[1]):
+        if item in (b"$4\r\nidle\r\n", b"$9\r\nseen-time\r\n") and at + 1 < len(items):
+            items[at + 1] = number_near(reply[1][at + 1], LONG_STEP)
+        elif at == place:
+            items[at] = number_near(item, LONG_STEP)
+    return reply[0], items
+
+
+CONTAINERS: Final = (
+    "client", "command", "config", "function", "memory", "object", "pubsub", "script", "slowlog", "xgroup",
+    "xinfo",
+)  # fmt: skip
+HELP: Final = tuple(f"{each}|help" for each in CONTAINERS)
+TIMED: Final = ("xpending", "xinfo|consumers", "xinfo|stream")
 COMMAND: Final = ("command", "command|count", "command|docs", "command|info", "command|list")
+NAMES: Final = (
+    *("keys", "hkeys", "hvals", "smembers", "sinter", "sunion", "sdiff", "spop"),
+    *("pubsub|channels", "pubsub|shardchannels"),
+)
+REDIRECTIONS: Final = ("client|getredir", "client|trackinginfo")
 FORMS: Final = ("object|encoding", "object|refcount")
+SCANS: Final = ("scan", "hscan", "sscan", "zscan")
+DUMPS: Final = ("dump", "function|dump")
+LUCK: Final = ("randomkey", "hrandfield", "srandmember", "zrandmember")
 
 TOLERATED: Final = (
     Tolerated("facts", ("info",), "each server tells of itself", kind_of),
     Tolerated("clients", ("client|list", "client|info"), "addresses, buffers and times", line_fields),
     Tolerated("numbers of clients", ("client|id",), "each server counts its clients", kind_of),
+    Tolerated("numbers of others", REDIRECTIONS, "each server counts its clients", without_numbers),
     Tolerated("number in HELLO", ("hello",), "each server counts its clients", without_id),
     Tolerated("the time", ("time", "lastsave"), "two clocks", shape),
     Tolerated("seconds", ("ttl", "expiretime"), "two clocks, read one after the other", near(1)),
     Tolerated("milliseconds", ("pttl", "pexpiretime"), "the same", near(MILLISECONDS)),
+    Tolerated("times of streams", TIMED, "two clocks, read one after the other", timed),
     Tolerated("idle time", ("object|idletime",), "Redis counts it by a clock of whole seconds", kind_of),
-    Tolerated("encodings", FORMS, "how a string came about is not kept", kind_of),
+    Tolerated("encodings", FORMS, "how a string came about is not kept", string_form),
     Tolerated("expired keys", ("dbsize",), "Redis counts them until it meets them", kind_of),
-    Tolerated("order of keys", ("keys",), "a hash table has no order", unordered),
-    Tolerated("cursors", ("scan",), "each server walks in its own order", scanned),
-    Tolerated("luck", ("randomkey",), "luck", kind_of),
-    Tolerated("dumps", ("dump",), "several encodings of a value; each server restores both", kind_of),
+    Tolerated("order of names", NAMES, "a hash table has no order", unordered),
+    Tolerated("order of fields", ("hgetall",), "the same", unordered_pairs),
+    Tolerated("cursors", SCANS, "each server walks in its own order", scanned),
+    Tolerated("luck", LUCK, "luck", shape),
+    Tolerated("order of libraries", ("function|list",), "a hash table has no order", unordered),
+    Tolerated("dumps", DUMPS, "several encodings of a value; each server restores both", kind_of),
     Tolerated("bytes", ("memory|usage",), "other overheads, and Redis still has expired keys", anything),
     Tolerated("the slow log", ("slowlog|get", "slowlog|len"), "how long a command took", kind_of),
     Tolerated("behind the scenes", ("debug",), "addresses, sizes, expired keys", described, of_errors=True),
@@ -152,6 +212,9 @@ TOLERATED: Final = (
     Tolerated("directives", ("config|get",), "those of the machine", kind_of),
 )
 """What COMMAND tells of each command is compared by tests/miniredis/test_metadata.py."""
+
+SILENT: Final = (set[str](), {"client|reply"}, LISTENING, LISTENING | {"client|reply"})
+"""Commands in a transaction that may have no reply, or only pushes."""
 
 BY_COMMAND: Final = {name: row for row in TOLERATED for name in row.commands}
 
@@ -172,10 +235,12 @@ def equal(ours: bytes, theirs: bytes, commands: list[str], used: Counter[str]) -
     mine, real = tree(ours), tree(theirs)
     if isinstance(mine, bytes) or isinstance(real, bytes) or mine[0] != real[0]:
         return False
-    if len(mine[1]) != len(real[1]):
+    pushes, others = ([item for item in each[1] if is_push(item)] for each in (mine, real))
+    replies, real_replies = ([item for item in each[1] if not is_push(item)] for each in (mine, real))
+    if len(replies) != len(real_replies) or pushes != others:
         return False
-    queued = [commands[1:], [command for command in commands[1:] if command != "client|reply"]]
-    return any(all_equal(mine[1], real[1], each, used) for each in queued)
+    queued = [[command for command in commands[1:] if command not in without] for without in SILENT]
+    return any(all_equal(replies, real_replies, each, used) for each in queued)
 
 
 def all_equal(ours: list[Tree], theirs: list[Tree], commands: list[str], used: Counter[str]) -> bool:

@@ -72,8 +72,8 @@ SERVERS: Final = (
     Guilty(
         "serves only one waiter for each push",
         "miniredis/engine/waiting.py",
-        "while (value := database.find(key)) is not None:",
-        "if (value := database.find(key)) is not None:",
+        "            value = database.find(key)\n",
+        "            value = None\n",
         ("list.block.one-push-many",),
     ),
     Guilty(
@@ -101,8 +101,8 @@ SERVERS: Final = (
     Guilty(
         "keeps the key of an empty list",
         "miniredis/engine/keyspace.py",
-        "        if not value:\n            self.delete(key)\n",
-        "",
+        '            self.delete(key, event + " del")\n',
+        "            self.touched(key, event)\n",
         ("list.last-pop-deletes", "list.ltrim.empty", "list.block.atomic"),
     ),
     Guilty(

@@ -288,8 +288,11 @@ class Fuzzer:
     @staticmethod
     def _made_engine(seed: int) -> Engine:
         from miniredis.engine import Config, Engine, Instant
+        from miniredis.scripting import new_interpreter
 
-        return Engine(Config({"proto-max-bulk-len": "1mb"}), Instant(1_000_000, 1_000_000), seed)
+        engine = Engine(Config({"proto-max-bulk-len": "1mb"}), Instant(1_000_000, 1_000_000), seed)
+        engine.scripts.new_interpreter = new_interpreter
+        return engine
 
 
 def command_names() -> list[tuple[tuple[bytes, ...], int]]:

@@ -41,26 +41,45 @@ class Backlogs:
 
     Attributes:
         limit: for clients in general.
+        listeners_limit: for those that are subscribed to something.
         over: when those who have left more than the soft limit unread must go, in monotonic microseconds.
     """
 
-    def __init__(self, limit: OutputLimit) -> None:
-        self.limit = limit
+    def __init__(self) -> None:
+        self.limit = self.listeners_limit = OutputLimit(0, 0, 0)
         self.over: dict[Session, int] = {}
+
+    def configure(self, directive: str) -> None:
+        """Takes what ``client-output-buffer-limit`` says."""
+        self.limit = OutputLimit.of(directive, "normal")
+        self.listeners_limit = OutputLimit.of(directive, "pubsub")
+
+    def limit_of(self, session: Session) -> OutputLimit:
+        """What a client may leave unread."""
+        return self.listeners_limit if session.subscriptions else self.limit
+
+    def is_far_too_long(self, session: Session, size: int) -> bool:
+        """Whether a client that has so many bytes still to read is to be hung up on at once."""
+        hard = self.limit_of(session).hard
+        return bool(hard) and size - FREE >= hard
 
     def is_too_long(self, session: Session, size: int, now: Instant) -> bool:
         """Whether a client that has so many bytes still to read is to be hung up on.
 
         To be asked of each client that has more than ``FREE`` bytes to read, and again once it has read some.
         """
-        size -= FREE
-        limit = self.limit
-        if limit.hard and size >= max(limit.hard, 1):
+        if self.is_far_too_long(session, size):
             return True
+        size -= FREE
+        limit = self.limit_of(session)
         if not limit.soft or size < limit.soft or not session.connected:
             self.over.pop(session, None)
             return False
         return now.monotonic > self.over.setdefault(session, now.monotonic + limit.patience)
+
+    def give_up(self, session: Session) -> None:
+        """The client goes when the tick ends."""
+        self.over[session] = -1
 
     def forget(self, session: Session) -> None:
         """The client is gone."""

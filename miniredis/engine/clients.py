@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from . import errors
 from .errors import CommandError
 from .numbers import parse_integer
+from .publishing import CHANNELS, PATTERNS, SHARDS
 
 if TYPE_CHECKING:
+    from .publishing import Kind
     from .session import Session
+    from .tracking import Tracker
 
-__all__ = ["FILTERS", "Filter", "describe", "select"]
+__all__ = ["FILTERS", "Filter", "describe", "redirection", "select"]
 
 Filter: TypeAlias = "Callable[[Session], bool]"
 
@@ -31,10 +34,13 @@ def seconds_since(session: Session, wall: int) -> bytes:
 
 def flags(session: Session) -> bytes:
     letters = b"O" if session.monitoring else b""
+    if session.subscriptions:
+        letters += b"P"
     if session.transaction is not None:
         letters += b"x"
     if session.waiter is not None:
         letters += b"b"
+    letters += tracking_letters(session.tracker)
     if session.watch_broken:
         letters += b"d"
     if session.is_unix:
@@ -42,6 +48,16 @@ def flags(session: Session) -> bytes:
     if session.spared:
         letters += b"e"
     return letters or b"N"
+
+
+def tracking_letters(tracker: Tracker | None) -> bytes:
+    if tracker is None:
+        return b""
+    return b"t" + b"R" * tracker.is_broken + b"B" * tracker.broadcasts
+
+
+def listening(kind: Kind) -> Callable[[Session], bytes]:
+    return lambda session: b"%d" % len(session.subscriptions.get(kind, ()))
 
 
 def queued_commands(session: Session) -> bytes:
@@ -68,9 +84,9 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"idle": lambda session: seconds_since(session, session.last_active.wall),
     b"flags": flags,
     b"db": lambda session: b"%d" % session.db.index,
-    b"sub": lambda _: b"0",
-    b"psub": lambda _: b"0",
-    b"ssub": lambda _: b"0",
+    b"sub": listening(CHANNELS),
+    b"psub": listening(PATTERNS),
+    b"ssub": listening(SHARDS),
     b"multi": queued_commands,
     b"qbuf": lambda session: b"%d" % len(session.parser),
     b"qbuf-free": lambda _: b"0",
@@ -85,9 +101,14 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"events": lambda session: b"rw" if session.outgoing_bytes else b"r",
     b"cmd": lambda session: session.last_command.name if session.last_command else b"NULL",
     b"user": lambda _: b"default",
-    b"redir": lambda _: b"-1",
+    b"redir": lambda session: b"%d" % redirection(session),
     b"resp": lambda session: b"%d" % session.resp,
 }
+
+
+def redirection(session: Session) -> int:
+    """Which client hears of changes in place of this one: 0 is itself, -1 that it is told of none."""
+    return -1 if session.tracker is None else session.tracker.redirect
 
 
 def by_number(text: bytes) -> Filter:
@@ -100,7 +121,8 @@ def by_number(text: bytes) -> Filter:
 def by_type(text: bytes) -> Filter:
     if text.lower() not in {b"normal", b"master", b"slave", b"replica", b"pubsub"}:
         raise CommandError(errors.unknown_client_type(text))
-    return lambda _: text.lower() == b"normal"
+    wanted = text.lower()
+    return lambda session: wanted == (b"pubsub" if session.subscriptions else b"normal")
 
 
 def by_user(text: bytes) -> Filter:

@@ -8,13 +8,14 @@ runs one after the other without asking again what cannot have changed. All else
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from . import errors
 from .errors import CommandError
-from .registry import AT_ONCE, LOOKUP, PLAIN, Command, find
-from .replies import NO_REPLY, QUEUED, Reply, encode
+from .registry import AT_ONCE, LOOKUP, PLAIN, Command, declare_rest, find
+from .replies import ENCODERS, NO_REPLY, QUEUED, Reply
+from .script_flags import only_reads
 
 if TYPE_CHECKING:
     from .engine import Pause
@@ -26,21 +27,35 @@ __all__ = ["call", "execute", "run_plain"]
 OF_BROWSERS: Final = {b"post", b"host:"}
 """The words by which a request of HTTP is known: what follows them may be commands that a page made up."""
 
+OF_LISTENERS: Final = frozenset(
+    b"ping subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe quit reset".split()
+)
+"""What a client that is subscribed may say in RESP2, where a reply would look like a message."""
 
-def run_plain(session: Session, requests: deque[Request]) -> None:
+
+READING_SCRIPTS: Final = {b"eval_ro", b"evalsha_ro", b"fcall_ro"}
+"""Commands that read nothing themselves: the commands of their scripts do."""
+
+
+def run_plain(session: Session, requests: Iterable[Request]) -> bool:
     """Runs requests for data as long as there are any, for a client about whom nothing is special.
 
-    It stops in front of a request that has to go through the gate, and behind one that waits.
+    It stops in front of a request that has to go through the gate, and behind one that waits; those left are
+    the parser's again.
+
+    Returns:
+        Whether it ran them all, and the client waits for nothing.
     """
-    engine, outgoing, resp = session.engine, session.outgoing, session.resp
-    ready, statistics = engine.waiting.ready, engine.statistics
-    stopwatch, last, slow = engine.facts.stopwatch, engine.lap, engine.slow
+    engine, say, encoders = session.engine, session.outgoing.append, ENCODERS[session.resp]
+    ready, statistics, slow = engine.waiting.ready, engine.statistics, engine.slow
+    stopwatch = engine.facts.stopwatch
+    last = stopwatch()
     reply: Reply
-    while requests:
-        args = requests.popleft()
+    rest = iter(requests)
+    for args in rest:
         command = PLAIN.get(args[0])
         if command is None or not command.least <= len(args) <= command.most:
-            requests.appendleft(args)
+            session.parser.ready.append(args)
             break
         session.last_command = command
         calls = statistics[command]
@@ -54,7 +69,7 @@ def run_plain(session: Session, requests: deque[Request]) -> None:
             assert session.waiter is not None
             session.waiter.args = args
             break
-        outgoing.append(encode(reply, resp))
+        say(encoders[type(reply)](reply))
         lap = stopwatch()
         seconds, last = lap - last, lap
         calls.count += 1
@@ -65,20 +80,27 @@ def run_plain(session: Session, requests: deque[Request]) -> None:
             engine.lap = last
             engine.waiting.serve_ready()
             last = engine.lap
-    engine.lap = last
-    if outgoing:
+    else:
         engine.outbox[session] = None
+        return True
+    session.parser.ready.extend(rest)
+    if session.outgoing:
+        engine.outbox[session] = None
+    return False
 
 
 def execute(session: Session, args: list[bytes]) -> None:
     """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
     engine = session.engine
+    engine.news.running = session
     command = session.last_command = look_up(args)
+    if engine.news.tracking.readers:
+        engine.news.tracking.forget_surplus(session)
     if command is None:
         turn_away(session, args)
     elif refusal := objection(session, command, args):
         refuse(session, refusal)
-    elif engine.pause is not None and is_held_up(session, command, engine.pause):
+    elif engine.pause is not None and is_held_up(session, command, args, engine.pause):
         engine.postpone(session, args)
     elif session.transaction is not None and command.in_transaction != AT_ONCE:
         if not (session.transaction.aborted or session.watch_broken):  # else EXEC will run nothing
@@ -86,8 +108,9 @@ def execute(session: Session, args: list[bytes]) -> None:
         session.reply(QUEUED)
     else:
         call(session, command, args)
+    engine.news.running = None
     engine.waiting.serve_ready()
-    if session.waiter is None and (session.skipping or session.skip_next):
+    if session.waiter is None and (session.skipping or session.skip_next or session.tracker):
         session.end_command()
 
 
@@ -96,7 +119,9 @@ def look_up(args: list[bytes]) -> Command | None:
     name = args[0]
     command = LOOKUP.get(name) or find(LOOKUP, name)
     if command is not None and command.subcommands and len(args) > 1:
-        return find(command.subcommands, args[1])
+        command = find(command.subcommands, args[1])
+    if command is None and declare_rest():
+        return look_up(args)
     return command
 
 
@@ -124,6 +149,10 @@ def objection(session: Session, command: Command, args: list[bytes]) -> bytes | 
         return errors.NO_AUTH
     if session.transaction is not None and "no_multi" in command.flags:
         return errors.NOT_IN_TRANSACTION
+    if session.subscriptions and session.resp == 2 and command.name not in OF_LISTENERS:
+        return errors.only_for_listeners(command.name)
+    if session.engine.busy and "allow_busy" not in command.flags:
+        return session.engine.scripts.busy_text
     if session.monitoring and does(session, command, {"write", "readonly", "may_replicate"}):
         return errors.MONITOR_OF_KEYS
     return None
@@ -141,10 +170,11 @@ def does(session: Session, command: Command, kinds: set[str]) -> bool:
     return not kinds.isdisjoint(command.flags)
 
 
-def is_held_up(session: Session, command: Command, pause: Pause) -> bool:
+def is_held_up(session: Session, command: Command, args: list[bytes], pause: Pause) -> bool:
     if session.monitoring:
         return False
-    return not pause.writes_only or does(session, command, {"write", "may_replicate"})
+    writes = does(session, command, {"write", "may_replicate"}) and not only_reads(session.engine, args)
+    return writes or not pause.writes_only
 
 
 def refuse(session: Session, reason: bytes) -> None:
@@ -166,11 +196,27 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
     """Runs one command that passed the gate and replies; its errors are its reply."""
     assert command.handler is not None
     failed, hears = False, not session.closing  # in a transaction, it may have killed itself before
+    session.engine.lap = session.engine.facts.stopwatch()
+    listens = session.listens
+    if listens:
+        session.begin_reply(command, args)
     try:
         reply: Reply = command.handler(session, args)
     except CommandError as error:
         session.engine.count_error(error)
         reply, failed = error, True
-    if hears:
+    if hears and session.connected:
         session.reply(reply)
+    if listens or session.listens:
+        session.end_reply()
+        end_tracked(session, command, args)
     session.engine.ran(session, command, args, failed=failed)
+
+
+def end_tracked(session: Session, command: Command, args: list[bytes]) -> None:
+    """Keeps in mind what a client read that tracks keys, and tells it what it changed itself."""
+    tracking = session.engine.news.tracking
+    if session.tracker is not None and "readonly" in command.flags and command.name not in READING_SCRIPTS:
+        tracking.remember(session, command, args)
+    if not session.running_exec:
+        tracking.command_over()

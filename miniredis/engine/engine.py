@@ -9,21 +9,25 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
-from .backlog import Backlogs, OutputLimit
+from .backlog import Backlogs
 from .config import Config
 from .dispatch import execute, run_plain
 from .errors import CommandError, ProtocolError
 from .instant import Instant
 from .keyspace import Keyspace
+from .libraries import Libraries
+from .news import News
 from .observing import SlowLog, Statistics, monitor_line
+from .packing import Packing
 from .registry import Command
 from .replies import NO_REPLY, Reply
-from .requests import READ_SIZE, FastLane, RequestParser, few_requests
+from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
+from .scripts import Scripts
 from .session import Session
 from .waiting import Waiter, Waiting
 
@@ -31,8 +35,12 @@ __all__ = ["Engine", "Facts"]
 
 BEGINNING: Final = Instant(0, 0)
 
-EXPIRED_AT_ONCE: Final = 1000
-"""How many keys one tick lets go, so that a crowd that expires together does not hold up the clients."""
+EXPIRED_AT_ONCE: Final = 20
+EXPIRED_MEANWHILE: Final = 4
+"""How many keys a tick lets go where nobody waits for its end; and where somebody does, beside one for each.
+
+So a crowd that expires together does not hold up the clients.
+"""
 
 
 class Facts(NamedTuple):
@@ -86,15 +94,19 @@ class Engine:
         self.random = random.Random(seed)  # noqa: S311  (nothing here is secret)
         self.run_id = b"%040x" % self.random.getrandbits(160)
         self.started = self.now = now
-        self.keyspace = Keyspace(self.config.integer("databases"), self._key_created)
-        self.waiting = Waiting(self.keyspace.databases, self.served)
+        self.keyspace = Keyspace(self.config.integer("databases"), self._key_ready)
         self.sessions: dict[int, Session] = {}
+        self.news = News(self.keyspace, self.sessions)
+        self.waiting = Waiting(self.keyspace.databases, self.served, self.news.attend)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.monitors: dict[Session, None] = {}
         self.pause: Pause | None = None
         self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
         self.active_expire = True
         self.quiet = True  # nobody watches, nothing is held up: plain commands may just run
+        self.busy = False  # with a script that has been running for too long
+        self.scripts = Scripts(self)
+        self.libraries = Libraries(self)
         self.slow_log = SlowLog()
         self.statistics = Statistics()
         self.lap = 0.0  # what the stopwatch told when the last command was over
@@ -107,9 +119,10 @@ class Engine:
         self.output_bytes = 0
         self.memory_peak = 0
         self.error_counts: Counter[bytes] = Counter()
-        self._faults: list[tuple[Session, Exception]] = []
+        self.faults: list[tuple[Session, Exception]] = []  # commands of ours that failed, for the log
         self._input_limit = 0
-        self.backlogs = Backlogs(self._output_limit())
+        self._awaits_time = False  # whether anything will happen by itself one day
+        self.backlogs = Backlogs()
         self.config.listen(self._configured)
         self._unblocked: deque[Session] = deque()
         self._postponed: dict[Session, None] = {}
@@ -142,19 +155,21 @@ class Engine:
         """A client sent bytes, cut anywhere; all commands in them run, unless it is or becomes blocked."""
         if now is not self.now:
             self._advance(now)
-        if session.closing:
-            return
         session.last_active = now
-        size = len(data)
-        self.input_bytes += size
-        parser = session.parser
+        self.input_bytes += len(data)
         if session.idle and self.quiet and (requests := few_requests(data)):
-            parser.ready.extend(requests)
-            self._run(session)
-        elif size > READ_SIZE or size + len(parser.input) > self._input_limit:
+            self._run_at_once(session, requests)
+        elif self.busy and self.scripts.is_running_for(session):
+            session.parser.feed(data)
+        elif not session.closing:
+            self._take_in(session, data)
+
+    def _take_in(self, session: Session, data: bytes) -> None:
+        size = len(data)
+        if size > READ_SIZE or size + len(session.parser.input) > self._input_limit:
             self._take_in_steps(session, data)
         else:
-            self._take_in(session, data)
+            self._feed(session, data)
 
     def _take_in_steps(self, session: Session, data: bytes) -> None:
         """As Redis reads it: what is too much at one time need not be too much at another."""
@@ -165,9 +180,9 @@ class Engine:
             if len(piece) + len(session.parser) > limit:
                 self.hang_up(session)
             else:
-                self._take_in(session, piece)
+                self._feed(session, piece)
 
-    def _take_in(self, session: Session, data: bytes) -> None:
+    def _feed(self, session: Session, data: bytes) -> None:
         session.parser.feed(data)
         if session.waiter is None:
             self._run(session)
@@ -177,7 +192,7 @@ class Engine:
         self._advance(now)
         self._forget(session)
 
-    def settle(self, now: Instant) -> list[Session]:
+    def settle(self, now: Instant) -> Collection[Session]:
         """Ends a tick: timeouts, expiry, and the input of clients that were woken.
 
         Returns:
@@ -186,60 +201,73 @@ class Engine:
         if now is not self.now:
             self._advance(now)
         if now.monotonic < self.asleep_until:
-            return []
+            return ()
+        self._awaits_time = bool(
+            self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
+        )
         if self._awaits_time:
             self._let_time_pass(now)
         while self._unblocked:
             self._run(self._unblocked.popleft())
-        due = list(self.outbox)
-        self.outbox.clear()
+            self._awaits_time = True  # perhaps
+        if self.news.are_due and not self.busy:
+            self.news.broadcast()
+        due, self.outbox = self.outbox, {}
         return due
 
-    @property
-    def _awaits_time(self) -> bool:
-        """Whether anything will happen by itself one day."""
-        return bool(
-            self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
-        )
-
     def _let_time_pass(self, now: Instant) -> None:
+        if self.busy:
+            return
         for waiter in self.waiting.timed_out(now.monotonic):
             self.wake(waiter, waiter.when_over)
         for session in self.backlogs.overdue(now):
             self.hang_up(session)
         if self.active_expire and self.pause is None:
-            self.keyspace.expire(EXPIRED_AT_ONCE)
+            self.lap = self.facts.stopwatch()
+            self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
+            self.waiting.serve_ready()
 
-    def next_deadline(self) -> int | None:
-        """When ``settle`` is due even if nobody sends anything, in microseconds of monotonic time."""
+    def next_deadline(self, leisure: int = 0) -> int | None:
+        """When ``settle`` is due again even if nobody sends anything, in microseconds of monotonic time.
+
+        Args:
+            leisure: for how many microseconds from now on keys that expire may stay: nobody sees them.
+        """
         if self.now.monotonic < self.asleep_until:
             return self.asleep_until
-        if not self._awaits_time:
+        if not self._awaits_time or self.busy:
             return None
         pause_over = self.pause.until if self.pause else None
-        due = [self.waiting.next_deadline(), self._next_expiry(), pause_over, self.backlogs.next_deadline()]
+        due = [
+            self.waiting.next_deadline(),
+            self._next_expiry(leisure),
+            pause_over,
+            self.backlogs.next_deadline(),
+        ]
         return min((when for when in due if when is not None), default=None)
 
-    def _next_expiry(self) -> int | None:
+    def _next_expiry(self, leisure: int) -> int | None:
         if self.pause is not None or not self.active_expire:
             return None
         expiry = self.keyspace.next_expiry()
         if expiry is None:
             return None
-        return self.now.monotonic + max((expiry + 1) * 1000 - self.now.wall, 0)
+        wait = (expiry + 1) * 1000 - self.now.wall
+        return self.now.monotonic + (max(wait, leisure) if wait > 0 else 0)
 
     def take_faults(self) -> list[tuple[Session, Exception]]:
         """The clients that were hung up on because a command of theirs met a fault of ours, to be logged."""
-        if not self._faults:
-            return []
-        faults, self._faults = self._faults, []
+        faults, self.faults = self.faults, []
         return faults
 
     def reset(self, now: Instant) -> None:
         """Empties every database, as FLUSHALL does."""
         self._advance(now)
         for db in self.keyspace.databases:
+            self.waiting.signal_gone(db)
             db.clear()
+        self.news.tracking.flushed(None)
+        self.waiting.serve_ready()
 
     # The commands' side
 
@@ -274,13 +302,19 @@ class Engine:
     def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """A command ran, or its client is blocked in it: whoever watches hears of it."""
         if self.monitors and not {"admin", "skip_monitor"} & set(command.flags):
-            line = monitor_line(self.now, session, args)
-            for monitor in self.monitors:
-                monitor.push(line)
+            self.show(session, args)
         if session.waiter is None or session.running_exec:
             self.note(session, command, args, failed=failed)
         else:
             session.waiter.args = args
+
+    def show(self, session: Session, args: list[bytes]) -> None:
+        """Lets those who MONITOR see a command."""
+        if not self.monitors:
+            return
+        line = monitor_line(self.now, session, args)
+        for monitor in self.monitors:
+            monitor.push(line)
 
     def note(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """Counts a command that is over; what passed since the one before it is the time it took."""
@@ -331,6 +365,11 @@ class Engine:
         self.monitors[session] = None
         self.quiet = False
 
+    def stop_listening(self, session: Session) -> None:
+        """A client hears of nothing any more."""
+        self.monitors.pop(session, None)
+        self.news.forget(session)
+
     def hang_up(self, session: Session) -> None:
         """The server's side ends a connection, now; what was to be sent is not."""
         self._forget(session)
@@ -356,40 +395,43 @@ class Engine:
         self.keyspace.milliseconds = now.wall // 1000
         if self.pause is not None and self.pause.until <= now.monotonic:
             self.end_pause()
-        self.quiet = not (self.monitors or self.pause or now.monotonic < self.asleep_until)
+        self.quiet = not (self.monitors or self.pause or self.busy or now.monotonic < self.asleep_until)
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
         self._input_limit = self.config.integer("client-query-buffer-limit")
-        self.backlogs.limit = self._output_limit()
+        self.backlogs.configure(self.config["client-output-buffer-limit"])
+        self.news.configure(self.config)
         threshold = self.config.integer("slowlog-log-slower-than")  # microseconds
+        self.packing = Packing.of(self.config)
         self.slow = math.inf if threshold < 0 else threshold / 1_000_000
-
-    def _output_limit(self) -> OutputLimit:
-        return OutputLimit.of(self.config["client-output-buffer-limit"], "normal")
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
 
-    def _key_created(self, database: int, key: bytes, kind: type) -> None:
+    def _key_ready(self, database: int, key: bytes, kind: type) -> None:
         self.waiting.signal(database, key, kind)
 
-    def _run(self, session: Session) -> None:
-        self.lap = self.facts.stopwatch()
-        parser = session.parser
-        idle, session.idle = session.idle, False
+    def _run_at_once(self, session: Session, requests: list[Request]) -> None:
+        session.idle = False
         try:
-            if idle and self.quiet:
-                run_plain(session, parser.ready)
-                if session.waiter is None and not (parser.ready or parser.input):
-                    session.idle = True
-                    return
+            if run_plain(session, requests):
+                session.idle = True
+                return
+        except Exception as fault:
+            self._fail(session, fault)
+        self._run(session)
+
+    def _run(self, session: Session) -> None:
+        parser = session.parser
+        session.idle = False
+        try:
             while session.waiter is None and not session.closing:
                 if self.now.monotonic < self.asleep_until:
                     self._unblocked.append(session)
                     return
                 if parser.read_ahead() and self.quiet and session.is_plain:
-                    run_plain(session, parser.ready)
+                    run_plain(session, parser.take_ready())
                     if session.waiter is not None:
                         return
                 request = session.take_postponed() or parser.next()
@@ -400,12 +442,16 @@ class Engine:
         except ProtocolError as error:
             self._give_up(session, CommandError(error.message))
         except Exception as fault:
-            self._faults.append((session, fault))
-            self._forget(session)  # what it was told before is true, and is sent
-            self._show_out(session)
+            self._fail(session, fault)
+
+    def _fail(self, session: Session, fault: Exception) -> None:
+        self.faults.append((session, fault))
+        self._forget(session)  # what it was told before is true, and is sent
+        self._show_out(session)
 
     def _show_out(self, session: Session) -> None:
         session.closing = True
+        session.idle = False
         self.outbox[session] = None
 
     def _give_up(self, session: Session, error: CommandError) -> None:
@@ -419,8 +465,9 @@ class Engine:
             return
         session.connected = False
         session.closing = True
+        session.idle = False
         session.unwatch()
-        self.monitors.pop(session, None)
+        self.stop_listening(session)
         self._postponed.pop(session, None)
         self.backlogs.forget(session)
         if session.waiter is not None:

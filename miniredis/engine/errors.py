@@ -70,12 +70,89 @@ NO_SUCH_KEY = b"ERR no such key"
 INDEX_OUT_OF_RANGE = b"ERR index out of range"
 NUMKEYS_NOT_POSITIVE = b"ERR numkeys should be greater than 0"
 COUNT_NOT_POSITIVE = b"ERR count should be greater than 0"
+COUNT_BELOW_1 = b"ERR COUNT must be > 0"
 COUNT_NEGATIVE = b"ERR COUNT can't be negative"
 MAXLEN_NEGATIVE = b"ERR MAXLEN can't be negative"
 RANK_ZERO = (
     b"ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... "
     b"or use negative to start from the end of the list"
 )
+
+# Hashes, sets and sorted sets
+HASH_NOT_AN_INTEGER = b"ERR hash value is not an integer"
+HASH_NOT_A_FLOAT = b"ERR hash value is not a float"
+INFINITE = b"ERR value is NaN or Infinity"
+TOO_MANY_KEYS = b"ERR Number of keys can't be greater than number of args"
+LIMIT_NEGATIVE = b"ERR LIMIT can't be negative"
+OUT_OF_RANGE = b"ERR value is out of range"
+NX_WITH_XX = b"ERR XX and NX options at the same time are not compatible"
+GT_LT_NX = b"ERR GT, LT, and/or NX options at the same time are not compatible"
+INCR_OF_SEVERAL = b"ERR INCR option supports a single increment-element pair"
+NOT_A_SCORE = b"ERR resulting score is not a number (NaN)"
+NOT_A_WEIGHT = b"ERR weight value is not a float"
+NOT_A_SCORE_RANGE = b"ERR min or max is not a float"
+NOT_A_STRING_RANGE = b"ERR min or max not valid string range item"
+LIMIT_OF_RANKS = b"ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"
+SCORES_OF_STRINGS = b"ERR syntax error, WITHSCORES not supported in combination with BYLEX"
+
+# Places
+NO_PLACE = b"ERR could not decode requested zset member"
+UNIT = b"ERR unsupported unit provided. please use M, KM, FT, MI"
+RADIUS = b"ERR need numeric radius"
+RADIUS_NEGATIVE = b"ERR radius cannot be negative"
+WIDTH = b"ERR need numeric width"
+HEIGHT = b"ERR need numeric height"
+BOX_NEGATIVE = b"ERR height or width cannot be negative"
+ANY_WITHOUT_COUNT = b"ERR the ANY argument requires COUNT argument"
+
+# Streams
+INVALID_STREAM_ID = b"ERR Invalid stream ID specified as stream command argument"
+STREAM_ID_ZERO = b"ERR The ID specified in XADD must be greater than 0-0"
+STREAM_ID_SMALL = b"ERR The ID specified in XADD is equal or smaller than the target stream top item"
+STREAM_EXHAUSTED = b"ERR The stream has exhausted the last possible ID, unable to add more items"
+STREAM_TOO_LARGE = b"ERR Elements are too large to be stored"
+STREAM_TWO_STRATEGIES = b"ERR syntax error, MAXLEN and MINID options at the same time are not compatible"
+STREAM_NO_STRATEGY = b"ERR syntax error, XTRIM must be called with a trimming strategy"
+STREAM_LIMIT_ALONE = b"ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
+STREAM_LIMIT_EXACT = b"ERR syntax error, LIMIT cannot be used without the special ~ option"
+STREAM_MAXLEN = b"ERR The MAXLEN argument must be >= 0."
+STREAM_LIMIT = b"ERR The LIMIT argument must be >= 0."
+RANGE_START = b"ERR invalid start ID for the interval"
+RANGE_END = b"ERR invalid end ID for the interval"
+UNBALANCED_STREAMS = (
+    b"ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."
+)
+GROUP_IN_XREAD = b"ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead."
+NOACK_IN_XREAD = b"ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead."
+NEW_IN_XREAD = (
+    b"ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."
+)
+LAST_IN_XREADGROUP = (
+    b"ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this "
+    b"consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return "
+    b"an empty result set."
+)
+MISSING_GROUP = b"ERR Missing GROUP option for XREADGROUP"
+STREAM_GONE = b"UNBLOCKED the stream key no longer exists"
+GROUP_GONE = b"NOGROUP the consumer group this client was blocked on no longer exists"
+GROUP_EXISTS = b"BUSYGROUP Consumer Group name already exists"
+XGROUP_NO_KEY = (
+    b"ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the "
+    b"MKSTREAM option to create an empty stream automatically."
+)
+ENTRIES_READ = b"ERR value for ENTRIESREAD must be positive or -1"
+AUTOCLAIM_MEMORY = b"ERR Insufficient memory, failed allocating transient memory, COUNT too high."
+XSETID_ADDED_NEGATIVE = b"ERR entries_added must be positive"
+XSETID_BELOW_GIVEN = b"ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id"
+XSETID_BELOW_TOP = b"ERR The ID specified in XSETID is smaller than the target stream top item"
+XSETID_ADDED_SMALL = b"ERR The entries_added specified in XSETID is smaller than the target stream length"
+
+# HyperLogLogs
+NOT_A_HYPERLOGLOG = b"WRONGTYPE Key is not a valid HyperLogLog string value."
+CORRUPTED_HYPERLOGLOG = b"INVALIDOBJ Corrupted HLL object detected"
+NO_HYPERLOGLOG = b"ERR The specified key does not exist"
+NOT_SPARSE = b"ERR HLL encoding is not sparse"
+COUNTED_WRONG = b"TESTFAILED A HyperLogLog counted too far from the truth"
 
 # Blocking
 TIMEOUT_NOT_A_FLOAT = b"ERR timeout is not a float or out of range"
@@ -116,6 +193,21 @@ NOT_TRACKING = (
     b"ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT "
     b"mode enabled"
 )
+CACHING_YES = b"ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode."
+CACHING_NO = b"ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode."
+REDIRECTED_TWICE = b"ERR A client can only redirect to a single other client"
+NO_CLIENT_TO_REDIRECT_TO = b"ERR The client ID you want redirect to does not exist"
+PREFIX_WITHOUT_BCAST = b"ERR PREFIX option requires BCAST mode to be enabled"
+BCAST_SWITCHED = (
+    b"ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then "
+    b"re-enabling it with a different mode."
+)
+BCAST_WITH_OPTION = b"ERR OPTIN and OPTOUT are not compatible with BCAST"
+OPTIN_WITH_OPTOUT = b"ERR You can't specify both OPTIN mode and OPTOUT mode"
+OPTION_SWITCHED = (
+    b"ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then "
+    b"re-enabling it with a different mode."
+)
 SLOWLOG_COUNT = b"ERR count should be greater than or equal to -1"
 WRONG_PASSWORD = b"WRONGPASS invalid username-password pair or user is disabled."
 CLIENT_NAME = b"ERR Client names cannot contain spaces, newlines or special characters."
@@ -129,6 +221,47 @@ NO_SUCH_COMMAND = b"ERR Invalid command specified"
 NO_KEYS = b"ERR The command has no key arguments"
 KEYS_ARITY = b"ERR Invalid number of arguments specified for command"
 KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
+
+# Scripts
+NO_LUA = b"ERR scripts need the package lupa, which is not installed: pip install 'pressure-queues[lua]'"
+NO_MEMORY = b"ERR not enough memory"
+KEYS_NEGATIVE = b"ERR Number of keys can't be negative"
+NO_SCRIPT = b"NOSCRIPT No matching script. Please use EVAL."
+NOT_FROM_SCRIPTS = b"ERR This Redis command is not allowed from script"
+UNKNOWN_IN_SCRIPT = b"ERR Unknown Redis command called from script"
+ARITY_IN_SCRIPT = b"ERR Wrong number of args calling Redis command from script"
+READ_ONLY_SCRIPT = b"ERR Write commands are not allowed from read-only scripts."
+SCRIPT_WRITES = b"ERR Can not execute a script with write flag using *_ro command."
+INVALID_SHEBANG = b"ERR Invalid script shebang"
+SCRIPT_FLUSH = b"ERR SCRIPT FLUSH only support SYNC|ASYNC option"
+SCRIPT_DEBUG = b"ERR Use SCRIPT DEBUG YES/SYNC/NO"
+NO_DEBUGGER = b"ERR SCRIPT DEBUG: this server has no debugger of scripts"
+NOT_BUSY = b"NOTBUSY No scripts in execution right now."
+UNKILLABLE = (
+    b"UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait "
+    b"the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
+)
+KILLED_SCRIPT = b"ERR Script killed by user with SCRIPT KILL..."
+LOAD_TIMEOUT = b"ERR FUNCTION LOAD timeout"
+
+# Libraries of functions
+NO_FUNCTION = b"ERR Function not found"
+BAD_KEY_COUNT = b"ERR Bad number of keys provided"
+NO_METADATA = b"ERR Missing library metadata"
+INVALID_METADATA = b"ERR Invalid library metadata"
+NO_LIBRARY_NAME = b"ERR Library name was not given"
+TWO_LIBRARY_NAMES = b"ERR Invalid metadata value, name argument was given multiple times"
+LIBRARY_NAME = (
+    b"ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one "
+    b"character long"
+)
+NO_LIBRARY = b"ERR Library not found"
+NO_FUNCTIONS = b"ERR No functions registered"
+FUNCTION_FLUSH = b"ERR FUNCTION FLUSH only supports SYNC|ASYNC option"
+RESTORE_POLICY = b"ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE."
+NO_LIBRARY_PATTERN = b"ERR library name argument was not given"
+NOT_A_LIBRARY = b"ERR given type is not a function"
+NO_LIBRARY_CODE = b"ERR Failed loading library data"
 
 # Server
 NO_CONFIG_FILE = b"ERR The server is running without a config file"
@@ -183,6 +316,31 @@ def subcommand_or_arity(subcommand: bytes, command: bytes) -> bytes:
     return b"ERR unknown subcommand or wrong number of arguments for '%b'. Try %b HELP." % (shown, command)
 
 
+def no_group(key: bytes, group: bytes) -> bytes:
+    """A command about what a group has pending names a key or a group there is not."""
+    return b"NOGROUP No such key '%b' or consumer group '%b'" % (until_nul(key), until_nul(group))
+
+
+def no_group_to_read(key: bytes, group: bytes) -> bytes:
+    """So does XREADGROUP."""
+    return no_group(key, group) + b" in XREADGROUP with GROUP option"
+
+
+def no_group_of_key(key: bytes, group: bytes) -> bytes:
+    """So does XGROUP or XINFO; the key is there."""
+    return b"NOGROUP No such consumer group '%b' for key name '%b'" % (until_nul(group), until_nul(key))
+
+
+def invalid_in_claim(what: bytes, command: bytes) -> bytes:
+    """A number that XCLAIM or XAUTOCLAIM takes is none."""
+    return b"ERR Invalid %b argument for %b" % (what, command)
+
+
+def claim_option(option: bytes) -> bytes:
+    """XCLAIM has no such option."""
+    return b"ERR Unrecognized XCLAIM option '%b'" % until_nul(option)
+
+
 def until_nul(text: bytes) -> bytes:
     """What is left of a text that went through C's ``%s``."""
     return text.split(b"\0", 1)[0]
@@ -196,6 +354,32 @@ def wrong_arity(command: bytes) -> bytes:
 def exec_aborted(reason: bytes) -> bytes:
     """EXEC itself was refused, and the transaction with it."""
     return b"EXECABORT Transaction discarded because of: " + reason.removeprefix(b"ERR ")
+
+
+def no_input_key(command: bytes) -> bytes:
+    """A command that combines keys was told of none."""
+    return b"ERR at least 1 input key is needed for '%b' command" % command
+
+
+def off_the_map(longitude: float, latitude: float) -> bytes:
+    """A place that cannot be kept."""
+    return b"ERR invalid longitude,latitude pair %f,%f" % (longitude, latitude)
+
+
+def stored_details(*, is_search: bool) -> bytes:
+    """What is only stored is told no details of."""
+    option = b"GEOSEARCHSTORE" if is_search else b"STORE option in GEORADIUS"
+    return b"ERR %b is not compatible with WITHDIST, WITHHASH and WITHCOORD options" % option
+
+
+def no_centre(command: bytes) -> bytes:
+    """A search that was not told around what."""
+    return b"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for %b" % until_nul(command)
+
+
+def no_shape(command: bytes) -> bytes:
+    """A search that was not told how far."""
+    return b"ERR exactly one of BYRADIUS and BYBOX can be specified for %b" % until_nul(command)
 
 
 def outside(low: int, high: int) -> bytes:
@@ -222,6 +406,29 @@ def not_allowed(command: bytes, directive: str) -> bytes:
     )
 
 
+def only_for_listeners(command: bytes) -> bytes:
+    """A client that is subscribed may say little, in RESP2."""
+    return (
+        b"ERR Can't execute '%b': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
+        b"in this context" % command
+    )
+
+
+def deny_blocking(command: bytes) -> bytes:
+    """What needs a connection of its own cannot be part of EXEC."""
+    return b"ERR %b isn't allowed for a DENY BLOCKING client" % command
+
+
+def overlapping_prefixes(prefix: bytes, other: bytes, *, is_given: bool) -> bytes:
+    """Of two prefixes that a client tracks, neither may begin with the other."""
+    which = b"another provided" if is_given else b"an existing"
+    return b"ERR Prefix '%b' overlaps with %b prefix '%b'. Prefixes for a single client must not overlap." % (
+        until_nul(prefix),
+        which,
+        until_nul(other),
+    )
+
+
 def unknown_client_type(name: bytes) -> bytes:
     """CLIENT LIST and CLIENT KILL know normal, master, replica and pubsub."""
     return b"ERR Unknown client type '%b'" % until_nul(name)
@@ -237,6 +444,11 @@ def no_such_user(name: bytes) -> bytes:
     return b"ERR No such user '%b'" % until_nul(name)
 
 
+def unknown_pfdebug(subcommand: bytes) -> bytes:
+    """A subcommand that PFDEBUG does not know."""
+    return b"ERR Unknown PFDEBUG subcommand '%b'" % until_nul(subcommand)
+
+
 def unknown_option(name: bytes) -> bytes:
     """CONFIG SET of a name that is no directive."""
     return b"ERR Unknown option or number of arguments for CONFIG SET - '%b'" % until_nul(name)
@@ -245,3 +457,68 @@ def unknown_option(name: bytes) -> bytes:
 def config_set_failed(name: bytes, reason: bytes) -> bytes:
     """CONFIG SET of a value the directive does not take; nothing was changed."""
     return b"ERR CONFIG SET failed (possibly related to argument '%b') - %b" % (until_nul(name), reason)
+
+
+def busy(kill: bytes) -> bytes:
+    """A script has been running for too long; ``kill`` is the command that ends it."""
+    return b"BUSY Redis is busy running a script. You can only call %b KILL or SHUTDOWN NOSAVE." % kill
+
+
+def not_compiled(reason: bytes) -> bytes:
+    """The text of a script is not Lua."""
+    return b"ERR Error compiling script (new function): " + until_nul(reason)
+
+
+def shebang_engine(engine: bytes) -> bytes:
+    """A script's first line names another language."""
+    return b"ERR Unexpected engine in script shebang: " + until_nul(engine)
+
+
+def shebang_option(option: bytes) -> bytes:
+    """A script's first line says something that is not known."""
+    return b"ERR Unknown lua shebang option: " + until_nul(option)
+
+
+def shebang_flag(flag: bytes) -> bytes:
+    """A script's first line has a flag that is none."""
+    return b"ERR Unexpected flag in script shebang: " + until_nul(flag)
+
+
+def no_block_in_script(command: bytes) -> bytes:
+    """XREAD BLOCK and XREADGROUP BLOCK."""
+    return b"ERR %b command is not allowed with BLOCK option from scripts" % command
+
+
+def metadata_value(word: bytes) -> bytes:
+    """The first line of a library says something that is not known."""
+    return b"ERR Invalid metadata value given: " + until_nul(word)
+
+
+def no_engine(name: bytes) -> bytes:
+    """The first line of a library names another language."""
+    return b"ERR Engine '%b' not found" % until_nul(name)
+
+
+def library_exists(name: bytes) -> bytes:
+    """FUNCTION LOAD without REPLACE."""
+    return b"ERR Library '%b' already exists" % name
+
+
+def library_collides(name: bytes) -> bytes:
+    """FUNCTION RESTORE without REPLACE."""
+    return b"ERR Library %b already exists" % name
+
+
+def function_exists(name: bytes) -> bytes:
+    """Another library has a function of that name."""
+    return b"ERR Function %b already exists" % name
+
+
+def unknown_load_option(word: bytes) -> bytes:
+    """FUNCTION LOAD takes REPLACE."""
+    return b"ERR Unknown option given: " + until_nul(word)
+
+
+def unknown_list_option(word: bytes) -> bytes:
+    """FUNCTION LIST takes WITHCODE and LIBRARYNAME."""
+    return b"ERR Unknown argument " + until_nul(word)

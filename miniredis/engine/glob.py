@@ -1,5 +1,7 @@
 r"""Redis's glob patterns: ``*``, ``?``, ``[a-z]``, ``[^a]``, and ``\`` before what is meant as it is.
 
+The empty text fits the empty pattern only, not even ``*``.
+
 Matching takes time in proportion to pattern times text at worst, whatever the pattern.
 """
 
@@ -8,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-__all__ = ["compile_glob"]
+__all__ = ["compile_glob", "compile_match"]
 
 Test: TypeAlias = "frozenset[int] | None"
 """The bytes that match at one place; None stands for ``*``."""
@@ -23,6 +25,15 @@ def compile_glob(pattern: bytes, *, ignore_case: bool = False) -> Callable[[byte
         return lambda text: match(tests, text.lower())
     tests = parse(pattern)
     return lambda text: match(tests, text)
+
+
+def compile_match(pattern: bytes) -> Callable[[bytes], bool]:
+    """The same for KEYS and SCAN, for which ``*`` alone fits everything."""
+    return fits_all if pattern == b"*" else compile_glob(pattern)
+
+
+def fits_all(_: bytes) -> bool:
+    return True
 
 
 def parse(pattern: bytes) -> list[Test]:
@@ -66,6 +77,8 @@ def parse_class(pattern: bytes, at: int) -> tuple[frozenset[int], int]:
 
 
 def match(tests: list[Test], text: bytes) -> bool:
+    if not text:
+        return not tests
     at = place = 0
     star, resume = -1, 0
     while at < len(text):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from .publishing import CHANNELS, PATTERNS, SHARDS
 from .version import VERSION
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def clients(engine: Engine) -> Fields:
         "cluster_connections": 0,
         "maxclients": engine.config["maxclients"],
         "blocked_clients": len(engine.waiting),
-        "tracking_clients": 0,
+        "tracking_clients": engine.news.tracking.count,
         "clients_in_timeout_table": engine.waiting.with_deadline,
     }
 
@@ -83,9 +84,9 @@ def memory(engine: Engine) -> Fields:
         "used_memory_peak": engine.memory_peak,
         "used_memory_peak_human": human(engine.memory_peak),
         "used_memory_peak_perc": f"{100 * resident / (engine.memory_peak or 1):.2f}%",
-        "number_of_cached_scripts": 0,
-        "number_of_functions": 0,
-        "number_of_libraries": 0,
+        "number_of_cached_scripts": len(engine.scripts),
+        "number_of_functions": engine.libraries.function_count,
+        "number_of_libraries": len(engine.libraries.libraries),
         "maxmemory": engine.config["maxmemory"],
         "maxmemory_human": human(engine.config.integer("maxmemory")),
         "maxmemory_policy": engine.config["maxmemory-policy"],
@@ -141,14 +142,15 @@ def stats(engine: Engine) -> Fields:
         "evicted_clients": 0,
         "keyspace_hits": engine.keyspace.hits,
         "keyspace_misses": engine.keyspace.misses,
-        "pubsub_channels": 0,
-        "pubsub_patterns": 0,
+        "pubsub_channels": len(engine.news.publishing.listeners[CHANNELS]),
+        "pubsub_patterns": len(engine.news.publishing.listeners[PATTERNS]),
+        "pubsubshard_channels": len(engine.news.publishing.listeners[SHARDS]),
         "latest_fork_usec": 0,
         "total_forks": 0,
         "migrate_cached_sockets": 0,
-        "tracking_total_keys": 0,
-        "tracking_total_items": 0,
-        "tracking_total_prefixes": 0,
+        "tracking_total_keys": len(engine.news.tracking.readers),
+        "tracking_total_items": engine.news.tracking.items,
+        "tracking_total_prefixes": len(engine.news.tracking.prefixes),
         "unexpected_error_replies": 0,
         "total_error_replies": engine.error_counts.total(),
     }

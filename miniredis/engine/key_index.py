@@ -43,6 +43,14 @@ class KeyIndex:
         begin = max(end - count, 0)
         return begin, self._names[begin:end]
 
+    def several(self, count: int, luck: random.Random) -> list[bytes]:
+        """So many distinct names by lot, of which there are as many at least."""
+        return luck.sample(self._names, count)
+
+    def repeated(self, count: int, luck: random.Random) -> list[bytes]:
+        """So many names by lot, each of them any of all; there is one at least."""
+        return luck.choices(self._names, k=count)
+
     def any(self, luck: random.Random) -> bytes | None:
         """One of the names by lot; None if there is none."""
         return self._names[luck.randrange(len(self._names))] if self._names else None

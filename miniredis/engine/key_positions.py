@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from .numbers import leading_integer
-from .registry import Command, CountedKeys, Keys, UnknownKeys
+from .registry import Command, CountedKeys, Keys, KeywordKeys, UnknownKeys
 
 __all__ = ["KeysError", "keys_of"]
 
@@ -45,6 +45,18 @@ def counted(keys: CountedKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]
         yield key, keys.flags
 
 
+def behind(keys: KeywordKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    word, least = keys.word.encode(), max(keys.limit, 1)
+    found = (at + 1 for at in range(keys.start, len(args) - least) if args[at].upper() == word)
+    first = next(found, None)
+    if first is not None:
+        end = first + (len(args) - first) // least if keys.last < 0 else first
+        for key in args[first : end + keys.last + 1]:
+            yield key, keys.flags
+    elif keys.limit:
+        raise KeysError
+
+
 def unknown(_: UnknownKeys, __: list[bytes]) -> Iterator[tuple[bytes, str]]:
     return iter(())
 
@@ -52,6 +64,7 @@ def unknown(_: UnknownKeys, __: list[bytes]) -> Iterator[tuple[bytes, str]]:
 FINDERS: Final[dict[type, Callable[[Any, list[bytes]], Iterator[tuple[bytes, str]]]]] = {
     Keys: in_range,
     CountedKeys: counted,
+    KeywordKeys: behind,
     UnknownKeys: unknown,
 }
 

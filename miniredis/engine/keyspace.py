@@ -3,17 +3,23 @@
 There is one way to create a key (``create``, which tells the waiters), one to change it in place
 (``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
 A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
-place; an empty list does not exist.
+place, and a type of its own for each of the others. An empty aggregate does not exist, but for a stream.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Container
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from .errors import WRONG_TYPE, CommandError
+from .hashes import HashValue
 from .key_index import KeyIndex
+from .notifications import Everything, unheard
+from .sets import SetValue
+from .sorted_sets import SortedSet
+from .streams import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +30,20 @@ __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplica
 
 ListValue: TypeAlias = "deque[bytes]"
 StringValue: TypeAlias = bytes | bytearray
-Value: TypeAlias = "StringValue | ListValue"
+Aggregate: TypeAlias = "ListValue | HashValue | SetValue | SortedSet | Stream"
+Value: TypeAlias = "StringValue | Aggregate"
 
-TYPE_NAMES: Final[dict[type, bytes]] = {bytes: b"string", bytearray: b"string", deque: b"list"}
+T = TypeVar("T")
+
+TYPE_NAMES: Final[dict[type, bytes]] = {
+    bytes: b"string",
+    bytearray: b"string",
+    deque: b"list",
+    HashValue: b"hash",
+    SetValue: b"set",
+    SortedSet: b"zset",
+    Stream: b"stream",
+}
 
 STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold beyond the valid ones."""
@@ -37,12 +54,23 @@ class Keyspace:
 
     Args:
         count: how many databases.
-        on_create: told of every new key: database index, key, type of its value.
+        on_ready: told of every new key, and of streams that change: database index, key, type of its value.
+
+    Attributes:
+        on_create: told of every new key, likewise.
+        on_change: told of every change, if all are heeded: database index, key, names of keyspace events.
+        on_event: told of the keyspace events that are no changes, likewise.
+        heeds_all: whether all changes are told of.
+        tells_misses: whether one of them is that a key is asked for which is not there.
     """
 
-    def __init__(self, count: int, on_create: Callable[[int, bytes, type], None]) -> None:
+    def __init__(self, count: int, on_ready: Callable[[int, bytes, type], None]) -> None:
         self.milliseconds = 0  # wall time; whoever calls the engine sets it
-        self.on_create = on_create
+        self.on_ready = self.on_create = on_ready
+        self.on_change: Callable[[int, bytes, str], None] = unheard
+        self.on_event: Callable[[int, bytes, str], None] = unheard
+        self.tells_misses = False
+        self.heeds_all = False
         self.changes = 0  # since the start
         self.hits = 0
         self.misses = 0
@@ -62,12 +90,18 @@ class Keyspace:
         ]
         heapq.heapify(self.expiries)
 
+    def heed_all(self, heeds: bool) -> None:
+        """Whether all changes are told of, or only those of watched keys to who watches them."""
+        self.heeds_all = heeds
+        for db in self.databases:
+            db.heeded = Everything() if heeds else db.watchers
+
     def swap(self, one: Database, other: Database) -> None:
         """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
         for db, incoming in ((one, other), (other, one)):
             for key in db.watchers:
                 if db.find(key) is not None or incoming.find(key) is not None:
-                    db.touched(key, "swapdb")
+                    db.break_watches(key)
         one.exchange(other)
         self._order_expiries()
 
@@ -100,6 +134,7 @@ class Database:
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
         self.used: dict[bytes, int] = {}  # when a key was last used, likewise
         self.watchers: dict[bytes, set[Session]] = {}
+        self.heeded: Container[bytes] = self.watchers  # the keys of whose changes somebody must hear
         self._index: KeyIndex | None = None
 
     def __len__(self) -> int:
@@ -121,6 +156,8 @@ class Database:
         value = self.find(key)
         if value is None:
             self.keyspace.misses += 1
+            if self.keyspace.tells_misses:
+                self.announce(key, "keymiss")
         else:
             self.keyspace.hits += 1
         return value
@@ -131,6 +168,13 @@ class Database:
         value = self.read(key)
         if value is not None and last is not None:
             self.used[key] = last
+        return value
+
+    def inspect(self, key: bytes) -> Value | None:
+        """As ``peek``, but no keyspace event tells of a miss."""
+        tells, self.keyspace.tells_misses = self.keyspace.tells_misses, False
+        value = self.peek(key)
+        self.keyspace.tells_misses = tells
         return value
 
     def find_list(self, key: bytes) -> ListValue | None:
@@ -161,6 +205,38 @@ class Database:
             return value
         raise CommandError(WRONG_TYPE)
 
+    def find_hash(self, key: bytes) -> HashValue | None:
+        """The hash at a key about to be written, or None; raises WRONGTYPE."""
+        return of_type(self.find(key), HashValue)
+
+    def read_hash(self, key: bytes) -> HashValue | None:
+        """The hash at a key that is only read, or None; raises WRONGTYPE."""
+        return of_type(self.read(key), HashValue)
+
+    def find_set(self, key: bytes) -> SetValue | None:
+        """The set at a key about to be written, or None; raises WRONGTYPE."""
+        return of_type(self.find(key), SetValue)
+
+    def read_set(self, key: bytes) -> SetValue | None:
+        """The set at a key that is only read, or None; raises WRONGTYPE."""
+        return of_type(self.read(key), SetValue)
+
+    def find_sorted_set(self, key: bytes) -> SortedSet | None:
+        """The sorted set at a key about to be written, or None; raises WRONGTYPE."""
+        return of_type(self.find(key), SortedSet)
+
+    def read_sorted_set(self, key: bytes) -> SortedSet | None:
+        """The sorted set at a key that is only read, or None; raises WRONGTYPE."""
+        return of_type(self.read(key), SortedSet)
+
+    def find_stream(self, key: bytes) -> Stream | None:
+        """The stream at a key about to be written, or None; raises WRONGTYPE."""
+        return of_type(self.find(key), Stream)
+
+    def read_stream(self, key: bytes) -> Stream | None:
+        """The stream at a key that is only read, or None; raises WRONGTYPE."""
+        return of_type(self.read(key), Stream)
+
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
         value = self.peek(key)
@@ -180,8 +256,11 @@ class Database:
 
     # Changing
 
-    def create(self, key: bytes, value: Value, event: str, *, deadline: int | None = None) -> None:
-        """Adds a key that is not there. Waiters for it hear of it, and are served after the command."""
+    def create(self, key: bytes, value: Value, event: str | None, *, deadline: int | None = None) -> None:
+        """Adds a key that is not there. Waiters for it hear of it, and are served after the command.
+
+        Whoever gives no event tells of the change afterwards.
+        """
         self.values[key] = value
         if self._index is not None:
             self._index.add(key)
@@ -190,43 +269,74 @@ class Database:
             self.deadlines[key] = deadline
             self.keyspace.note_expiry(deadline, self.index, key)
         self.keyspace.on_create(self.index, key, type(value))
-        self.touched(key, event)
+        if event is not None:
+            self.touched(key, event)
 
     def store(self, key: bytes, value: Value, event: str, *, keep_ttl: bool = False) -> None:
         """Sets a key whatever it held: creates it, or overwrites it in place, which wakes nobody."""
-        if self.find(key) is None:
+        old = self.find(key)
+        if old is None:
             self.create(key, value, event)
             return
         self.values[key] = value
         if not keep_ttl:
             self.deadlines.pop(key, None)
+        if type(old) is Stream:
+            self.signal_stream(key)
         self.touched(key, event)
+
+    def store_or_delete(self, key: bytes, value: Aggregate, event: str) -> int:
+        """Puts an aggregate at a key in place of whatever is there; none if it is empty. Returns its size."""
+        if value:
+            self.store(key, value, event)
+        elif self.find(key) is not None:
+            self.delete(key)
+        return len(value)
 
     def change(self, key: bytes, value: Value, event: str) -> None:
         """Puts another value of its type at an existing key, which goes on to live as long as it would."""
         self.values[key] = value
         self.touched(key, event)
 
+    def changed_beside(self, key: bytes, event: str = "") -> None:
+        """Something changed that belongs to a key and that WATCH does not see: what a group has read."""
+        self.keyspace.changes += 1
+        if event:
+            self.announce(key, event)
+
+    def announce(self, key: bytes, event: str) -> None:
+        """Tells of an event that is no change, or of one more of a change that was told of."""
+        self.keyspace.on_event(self.index, key, event)
+
+    def signal_stream(self, key: bytes) -> None:
+        """Who waits for a stream is to be looked after: it has grown, lost a group, or is gone."""
+        self.keyspace.on_ready(self.index, key, Stream)
+
     def replace(self, key: bytes, value: Value) -> None:
         """Puts an equal value in another form at an existing key, of which nobody needs to hear."""
         self.values[key] = value
 
-    def delete(self, key: bytes, event: str = "del") -> bool:
-        """Removes a key; tells whether it was there."""
-        if self.values.pop(key, None) is None:
+    def delete(self, key: bytes, event: str | None = "del") -> bool:
+        """Removes a key; tells whether it was there. Whoever gives no event tells of it afterwards."""
+        value = self.values.pop(key, None)
+        if value is None:
             return False
+        if type(value) is Stream:
+            self.signal_stream(key)
         if self._index is not None:
             self._index.remove(key)
         self.deadlines.pop(key, None)
         self.used.pop(key, None)
-        self.touched(key, event)
+        if event is not None:
+            self.touched(key, event)
         return True
 
-    def shrunk(self, key: bytes, value: ListValue, event: str) -> None:
-        """Something was taken from the list at a key, which goes away when it is empty."""
-        self.touched(key, event)
-        if not value:
-            self.delete(key)
+    def shrunk(self, key: bytes, value: Aggregate, event: str) -> None:
+        """Something was taken from the aggregate at a key, which goes away when it is empty."""
+        if value:
+            self.touched(key, event)
+        else:
+            self.delete(key, event + " del")
 
     def set_deadline(self, key: bytes, milliseconds: int) -> None:
         """Lets an existing key expire at a wall time."""
@@ -249,7 +359,7 @@ class Database:
     def clear(self) -> None:
         """Removes every key. Waiters keep their places."""
         for key in self.watchers.keys() & self.values.keys():
-            self.touched(key, "del")
+            self.break_watches(key)
         self.keyspace.changes += len(self.values)
         self.values.clear()
         self.deadlines.clear()
@@ -263,14 +373,36 @@ class Database:
         self.used, other.used = other.used, self.used
         self._index, other._index = other._index, self._index
 
-    def touched(self, key: bytes, event: str) -> None:  # noqa: ARG002  (keyspace events will name it)
-        """A key changed: the one place that everyone who must know of it hears it from."""
+    def touched(self, key: bytes, event: str) -> None:
+        """A key changed: the one place that everyone who must know of it hears it from.
+
+        Args:
+            key: its name.
+            event: the keyspace event, or several with spaces between them; empty if there is none.
+        """
         self.keyspace.changes += 1
-        if key in self.watchers:
-            for session in tuple(self.watchers[key]):
-                session.watched_key_changed()
+        if key in self.heeded:
+            self._tell(key, event)
+
+    def _tell(self, key: bytes, event: str) -> None:
+        for session in tuple(self.watchers.get(key, ())):
+            session.watched_key_changed()
+        self.keyspace.on_change(self.index, key, event)
+
+    def break_watches(self, key: bytes) -> None:
+        """A key changed with its whole database: only WATCH sees that."""
+        self.keyspace.changes += 1
+        for session in tuple(self.watchers.get(key, ())):
+            session.watched_key_changed()
 
 
 def duplicate(value: Value) -> Value:
     """A value of its own with the same content."""
     return value if isinstance(value, bytes) else value.copy()
+
+
+def of_type(value: Value | None, kind: type[T]) -> T | None:
+    """A value that has to be of a type, if it is there; raises WRONGTYPE."""
+    if value is None or isinstance(value, kind):
+        return value
+    raise CommandError(WRONG_TYPE)

@@ -23,6 +23,7 @@ from .longdouble import LongDouble
 __all__ = [
     "MAX",
     "MIN",
+    "fits",
     "leading_integer",
     "parse_double",
     "parse_integer",
@@ -39,6 +40,7 @@ MAX: Final = (1 << 63) - 1
 DECIMAL: Final = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?").fullmatch
 HEXADECIMAL: Final = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?").fullmatch
 INFINITE: Final = re.compile(rb"[+-]?inf(?:inity)?").fullmatch
+ZERO: Final = ord("0")
 NONZERO: Final = b"123456789"
 SMALLEST_NORMAL: Final = 2.0**-1022
 """Below it, a double loses digits, which C reports as out of range."""
@@ -46,13 +48,21 @@ SMALLEST_NORMAL: Final = 2.0**-1022
 
 def parse_integer(text: bytes | bytearray) -> int | None:
     """A signed 64-bit integer in its one canonical form (``string2ll``), else None."""
-    if len(text) > DIGITS_OF_64:
+    size = len(text)
+    if size < 19 and text.isdigit() and (text[0] != ZERO or size == 1):
+        return int(text)
+    if size > DIGITS_OF_64:
         return None
     try:
         value = int(text)
     except ValueError:
         return None
     return value if b"%d" % value == text and MIN <= value <= MAX else None
+
+
+def fits(number: int, width: int) -> bool:
+    """Whether an integer fits into so many bytes, sign included."""
+    return -(1 << 8 * width - 1) <= number < 1 << 8 * width - 1
 
 
 LEADING_INTEGER: Final = re.compile(rb"[ \t\n\v\f\r]*([+-]?[0-9]+)").match

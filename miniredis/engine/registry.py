@@ -16,14 +16,17 @@ if TYPE_CHECKING:
     from .session import Session
 
 __all__ = [
+    "REST",
     "Command",
     "CountedKeys",
     "KeySpecification",
     "Keys",
+    "KeywordKeys",
     "UnknownKeys",
     "command",
     "commands",
     "container",
+    "declare_rest",
     "find",
 ]
 
@@ -79,6 +82,26 @@ class CountedKeys(NamedTuple):
     notes: str = ""
 
 
+class KeywordKeys(NamedTuple):
+    """Keys behind a word, if the word is there.
+
+    Attributes:
+        word: in capitals.
+        start: the index from which on to look for it.
+        flags: as in ``Keys``.
+        last: the last one, counted from the first, or from the end of their part when negative.
+        limit: their part is one of so many of what stands behind the word: 2 for half of it.
+        notes: a remark COMMAND gives with them.
+    """
+
+    word: str
+    start: int
+    flags: str
+    last: int = 0
+    limit: int = 0
+    notes: str = ""
+
+
 class UnknownKeys(NamedTuple):
     """Keys that cannot be told from the request's shape alone."""
 
@@ -86,7 +109,7 @@ class UnknownKeys(NamedTuple):
     notes: str = ""
 
 
-KeySpecification: TypeAlias = Keys | CountedKeys | UnknownKeys
+KeySpecification: TypeAlias = Keys | CountedKeys | KeywordKeys | UnknownKeys
 
 
 class Docs(NamedTuple):
@@ -148,12 +171,16 @@ class Command:
     @property
     def is_plain(self) -> bool:
         """It reads or writes data, and nothing else: not what its client is, nor how others are served."""
-        return bool({"write", "readonly"} & set(self.flags)) and not self.subcommands and not self.allowed_by
+        flags = set(self.flags)
+        does_data = {"write", "readonly"} & flags and "skip_monitor" not in flags  # which a script has
+        return bool(does_data) and not self.subcommands and not self.allowed_by
 
     @property
     def acl_categories(self) -> list[str]:
         """All ACL categories, in Redis's order."""
         implied = {name for flag in self.flags for name in IMPLIED.get(flag, ())}
+        if "scripting" in self.categories:
+            implied -= {"read"}  # scripts read what they like
         speed = set() if "fast" in self.flags else {"slow"}
         return [name for name in CATEGORIES if name in implied | speed | set(self.categories)]
 
@@ -213,7 +240,7 @@ def command(
     """
 
     def declare(handler: Handler) -> Handler:
-        positions = (keys,) if isinstance(keys, Keys | CountedKeys | UnknownKeys) else keys
+        positions = (keys,) if isinstance(keys, KeySpecification) else keys
         summary = (handler.__doc__ or "").partition("\n")[0]
         docs = Docs(summary, handler.__module__, since, syntax, deprecated, replaced_by, doc_flags)
         register(
@@ -257,6 +284,18 @@ def register(declared: Command) -> None:
         PLAIN[name] = PLAIN[name.upper()] = declared
 
 
+REST: Final[list[Callable[[], None]]] = []
+"""What declares the commands that nobody asked for yet."""
+
+
+def declare_rest() -> bool:
+    """Declares them; tells whether there were any."""
+    if not REST:
+        return False
+    REST.pop()()
+    return True
+
+
 def find(table: dict[bytes, Command], name: bytes) -> Command | None:
     """The command of that name in any case, or None."""
     return table.get(name) or table.get(name.lower())
@@ -264,4 +303,6 @@ def find(table: dict[bytes, Command], name: bytes) -> Command | None:
 
 def commands(table: dict[bytes, Command] = LOOKUP) -> Iterator[Command]:
     """Every command of a table once, in order of declaration."""
+    if table is LOOKUP:
+        declare_rest()
     return (declared for name, declared in table.items() if name == declared.name.rpartition(b"|")[2])

@@ -1,8 +1,9 @@
 """Values to bytes: how a reply looks in RESP2 and in RESP3.
 
 A command returns plain Python values: ``int``, ``bytes`` (a bulk string), ``None`` (null), ``list`` (an
-array), a ``CommandError``, or one of the few types below for what Python has no word for. ``encode`` turns
-them into the version the client speaks. To add a type of reply, add a class and a row to each table.
+array), ``float`` (a double), a ``CommandError``, or one of the few types below for what Python has no word
+for. ``encode`` turns them into the version the client speaks. To add a type of reply, add a class and a row
+to each table.
 """
 
 from __future__ import annotations
@@ -14,7 +15,22 @@ import hiredis
 
 from .errors import CommandError, one_line
 
-__all__ = ["NO_REPLY", "NULL_ARRAY", "OK", "PONG", "QUEUED", "Encoded", "Map", "Reply", "Set", "Verbatim"]
+__all__ = [
+    "NO_REPLY",
+    "NULL_ARRAY",
+    "OK",
+    "PONG",
+    "QUEUED",
+    "DoubleText",
+    "Encoded",
+    "Map",
+    "NestedMap",
+    "Pairs",
+    "Push",
+    "Reply",
+    "Set",
+    "Verbatim",
+]
 
 
 class Encoded(bytes):
@@ -31,8 +47,26 @@ class Set(list[Any]):
     """Distinct values: a set in RESP3, an array in RESP2."""
 
 
+class Pairs(list[Any]):
+    """Items of two parts: an array of arrays in RESP3, a flat array in RESP2."""
+
+
+class Push(list[Any]):
+    """What nobody asked for: a push in RESP3, an array in RESP2."""
+
+
+class NestedMap(list[tuple[Any, Any]]):
+    """Pairs whose first parts may be equal: a map in RESP3, an array of arrays in RESP2."""
+
+
 class Verbatim(bytes):
     """A text for people to read: verbatim in RESP3, a bulk string in RESP2."""
+
+    __slots__ = ()
+
+
+class DoubleText(bytes):
+    """A double in a form of its own: a double in RESP3, a bulk string in RESP2."""
 
     __slots__ = ()
 
@@ -46,8 +80,8 @@ class NoReply:
 
 
 Reply: TypeAlias = (
-    "int | bytes | bytearray | list[Any] | Map | Set | Encoded | Verbatim | NullArray | NoReply"
-    " | CommandError | None"
+    "int | float | bytes | bytearray | list[Any] | Map | NestedMap | Pairs | Push | Set | Encoded | Verbatim"
+    " | DoubleText | NullArray | NoReply | CommandError | None"
 )
 
 
@@ -80,17 +114,18 @@ def encode(value: Any, resp: int) -> bytes:
         value: what a command returned.
         resp: 2 or 3, the version the client speaks.
     """
-    kind = type(value)
-    if kind is bytes:
-        size = len(value)
-        if size < len(BULK_HEADS):
-            return BULK_HEADS[size] + value + LINE_END  # type: ignore[no-any-return]
-        return b"$%d\r\n%b\r\n" % (size, value)
-    if kind is int:
-        return b":%d\r\n" % value
-    if kind is Encoded:
-        return value  # type: ignore[no-any-return]
-    return ENCODERS[resp][kind](value)
+    return ENCODERS[resp][type(value)](value)
+
+
+def as_it_is(value: Encoded) -> bytes:
+    return value
+
+
+def string(text: bytes) -> bytes:
+    size = len(text)
+    if size < len(BULK_HEADS):
+        return BULK_HEADS[size] + text + LINE_END
+    return b"$%d\r\n%b\r\n" % (size, text)
 
 
 def error(value: CommandError) -> bytes:
@@ -103,14 +138,23 @@ def items(values: Any, resp: int) -> bytes:
 
 def array2(values: list[Any]) -> bytes:
     if set(map(type, values)) == STRINGS:
-        return pack(tuple(values))
+        return strings(values)
     return b"*%d\r\n%b" % (len(values), items(values, 2))
 
 
 def array3(values: list[Any]) -> bytes:
     if set(map(type, values)) == STRINGS:
-        return pack(tuple(values))
+        return strings(values)
     return b"*%d\r\n%b" % (len(values), items(values, 3))
+
+
+def strings(values: list[bytes]) -> bytes:
+    """An array of strings; those of one length, as records and numbers often are, differ in nothing else."""
+    size = len(values[0])
+    if len(values[-1]) != size or set(map(len, values)) != {size}:
+        return pack(tuple(values))
+    head = b"$%d\r\n" % size
+    return b"*%d\r\n%b%b\r\n" % (len(values), head, (LINE_END + head).join(values))
 
 
 def flat_map2(pairs: Map) -> bytes:
@@ -123,12 +167,38 @@ def map3(pairs: Map) -> bytes:
     return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
 
 
+def nested_map2(pairs: NestedMap) -> bytes:
+    return array2([list(pair) for pair in pairs])
+
+
+def nested_map3(pairs: NestedMap) -> bytes:
+    flat = [part for pair in pairs for part in pair]
+    return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
+
+
+def flat_pairs2(pairs: Pairs) -> bytes:
+    return array2([part for pair in pairs for part in pair])
+
+
 def set3(values: Set) -> bytes:
     return b"~%d\r\n%b" % (len(values), items(values, 3))
 
 
+def push3(values: Push) -> bytes:
+    return b">%d\r\n%b" % (len(values), items(values, 3))
+
+
 def bulk(text: bytes | bytearray) -> bytes:
     return b"".join((b"$%d\r\n" % len(text), text, b"\r\n"))
+
+
+def double_text(value: float) -> bytes:
+    """A double as Redis prints it: 17 significant digits."""
+    return b"%.17g" % value
+
+
+def double3(value: float) -> bytes:
+    return b",%b\r\n" % double_text(value)
 
 
 def verbatim3(text: Verbatim) -> bytes:
@@ -137,24 +207,42 @@ def verbatim3(text: Verbatim) -> bytes:
 
 Encoder: TypeAlias = Callable[[Any], bytes]
 
+INTEGER: Final[Encoder] = b":%d\r\n".__mod__
+
 ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
     2: {
+        int: INTEGER,
+        bytes: string,
+        Encoded: as_it_is,
         type(None): lambda _: b"$-1\r\n",
         NullArray: lambda _: b"*-1\r\n",
         CommandError: error,
         list: array2,
         Map: flat_map2,
+        NestedMap: nested_map2,
         Set: array2,
+        Pairs: flat_pairs2,
+        Push: array2,
+        float: lambda value: bulk(double_text(value)),
+        DoubleText: bulk,
         Verbatim: bulk,
         bytearray: bulk,
     },
     3: {
+        int: INTEGER,
+        bytes: string,
+        Encoded: as_it_is,
         type(None): lambda _: b"_\r\n",
         NullArray: lambda _: b"_\r\n",
         CommandError: error,
         list: array3,
         Map: map3,
+        NestedMap: nested_map3,
         Set: set3,
+        Pairs: lambda pairs: array3([list(pair) for pair in pairs]),
+        Push: push3,
+        float: double3,
+        DoubleText: lambda text: b",%b\r\n" % text,
         Verbatim: verbatim3,
         bytearray: bulk,
     },

@@ -23,7 +23,7 @@ from .errors import ProtocolError
 from .numbers import parse_integer
 from .replies import pack
 
-__all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests"]
+__all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests", "split_arguments"]
 
 INLINE_LIMIT: Final = 64 * 1024
 """The longest line, in bytes, that may go without its end."""
@@ -45,12 +45,14 @@ UNKNOWN_BULK: Final = 16 * 1024
 """The most arguments, and the longest, of a client that has yet to say who it is."""
 
 ANNOUNCES: Final = re.compile(rb"\*(?:[0-9]{2}|0)").search
-ANNOUNCED: Final = (re.compile(rb"\*([0-9]{2,9})").findall, re.compile(rb">([0-9]{2,9})").findall)
+ANNOUNCED: Final = re.compile(rb"[*>~|%]([0-9]{2,9})").findall
 """The sizes of larger arrays: hiredis makes room for all elements one announces, before they have come."""
 
-PUSH: Final = b">"
-TYPED: Final = b"+(=" + PUSH
-"""What begins something that hiredis reads as a string or a list, too, though it is none of a request."""
+TYPED: Final = b"+(=>~|%"
+"""What begins something that hiredis reads as a string or a list, too, though it is none of a request.
+
+So do the kinds of RESP3 that hold others: pushes, sets, attributes and maps.
+"""
 
 ORDINARY: Final = bytes(set(range(256)) - set(TYPED))
 """All bytes but those."""
@@ -72,6 +74,9 @@ LINES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, 9)}
 
 MOST_LINES: Final = max(LINES.values())
 
+LITTLE: Final = 1024
+"""The most bytes of which all lines are looked for: Python does that byte by byte."""
+
 
 class Lengths(dict[int, bytes]):
     """What stands before an argument of each length; short ones are at hand."""
@@ -86,8 +91,10 @@ announced: Final = Lengths((length, b"$%d" % length) for length in range(256))._
 def few_requests(data: bytes) -> list[Request]:
     """The requests that some bytes are, if they are whole, small and few, and no argument holds a line end.
 
-    That is what most clients send most of the time; for all else, none.
+    That is what most clients send most of the time; for all else, none. One may end in a large argument.
     """
+    if len(data) > LITTLE:
+        return large_request(data)
     lines = data.split(b"\r\n", MOST_LINES)
     if lines.pop():
         return []
@@ -105,6 +112,19 @@ def few_requests(data: bytes) -> list[Request]:
     return requests
 
 
+def large_request(data: bytes) -> list[Request]:
+    """The one request that some bytes are, if it is whole, and no argument but the last holds a line end."""
+    count = LINES.get(data[:2])
+    if count is None or data[2:4] != b"\r\n":
+        return []
+    lines = data.split(b"\r\n", count - 1)
+    if len(lines) != count or lines[-1][-2:] != b"\r\n":
+        return []
+    lines[-1] = lines[-1][:-2]
+    request = lines[2::2]
+    return [request] if lines[1::2] == [*map(announced, map(len, request))] else []
+
+
 class FastLane:
     """Reads the well-formed requests at the start of some bytes; one lane serves many parsers in turn."""
 
@@ -119,7 +139,7 @@ class FastLane:
         """
         typed = data.translate(None, ORDINARY)
         announces = ANNOUNCES(data)
-        if (announces or PUSH in typed) and announces_more_than_it_holds(data):
+        if (announces or typed) and announces_more_than_it_holds(data):
             return [], 0
         reader = self._reader
         requests: list[Request] = []
@@ -156,7 +176,7 @@ class FastLane:
 def announces_more_than_it_holds(data: bytes | bytearray) -> bool:
     """Whether arrays are announced for which these bytes have no room; values may look so, too."""
     room = len(data) // SHORTEST_ARGUMENT
-    return any(sum(map(int, counts(data))) > room for counts in ANNOUNCED)
+    return sum(map(int, ANNOUNCED(data))) > room
 
 
 class RequestParser:
@@ -222,6 +242,11 @@ class RequestParser:
         if self._try_lane and not self.ready and not self._missing:
             self._take_lane()
         return bool(self.ready)
+
+    def take_ready(self) -> deque[Request]:
+        """The requests that were read ahead; they are the caller's from now on."""
+        ready, self.ready = self.ready, deque()
+        return ready
 
     def next(self) -> Request | None:
         """The next request, or None if it has not wholly come.

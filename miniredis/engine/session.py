@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from .backlog import FREE
+from .notifications import NONE, after_reply
 from .replies import NO_REPLY, NULL_ARRAY, NoReply, Reply, encode
 from .waiting import Waiter
 
 if TYPE_CHECKING:
     from .engine import Engine
+    from .errors import CommandError
     from .instant import Instant
     from .keyspace import Database
+    from .publishing import Kind
     from .registry import Command
     from .requests import RequestParser
+    from .tracking import Tracker
 
 __all__ = ["Session", "Transaction", "serve_nobody"]
 
@@ -46,6 +51,11 @@ class Session:
         watch_broken: one of them has changed.
         authenticated: it may run commands though a password is set.
         monitoring: it is shown every command of every client.
+        subscriptions: what it listens to, by the way in which it does; ways without any are not there.
+        tracker: how it is told of changes to keys, if it is.
+        listens: it is told of what others do: some of that comes before its reply, some after.
+        hears_for_others: some client has it hear in its place, or had.
+        after_reply: the keyspace events that it is to hear of only behind the reply at hand.
         spared: CLIENT NO-EVICT asked that it never be hung up on for its memory.
         replies_off: CLIENT REPLY OFF was said.
         skipping: the reply at hand is not to be sent.
@@ -55,11 +65,15 @@ class Session:
         outgoing: the pieces of what is to be sent when the tick ends.
     """
 
+    is_script = False
+    """Whether it stands for a script."""
+
     __slots__ = (
-        "address", "authenticated", "closing", "connected", "created", "db", "descriptor",
-        "engine", "id", "idle", "last_active", "last_command", "local_address", "monitoring", "name",
-        "outgoing", "parser", "postponed", "replies_off", "resp", "running_exec", "skip_next", "skipping",
-        "spared", "transaction", "waiter", "watch_broken", "watched",
+        "_late", "_pushed", "address", "after_reply", "authenticated", "closing", "connected", "created",
+        "db", "descriptor", "engine", "hears_for_others", "id", "idle", "last_active", "last_command",
+        "listens", "local_address", "monitoring", "name", "outgoing", "parser", "postponed", "replies_off",
+        "resp", "running_exec", "skip_next", "skipping", "spared", "subscriptions", "tracker", "transaction",
+        "waiter", "watch_broken", "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
@@ -82,6 +96,11 @@ class Session:
         self.waiter: Waiter | None = None
         self.authenticated = not engine.config["requirepass"]
         self.monitoring = False
+        self.subscriptions: dict[Kind, dict[bytes, None]] = {}
+        self.tracker: Tracker | None = None
+        self.listens = False
+        self.hears_for_others = False
+        self.after_reply: frozenset[str] = NONE
         self.spared = False
         self.replies_off = False
         self.skipping = False
@@ -91,6 +110,8 @@ class Session:
         self.closing = False
         self.idle = False
         self.outgoing: list[bytes] = []
+        self._late: list[bytes] = []  # pushes that come behind the reply at hand
+        self._pushed = 0  # bytes that answer nothing, since they were last weighed
 
     # Replies
 
@@ -101,17 +122,57 @@ class Session:
             self.engine.outbox[self] = None
 
     def end_command(self) -> None:
-        """A command is over: CLIENT REPLY SKIP moves on."""
+        """A command is over: CLIENT REPLY SKIP moves on, and CLIENT CACHING has held for it."""
         self.skipping, self.skip_next = self.skip_next, False
+        if self.tracker is not None and self.transaction is None:
+            command = self.last_command
+            if command is None or not command.name.startswith(b"client|"):
+                self.tracker.caching = False
 
-    def push(self, data: bytes) -> None:
-        """Queues bytes that answer nothing."""
-        self.outgoing.append(data)
+    def push(self, data: bytes, event: str = "") -> None:
+        """Queues bytes that answer nothing, unless too much is queued: then it hangs up when the tick ends.
+
+        Args:
+            data: the bytes.
+            event: the keyspace event that they tell of, if any.
+        """
+        if self.closing:
+            return
+        if event in self.after_reply:
+            self._late.append(data)
+        else:
+            self.outgoing.append(data)
         self.engine.outbox[self] = None
+        self._pushed += len(data)
+        if self._pushed > FREE and self.engine.backlogs.is_far_too_long(self, self._pushed):
+            self._pushed = self.outgoing_bytes  # what was sent counts no more
+            if self.engine.backlogs.is_far_too_long(self, self._pushed):
+                self.closing = True
+                self.drop_output()
+                self.engine.backlogs.give_up(self)
+
+    def begin_reply(self, command: Command, args: list[bytes]) -> None:
+        """Has some pushes wait until the reply to a request is queued."""
+        self.after_reply = after_reply(command.name, args)
+
+    def end_reply(self) -> None:
+        """Queues those pushes."""
+        self.after_reply = NONE
+        self.outgoing += self._late
+        self._late.clear()
+
+    def is_redirected_to(self) -> None:
+        """Another client has it hear in its place."""
+        self.listens = self.hears_for_others = True
+        self.idle = False
+
+    def listen_or_not(self) -> None:
+        """It has ceased to listen in one way: it may be plain again."""
+        self.listens = bool(self.subscriptions or self.tracker or self.hears_for_others)
 
     def reset(self) -> None:
         """Becomes what it was when it was new, but for the reply at hand."""
-        self.engine.monitors.pop(self, None)
+        self.engine.stop_listening(self)
         self.monitoring = False
         self.db = self.engine.keyspace.databases[0]
         self.resp = 2
@@ -129,6 +190,7 @@ class Session:
             or self.skipping
             or self.skip_next
             or self.monitoring
+            or self.listens
             or self.postponed
         )
 
@@ -144,7 +206,7 @@ class Session:
 
     def take_output(self) -> bytes:
         """All bytes that are to be sent; they are the caller's from now on."""
-        output = self.outgoing[0] if len(self.outgoing) == 1 else b"".join(self.outgoing)
+        output = b"".join(self.outgoing)  # a single piece as it is
         self.outgoing.clear()
         self.engine.output_bytes += len(output)
         return output
@@ -152,10 +214,12 @@ class Session:
     def drop_output(self) -> None:
         """What was to be sent will not be."""
         self.outgoing.clear()
+        self._late.clear()
 
     def close(self) -> None:
         """Reads no more, and hangs up once all replies are sent: never, where there are to be none."""
         self.closing = True
+        self.idle = False
         if not (self.replies_off or self.skipping):
             self.engine.outbox[self] = None
 
@@ -178,6 +242,7 @@ class Session:
         serve: Callable[[Database, bytes, Any], Reply],
         timeout: int | None,
         when_over: Reply = NULL_ARRAY,
+        when_gone: CommandError | None = None,
     ) -> NoReply:
         """Waits until one of the keys can serve this client.
 
@@ -187,10 +252,11 @@ class Session:
             serve: pops from the value, and returns the reply.
             timeout: milliseconds; None waits for ever.
             when_over: the reply when the time is over.
+            when_gone: what it hears when one of the keys goes; None if it goes on waiting.
         """
         deadline = None if timeout is None else self.engine.now.monotonic + timeout * 1000
         distinct = tuple(dict.fromkeys(keys))
-        self.waiter = Waiter(self, self.db.index, distinct, waits_for, serve, deadline, when_over)
+        self.waiter = Waiter(self, self.db.index, distinct, waits_for, serve, deadline, when_over, when_gone)
         self.engine.waiting.add(self.waiter)
         return NO_REPLY
 

@@ -6,7 +6,7 @@ The line reads like a usage: ``key#0 value [condition(NX|XX)] [EX seconds:intege
 ``name``             an argument, a string unless ``:type`` follows
 ``name#0``           a key, the one that key specification 0 finds
 ``EX name``          an argument behind a token; a token alone stands for itself
-``ALPHA~sorting``    a token whose argument has another name
+``ALPHA~sorting``    a token whose argument has another name; so may a sign be one, ``$~new_id``
 ``name(A|B)``        one of several
 ``name{a b}``        several together
 ``[argument]``       may be left out
@@ -28,7 +28,7 @@ __all__ = ["Argument", "documented", "parse"]
 
 WORDS: Final = re.compile(r"\.\.\.!?|[\[\](){}|]|[^\s\[\](){}|.]+(?:\.(?!\.\.)[^\s\[\](){}|.]+)*")
 NAME: Final = re.compile(
-    r"([^#@~]+?)(?:~([^#@]+))?(?::(integer|double|key|pattern|unix-time))?"
+    r"([^#@~]+?|~)(?:~([^#@]+))?(?::(integer|double|key|pattern|unix-time))?"
     r"(?:#([0-9]+))?(?:@([0-9.]+))?(?:@-([0-9.]+))?"
 )
 
@@ -113,7 +113,7 @@ def read_name(word: str) -> Argument:
     match = NAME.fullmatch(word)
     assert match, f"{word!r} names no argument"
     name, alias, kind, key, since, deprecated = match.groups(default="")
-    if name[0].isupper():
+    if not name[0].islower():
         return Argument(alias or name.lower(), "pure-token", token=name, since=since)
     kind = kind or ("key" if key else "string")
     return Argument(name, kind, key=int(key) if key else None, since=since, deprecated=deprecated)

@@ -4,11 +4,15 @@ The rules are those of Redis 7.0.15, each of them a test that runs against both 
 
 * A waiter stands in one FIFO per key it waits for, in the order in which clients blocked. The FIFOs of a key
   are kept apart by the type waited for: a value has one type, so the others keep their places by themselves.
-* A key is signalled ready when it is *created* with a type that somebody may wait for, not when it grows.
+* A key is signalled ready when it is *created* with a type that somebody may wait for, not when it grows. A
+  stream is signalled when it grows, too, and when it or a group of it goes.
 * Ready keys are served after each complete command, EXEC counting as one, in the order of their signals.
   Keys created while serving wait for the next round, so chains of BLMOVE run breadth first.
 * Serving a key takes its waiters oldest first while the value lasts. One whose pop fails hears the error,
-  and the next is tried.
+  and the next is tried. Readers of a stream take nothing away from it: each of them is asked once, and who
+  finds nothing new keeps its place.
+* A waiter that says what it answers ``when_gone`` waits for keys that are there: when one of them is served
+  and is gone, or of another type, it hears that.
 * A waiter that is served, timed out, unblocked or gone leaves all its FIFOs in one step.
 
 A new kind of blocking command brings its own ``serve`` function and the type it waits for; nothing changes
@@ -24,7 +28,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .errors import CommandError
-from .replies import NULL_ARRAY
+from .replies import NO_REPLY, NULL_ARRAY
+from .streams import Stream
 
 if TYPE_CHECKING:
     from .keyspace import Database
@@ -46,9 +51,11 @@ class Waiter:
         database: the index of the database it waits in.
         keys: the distinct keys it waits for, in the order of its command.
         waits_for: the type of value that serves it.
-        serve: takes from the value at a ready key what the command takes, and returns the reply.
+        serve: takes from the value at a ready key what the command takes, and returns the reply; a reader of
+            streams returns ``NO_REPLY`` where there is nothing new.
         deadline: when it gives up, in microseconds of monotonic time; None for never.
         when_over: the reply when it gives up.
+        when_gone: what it hears when a key it waits for ceases to be there; None if it goes on waiting.
         args: its command, for the slow log.
     """
 
@@ -59,6 +66,7 @@ class Waiter:
     serve: Callable[[Database, bytes, Any], Reply]
     deadline: int | None
     when_over: Reply = NULL_ARRAY
+    when_gone: CommandError | None = None
     args: list[bytes] = field(default_factory=list)
 
 
@@ -72,6 +80,7 @@ class Waiting:
     Args:
         databases: looks up by index.
         wake: told of each waiter that was served, with its reply or error.
+        attend: told of a waiter, and whether its turn begins or is over, if that is to be told to anybody.
 
     Attributes:
         ready: the keys that have become ready, in the order of their signals.
@@ -79,10 +88,14 @@ class Waiting:
     """
 
     def __init__(
-        self, databases: list[Database], wake: Callable[[Waiter, Reply | CommandError], None]
+        self,
+        databases: list[Database],
+        wake: Callable[[Waiter, Reply | CommandError], None],
+        attend: Callable[[Waiter, bool], None],
     ) -> None:
         self._databases = databases
         self._wake = wake
+        self._attend = attend
         self._queues: dict[tuple[int, bytes], dict[type, Queue]] = {}
         self.ready: dict[tuple[int, bytes], None] = {}
         self.deadlines: list[tuple[int, int, Waiter]] = []  # the second number breaks ties
@@ -139,6 +152,14 @@ class Waiting:
             if index == database.index and (value := database.find(key)) is not None:
                 self.signal(index, key, type(value))
 
+    def signal_gone(self, database: Database, successor: Database | None = None) -> None:
+        """All keys of a database are about to go, or to be another's: streams waited for are seen to then."""
+        others = {} if successor is None else successor.values
+        for index, key in self._queues:
+            is_here = index == database.index and type(database.values.get(key)) is Stream
+            if is_here and type(others.get(key)) is not Stream:
+                self.signal(index, key, Stream)
+
     def serve_ready(self) -> None:
         """Serves all ready keys, and those that become ready by it, until none is left."""
         while self.ready:
@@ -148,20 +169,40 @@ class Waiting:
                 self._serve(self._databases[database], key)
 
     def _serve(self, database: Database, key: bytes) -> None:
-        while (value := database.find(key)) is not None:
+        value = database.find(key)
+        stream = value if type(value) is Stream else None
+        while value is not None and stream is None:
             queue = self._queues.get((database.index, key), {}).get(type(value))
             if not queue:
-                return
+                break
             self._serve_one(next(iter(queue)), database, key, value)
+            value = database.find(key)
+        if self._blocked_by_type[Stream]:
+            self._see_to_readers(database, key, stream)
+
+    def _see_to_readers(self, database: Database, key: bytes, stream: Stream | None) -> None:
+        """Asks each reader of a stream once; tells those who wait for one that is gone."""
+        for waiter in tuple(self._queues.get((database.index, key), {}).get(Stream, ())):
+            if stream is not None:
+                self._serve_one(waiter, database, key, stream)
+            elif waiter.when_gone is not None:
+                self.remove(waiter)
+                self._wake(waiter, waiter.when_gone)
 
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> None:
         reply: Reply
+        is_news = waiter.session.listens or database.keyspace.heeds_all
+        if is_news:
+            self._attend(waiter, True)
         try:
             reply = waiter.serve(database, key, value)
         except CommandError as error:
             reply = error
-        self.remove(waiter)
-        self._wake(waiter, reply)
+        if reply is not NO_REPLY:
+            self.remove(waiter)
+            self._wake(waiter, reply)
+        if is_news:
+            self._attend(waiter, False)
 
     def next_deadline(self) -> int | None:
         """When the next waiter gives up, in microseconds of monotonic time; None if none will."""

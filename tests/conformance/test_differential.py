@@ -12,6 +12,7 @@ from conformance.differential.coverage import Coverage, all_names, possible
 from conformance.differential.grammar import LEFT_OUT, Form, read_forms
 from conformance.differential.mutants import LIMIT, MUTANTS, seconds_to_find
 from conformance.differential.pair import Pair, Step
+from conformance.differential.pushes import in_front, in_some_order, without_redirection
 from conformance.differential.replies import split, tree
 from conformance.differential.report import transcript
 from conformance.differential.rival import RIVALS, Rival
@@ -131,6 +132,41 @@ def test_replies_are_taken_apart() -> None:
     data = b"+OK\r\n%1\r\n$1\r\na\r\n*-1\r\n"
     assert split(data) == [b"+OK\r\n", data[5:]]
     assert tree(data[5:]) == (b"%1\r\n", [b"$1\r\na\r\n", (b"*-1\r\n", [])])
+
+
+PUSH = b">2\r\n$1\r\na\r\n$1\r\nb\r\n"
+
+
+def test_a_push_in_the_midst_of_a_reply_is_taken_to_its_front() -> None:
+    inside = b"*2\r\n:1\r\n" + PUSH + b":2\r\n"
+    assert split(PUSH + inside + PUSH) == [PUSH, inside, PUSH]
+    assert in_front(inside, of_exec=False) == [PUSH, b"*2\r\n:1\r\n:2\r\n"]
+    assert in_front(inside, of_exec=True) == [inside]
+    deeper = b"*2\r\n:1\r\n" + inside
+    assert in_front(deeper, of_exec=True) == [b"*2\r\n:1\r\n" + PUSH + b"*2\r\n:1\r\n:2\r\n"]
+    assert in_front(PUSH, of_exec=False) == [PUSH]
+
+
+def test_pushes_in_a_transaction_have_to_be_the_same() -> None:
+    ours, theirs = b"*1\r\n" + PUSH + b":1\r\n", b"*1\r\n" + PUSH + b":2\r\n"
+    assert equal(ours, theirs, ["exec", "client|id"], Counter())
+    assert not equal(ours, theirs.replace(b"$1\r\nb", b"$1\r\nc"), ["exec", "client|id"], Counter())
+    assert not equal(ours, b"*1\r\n:1\r\n" + PUSH, ["exec", "client|id"], Counter())
+
+
+def test_a_message_to_several_patterns_may_come_in_any_order() -> None:
+    first, second, other = (
+        b"*4\r\n$8\r\npmessage\r\n$2\r\n%b\r\n$1\r\n%b\r\n$1\r\nx\r\n" % parts
+        for parts in ((b"a*", b"a"), (b"*a", b"a"), (b"b*", b"b"))
+    )
+    assert in_some_order([first, second]) == in_some_order([second, first])
+    assert in_some_order([first, other]) != in_some_order([other, first])
+
+
+def test_who_is_gone_has_another_number_on_each_server() -> None:
+    broken = b">2\r\n$21\r\ntracking-redir-broken\r\n"
+    assert without_redirection(broken + b":7\r\n") == without_redirection(broken + b":8\r\n")
+    assert without_redirection(PUSH) == PUSH
 
 
 def test_a_difference_is_found_and_shown(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:

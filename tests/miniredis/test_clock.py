@@ -149,13 +149,13 @@ def test_a_clock_there_is_not() -> None:
 def test_an_idle_held_server_does_nothing(client: RawConnection, monkeypatch: pytest.MonkeyPatch) -> None:
     client.command("SET", "k", "v", "PX", "1")
     ticks: list[object] = []
-    settle = Host.settle
+    end_tick = Host.end_tick
 
     def counted(host: Host, now: Instant) -> None:
         ticks.append(now)
-        settle(host, now)
+        end_tick(host, now)
 
-    monkeypatch.setattr(Host, "settle", counted)
+    monkeypatch.setattr(Host, "end_tick", counted)
     assert client.command("PING") == b"+PONG\r\n"
     assert len(ticks) == 1
     assert client.command("EXISTS", "k") == b":1\r\n"

@@ -155,7 +155,7 @@ def test_every_default_is_a_value_that_is_taken() -> None:
 def test_what_is_off_takes_nothing_else() -> None:
     for name, value in [
         ("appendonly", "yes"), ("save", "900 1"), ("cluster-enabled", "yes"), ("tls-port", "1"),
-        ("replicaof", "127.0.0.1 1"), ("maxmemory", "1gb"), ("timeout", "1"), ("notify-keyspace-events", "KEA"),
+        ("replicaof", "127.0.0.1 1"), ("maxmemory", "1gb"), ("timeout", "1"),
         ("min-replicas-to-write", "1"), ("aclfile", "x"), ("protected-mode", "yes"), ("daemonize", "yes"),
     ]:  # fmt: skip
         with pytest.raises(ConfigurationError, match="this server takes only"):

@@ -12,10 +12,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.targets import Address
+from miniredis.engine.hashes import HashValue
 from miniredis.engine.keyspace import Value
+from miniredis.engine.packing import Packing
 from miniredis.engine.rdb import BadDataError, BadPayloadError, dump, restore
 from miniredis.engine.rdb.crc64 import crc64
 from miniredis.engine.rdb.lzf import decompress
+from miniredis.engine.sets import SetValue
+from miniredis.engine.sorted_sets import SortedSet
 
 INTEGERS = st.integers(-(1 << 64), 1 << 64) | st.sampled_from(
     [
@@ -47,7 +51,14 @@ def clients(embedded_server: Address, real_server: Address) -> Iterator[list[red
     both[1].config_set("list-max-listpack-size", -2)
     both[1].config_set("list-compress-depth", 0)
     for client in both:
+        pack_as_usual(client)
         client.close()
+
+
+def pack_as_usual(client: redis.Redis) -> None:
+    client.config_set("hash-max-listpack-entries", 512)
+    client.config_set("hash-max-listpack-value", 64)
+    client.config_set("set-max-intset-entries", 512)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -81,6 +92,45 @@ def test_lists_go_both_ways(
         assert taker.lrem("k", 1, values[-1]) == 1  # type: ignore[arg-type]
 
 
+PAIRS = st.dictionaries(ELEMENTS.map(lambda text: text[:100]), ELEMENTS, min_size=1, max_size=30)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(fields=PAIRS, most=st.sampled_from([0, 5, 512]), longest=st.sampled_from([64, 1 << 30]))
+def test_hashes_go_both_ways(
+    clients: list[redis.Redis], fields: dict[bytes, bytes], most: int, longest: int
+) -> None:
+    for client in clients:
+        client.config_set("hash-max-listpack-entries", most)
+        client.config_set("hash-max-listpack-value", longest)
+    for giver, taker in (clients, clients[::-1]):
+        giver.delete("k")
+        giver.hset("k", items=[part for pair in fields.items() for part in pair])
+        taker.restore("k", 0, giver.dump("k") or b"", replace=True)
+        assert taker.hgetall("k") == fields
+        assert taker.hmget("k", list(fields)) == list(fields.values())
+        assert taker.object("encoding", "k") == giver.object("encoding", "k")
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    members=st.sets(ELEMENTS, min_size=1, max_size=30)
+    | st.sets(st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-40_000, 40_000), min_size=1, max_size=30),
+    most=st.sampled_from([0, 5, 512]),
+)
+def test_sets_go_both_ways(clients: list[redis.Redis], members: set[bytes] | set[int], most: int) -> None:
+    for client in clients:
+        client.config_set("set-max-intset-entries", most)
+    texts = {each if isinstance(each, bytes) else b"%d" % each for each in members}
+    for giver, taker in (clients, clients[::-1]):
+        giver.delete("k")
+        giver.sadd("k", *texts)
+        taker.restore("k", 0, giver.dump("k") or b"", replace=True)
+        assert taker.smembers("k") == texts
+        assert taker.object("encoding", "k") == giver.object("encoding", "k")
+        assert taker.srem("k", *texts) == len(texts)
+
+
 # Older forms, made by hand
 
 ZIPLIST = b"\x10\x10\x00\x00\x00\x0d\x00\x00\x00\x02\x00\x00\x01a\x03\xf6\xff"
@@ -102,6 +152,53 @@ def test_what_older_versions_wrote(body: bytes, value: list[bytes], clients: lis
     for client in clients:
         client.restore("k", 0, payload, replace=True)
         assert client.lrange("k", 0, -1) == value
+
+
+ZIPMAP = b"\x02\x01a\x02\x00bc\x02de\x01\x03fxxx\xff"
+LONG_ZIPMAP = b"\xfe\xfe\x2c\x01\x00\x00" + b"x" * 300 + b"\x01\x00a\xff"
+
+
+@pytest.mark.parametrize(
+    ("body", "fields", "encoding"),
+    [
+        (b"\x04\x02\x01a\x02bc\x01d\xc0\x05", {b"a": b"bc", b"d": b"5"}, b"listpack"),
+        (b"\x04\x01\x01a\x40\x41" + b"x" * 65, {b"a": b"x" * 65}, b"hashtable"),
+        (b"\x09" + bytes([len(ZIPMAP)]) + ZIPMAP, {b"a": b"bc", b"de": b"f"}, b"listpack"),
+        (b"\x09\x41\x36" + LONG_ZIPMAP, {b"x" * 300: b"a"}, b"hashtable"),
+        (b"\x0d" + ZIPLIST, {b"a": b"5"}, b"listpack"),
+        (b"\x10\x0c\x0c\x00\x00\x00\x02\x00\x81a\x02\x05\x01\xff", {b"a": b"5"}, b"listpack"),
+        (b"\x10\x40\x4e\x4e\x00\x00\x00\x02\x00\x81a\x02\xe0\x41" + b"x" * 65 + b"\x43\xff",
+         {b"a": b"x" * 65}, b"listpack"),
+    ],
+)  # fmt: skip
+def test_every_form_of_a_hash(
+    body: bytes, fields: dict[bytes, bytes], encoding: bytes, clients: list[redis.Redis]
+) -> None:
+    for client in clients:
+        pack_as_usual(client)
+        client.restore("k", 0, signed(body, version=6), replace=True)
+        assert client.hgetall("k") == fields
+        assert client.object("encoding", "k") == encoding
+
+
+@pytest.mark.parametrize(
+    ("body", "members", "encoding"),
+    [
+        (b"\x02\x02\x01a\xc0\x05", {b"a", b"5"}, b"hashtable"),
+        (b"\x02\x02\xc0\x07\xc0\x05", {b"7", b"5"}, b"intset"),
+        (b"\x0b\x0c\x02\x00\x00\x00\x02\x00\x00\x00\xff\xff\x05\x00", {b"-1", b"5"}, b"intset"),
+        (b"\x0b\x0c\x04\x00\x00\x00\x01\x00\x00\x00\x00\x00\x01\x00", {b"65536"}, b"intset"),
+        (b"\x0b\x10\x08\x00\x00\x00\x01\x00\x00\x00" + b"\x00" * 7 + b"\x80", {b"%d" % -(1 << 63)}, b"intset"),
+    ],
+)  # fmt: skip
+def test_every_form_of_a_set(
+    body: bytes, members: set[bytes], encoding: bytes, clients: list[redis.Redis]
+) -> None:
+    for client in clients:
+        pack_as_usual(client)
+        client.restore("k", 0, signed(body, version=6), replace=True)
+        assert client.smembers("k") == members
+        assert client.object("encoding", "k") == encoding
 
 
 def test_every_number_a_ziplist_can_hold() -> None:
@@ -135,9 +232,14 @@ def test_the_end_is_checked() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"\x02\x01\x01a", b"\x63", b"\x00", b"\x00\x20abc", b"\x00\x81" + b"\xff" * 8, b"\x00\xc4", b"\x00\xc3\x01",
+        b"", b"\x03\x01\x01a", b"\x63", b"\x00", b"\x00\x20abc", b"\x00\x81" + b"\xff" * 8, b"\x00\xc4", b"\x00\xc3\x01",
         b"\x00\xc3\x02\x81" + b"\xff" * 8 + b"\x20\x00", b"\x00\xc3\x03\x05\x00a\x20", b"\x01\x00", b"\x01\x81" + b"\xff" * 8,
         b"\x0a\x05abcde", b"\x12\x01\x03\x01a", b"\x12\x01\x02\x01\xff", b"\x12\x81" + b"\xff" * 8, b"\x0e\x00",
+        b"\x02\x00", b"\x04\x00", b"\x02\x02\x01a\x01a", b"\x02\x02\xc0\x05\xc0\x05", b"\x04\x01\x01a", b"\x02\x81" + b"\xff" * 8,
+        b"\x04\x81" + b"\xff" * 8, b"\x0b\x08\x02\x00\x00\x00\x00\x00\x00\x00", b"\x0b\x09\x01\x00\x00\x00\x01\x00\x00\x00a",
+        b"\x0b\x09\x02\x00\x00\x00\x01\x00\x00\x00a", b"\x0b\x0b\x02\x00\x00\x00\x01\x00\x00\x00abc", b"\x09\x02\x00\xff",
+        b"\x09\x06\x01\x01a\x01\x00b", b"\x09\x04\x01\x01a\xff", b"\x09\x05\x01\xfe\xff\xff\xff", b"\x10\x07\x07\x00\x00\x00\x00\x00\xff",
+        b"\x09\x08\x01\x01a\x01\x00b\xff\x00", b"\x09\x07\x02\x01a\x01\x00b\xff", b"\x09\x0b\x01\xfe\x01\x00\x00\x00a\x01\x00b\xff",
         b"\x12\x01\x02\x07\x07\x00\x00\x00\x00\x00\xff", b"\x12\x01\x02\x08\x07\x00\x00\x00\x01\x00\x81a",
     ],
 )  # fmt: skip
@@ -148,7 +250,14 @@ def test_damage_behind_a_right_checksum_is_refused(body: bytes) -> None:
 
 def test_any_damage_is_refused_or_makes_a_value() -> None:
     luck = random.Random(1)  # noqa: S311
-    values: list[Value] = [b"5", b"hello" * 20, deque([b"a", b"1000", b"x" * 100] * 30)]
+    pairs = {b"f%d" % number: b"%d" % number for number in range(40)}
+    scores = {member: float(number) / 2 for number, member in enumerate(pairs)}
+    values: list[Value] = [
+        b"5", b"hello" * 20, deque([b"a", b"1000", b"x" * 100] * 30), HashValue.of(pairs, Packing()),
+        HashValue.of(pairs, Packing(3)), SetValue.of(list(pairs), Packing()),
+        SetValue.of(list(pairs.values()), Packing()), SortedSet.of(scores, Packing()),
+        SortedSet.of(scores, Packing(sorted_set_entries=3)),
+    ]  # fmt: skip
     bodies = [dump(value)[:-10] for value in values]
     bodies.append(b"\x12\x01\x01\xc3\t@d\x01xx\xe0W\x00\x01xx")
     outcomes: set[type] = set()
@@ -162,7 +271,7 @@ def test_any_damage_is_refused_or_makes_a_value() -> None:
             assert len(value) < 1_000_000
         except BadDataError:
             outcomes.add(BadDataError)
-    assert outcomes == {bytes, deque, BadDataError}
+    assert outcomes == {bytes, deque, HashValue, SetValue, SortedSet, BadDataError}
 
 
 def test_lzf_that_promises_much_takes_what_it_has() -> None:

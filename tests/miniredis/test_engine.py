@@ -69,7 +69,7 @@ def test_expired_keys_go_away_unasked(world: World) -> None:
 
 def test_a_crowd_of_expired_keys_goes_in_slices(world: World) -> None:
     a = world.client()
-    world.send(a, *(f"SET k{number} v PX 1" for number in range(2500)))
+    world.send(a, *(f"SET k{number} v PX 1" for number in range(25)))
     world.settle()
     sizes = [len(world.engine.keyspace.databases[0])]
     world.wait(1)
@@ -77,8 +77,20 @@ def test_a_crowd_of_expired_keys_goes_in_slices(world: World) -> None:
         sizes.append(left)
         assert left == 0 or world.engine.next_deadline() == world.now.monotonic
         world.settle()
-    assert sizes == [2500, 1500, 500, 0]
+    assert sizes == [25, 5, 0]
     assert world.ask(a, "DBSIZE") == b":0\r\n"
+
+
+def test_a_crowd_of_expired_keys_goes_more_slowly_while_clients_wait(world: World) -> None:
+    a, b = world.client(), world.client()
+    world.send(a, *(f"SET k{number} v PX 1" for number in range(250)))
+    world.settle()
+    world.now = Instant(world.now.wall + 10_000, world.now.monotonic + 10_000)
+    world.send(a, "PING")
+    world.send(b, "PING")
+    world.settle()
+    assert len(world.engine.keyspace.databases[0]) == 250 - 2 - 4
+    assert world.engine.next_deadline(1000) == world.now.monotonic
 
 
 def test_expiry_times_set_again_and_again_take_no_room(world: World) -> None:

@@ -18,7 +18,7 @@ SEED = 20
 
 def run_with(monkeypatch: pytest.MonkeyPatch, handler: Any, name: bytes = b"llen") -> Findings:
     monkeypatch.setattr(LOOKUP[name], "handler", handler)
-    return Fuzzer(SEED, longest_lull=0.5).run(12_000)
+    return Fuzzer(SEED, longest_lull=2).run(12_000)
 
 
 def test_twenty_thousand_frames() -> None:

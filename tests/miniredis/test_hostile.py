@@ -23,10 +23,18 @@ def stages(embedded_server: Address, real_server: Address) -> Iterator[list[Stag
         yield [stack.enter_context(Stage(each.host, each.port)) for each in (embedded_server, real_server)]
 
 
+def play_alike(case: Case, stages: list[Stage]) -> None:
+    """On a machine whose network is behind, bytes of one connection may be late for another's; not each time."""
+    for _ in range(3):
+        ours, real = [stage.play(case) for stage in stages]
+        if ours.same_as(real, case):
+            return
+    pytest.fail(f"miniredis: {ours}\nredis-server: {real}")
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_case(case: Case, stages: list[Stage]) -> None:
-    ours, real = [stage.play(case) for stage in stages]
-    assert ours.same_as(real, case), f"miniredis: {ours}\nredis-server: {real}"
+    play_alike(case, stages)
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +50,7 @@ def guarded() -> Iterator[list[Stage]]:
 
 @pytest.mark.parametrize("case", STRANGERS.values(), ids=STRANGERS.keys())
 def test_case_before_authentication(case: Case, guarded: list[Stage]) -> None:
-    ours, real = [stage.play(case) for stage in guarded]
-    assert ours.same_as(real, case), f"miniredis: {ours}\nredis-server: {real}"
+    play_alike(case, guarded)
 
 
 def test_who_kills_itself_in_a_transaction_hears_no_more_of_it(empty_address: tuple[str, int]) -> None:

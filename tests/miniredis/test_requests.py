@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miniredis.engine.errors import ProtocolError
-from miniredis.engine.requests import LANE_LIMIT, FastLane, RequestParser
+from miniredis.engine.requests import LANE_LIMIT, FastLane, RequestParser, few_requests
 
 MAX_BULK = 512 * 1024 * 1024
 
@@ -210,3 +210,40 @@ def test_what_a_blocked_client_sends_is_kept_as_it_came() -> None:
         tracemalloc.stop()
     assert peak < 5 * len(data)
     assert len(parser) == 2 * len(data)
+
+
+LARGE = b"x" * 2000
+
+
+def sent(*words: bytes) -> bytes:
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("data", "requests"),
+    [
+        (sent(b"SET", b"k", b"v"), [[b"SET", b"k", b"v"]]),
+        (sent(b"GET", b"k") + sent(b"GET", b"l"), [[b"GET", b"k"], [b"GET", b"l"]]),
+        (sent(b"SET", b"k", b"\r\n"), []),
+        (sent(b"SET", b"k", LARGE), [[b"SET", b"k", LARGE]]),
+        (sent(b"SET", LARGE, b"k"), [[b"SET", LARGE, b"k"]]),
+        (sent(b"SET", b"k", LARGE + b"\r\n"), [[b"SET", b"k", LARGE + b"\r\n"]]),
+        (sent(LARGE), [[LARGE]]),
+        (sent(b"SET", b"k", LARGE)[:-1], []),
+        (sent(b"SET", b"k", LARGE)[:-2], []),
+        (sent(b"SET", b"k", LARGE) + b"*", []),
+        (sent(b"SET", b"k", LARGE) * 2, []),
+        (sent(b"SET", b"k", LARGE).replace(b"2000", b"2001"), []),
+        (sent(b"SET", b"k", LARGE).replace(b"$1", b"$2"), []),
+        (b"*33\r\n$3\r\nSET\r\n$1\r\nk\r\n$2000\r\n" + LARGE + b"\r\n", []),
+        (b"*0\r\n" + LARGE + b"\r\n", []),
+        (b"*1\r\n" + LARGE + b"\r\n", []),
+        (b"*2\r\n$3\r\nGET\r\n$-1\r\n" + LARGE + b"\r\n", []),
+        (LARGE + b"\r\n", []),
+    ],
+)
+def test_read_at_a_glance(data: bytes, requests: list[list[bytes]]) -> None:
+    """What can be read so is what the parser reads; where there is any doubt, nothing is."""
+    assert few_requests(data) == requests
+    if requests:
+        assert parse([data]) == (requests, b"")

@@ -10,6 +10,8 @@ A file holds scenarios. ``== title`` begins one; each runs on empty databases, w
     a leaves            client a hangs up
     a closed            the server has hung up on a
 
+What a client sends may name another by its number, ``<id:b>``.
+
 What is expected was recorded from redis-server 7.0.15, by ``python -m tests.miniredis.record HOST PORT``.
 """
 
@@ -27,6 +29,8 @@ from typing import ClassVar, Self
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 PATIENCE = 5.0
 STEP = re.compile(r"(?P<client>\w+)(?P<verb>[:!=]| speaks| waits$| leaves$| closed$) ?(?P<text>.*)")
+CONNECTED = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
+NUMBER = re.compile(r"<id:(\w+)>")
 
 
 @dataclass(frozen=True)
@@ -111,12 +115,20 @@ class Client:
         self.socket.close()
 
 
+SUBSCRIBED = (
+    b"-ERR Can't execute 'discard': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
+    b"in this context\r\n*2\r\n$4\r\npong\r\n"
+)
+"""What comes before the end of PING's answer, where that looks like a message."""
+
+
 class Player:
     """Plays a scenario on a server, comparing each byte."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.address = address
         self.clients: dict[str, Client] = {}
+        self.numbers: dict[str, str] = {}
         self.waiting: set[str] = set()
         self.gone: set[str] = set()
 
@@ -129,6 +141,7 @@ class Player:
     def __exit__(self, *error: object) -> None:
         self.control.ask('CONFIG SET requirepass ""')  # a scenario that failed may have left one
         self.control.ask("CLIENT UNPAUSE")
+        self.control.ask('CONFIG SET notify-keyspace-events ""')
         for client in (self.control, *self.clients.values()):
             client.close()
 
@@ -156,7 +169,15 @@ class Player:
     }  # fmt: skip
 
     def send(self, step: Step) -> None:
-        self.client(step.client).send(step.data)
+        text = NUMBER.sub(self.number, step.text)
+        self.client(step.client).send(Step(step.client, step.verb, text).data)
+
+    def number(self, match: re.Match[str]) -> str:
+        """The number of the client that is meant, which must be free to tell it the first time."""
+        name = match[1]
+        if name not in self.numbers:
+            self.numbers[name] = self.client(name).ask("CLIENT ID").decode()[1:-2]
+        return self.numbers[name]
 
     def speak(self, step: Step) -> None:
         answer = self.client(step.client).ask(f"HELLO {step.text}")
@@ -170,8 +191,18 @@ class Player:
         self.waiting.add(step.client)
         self.await_blocked(len(self.waiting))
 
+    def connected(self) -> int:
+        answer = CONNECTED.search(self.control.ask("INFO clients"))
+        assert answer
+        return int(answer[1])
+
     def leave(self, step: Step) -> None:
+        """Goes on when the server knows."""
+        before = self.connected()
         self.clients[step.client].close()
+        deadline = time.monotonic() + PATIENCE
+        while self.connected() == before:
+            assert time.monotonic() < deadline, f"{step.client} never left"
         self.gone.add(step.client)
         self.waiting.discard(step.client)
         self.await_blocked(len(self.waiting))
@@ -189,7 +220,7 @@ class Player:
         else:
             self.clients[name].send(b"DISCARD\r\nPING end\r\n")
             answer = self.read_until(name, b"$3\r\nend\r\n")
-            assert answer in {b"-ERR DISCARD without MULTI\r\n", b"+OK\r\n"}
+            assert answer in {b"-ERR DISCARD without MULTI\r\n", b"+OK\r\n", SUBSCRIBED}
 
     def read_until(self, name: str, end: bytes) -> bytes:
         data = b""

@@ -51,6 +51,16 @@ LEAVING: Final = [
     Case(
         "leaves: resets in the middle of a reply", (SET_LARGE + encode("GET", "large") * 30,), "never reads"
     ),
+    Case(
+        "leaves: resets while subscribed",
+        (commands("SUBSCRIBE a b | PSUBSCRIBE * | SSUBSCRIBE c"),),
+        "resets",
+    ),
+    Case(
+        "leaves: resets while it tracks keys",
+        (commands("CLIENT TRACKING ON BCAST PREFIX a | GET k"),),
+        "resets",
+    ),
     Case("leaves: says QUIT and goes on", (commands("QUIT | SET k v"), commands("SET k v")), "closes"),
     Case("leaves: resets behind a protocol error", (b"*1\r\n:1\r\n",), "resets"),
 ]
@@ -62,6 +72,7 @@ UNREAD: Final = [
     Case("never reads: large replies, then QUIT", (SET_LARGE + encode("GET", "large") * 30 + encode("QUIT"),), "never reads"),
     Case("never reads: large replies, then BLPOP", (SET_LARGE + encode("GET", "large") * 30 + commands("BLPOP empty 0"),), "never reads"),
     Case("never reads: MONITOR", (commands("MONITOR"),), "never reads"),
+    Case("never reads: messages to itself", (commands("HELLO 3 | SUBSCRIBE x") + encode("PUBLISH", "x", "y" * 300_000) * 100,), "never reads"),
     Case("never reads: ten thousand errors", (encode("nosuch", "x" * 100) * 10_000,), "never reads"),
 ]  # fmt: skip
 
@@ -86,6 +97,12 @@ HOARDERS: Final = [
     Case("hoards: BLMPOP of five thousand keys", (encode("BLMPOP", "0", "5000", *MANY, "LEFT"),)),
     Case("hoards: WATCH of five thousand keys", (encode("WATCH", *MANY) + commands("SET 4999 x | MULTI | PING | EXEC"),)),
     Case("hoards: WATCH of one key, five thousand times", (commands("WATCH k") * 5000 + commands("MULTI | PING | EXEC"),)),
+    Case("hoards: a thousand channels", (encode("SUBSCRIBE", *MANY[:1000]),)),
+    Case("hoards: one channel, a thousand times", (encode("SUBSCRIBE", *["x"] * 1000) + commands("PING | UNSUBSCRIBE x | PING"),)),
+    Case("hoards: a thousand patterns", (commands("HELLO 3") + encode("PSUBSCRIBE", *[f"{each}*" for each in MANY[:1000]]) + commands("PUBLISH 999 x"),), in_order=False),
+    Case("hoards: a pattern of a megabyte", (commands("HELLO 3") + encode("PSUBSCRIBE", "[ab]" * 250_000) + commands("PUBLISH a x"),)),
+    Case("hoards: a channel of a megabyte", (commands("HELLO 3") + encode("SUBSCRIBE", "x" * 1_000_000) + encode("PUBLISH", "x" * 1_000_000, "y"),)),
+    Case("hoards: five thousand keys tracked", (commands("HELLO 3 | CLIENT TRACKING ON") + encode("MGET", *MANY) + commands("FLUSHALL"),)),
     Case("hoards: a transaction of ten thousand", (commands("MULTI") + encode("PING") * 10_000 + commands("EXEC"),)),
     Case("hoards: a transaction of ten thousand that fail", (commands("MULTI") + commands("INCR nosuch x") * 10_000 + commands("EXEC"),)),
     Case("hoards: a transaction of ten thousand that fail when run", (commands("RPUSH l a | MULTI") + commands("INCR l") * 10_000 + commands("EXEC"),)),

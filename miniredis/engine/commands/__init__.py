@@ -1,49 +1,42 @@
-"""One module for each group of Redis's commands. To add a command, write a decorated function."""
+"""One module for each group of Redis's commands. To add a command, write a decorated function.
 
+The modules of the commands that most clients use are loaded at once, the others when any other command is
+asked for: a test server is started often, and few need them all.
+"""
+
+from ..registry import REST
 from . import (
-    bitfields,
-    bitmaps,
     clients,
     config,
     connection,
-    debugging,
-    documentation,
-    dump,
     expiring,
     generic,
-    introspection,
-    lcs,
     list_elements,
     lists,
-    objects,
     scanning,
     server,
-    sorting,
     strings,
     transactions,
-    watching,
 )
 
 __all__ = [
-    "bitfields",
-    "bitmaps",
     "clients",
     "config",
     "connection",
-    "debugging",
-    "documentation",
-    "dump",
     "expiring",
     "generic",
-    "introspection",
-    "lcs",
     "list_elements",
     "lists",
-    "objects",
     "scanning",
     "server",
-    "sorting",
     "strings",
     "transactions",
-    "watching",
 ]
+
+
+def load_the_rest() -> None:
+    """Loads the other modules."""
+    from . import rest  # noqa: F401
+
+
+REST.append(load_the_rest)

@@ -11,7 +11,7 @@ from ..errors import CommandError
 from ..help import help_on
 from ..numbers import MAX, read_integer, read_milliseconds
 from ..registry import command, container
-from ..replies import NO_REPLY, OK, Map, Reply, Set, Verbatim
+from ..replies import NO_REPLY, OK, Reply, Verbatim
 from ..session import Session
 from .connection import checked_name
 
@@ -209,27 +209,6 @@ def client_unpause(session: Session, args: list[bytes]) -> Reply:
     """Ends a pause before its time."""
     session.engine.end_pause()
     return OK
-
-
-# Tracking, which no client can turn on here
-
-
-@command("CLIENT GETREDIR", 2, OWN, acl="connection", since="6.0.0")
-def client_getredir(session: Session, args: list[bytes]) -> Reply:
-    """Which connection hears of the keys that this one tracks; -1 for none."""
-    return -1
-
-
-@command("CLIENT CACHING", 3, OWN, acl="connection", since="6.0.0", syntax="mode(YES|NO)")
-def client_caching(session: Session, args: list[bytes]) -> Reply:
-    """Whether to track the keys of the next command, for a connection that tracks keys."""
-    raise CommandError(errors.NOT_TRACKING)
-
-
-@command("CLIENT TRACKINGINFO", 2, OWN, acl="connection", since="6.2.0")
-def client_trackinginfo(session: Session, args: list[bytes]) -> Reply:
-    """Whether and how this connection tracks keys."""
-    return Map({b"flags": Set([b"off"]), b"redirect": -1, b"prefixes": []})
 
 
 @command("CLIENT HELP", 2, "loading stale", acl="connection", since="5.0.0")

@@ -36,6 +36,8 @@ def ping(session: Session, args: list[bytes]) -> Reply:
     """Answers PONG, or the argument."""
     if len(args) > 2:
         raise CommandError(errors.wrong_arity(b"ping"))
+    if session.subscriptions and session.resp == 2:  # where it has to look like a message
+        return [b"pong", *(args[1:] or [b""])]
     return PONG if len(args) == 1 else args[1]
 
 

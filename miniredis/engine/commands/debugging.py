@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .. import errors
 from ..errors import CommandError
+from ..groups import Group
+from ..hashes import HashValue
 from ..help import help_on
-from ..keyspace import Value
+from ..keyspace import StringValue, Value
 from ..numbers import leading_integer, read_integer
 from ..registry import Keys, command, container
 from ..replies import OK, Encoded, Reply, status
 from ..session import Session
+from ..sets import SetValue
+from ..sorted_sets import SortedSet
+from ..streams import Stream
 from .objects import encoding, idle_seconds, reference_count
 
 # DEBUG
@@ -139,12 +144,31 @@ def read_samples(words: list[bytes]) -> int:
     return samples
 
 
+Elements: TypeAlias = Iterable[tuple[bytes, ...]]
+
+ELEMENTS: Final[dict[type, Callable[[Any], Elements]]] = {
+    deque: zip,
+    HashValue: lambda values: values.fields.items(),
+    SetValue: zip,
+    SortedSet: lambda values: zip(values.scores),
+}
+"""The elements of an aggregate, each as the strings it has."""
+
+
 def size(value: Value, samples: int) -> int:
     """The bytes of a value; 0 samples measure every element."""
-    if not isinstance(value, deque):
+    if isinstance(value, StringValue):
         return len(value)
-    sizes = [len(element) + ELEMENT_OVERHEAD for element in islice(value, samples or None)]
+    if isinstance(value, Stream):
+        return sum(node.size for node in value.nodes) + sum(map(group_size, value.groups.values()))
+    elements = islice(ELEMENTS[type(value)](value), samples or None)
+    sizes = [sum(map(len, parts)) + ELEMENT_OVERHEAD for parts in elements]
     return len(value) * sum(sizes) // len(sizes)
+
+
+def group_size(group: Group) -> int:
+    """The bytes of a consumer group."""
+    return (len(group.pending) * 2 + len(group.consumers) + 1) * ELEMENT_OVERHEAD
 
 
 @command("MEMORY HELP", 2, "loading stale", acl="", since="4.0.0")

@@ -9,6 +9,7 @@ from .. import errors
 from ..errors import CommandError
 from ..keyspace import Value
 from ..numbers import MAX, read_integer
+from ..packing import Packing
 from ..rdb import BadDataError, BadPayloadError, dump, restore
 from ..registry import Keys, command
 from ..replies import OK, Reply
@@ -64,12 +65,12 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     ttl = read_integer(args[2])
     if ttl < 0:
         raise CommandError(errors.NEGATIVE_TTL)
-    value = read_value(args[3])
-    if options.replace:
-        db.find(key)
-        db.delete(key)
+    value = read_value(args[3], session.engine.packing)
+    replaced = options.replace and db.find(key) is not None and db.delete(key, None)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
     if deadline is not None and not now < deadline <= MAX:  # beyond 64 bits a sum wraps into the past
+        if replaced:
+            db.touched(key, "del")
         return OK
     db.create(key, value, "restore", deadline=deadline)
     if options.idle is not None:
@@ -99,9 +100,9 @@ def read_options(words: list[bytes]) -> Options:
     return options
 
 
-def read_value(payload: bytes) -> Value:
+def read_value(payload: bytes, packing: Packing) -> Value:
     try:
-        return restore(payload)
+        return restore(payload, packing)
     except BadPayloadError:
         raise CommandError(errors.BAD_PAYLOAD) from None
     except BadDataError:

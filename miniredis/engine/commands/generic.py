@@ -6,7 +6,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..glob import compile_glob
+from ..glob import compile_match
 from ..keyspace import Database, duplicate
 from ..numbers import read_integer, read_milliseconds
 from ..registry import Keys, command
@@ -98,7 +98,7 @@ def type_(session: Session, args: list[bytes]) -> Encoded:
 )
 def keys(session: Session, args: list[bytes]) -> Reply:
     """All keys that fit a glob pattern."""
-    fits = compile_glob(args[1])
+    fits = compile_match(args[1])
     return [key for key in session.db.live_keys() if fits(key)]
 
 
@@ -126,7 +126,7 @@ def copy(session: Session, args: list[bytes]) -> Reply:
     if to.find(target) is not None:
         if not replace:
             return 0
-        to.delete(target)
+        to.delete(target, None)
     to.create(target, duplicate(value), "copy_to", deadline=session.db.deadlines.get(source))
     return 1
 
@@ -163,8 +163,11 @@ def move(session: Session, args: list[bytes]) -> Reply:
     if value is None or to.find(key) is not None:
         return 0
     deadline = db.deadlines.get(key)
-    to.create(key, value, "move_to", deadline=deadline)
-    db.delete(key, "move_from")
+    to.create(key, value, None, deadline=deadline)
+    db.delete(key, "")
+    to.touched(key, "")
+    db.announce(key, "move_from")
+    to.announce(key, "move_to")
     return 1
 
 
@@ -205,9 +208,12 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
     if db.find(new) is not None:
         if old == new or not replace:
             return False
-        db.delete(new)
-    db.create(new, value, "rename_to", deadline=db.deadlines.get(old))
-    db.delete(old, "rename_from")
+        db.delete(new, None)
+    db.create(new, value, None, deadline=db.deadlines.get(old))
+    db.delete(old, "")
+    db.touched(new, "")
+    db.announce(old, "rename_from")
+    db.announce(new, "rename_to")
     return True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from .. import errors
@@ -17,6 +17,7 @@ from ..registry import (
     CountedKeys,
     Keys,
     KeySpecification,
+    KeywordKeys,
     UnknownKeys,
     command,
     commands,
@@ -28,7 +29,8 @@ from ..session import Session
 FLAGS: Final = "loading stale"
 UNORDERED: Final = "nondeterministic_output_order"
 
-Where: TypeAlias = "tuple[tuple[bytes, dict[bytes, int]], tuple[bytes, dict[bytes, int]]]"
+Parts: TypeAlias = "Mapping[bytes, int | bytes]"
+Where: TypeAlias = "tuple[tuple[bytes, Parts], tuple[bytes, Parts]]"
 """How COMMAND says where keys are: how to begin, and how to go on."""
 
 
@@ -127,13 +129,15 @@ def keys_in(request: list[bytes]) -> list[tuple[bytes, str]]:
     named = look_up(request)
     if named is None:
         raise CommandError(errors.NO_SUCH_COMMAND)
-    if not named.keys:
+    if all(keys.flags == "not_key" for keys in named.keys):
         raise CommandError(errors.NO_KEYS)
     if not named.least <= len(request) <= named.most:
         raise CommandError(errors.KEYS_ARITY)
     try:
         return keys_of(named, request)
     except KeysError:
+        if "no_mandatory_keys" in named.flags:
+            return []
         raise CommandError(errors.KEYS_ARGUMENTS) from None
 
 
@@ -143,13 +147,17 @@ def command_help(session: Session, args: list[bytes]) -> Reply:
     return list(help_on(b"command"))
 
 
+NOT_TOLD: Final = "may_replicate"
+"""The flag of commands that only read and yet wait where CLIENT PAUSE holds up writing."""
+
+
 def details(declared: Command) -> list[object]:
     """One command as COMMAND INFO shows it."""
     first, last, step = declared.key_range
     return [
         declared.name,
         declared.arity,
-        words(declared.flags),
+        words([flag for flag in declared.flags if flag != NOT_TOLD]),
         first,
         last,
         step,
@@ -183,6 +191,11 @@ def counted(keys: CountedKeys) -> Where:
     return (b"index", {b"index": keys.count_at}), (b"keynum", found)
 
 
+def behind(keys: KeywordKeys) -> Where:
+    found = {b"lastkey": keys.last, b"keystep": 1, b"limit": keys.limit}
+    return (b"keyword", {b"keyword": keys.word.encode(), b"startfrom": keys.start}), (b"range", found)
+
+
 def unknown(_: UnknownKeys) -> Where:
     return (b"unknown", {}), (b"unknown", {})
 
@@ -190,9 +203,10 @@ def unknown(_: UnknownKeys) -> Where:
 WHERE: Final[dict[type, Callable[[Any], Where]]] = {
     Keys: in_range,
     CountedKeys: counted,
+    KeywordKeys: behind,
     UnknownKeys: unknown,
 }
 
 
-def part(kind: bytes, values: dict[bytes, int]) -> Map:
+def part(kind: bytes, values: Parts) -> Map:
     return Map({b"type": kind, b"spec": Map(values)})

@@ -158,20 +158,24 @@ class AnyList:
 
 
 def read_any(args: list[bytes], at: int) -> AnyList:
-    """Reads ``numkeys key ... LEFT|RIGHT [COUNT count]`` from an index on."""
+    return AnyList(*read_keys_and_end(args, at, ENDS))
+
+
+def read_keys_and_end(args: list[bytes], at: int, ends: dict[bytes, End]) -> tuple[list[bytes], End, int]:
+    """Reads ``numkeys key ... end [COUNT count]`` from an index on, the end being one of a table."""
     number = read_range(args[at], 1, MAX, errors.NUMKEYS_NOT_POSITIVE)
     keys, rest = args[at + 1 : at + 1 + number], args[at + 1 + number :]
     if not rest:
         raise CommandError(errors.SYNTAX)
-    end, options = read_end(rest[0]), rest[1:]
+    end, options = read_end(rest[0], ends), rest[1:]
     if not options:
-        return AnyList(keys, end, 1)
+        return keys, end, 1
     if len(options) < 2 or options[0].upper() != b"COUNT":
         raise CommandError(errors.SYNTAX)
     count = read_range(options[1], 1, MAX, errors.COUNT_NOT_POSITIVE)
     if len(options) > 2:
         raise CommandError(errors.SYNTAX)
-    return AnyList(keys, end, count)
+    return keys, end, count
 
 
 def pop_from_any(db: Database, wanted: AnyList) -> Reply:
@@ -215,8 +219,8 @@ def rpoplpush(session: Session, args: list[bytes]) -> Reply:
     return move(session.db, args[1], args[2], RIGHT, LEFT)
 
 
-def read_end(text: bytes) -> End:
-    end = ENDS.get(text.upper())
+def read_end(text: bytes, ends: dict[bytes, End] = ENDS) -> End:
+    end = ends.get(text.upper())
     if end is None:
         raise CommandError(errors.SYNTAX)
     return end

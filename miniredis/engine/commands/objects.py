@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from .. import errors
 from ..errors import CommandError
+from ..hashes import HashValue
 from ..help import help_on
 from ..keyspace import Value
 from ..numbers import parse_integer
 from ..registry import Keys, command, container
 from ..replies import Reply
 from ..session import Session
+from ..sets import SetValue
+from ..sorted_sets import SortedSet
+from ..streams import Stream
 
 LOOKED_AT: Final = Keys(2, "RO")
 TIPS: Final = "nondeterministic_output"
@@ -33,19 +38,30 @@ container("OBJECT", -2, module=__name__, summary="Tells how the values of keys a
 )
 def object_encoding(session: Session, args: list[bytes]) -> Reply:
     """How Redis would keep the value of a key."""
-    value = session.db.peek(args[2])
+    value = session.db.inspect(args[2])
     return None if value is None else encoding(value)
 
 
 def encoding(value: Value) -> bytes:
     """The name of Redis's encoding for a value."""
-    if isinstance(value, deque):
-        return b"quicklist"
-    if isinstance(value, bytearray):
-        return b"raw"
-    if parse_integer(value) is not None:
+    return ENCODINGS[type(value)](value)
+
+
+def string_encoding(text: bytes) -> bytes:
+    if parse_integer(text) is not None:
         return b"int"
-    return b"embstr" if len(value) <= LONGEST_EMBEDDED else b"raw"
+    return b"embstr" if len(text) <= LONGEST_EMBEDDED else b"raw"
+
+
+ENCODINGS: Final[dict[type, Callable[[Any], bytes]]] = {
+    bytes: string_encoding,
+    bytearray: lambda _: b"raw",
+    deque: lambda _: b"quicklist",
+    HashValue: lambda values: b"listpack" if values.is_packed else b"hashtable",
+    SetValue: lambda values: b"intset" if values.is_packed else b"hashtable",
+    SortedSet: lambda values: b"listpack" if values.is_packed else b"skiplist",
+    Stream: lambda _: b"stream",
+}
 
 
 @command(
@@ -53,7 +69,7 @@ def encoding(value: Value) -> bytes:
 )
 def object_freq(session: Session, args: list[bytes]) -> Reply:
     """How often a key is used; known only where eviction goes by it, so never here."""
-    if session.db.peek(args[2]) is None:
+    if session.db.inspect(args[2]) is None:
         return None
     raise CommandError(errors.NO_FREQUENCIES)
 
@@ -63,7 +79,7 @@ def object_freq(session: Session, args: list[bytes]) -> Reply:
 )
 def object_idletime(session: Session, args: list[bytes]) -> Reply:
     """How many seconds ago a key was last used."""
-    if session.db.peek(args[2]) is None:
+    if session.db.inspect(args[2]) is None:
         return None
     return idle_seconds(session, args[2])
 
@@ -79,7 +95,7 @@ def idle_seconds(session: Session, key: bytes) -> int:
 )
 def object_refcount(session: Session, args: list[bytes]) -> Reply:
     """How many references the value of a key would have in Redis."""
-    value = session.db.peek(args[2])
+    value = session.db.inspect(args[2])
     return None if value is None else reference_count(value)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from .. import errors
 from ..errors import CommandError, until_nul
-from ..glob import compile_glob
+from ..glob import compile_match
+from ..key_index import KeyIndex
 from ..keyspace import TYPE_NAMES
 from ..numbers import read_integer
 from ..registry import command
@@ -41,7 +43,7 @@ def scan(session: Session, args: list[bytes]) -> Reply:
     """The next keys of a walk through the database, and the cursor to go on with."""
     cursor = read_cursor(args[1])
     options = read_options(args[2:])
-    fits = compile_glob(options.pattern)
+    fits = compile_match(options.pattern)
     db = session.db
     cursor, keys = db.key_index().walk(cursor, options.count)
     found = [key for key in keys if fits(key) and is_of_type(db.peek(key), options.type_name)]
@@ -65,7 +67,7 @@ def read_cursor(text: bytes) -> int:
     return LARGEST + 1 - number if match[1] == b"-" and number else number
 
 
-def read_options(words: list[bytes]) -> Options:
+def read_options(words: list[bytes], *, may_have_type: bool = True) -> Options:
     options = Options()
     rest = iter(words)
     for word in rest:
@@ -77,11 +79,29 @@ def read_options(words: list[bytes]) -> Options:
                     raise CommandError(errors.SYNTAX)
             case b"MATCH" if operand is not None:
                 options.pattern = operand
-            case b"TYPE" if operand is not None:
+            case b"TYPE" if operand is not None and may_have_type:
                 options.type_name = operand.lower()
             case _:
                 raise CommandError(errors.SYNTAX)
     return options
+
+
+class Walkable(Protocol):
+    """What has members to walk through."""
+
+    is_packed: bool
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+    def index(self) -> KeyIndex:
+        """The members as they can be walked."""
+
+
+def next_members(values: Walkable, cursor: int, options: Options) -> tuple[int, list[bytes]]:
+    """The next members of a walk that fit, and where it goes on; what is packed is passed in one step."""
+    fits = compile_match(options.pattern)
+    cursor, members = (0, list(values)) if values.is_packed else values.index().walk(cursor, options.count)
+    return cursor, [member for member in members if fits(member)]
 
 
 @command(

@@ -9,12 +9,15 @@ from typing import Any, Final
 
 from .. import errors
 from ..errors import CommandError, until_nul
-from ..keyspace import Database, StringValue
+from ..hashes import HashValue
+from ..keyspace import Database, StringValue, Value
 from ..numbers import parse_double, read_integer
 from ..partial_sort import partly_sorted
 from ..registry import Keys, UnknownKeys, command
 from ..replies import Reply
 from ..session import Session
+from ..sets import SetValue
+from ..sorted_sets import SortedSet
 
 BY_OR_GET: Final = UnknownKeys(
     "RO access",
@@ -62,7 +65,7 @@ class Options:
     syntax=SYNTAX + " [STORE destination#2]",
 )
 def sort(session: Session, args: list[bytes]) -> Reply:
-    """Returns or stores the elements of a list in order."""
+    """Returns or stores the elements of a list, a set or a sorted set in order."""
     options = read_options(args[2:], may_store=True)
     replies = sort_and_get(session.db, args[1], options)
     if options.store is None:
@@ -80,7 +83,7 @@ def sort(session: Session, args: list[bytes]) -> Reply:
     syntax=SYNTAX,
 )
 def sort_ro(session: Session, args: list[bytes]) -> Reply:
-    """Returns the elements of a list in order."""
+    """Returns the elements of a list, a set or a sorted set in order."""
     return sort_and_get(session.db, args[1], read_options(args[2:], may_store=False))
 
 
@@ -120,14 +123,31 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
 
 
 def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
-    elements = list(db.read_list(key) or ())
+    value = db.read(key)
+    elements = elements_of(value, options)
+    is_set = isinstance(value, SetValue)
+    if is_set and not options.sorts and options.store is not None:
+        options.by, options.alpha = None, True  # what is stored shall not depend on the order of a table
     start = max(options.start, 0)
     end = len(elements) if options.count < 0 else min(start + options.count, len(elements))
     if options.sorts:
         elements = in_order(db, elements, options, start, end)
-    elif options.descending:
+    elif options.descending and not is_set:
         elements.reverse()
     return list(shown(db, elements[start:end], options))
+
+
+def elements_of(value: Value | None, options: Options) -> list[bytes]:
+    """What there is to sort in a value, in its own order."""
+    if isinstance(value, SortedSet):
+        # Redis unpacks one before it sorts it. What that does to errno, it takes for an element's fault.
+        is_out_of_range = value.unpack()
+        if is_out_of_range and options.by is None and not options.alpha:
+            raise CommandError(errors.NOT_SCORES)
+        return [member for _, member in value]
+    if value is not None and not isinstance(value, deque | SetValue):
+        raise CommandError(errors.WRONG_TYPE)
+    return list(value or ())
 
 
 def in_order(db: Database, elements: list[bytes], options: Options, start: int, end: int) -> list[bytes]:
@@ -166,7 +186,7 @@ def shown(db: Database, elements: list[bytes], options: Options) -> Iterator[Rep
 def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
     """The string at the key that a pattern names for an element, or the element itself for ``#``.
 
-    ``prefix*->field`` names a field of a hash; there are no hashes here, so there is nothing at it.
+    ``prefix*->field`` names a field of a hash.
     """
     if until_nul(pattern) == b"#":
         return element
@@ -174,18 +194,14 @@ def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
     if not star or b"\0" in prefix:
         return None
     name, arrow, hash_field = rest.partition(b"->")
-    if arrow and hash_field:
-        db.read(prefix + element + name)
-        return None
+    if arrow and hash_field and hash_field[0] and b"\0" not in name:
+        value = db.read(prefix + element + name)
+        return value.fields.get(hash_field) if isinstance(value, HashValue) else None
     value = db.read(prefix + element + rest)
     return value if isinstance(value, StringValue) else None
 
 
 def store(db: Database, key: bytes, replies: list[Reply]) -> int:
-    """Puts a list in place of whatever is at a key; an empty one takes it away."""
+    """Puts what came out in place of whatever is at a key, nothing for what is not there."""
     values = deque(bytes(each) if isinstance(each, StringValue) else b"" for each in replies)
-    if values:
-        db.store(key, values, "sortstore")
-    elif db.find(key) is not None:
-        db.delete(key)
-    return len(values)
+    return db.store_or_delete(key, values, "sortstore")

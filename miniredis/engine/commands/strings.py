@@ -52,7 +52,7 @@ def set_(session: Session, args: list[bytes]) -> Reply:
         return OK
     options = read_set_options(args[3:])
     expires = absolute(session, b"set", options.unit, options.amount) if options.unit else None
-    old = db.find_string(key) if options.get else None
+    old = db.read_string(key) if options.get else None
     if options.only_if and (db.find(key) is None) != (options.only_if == b"NX"):
         return old
     db.store(key, args[2], "set", keep_ttl=options.keep_ttl)
@@ -108,7 +108,7 @@ def get(session: Session, args: list[bytes]) -> Reply:
 )
 def getset(session: Session, args: list[bytes]) -> Reply:
     """Sets a key and returns its old value."""
-    old = session.db.find_string(args[1])
+    old = session.db.read_string(args[1])
     session.db.store(args[1], args[2], "set")
     return old
 
@@ -229,7 +229,7 @@ def setnx(session: Session, args: list[bytes]) -> Reply:
 )
 def getdel(session: Session, args: list[bytes]) -> Reply:
     """Removes a key and returns its value."""
-    value = session.db.find_string(args[1])
+    value = session.db.read_string(args[1])
     if value is not None:
         session.db.delete(args[1])
     return value
@@ -381,12 +381,12 @@ def check_length(session: Session, length: int) -> None:
 
 
 def mutable(db: Database, key: bytes, text: StringValue | None) -> bytearray:
-    """The string at a key, there from now on as one that can be changed in place."""
+    """The string at a key, there from now on as one that can be changed in place; the caller tells of it."""
     if isinstance(text, bytearray):
         return text
     changed = bytearray(text or b"")
     if text is None:
-        db.create(key, changed, "set")
+        db.create(key, changed, None)
     else:
         db.replace(key, changed)
     return changed

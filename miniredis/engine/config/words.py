@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, Self
 
+from ..notifications import LETTERS, shown
 from ..numbers import MAX, MIN, leading_integer, parse_double
 from .kinds import Check, c_string, folded, one_of, read_memory
 
 __all__ = [
+    "EventClasses",
     "addresses",
     "buffer_limits",
     "clamped",
@@ -115,15 +117,29 @@ def shutdown_options(value: str, before: str) -> str:
     return " ".join(word for word in SHUTDOWN_OPTIONS[1:] if word in chosen) or "default"
 
 
-EVENT_CLASSES: Final = set("Ag$lshzxeKEtmdn")
+class EventClasses(str):
+    """Classes of keyspace events as they are shown, which is not all there is to them.
+
+    Attributes:
+        letters: as they were given.
+    """
+
+    __slots__ = ("letters",)
+    letters: str
+
+    def __new__(cls, letters: str) -> Self:
+        """Shows what was given as Redis does."""
+        classes = super().__new__(cls, shown(letters))
+        classes.letters = letters
+        return classes
 
 
 def event_classes(value: str, _before: str) -> str:
     """A letter for each class of keyspace events."""
     classes = c_string(value)
-    if not EVENT_CLASSES.issuperset(classes):
+    if not LETTERS.issuperset(classes):
         raise ValueError(BAD_EVENTS)
-    return classes
+    return EventClasses(classes)
 
 
 def percentiles(value: str, _before: str) -> str:

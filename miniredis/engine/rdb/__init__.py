@@ -3,6 +3,6 @@
 What Redis up to 7.0 writes can be read, whatever encoding it chose; what is written here, Redis 7.0 can read.
 """
 
-from .payload import BadDataError, BadPayloadError, dump, restore
+from .payload import BadDataError, BadPayloadError, dump, opened, restore, sealed
 
-__all__ = ["BadDataError", "BadPayloadError", "dump", "restore"]
+__all__ = ["BadDataError", "BadPayloadError", "dump", "opened", "restore", "sealed"]

@@ -1,17 +1,16 @@
-"""The two packed forms of short lists: the ziplist of Redis up to 6.2, and the listpack of 7.0."""
+"""Reading the two packed forms of short lists: the ziplist of Redis up to 6.2, and the listpack of 7.0."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
+from ..listpack import UNCOUNTED, back_length_size
 from .reader import BadDataError, Reader
 
-__all__ = ["pack", "read_listpack", "read_ziplist"]
+__all__ = ["END", "read_listpack", "read_ziplist"]
 
 END: Final = 0xFF
-UNCOUNTED: Final = 0xFFFF
-"""In place of a number of elements that does not fit."""
 
 ZIPLIST_INTEGERS: Final = {0xC0: 2, 0xD0: 4, 0xE0: 8, 0xF0: 3, 0xFE: 1}
 LISTPACK_INTEGERS: Final = {0xF1: 2, 0xF2: 3, 0xF3: 4, 0xF4: 8}
@@ -88,32 +87,3 @@ def listpack_element(reader: Reader, first: int) -> tuple[bytes, int]:
     if first in LISTPACK_INTEGERS:
         return integer(reader, LISTPACK_INTEGERS[first]), 1 + LISTPACK_INTEGERS[first]
     raise BadDataError
-
-
-def back_length_size(size: int) -> int:
-    """How many bytes tell, behind an element, how far back it begins: 7 bits in each."""
-    return max(1, -(-size.bit_length() // 7))
-
-
-def back_length(size: int) -> bytes:
-    """The size of an element behind it: the highest bits first, each byte but the first marked."""
-    groups = [size >> 7 * place & 127 for place in reversed(range(back_length_size(size)))]
-    return bytes([groups[0], *(group | 128 for group in groups[1:])])
-
-
-def pack(elements: list[bytes]) -> bytes:
-    """A listpack of strings."""
-    body = b"".join(map(packed, elements))
-    count = min(len(elements), UNCOUNTED)
-    return (len(body) + 7).to_bytes(4, "little") + count.to_bytes(2, "little") + body + bytes([END])
-
-
-def packed(element: bytes) -> bytes:
-    size = len(element)
-    if size < 64:
-        head = bytes([0x80 | size])
-    elif size < 4096:
-        head = (0xE000 | size).to_bytes(2)
-    else:
-        head = b"\xf0" + size.to_bytes(4, "little")
-    return head + element + back_length(len(head) + size)

@@ -6,23 +6,24 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ..hashes import HashValue
 from ..keyspace import ListValue, Value
-from ..numbers import parse_integer
+from ..listpack import pack_strings
+from ..numbers import fits, parse_integer
+from ..packing import Packing
+from ..sets import SetValue
+from ..sorted_sets import SortedSet
+from ..streams import Stream
+from . import hashes, kinds, sets, sorted_sets, streams
 from .crc64 import crc64
-from .packed import pack, read_listpack, read_ziplist
-from .reader import BadDataError, Reader
+from .packed import read_listpack, read_ziplist
+from .reader import BadDataError, Reader, length, string
 
-__all__ = ["BadDataError", "BadPayloadError", "dump", "restore"]
+__all__ = ["BadDataError", "BadPayloadError", "dump", "opened", "restore", "sealed"]
 
 VERSION: Final = 10
 FOOTER: Final = 10
 """Bytes of version and checksum at the end."""
-
-STRING: Final = 0
-LIST: Final = 1
-LIST_ZIPLIST: Final = 10
-QUICKLIST: Final = 14
-QUICKLIST_2: Final = 18
 
 PLAIN: Final = 1
 PACKED: Final = 2
@@ -31,23 +32,47 @@ NODE: Final = 8192
 """About how many bytes of elements Redis keeps in one packed node, unless told."""
 
 
+DEFAULTS: Final = Packing()
+
+
 class BadPayloadError(Exception):
     """The version is too new, or the checksum is wrong."""
 
 
 def dump(value: Value) -> bytes:
     """A value as a payload."""
-    body = DUMPERS[type(value)](value) + VERSION.to_bytes(2, "little")
+    return sealed(DUMPERS[type(value)](value))
+
+
+def sealed(body: bytes) -> bytes:
+    """A payload of some content: the version and the checksum follow."""
+    body += VERSION.to_bytes(2, "little")
     return body + crc64(body).to_bytes(8, "little")
 
 
-def restore(payload: bytes) -> Value:
-    """The value in a payload.
+def restore(payload: bytes, packing: Packing = DEFAULTS) -> Value:
+    """The value in a payload, packed as far as the limits let it be.
 
     Raises:
         BadPayloadError: its end does not fit its beginning.
         BadDataError: it is of a type there is not here, empty, or damaged in spite of its checksum.
     """
+    check_seal(payload)
+    reader = Reader(payload)
+    load = LOADERS.get(reader.byte())
+    if load is None:
+        raise BadDataError
+    return load(reader, packing)
+
+
+def opened(payload: bytes) -> Reader:
+    """The content of a payload, to be read; raises ``BadPayloadError``."""
+    check_seal(payload)
+    return Reader(payload[:-FOOTER])
+
+
+def check_seal(payload: bytes) -> None:
+    """Raises ``BadPayloadError`` where the end of a payload does not fit its beginning."""
     if len(payload) < FOOTER:
         raise BadPayloadError
     version, checksum = payload[-FOOTER : -FOOTER + 2], payload[-FOOTER + 2 :]
@@ -55,39 +80,22 @@ def restore(payload: bytes) -> Value:
         checksum, "little"
     ):
         raise BadPayloadError
-    reader = Reader(payload)
-    load = LOADERS.get(reader.byte())
-    if load is None:
-        raise BadDataError
-    return load(reader)
 
 
 # Writing
 
 
-def length(number: int) -> bytes:
-    if number < 1 << 6:
-        return bytes([number])
-    if number < 1 << 14:
-        return (1 << 14 | number).to_bytes(2)
-    return b"\x80" + number.to_bytes(4) if number < 1 << 32 else b"\x81" + number.to_bytes(8)
-
-
-def string(text: bytes) -> bytes:
-    return length(len(text)) + text
-
-
 def dump_string(text: bytes) -> bytes:
     number = parse_integer(text)
     for form, width in enumerate((1, 2, 4)):
-        if number is not None and -(1 << 8 * width - 1) <= number < 1 << 8 * width - 1:
-            return bytes([STRING, 0xC0 | form]) + number.to_bytes(width, "little", signed=True)
-    return bytes([STRING]) + string(text)
+        if number is not None and fits(number, width):
+            return bytes([kinds.STRING, 0xC0 | form]) + number.to_bytes(width, "little", signed=True)
+    return bytes([kinds.STRING]) + string(text)
 
 
 def dump_list(values: ListValue) -> bytes:
     nodes = list(list_nodes(values))
-    return bytes([QUICKLIST_2]) + length(len(nodes)) + b"".join(nodes)
+    return bytes([kinds.QUICKLIST_2]) + length(len(nodes)) + b"".join(nodes)
 
 
 def list_nodes(values: ListValue) -> Iterator[bytes]:
@@ -96,7 +104,7 @@ def list_nodes(values: ListValue) -> Iterator[bytes]:
     size = 0
     for element in values:
         if gathered and size + len(element) > NODE:
-            yield bytes([PACKED]) + string(pack(gathered))
+            yield bytes([PACKED]) + string(pack_strings(gathered))
             gathered, size = [], 0
         if len(element) > NODE:
             yield bytes([PLAIN]) + string(element)
@@ -104,13 +112,17 @@ def list_nodes(values: ListValue) -> Iterator[bytes]:
             gathered.append(element)
             size += len(element)
     if gathered:
-        yield bytes([PACKED]) + string(pack(gathered))
+        yield bytes([PACKED]) + string(pack_strings(gathered))
 
 
 DUMPERS: Final[dict[type, Callable[[Any], bytes]]] = {
     bytes: dump_string,
     bytearray: lambda text: dump_string(bytes(text)),
     deque: dump_list,
+    HashValue: hashes.dump_hash,
+    SetValue: sets.dump_set,
+    SortedSet: sorted_sets.dump_sorted_set,
+    Stream: streams.dump_stream,
 }
 """How a value of each type is written."""
 
@@ -142,11 +154,27 @@ def nodes(reader: Reader) -> Iterator[bytes]:
             raise BadDataError
 
 
-LOADERS: Final[dict[int, Callable[[Reader], Value]]] = {
-    STRING: Reader.string,
-    LIST: lambda reader: filled(strings(reader)),
-    LIST_ZIPLIST: lambda reader: filled(iter(read_ziplist(reader.string()))),
-    QUICKLIST: lambda reader: filled(element for node in strings(reader) for element in read_ziplist(node)),
-    QUICKLIST_2: lambda reader: filled(nodes(reader)),
+def ziplists(reader: Reader) -> Iterator[bytes]:
+    return (element for node in strings(reader) for element in read_ziplist(node))
+
+
+LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
+    kinds.STRING: lambda reader, _: reader.string(),
+    kinds.LIST: lambda reader, _: filled(strings(reader)),
+    kinds.SET: sets.load_set,
+    kinds.SORTED_SET: sorted_sets.load_with_texts,
+    kinds.HASH: hashes.load_hash,
+    kinds.SORTED_SET_2: sorted_sets.load_with_doubles,
+    kinds.HASH_ZIPMAP: hashes.load_zipmap,
+    kinds.LIST_ZIPLIST: lambda reader, _: filled(iter(read_ziplist(reader.string()))),
+    kinds.INTSET: sets.load_intset,
+    kinds.SORTED_SET_ZIPLIST: sorted_sets.load_ziplist,
+    kinds.HASH_ZIPLIST: hashes.load_ziplist,
+    kinds.QUICKLIST: lambda reader, _: filled(ziplists(reader)),
+    kinds.STREAM: lambda reader, _: streams.load_old_stream(reader),
+    kinds.HASH_LISTPACK: hashes.load_listpack,
+    kinds.SORTED_SET_LISTPACK: sorted_sets.load_listpack,
+    kinds.QUICKLIST_2: lambda reader, _: filled(nodes(reader)),
+    kinds.STREAM_2: lambda reader, _: streams.load_stream(reader),
 }
 """How each type of the format is read."""

@@ -1,4 +1,4 @@
-"""Reading lengths and strings out of a payload, never beyond its end."""
+"""Lengths and strings of a payload: writing them, and reading them, never beyond its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from .lzf import decompress
 
-__all__ = ["BadDataError", "Reader"]
+__all__ = ["BadDataError", "Reader", "length", "string"]
 
 
 class BadDataError(Exception):
@@ -33,6 +33,15 @@ class Reader:
         taken = self._data[self._at : self._at + size]
         self._at += size
         return taken
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all has been read."""
+        return self._at >= len(self._data)
+
+    def rest(self) -> bytes:
+        """All that has not been read."""
+        return self.take(len(self._data) - self._at)
 
     def byte(self) -> int:
         """The next byte."""
@@ -77,3 +86,17 @@ class Reader:
         if first == 0x81:
             return int.from_bytes(self.take(8)), False
         raise BadDataError
+
+
+def length(number: int) -> bytes:
+    """A length or a count, as it is written."""
+    if number < 1 << 6:
+        return bytes([number])
+    if number < 1 << 14:
+        return (1 << 14 | number).to_bytes(2)
+    return b"\x80" + number.to_bytes(4) if number < 1 << 32 else b"\x81" + number.to_bytes(8)
+
+
+def string(text: bytes) -> bytes:
+    """A string behind its length."""
+    return length(len(text)) + text

@@ -1,14 +1,25 @@
-"""What arguments are made of: for each kind, and for some names, values that are valid, on an edge, or wrong.
-
-Few keys, so that commands meet. Times are far in the future or in the past, so that no clock decides a reply;
-timeouts are 0 or wrong, so that only other clients end a wait.
-"""
+"""Values by the kind or the name of an argument, and whole argument lists."""
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BY_KIND", "BY_NAME", "FIXED", "MILLISECOND_TIMES", "ODD", "SOME_CLIENT", "TIMES"]
+from .dumps import DUMPS
+from .messages import ASKED_FOR_EVENTS, TRACKING
+
+__all__ = [
+    "BY_KIND",
+    "BY_NAME",
+    "ELEMENTS",
+    "FIXED",
+    "INSTEAD",
+    "KEYS",
+    "MILLISECOND_TIMES",
+    "ODD",
+    "PLACES",
+    "SOME_CLIENT",
+    "TIMES",
+]
 
 SOME_CLIENT: Final = "<id:{}>"
 """Stands for the number of a client, which each server gives out by itself."""
@@ -58,26 +69,35 @@ ELEMENTS: Final = (
     *("a", "b") * 6, "c", "1", "10", "-3", "1.5", "", " 1", "nan", "x" * 65, "a\x00b", "\xff\xfe",
 )  # fmt: skip
 
+INSTEAD: Final = {"*": "4-*"}
+"""What is sent in place of a word that asks for the time."""
+
 BY_KIND: Final = {
     "key": KEYS,
     "integer": INTEGERS,
     "double": DOUBLES,
     "string": STRINGS,
-    "pattern": ("*", "a*", "?", "[ab]", "[^a]", "\\*", "", "x", "*b*", "a[", "[a-c]", "w_*", "w_*->f", "#"),
+    "pattern": (
+        "*",
+        "a*",
+        "?",
+        "[ab]",
+        "[^a]",
+        "\\*",
+        "",
+        "x",
+        "*b*",
+        "a[",
+        "[a-c]",
+        "w_*",
+        "w_*->f",
+        "*->f",
+        "*",
+        "#",
+    ),
     "unix-time": TIMES,
 }
 """Values by the kind of an argument."""
-
-DUMPS: Final = (
-    "\x00\xc0\x05\n\x00c/_f\x83/\xb3Q",  # the string 5
-    "\x00\x05hello\n\x00cr\xdfve4 \n",
-    "\x12\x01\x02\x0f\x0f\x00\x00\x00\x03\x00\x81a\x02\x81b\x02\x05\x01\xff\n\x00\x98o0$iXJ\xf6",
-    # a list: a b 5
-    "\x00\x05hello\n\x00cr\xdfve4 \x0b",  # its checksum is wrong
-    "\x00\x05hello\x0b\x00cr\xdfve4 \n",  # of a later version
-    "",
-    "x",
-)
 
 BY_NAME: Final = {
     "bit": ("0", "1", "1", "2", "-1", "x"),
@@ -122,6 +142,7 @@ BY_NAME: Final = {
     "protover": ("2", "3", "2", "3", "1", "4", "x", ""),
     "section": ("server", "CLIENTS", "nosuch", "everything"),
     "end": PLACES,
+    "limit": ("0", "1", "2", "3", "100", "-1", "x", "9223372036854775807"),
     "len": ("0", "1", "2", "3", "100", "-1", "x", "9223372036854775807"),
     "num-matches": ("0", "0", "1", "2", "-1", "x", "9223372036854775807"),
     "rank": ("1", "-1", "2", "-2", "3", "-3", "0", "x", "9223372036854775807", "-9223372036854775808"),
@@ -131,7 +152,7 @@ BY_NAME: Final = {
     "stop": PLACES,
     "timeout": TIMEOUTS,
     "ttl": ("0", "0", "100000", "-1", "x", "4100000000000", "9223372036854775807"),
-    "type": ("string", "list", "LIST", "nosuch"),
+    "type": ("string", "list", "hash", "set", "zset", "stream", "LIST", "nosuch"),
     "username": ("default", "nobody"),
 }
 """Values by the name of an argument, where its kind tells too little."""
@@ -148,6 +169,7 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("0", "WRITE", "x"), ("9223372036854775807", "WRITE"), ("0", "WRITE"),
     ),
     "client|reply": (("ON",), ("OFF",), ("SKIP",), ("maybe",), ()),
+    "client|tracking": TRACKING,
     "command": ((), ("nosuch", "x"), ("nosuch",)),
     "command|getkeys": (
         ("GET", "a"), ("nosuch", "a"), ("GET", "a", "b"), ("MSET", "a", "1", "b"), ("LMPOP", "2", "a", "b",
@@ -169,7 +191,7 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("slowlog-max-len", "64"), ("slowlog-max-len", "x"), ("slowlog-max-len", "1", "slowlog-max-len", "2"),
         ("nosuch", "1"), ("databases", "1"), ("slowlog-max-len",), ("requirepass", "secret"),
         ("requirepass", ""),
-        ("maxclients", "0"),
+        ("maxclients", "0"), *ASKED_FOR_EVENTS,
     ),
     "debug": (
         ("SLEEP", "0"), ("OBJECT", "a"), ("OBJECT", "l"), ("OBJECT", "nokey"), ("SET-ACTIVE-EXPIRE", "0"),
@@ -183,6 +205,11 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         "wrong"),
     ),
     "object|freq": (("a",), ("nokey",), ()),
+    "pfdebug": (
+        ("getreg", "a"), ("DECODE", "a"), ("decode", "b"), ("encoding", "a"), ("ENCODING", "c"),
+        ("nosuch", "a"), ("nosuch", "nokey"), ("decode",), ("encoding", "l"), ("todense", "a"),
+        ("todense", "b"), ("getreg", "nokey"),
+    ),
     "quit": ((), ("now",)),
     "wait": (("0", "0"), ("1", "0"), ("x", "0"), ("0", "x"), ("0", "-1"), ("-1", "0"), ("1",)),
 }  # fmt: skip

@@ -1,0 +1,104 @@
+"""Small faults of how clients are answered: when they wait, in transactions, and beyond."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .fault import fault
+
+__all__ = ["CLIENTS"]
+
+CLIENTS: Final = (
+    fault(
+        "a timeout may be rounded down",
+        "longdouble.py",
+        "return -(-product.mantissa >> -product.exponent)",
+        "return product.mantissa >> -product.exponent",
+    ),
+    fault(
+        "an overwritten key wakes who waits for it",
+        "keyspace.py",
+        "        self.values[key] = value\n        if not keep_ttl:",
+        "        self.values[key] = value\n"
+        "        self.keyspace.on_create(self.index, key, type(value))\n"
+        "        if not keep_ttl:",
+    ),
+    fault(
+        "waiters are served youngest first",
+        "waiting.py",
+        "next(iter(queue))",
+        "next(reversed(queue))",
+    ),
+    fault(
+        "a waiter that fails takes an element with it",
+        "waiting.py",
+        "            reply = error\n",
+        "            reply = error\n            value.popleft()\n",
+    ),
+    fault(
+        "keys are served in the order of their names",
+        "waiting.py",
+        "for database, key in ready:",
+        "for database, key in sorted(ready):",
+    ),
+    fault(
+        "SWAPDB wakes nobody",
+        "commands/server.py",
+        "        session.engine.waiting.signal_all(one)\n        session.engine.waiting.signal_all(other)\n",
+        "",
+    ),
+    fault(
+        "a waiter is served though its key came with another type",
+        "waiting.py",
+        ".get(type(value))\n            if not queue",
+        ".get(type(value), self._queues.get((database.index, key), {}).get(deque))\n            if not queue",
+    ),
+    fault(
+        "WATCH does not see a key created",
+        "keyspace.py",
+        "        self.keyspace.on_create(self.index, key, type(value))\n        if event is not None:\n",
+        "        self.keyspace.on_create(self.index, key, type(value))\n        if not event:\n",
+    ),
+    fault(
+        "an error in EXEC's queue aborts nothing",
+        "dispatch.py",
+        "        session.transaction.aborted = True\n",
+        "        pass\n",
+    ),
+    fault(
+        "DISCARD goes on watching",
+        "commands/transactions.py",
+        "        raise CommandError(errors.DISCARD_WITHOUT_MULTI)\n    session.leave_transaction()\n",
+        "        raise CommandError(errors.DISCARD_WITHOUT_MULTI)\n    session.transaction = None\n",
+    ),
+    fault(
+        "a null of RESP3 stays one of RESP2",
+        "replies.py",
+        '        NullArray: lambda _: b"_\\r\\n",',
+        '        NullArray: lambda _: b"*-1\\r\\n",',
+    ),
+    fault(
+        "RESET leaves the database selected",
+        "session.py",
+        "        self.db = self.engine.keyspace.databases[0]\n        self.resp = 2\n",
+        "        self.resp = 2\n",
+    ),
+    fault(
+        "CLIENT REPLY SKIP skips itself only",
+        "session.py",
+        "self.skipping, self.skip_next = self.skip_next, False",
+        "self.skipping, self.skip_next = False, False",
+    ),
+    fault(
+        "CLIENT PAUSE holds up nothing that is queued",
+        "dispatch.py",
+        "    elif engine.pause is not None and is_held_up",
+        "    elif engine.pause is not None and session.transaction is None and is_held_up",
+    ),
+    fault(
+        "a line end in an error stays one",
+        "errors.py",
+        '.replace(b"\\r", b" ")',
+        "",
+    ),
+)

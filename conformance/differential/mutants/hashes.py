@@ -1,0 +1,79 @@
+"""Small faults of hashes and sets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .fault import fault
+
+__all__ = ["HASHES_AND_SETS"]
+
+HASHES_AND_SETS: Final = (
+    fault(
+        "HSET answers how many fields it set",
+        "commands/hashes.py",
+        "        added += changed.put(args[at], args[at + 1], packing)\n",
+        "        added += 1 + 0 * changed.put(args[at], args[at + 1], packing)\n",
+    ),
+    fault(
+        "HSETNX sets what is empty",
+        "commands/hashes.py",
+        "    if values is not None and field in values.fields:\n",
+        "    if values is not None and values.fields.get(field):\n",
+    ),
+    fault(
+        "HINCRBY looks at the hash before its increment",
+        "commands/hash_members.py",
+        "    increment = read_integer(args[3])\n    values = session.db.find_hash(args[1])\n",
+        "    values = session.db.find_hash(args[1])\n    increment = read_integer(args[3])\n",
+    ),
+    fault(
+        "HSCAN of no hash reads its options",
+        "commands/hash_members.py",
+        '    if values is None:\n        return [b"0", []]\n    cursor, found',
+        '    if values is None:\n        return [b"0", read_options(args[3:], may_have_type=False) and []]\n'
+        "    cursor, found",
+    ),
+    fault(
+        "a hash may be one larger while packed",
+        "hashes.py",
+        "len(fields) <= packing.hash_entries",
+        "len(fields) <= packing.hash_entries + 1",
+    ),
+    fault(
+        "a set is packed again when it could be",
+        "sets.py",
+        "        del self.members[member]\n",
+        "        del self.members[member]\n        self.is_packed = all(map(is_integer, self.members))\n",
+    ),
+    fault(
+        "an empty set stays",
+        "keyspace.py",
+        "        if value:\n            self.touched(key, event)\n",
+        "        if value or type(value) is SetValue:\n            self.touched(key, event)\n",
+    ),
+    fault(
+        "SMOVE looks at its target though there is no source",
+        "commands/sets.py",
+        "    if db.find(source) is None:\n        return 0\n"
+        "    giver, taker = db.find_set(source), db.find_set(target)\n    assert giver is not None\n",
+        "    giver, taker = db.find_set(source), db.find_set(target)\n"
+        "    if giver is None:\n        return 0\n",
+    ),
+    fault(
+        "an intersection ends at the first missing key",
+        "commands/set_algebra.py",
+        "    return [session.db.read_set(key) for key in keys]\n",
+        "    found: list[SetValue | None] = []\n"
+        "    for key in keys:\n"
+        "        found.append(session.db.read_set(key))\n"
+        "        if found[-1] is None:\n            break\n"
+        "    return found\n",
+    ),
+    fault(
+        "SINTERCARD takes a limit of 0 for a limit",
+        "commands/set_algebra.py",
+        "return min(size, limit) if limit else size",
+        "return min(size, limit) if args[2 + number :] else size",
+    ),
+)

@@ -1,0 +1,56 @@
+"""Drawing members of hashes, sets and sorted sets by lot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from .. import errors
+from ..errors import CommandError
+from ..numbers import MAX, read_integer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..key_index import KeyIndex
+    from ..session import Session
+
+__all__ = ["Drawable", "check_repeated", "drawn", "read_count"]
+
+MOST_REPEATED: Final = 1_000_000
+"""How many members are drawn with repetition at most: a few bytes could ask for more than memory holds."""
+
+
+class Drawable(Protocol):
+    """What has members to draw."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+    def index(self) -> KeyIndex:
+        """The members as they can be drawn."""
+
+
+def read_count(text: bytes) -> int:
+    """How many to draw; as many, repetitions included, where it is negative."""
+    count = read_integer(text)
+    if count < -MAX:
+        raise CommandError(errors.outside(-MAX, MAX))
+    return count
+
+
+def drawn(session: Session, values: Drawable, count: int) -> list[bytes]:
+    """Members by lot: up to ``count`` distinct ones, or ``-count`` of which some may be the same."""
+    if count >= len(values):
+        return list(values)
+    if count >= 0:
+        return values.index().several(count, session.engine.random)
+    if -count > MOST_REPEATED:
+        raise CommandError(errors.OUT_OF_RANGE)
+    return values.index().repeated(-count, session.engine.random)
+
+
+def check_repeated(session: Session, found: list[bytes], count: int) -> None:
+    """Refuses what repetitions have made longer than a bulk may be: it was never sent."""
+    if count < 0 and sum(map(len, found)) > session.engine.config.integer("proto-max-bulk-len"):
+        raise CommandError(errors.OUT_OF_RANGE)

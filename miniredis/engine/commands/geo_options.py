@@ -1,0 +1,194 @@
+"""What a search for places is told: around what, how far, how many, in which order, and what for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from .. import errors
+from ..doubles import read_double
+from ..errors import CommandError
+from ..geo_shapes import Box, Circle, Shape
+from ..geohash import Place, place_of
+from ..numbers import read_integer
+from ..sorted_sets import SortedSet
+from .geo import read_place, read_unit
+
+__all__ = ["NEAREST_FIRST", "Options", "read_circle"]
+
+NEAREST_FIRST: Final = 1
+FARTHEST_FIRST: Final = -1
+
+MakeShape: TypeAlias = Callable[[Place], Shape]
+"""Makes the shape that was asked for around its centre."""
+
+
+def read_circle(words: list[bytes]) -> MakeShape:
+    """A radius and its unit."""
+    radius = read_double(words[0], errors.RADIUS)
+    if radius < 0:
+        raise CommandError(errors.RADIUS_NEGATIVE)
+    unit = read_unit(words[1])
+    return lambda centre: Circle(centre, unit, radius)
+
+
+def read_box(words: list[bytes]) -> MakeShape:
+    """A width, a height and their unit."""
+    width, height = read_double(words[0], errors.WIDTH), read_double(words[1], errors.HEIGHT)
+    if width < 0 or height < 0:
+        raise CommandError(errors.BOX_NEGATIVE)
+    unit = read_unit(words[2])
+    return lambda centre: Box(centre, unit, width, height)
+
+
+@dataclass(slots=True)
+class Options:
+    """What a search was told.
+
+    Attributes:
+        values: the places; None if there are none.
+        searches: the name of GEOSEARCH or GEOSEARCHSTORE as it was sent, whose options tell centre and shape.
+        may_store: whether STORE and STOREDIST name a key.
+        target: the key under which to store what is found.
+        stores_distances: whether the scores stored are distances.
+        centre: around which place.
+        told_by: whether a MEMBER or LONLAT told that, if an option did.
+        circle: what BYRADIUS or the command itself asks for.
+        box: what BYBOX asks for.
+        order: by distance; 0 for none.
+        count: how many at most; 0 for all.
+        any: whether any so many will do.
+        details: what to tell of each place beside its name.
+    """
+
+    values: SortedSet | None
+    searches: bytes | None = None
+    may_store: bool = False
+    target: bytes | None = None
+    stores_distances: bool = False
+    centre: Place | None = None
+    told_by: str = ""
+    circle: MakeShape | None = None
+    box: MakeShape | None = None
+    order: int = 0
+    count: int = 0
+    any: bool = False
+    details: set[bytes] = field(default_factory=set)
+
+    def read(self, words: list[bytes]) -> None:
+        """Learns all options, each in its turn."""
+        at = 0
+        while at < len(words):
+            option = OPTIONS.get(words[at].upper())
+            if option is None or not option.fits(self):
+                raise CommandError(errors.SYNTAX)
+            operands = words[at + 1 : at + 1 + option.operands(self)]
+            if len(operands) < option.operands(self):
+                raise CommandError(errors.SYNTAX)
+            option.take(self, operands)
+            at += 1 + len(operands)
+        self._check()
+
+    def _check(self) -> None:
+        if self.target is not None and self.details:
+            raise CommandError(errors.stored_details(is_search=self.searches is not None))
+        if self.searches is not None and not self.told_by:
+            raise CommandError(errors.no_centre(self.searches))
+        if self.searches is not None and not (self.circle or self.box):
+            raise CommandError(errors.no_shape(self.searches))
+        if self.any and not self.count:
+            raise CommandError(errors.ANY_WITHOUT_COUNT)
+
+    def shape(self) -> Shape | None:
+        """What to search; None where there is nothing to find."""
+        make = self.circle or self.box
+        return make(self.centre) if make and self.centre else None
+
+    def take_member(self, operands: list[bytes]) -> None:
+        """The centre is where a member is; it must be there, unless nothing is."""
+        self.told_by = "member"
+        if self.values is None:
+            return
+        score = self.values.scores.get(operands[0])
+        if score is None:
+            raise CommandError(errors.NO_PLACE)
+        self.centre = place_of(score)
+
+    def take_place(self, operands: list[bytes]) -> None:
+        """The centre is a place."""
+        self.centre, self.told_by = read_place(operands), "place"
+
+    def take_circle(self, operands: list[bytes]) -> None:
+        """The shape is a circle."""
+        self.circle = read_circle(operands)
+
+    def take_box(self, operands: list[bytes]) -> None:
+        """The shape is a box."""
+        self.box = read_box(operands)
+
+    def take_count(self, operands: list[bytes]) -> None:
+        """So many at most."""
+        self.count = read_integer(operands[0])
+        if self.count <= 0:
+            raise CommandError(errors.COUNT_BELOW_1)
+
+    def take_target(self, operands: list[bytes], *, stores_distances: bool) -> None:
+        """What is found is stored."""
+        self.target = operands[0] if operands else self.target
+        self.stores_distances = stores_distances
+
+
+def always(_: Options) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option: what it does, with how many operands, and whether it fits what was told before."""
+
+    take: Callable[[Options, list[bytes]], None]
+    count: int = 0
+    fits: Callable[[Options], bool] = always
+
+    def operands(self, options: Options) -> int:
+        """How many there are: STOREDIST names its key only where the command does not."""
+        return 0 if self.count == 1 and options.searches and self is OPTIONS[b"STOREDIST"] else self.count
+
+
+def detail(name: bytes) -> Option:
+    return Option(lambda options, _: options.details.add(name))
+
+
+def setting(name: str, value: object) -> Option:
+    return Option(lambda options, _: setattr(options, name, value))
+
+
+OPTIONS: Final = {
+    b"WITHDIST": detail(b"WITHDIST"),
+    b"WITHHASH": detail(b"WITHHASH"),
+    b"WITHCOORD": detail(b"WITHCOORD"),
+    b"ANY": setting("any", value=True),
+    b"ASC": setting("order", NEAREST_FIRST),
+    b"DESC": setting("order", FARTHEST_FIRST),
+    b"COUNT": Option(Options.take_count, 1),
+    b"FROMMEMBER": Option(
+        Options.take_member, 1, lambda told: bool(told.searches) and told.told_by != "place"
+    ),
+    b"FROMLONLAT": Option(
+        Options.take_place, 2, lambda told: bool(told.searches) and told.told_by != "member"
+    ),
+    b"BYRADIUS": Option(Options.take_circle, 2, lambda told: bool(told.searches) and not told.box),
+    b"BYBOX": Option(Options.take_box, 3, lambda told: bool(told.searches) and not told.circle),
+    b"STORE": Option(
+        lambda options, operands: options.take_target(operands, stores_distances=False),
+        1,
+        lambda told: told.may_store,
+    ),
+    b"STOREDIST": Option(
+        lambda options, operands: options.take_target(operands, stores_distances=True),
+        1,
+        lambda told: told.may_store or (bool(told.searches) and told.target is not None),
+    ),
+}
+"""All of them by name."""

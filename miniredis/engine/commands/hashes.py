@@ -1,0 +1,166 @@
+"""Fields of hashes: setting them, reading them, removing them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..hashes import HashValue
+from ..keyspace import Database
+from ..registry import Keys, command
+from ..replies import OK, Map, Reply
+from ..session import Session
+
+READ: Final = Keys(1, "RO access")
+LOOKED_AT: Final = Keys(1, "RO")
+UPDATED: Final = Keys(1, "RW update")
+UNORDERED: Final = "nondeterministic_output_order"
+
+
+# Setting
+
+
+@command(
+    "HSET",
+    -4,
+    "write denyoom fast",
+    acl="hash",
+    keys=UPDATED,
+    since="2.0.0",
+    syntax="key#0 field_value{field value}...",
+)
+def hset(session: Session, args: list[bytes]) -> Reply:
+    """Sets fields of a hash, creating it if need be; returns how many of them are new."""
+    return put(session, args, b"hset")
+
+
+@command(
+    "HMSET",
+    -4,
+    "write denyoom fast",
+    acl="hash",
+    keys=UPDATED,
+    since="2.0.0",
+    syntax="key#0 field_value{field value}...",
+    deprecated="4.0.0",
+    replaced_by="`HSET` with multiple field-value pairs",
+)
+def hmset(session: Session, args: list[bytes]) -> Reply:
+    """Sets fields of a hash; HSET with another answer."""
+    put(session, args, b"hmset")
+    return OK
+
+
+def put(session: Session, args: list[bytes], name: bytes) -> int:
+    if len(args) % 2:
+        raise CommandError(errors.wrong_arity(name))
+    db, key, packing = session.db, args[1], session.engine.packing
+    values = db.find_hash(key)
+    changed = HashValue() if values is None else values
+    added = 0
+    for at in range(2, len(args), 2):
+        added += changed.put(args[at], args[at + 1], packing)
+    keep(db, key, values, changed, "hset")
+    return added
+
+
+def keep(db: Database, key: bytes, before: HashValue | None, after: HashValue, event: str) -> None:
+    """A hash was changed: the one at the key, or one that is to be created there."""
+    if before is None:
+        db.create(key, after, event)
+    else:
+        db.touched(key, event)
+
+
+@command(
+    "HSETNX",
+    4,
+    "write denyoom fast",
+    acl="hash",
+    keys=Keys(1, "RW insert"),
+    since="2.0.0",
+    syntax="key#0 field value",
+)
+def hsetnx(session: Session, args: list[bytes]) -> Reply:
+    """Sets a field that a hash has not; tells whether it did."""
+    _, key, field, value = args
+    values = session.db.find_hash(key)
+    if values is not None and field in values.fields:
+        return 0
+    changed = HashValue() if values is None else values
+    changed.put(field, value, session.engine.packing)
+    keep(session.db, key, values, changed, "hset")
+    return 1
+
+
+# Reading
+
+
+def fields_of(session: Session, key: bytes) -> dict[bytes, bytes]:
+    """The fields of the hash at a key; none if there is no such key."""
+    values = session.db.read_hash(key)
+    return {} if values is None else values.fields
+
+
+@command("HGET", 3, "readonly fast", acl="hash", keys=READ, since="2.0.0", syntax="key#0 field")
+def hget(session: Session, args: list[bytes]) -> Reply:
+    """The value of a field."""
+    return fields_of(session, args[1]).get(args[2])
+
+
+@command("HMGET", -3, "readonly fast", acl="hash", keys=READ, since="2.0.0", syntax="key#0 field...")
+def hmget(session: Session, args: list[bytes]) -> Reply:
+    """The values of several fields; null for those that are not there."""
+    return list(map(fields_of(session, args[1]).get, args[2:]))
+
+
+@command("HEXISTS", 3, "readonly fast", acl="hash", keys=LOOKED_AT, since="2.0.0", syntax="key#0 field")
+def hexists(session: Session, args: list[bytes]) -> Reply:
+    """Whether a hash has a field."""
+    return int(args[2] in fields_of(session, args[1]))
+
+
+@command("HSTRLEN", 3, "readonly fast", acl="hash", keys=LOOKED_AT, since="3.2.0", syntax="key#0 field")
+def hstrlen(session: Session, args: list[bytes]) -> Reply:
+    """The length of a field's value in bytes; 0 if there is none."""
+    return len(fields_of(session, args[1]).get(args[2], b""))
+
+
+@command("HLEN", 2, "readonly fast", acl="hash", keys=LOOKED_AT, since="2.0.0", syntax="key#0")
+def hlen(session: Session, args: list[bytes]) -> Reply:
+    """How many fields a hash has."""
+    return len(fields_of(session, args[1]))
+
+
+@command("HKEYS", 2, "readonly", acl="hash", keys=READ, tips=UNORDERED, since="2.0.0", syntax="key#0")
+def hkeys(session: Session, args: list[bytes]) -> Reply:
+    """All fields of a hash."""
+    return list(fields_of(session, args[1]))
+
+
+@command("HVALS", 2, "readonly", acl="hash", keys=READ, tips=UNORDERED, since="2.0.0", syntax="key#0")
+def hvals(session: Session, args: list[bytes]) -> Reply:
+    """All values of a hash."""
+    return list(fields_of(session, args[1]).values())
+
+
+@command("HGETALL", 2, "readonly", acl="hash", keys=READ, tips=UNORDERED, since="2.0.0", syntax="key#0")
+def hgetall(session: Session, args: list[bytes]) -> Reply:
+    """All fields of a hash with their values."""
+    return Map(fields_of(session, args[1]))
+
+
+# Removing
+
+
+@command(
+    "HDEL", -3, "write fast", acl="hash", keys=Keys(1, "RW delete"), since="2.0.0", syntax="key#0 field..."
+)
+def hdel(session: Session, args: list[bytes]) -> Reply:
+    """Removes fields; the hash goes away with its last one."""
+    values = session.db.find_hash(args[1])
+    removed = 0 if values is None else sum(map(values.remove, args[2:]))
+    if values is not None and removed:
+        session.db.shrunk(args[1], values, "hdel")
+    return removed

@@ -1,0 +1,201 @@
+"""HyperLogLogs: strings that count distinct elements, about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from .. import errors, hyperloglog
+from ..errors import CommandError
+from ..keyspace import StringValue
+from ..registry import Keys, command
+from ..replies import OK, Reply, status
+from ..session import Session
+from .strings import mutable
+
+COUNT_NOTES: Final = (
+    "RW because it may change the internal representation of the key, and propagate to replicas"
+)
+
+
+def checked(text: StringValue | None) -> StringValue | None:
+    """A string, which must be a HyperLogLog if it is there."""
+    if text is not None and not hyperloglog.is_hyperloglog(text):
+        raise CommandError(errors.NOT_A_HYPERLOGLOG)
+    return text
+
+
+def sparse_limit(session: Session) -> int:
+    """How many bytes a sparse one may have."""
+    return session.engine.config.integer("hll-sparse-max-bytes")
+
+
+@command(
+    "PFADD",
+    -2,
+    "write denyoom fast",
+    acl="hyperloglog",
+    keys=Keys(1, "RW insert"),
+    since="2.8.9",
+    syntax="key#0 [element]...",
+)
+def pfadd(session: Session, args: list[bytes]) -> Reply:
+    """Counts elements, in a HyperLogLog created if need be; tells whether its estimate may have changed."""
+    db, key = session.db, args[1]
+    text = checked(db.find_string(key))
+    most = sparse_limit(session)
+    changed = hyperloglog.empty() if text is None else mutable(db, key, text)
+    updated = text is None
+    for element in args[2:]:
+        updated |= hyperloglog.add(changed, element, most)
+    if updated:
+        hyperloglog.invalidate(changed)
+    if text is None:
+        db.create(key, changed, "pfadd")
+    elif updated:
+        db.touched(key, "pfadd")
+    return int(updated)
+
+
+@command(
+    "PFCOUNT",
+    -2,
+    "readonly may_replicate",
+    acl="hyperloglog",
+    keys=Keys(1, "RW access", last=-1, notes=COUNT_NOTES),
+    since="2.8.9",
+    syntax="key#0...",
+)
+def pfcount(session: Session, args: list[bytes]) -> Reply:
+    """About how many distinct elements were counted in one HyperLogLog, or in several together."""
+    if len(args) > 2:
+        return hyperloglog.count(highest(session, args[1:]))
+    db, key = session.db, args[1]
+    text = checked(db.read_string(key))
+    if text is None:
+        return 0
+    number = hyperloglog.cached(text)
+    if number is None:
+        number = hyperloglog.count(hyperloglog.registers(text))
+        hyperloglog.cache(mutable(db, key, text), number)
+        db.touched(key, "")
+    return number
+
+
+def highest(session: Session, keys: list[bytes]) -> list[int]:
+    """The highest value of each register in several HyperLogLogs."""
+    values = [0] * hyperloglog.REGISTERS
+    for key in keys:
+        text = checked(session.db.read_string(key))
+        if text is not None:
+            values = list(map(max, values, hyperloglog.registers(text)))
+    return values
+
+
+@command(
+    "PFMERGE",
+    -2,
+    "write denyoom",
+    acl="hyperloglog",
+    keys=(Keys(1, "RW access insert"), Keys(2, "RO access", last=-1)),
+    since="2.8.9",
+    syntax="destkey#0 sourcekey#1...",
+)
+def pfmerge(session: Session, args: list[bytes]) -> Reply:
+    """Counts in the first HyperLogLog what was counted in the others, too."""
+    db, key = session.db, args[1]
+    values = highest(session, args[1:])
+    texts = [db.find_string(each) for each in args[1:]]
+    changed = hyperloglog.empty() if texts[0] is None else mutable(db, key, texts[0])
+    if any(text is not None and not hyperloglog.is_sparse(text) for text in texts):
+        hyperloglog.to_dense(changed)
+    most = sparse_limit(session)
+    start = hyperloglog.BEGINNING
+    for place, value in enumerate(values):
+        if value:
+            start = hyperloglog.raise_register(changed, place, value, most, start) or start
+    hyperloglog.invalidate(changed)
+    if texts[0] is None:
+        db.create(key, changed, "pfadd")
+    else:
+        db.touched(key, "pfadd")
+    return OK
+
+
+# Looking behind the scenes
+
+
+@command(
+    "PFDEBUG",
+    3,
+    "write denyoom admin",
+    acl="hyperloglog",
+    keys=Keys(2, "RW access"),
+    since="2.8.9",
+    syntax="subcommand key#0",
+    doc_flags="syscmd",
+)
+def pfdebug(session: Session, args: list[bytes]) -> Reply:
+    """Shows how a HyperLogLog is kept, or makes it dense."""
+    db, key = session.db, args[2]
+    if db.find(key) is None:
+        raise CommandError(errors.NO_HYPERLOGLOG)
+    text = checked(db.find_string(key))
+    assert text is not None
+    part = PARTS.get(args[1].lower())
+    if part is None:
+        raise CommandError(errors.unknown_pfdebug(args[1]))
+    return part(mutable(db, key, text))
+
+
+def all_registers(text: bytearray) -> Reply:
+    make_dense(text)
+    return list(hyperloglog.registers(text))
+
+
+def decoded(text: bytearray) -> Reply:
+    if not hyperloglog.is_sparse(text):
+        raise CommandError(errors.NOT_SPARSE)
+    return b" ".join(map(shown, hyperloglog.runs(text)))
+
+
+def shown(run: hyperloglog.Run) -> bytes:
+    if run.value:
+        return b"v:%d,%d" % (run.value, run.length)
+    return b"%b:%d" % (b"z" if run.size == 1 else b"Z", run.length)
+
+
+def encoding(text: bytearray) -> Reply:
+    return status(b"sparse" if hyperloglog.is_sparse(text) else b"dense")
+
+
+def make_dense(text: bytearray) -> Reply:
+    if not hyperloglog.is_sparse(text):
+        return 0
+    hyperloglog.to_dense(text)
+    return 1
+
+
+PARTS: Final[dict[bytes, Callable[[bytearray], Reply]]] = {
+    b"getreg": all_registers,
+    b"decode": decoded,
+    b"encoding": encoding,
+    b"todense": make_dense,
+}
+"""The subcommands."""
+
+
+@command("PFSELFTEST", 1, "admin", acl="hyperloglog", since="2.8.9", doc_flags="syscmd")
+def pfselftest(session: Session, args: list[bytes]) -> Reply:
+    """Counts what it knows the number of, few enough that nobody else waits for long."""
+    text = hyperloglog.empty()
+    for number in range(TESTED):
+        hyperloglog.add(text, b"%d" % number, sparse_limit(session))
+    if abs(hyperloglog.count(hyperloglog.registers(text)) - TESTED) > MOST_AMISS:
+        raise CommandError(errors.COUNTED_WRONG)
+    return OK
+
+
+TESTED: Final = 50
+MOST_AMISS: Final = 2
+"""So few elements hardly ever meet in one register."""

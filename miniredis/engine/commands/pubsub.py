@@ -1,0 +1,163 @@
+"""SUBSCRIBE, PUBLISH and their kin: messages from clients to clients."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..glob import compile_glob
+from ..help import help_on
+from ..publishing import CHANNELS, PATTERNS, SHARDS, Kind
+from ..registry import Keys, command, container
+from ..replies import NO_REPLY, Reply
+from ..session import Session
+
+LISTENING: Final = "pubsub noscript loading stale"
+SPEAKING: Final = "pubsub loading stale fast may_replicate"
+ASKING: Final = "pubsub loading stale"
+
+
+def begin(session: Session, kind: Kind, names: list[bytes]) -> Reply:
+    """Listens to each of some names; the replies look like messages."""
+    for name in names:
+        session.engine.news.publishing.begin(session, kind, name)
+    return NO_REPLY
+
+
+def end(session: Session, kind: Kind, names: list[bytes]) -> Reply:
+    """Ceases to listen to some names, or to all if none is given."""
+    for name in names:
+        session.engine.news.publishing.end(session, kind, name)
+    if not names:
+        session.engine.news.publishing.end_all(session, kind)
+    return NO_REPLY
+
+
+@command("SUBSCRIBE", -2, LISTENING, acl="", since="2.0.0", syntax="channel...")
+def subscribe(session: Session, args: list[bytes]) -> Reply:
+    """Listens to channels."""
+    return begin(session, CHANNELS, args[1:])
+
+
+@command("UNSUBSCRIBE", -1, LISTENING, acl="", since="2.0.0", syntax="[channel...]")
+def unsubscribe(session: Session, args: list[bytes]) -> Reply:
+    """Ceases to listen to channels, to all if none is named."""
+    return end(session, CHANNELS, args[1:])
+
+
+@command("PSUBSCRIBE", -2, LISTENING, acl="", since="2.0.0", syntax="pattern{pattern:pattern}...")
+def psubscribe(session: Session, args: list[bytes]) -> Reply:
+    """Listens to all channels that fit glob patterns."""
+    return begin(session, PATTERNS, args[1:])
+
+
+@command("PUNSUBSCRIBE", -1, LISTENING, acl="", since="2.0.0", syntax="[pattern:pattern...]")
+def punsubscribe(session: Session, args: list[bytes]) -> Reply:
+    """Ceases to listen to patterns, to all if none is named."""
+    return end(session, PATTERNS, args[1:])
+
+
+@command(
+    "SSUBSCRIBE",
+    -2,
+    LISTENING,
+    acl="",
+    keys=Keys(1, "not_key", last=-1),
+    since="7.0.0",
+    syntax="shardchannel...",
+)
+def ssubscribe(session: Session, args: list[bytes]) -> Reply:
+    """Listens to shard channels."""
+    if session.running_exec:
+        raise CommandError(errors.deny_blocking(b"SSUBSCRIBE"))
+    return begin(session, SHARDS, args[1:])
+
+
+@command(
+    "SUNSUBSCRIBE",
+    -1,
+    LISTENING,
+    acl="",
+    keys=Keys(1, "not_key", last=-1),
+    since="7.0.0",
+    syntax="[shardchannel...]",
+)
+def sunsubscribe(session: Session, args: list[bytes]) -> Reply:
+    """Ceases to listen to shard channels, to all if none is named."""
+    return end(session, SHARDS, args[1:])
+
+
+@command("PUBLISH", 3, SPEAKING, acl="", since="2.0.0", syntax="channel message")
+def publish(session: Session, args: list[bytes]) -> Reply:
+    """Sends a message to all who listen to a channel; tells how often it was heard."""
+    return session.engine.news.publishing.publish(args[1], args[2])
+
+
+@command(
+    "SPUBLISH",
+    3,
+    SPEAKING,
+    acl="",
+    keys=Keys(1, "not_key"),
+    since="7.0.0",
+    syntax="shardchannel message",
+)
+def spublish(session: Session, args: list[bytes]) -> Reply:
+    """Sends a message to all who listen to a shard channel; tells how many they are."""
+    return session.engine.news.publishing.publish_sharded(args[1], args[2])
+
+
+# What is listened to
+
+container("PUBSUB", -2, module=__name__, summary="Tells what is listened to.", since="2.8.0")
+
+
+def names(session: Session, kind: Kind, args: list[bytes]) -> Reply:
+    """What somebody listens to, as far as it fits a pattern."""
+    if len(args) > 3:
+        raise CommandError(errors.subcommand_or_arity(args[1], b"PUBSUB"))
+    fits = compile_glob(args[2]) if len(args) == 3 else lambda _: True
+    return [name for name in session.engine.news.publishing.listeners[kind] if fits(name)]
+
+
+def numbers(session: Session, kind: Kind, channels: list[bytes]) -> Reply:
+    """Each of some names, and how many listen to it."""
+    listeners = session.engine.news.publishing.listeners[kind]
+    return [part for name in channels for part in (name, len(listeners.get(name, ())))]
+
+
+@command("PUBSUB CHANNELS", -2, ASKING, acl="", since="2.8.0", syntax="[pattern:pattern]")
+def pubsub_channels(session: Session, args: list[bytes]) -> Reply:
+    """The channels that somebody listens to, or those of them that fit a glob pattern."""
+    return names(session, CHANNELS, args)
+
+
+@command("PUBSUB NUMSUB", -2, ASKING, acl="", since="2.8.0", syntax="[channel...]")
+def pubsub_numsub(session: Session, args: list[bytes]) -> Reply:
+    """How many listen to each of some channels."""
+    return numbers(session, CHANNELS, args[2:])
+
+
+@command("PUBSUB NUMPAT", 2, ASKING, acl="", since="2.8.0")
+def pubsub_numpat(session: Session, args: list[bytes]) -> Reply:
+    """How many patterns somebody listens to."""
+    return len(session.engine.news.publishing.listeners[PATTERNS])
+
+
+@command("PUBSUB SHARDCHANNELS", -2, ASKING, acl="", since="7.0.0", syntax="[pattern:pattern]")
+def pubsub_shardchannels(session: Session, args: list[bytes]) -> Reply:
+    """The shard channels that somebody listens to, or those of them that fit a glob pattern."""
+    return names(session, SHARDS, args)
+
+
+@command("PUBSUB SHARDNUMSUB", -2, ASKING, acl="", since="7.0.0", syntax="[shardchannel...]")
+def pubsub_shardnumsub(session: Session, args: list[bytes]) -> Reply:
+    """How many listen to each of some shard channels."""
+    return numbers(session, SHARDS, args[2:])
+
+
+@command("PUBSUB HELP", 2, "loading stale", acl="", since="6.2.0")
+def pubsub_help(session: Session, args: list[bytes]) -> Reply:
+    """Prints these lines."""
+    return list(help_on(b"pubsub"))

@@ -1,0 +1,223 @@
+"""Members of sets: adding, looking up, moving, removing, drawing and walking."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..numbers import read_positive
+from ..registry import Keys, command
+from ..replies import Reply, Set
+from ..session import Session
+from ..sets import SetValue
+from .drawing import check_repeated, drawn, read_count
+from .scanning import next_members, read_cursor, read_options
+
+READ: Final = Keys(1, "RO access")
+LOOKED_AT: Final = Keys(1, "RO")
+LUCK: Final = "nondeterministic_output"
+
+FEW_STAY: Final = 5
+"""SPOP of more than so many times what stays takes out what stays, and makes a new set of it."""
+
+
+# Adding and removing
+
+
+@command(
+    "SADD",
+    -3,
+    "write denyoom fast",
+    acl="set",
+    keys=Keys(1, "RW insert"),
+    since="1.0.0",
+    syntax="key#0 member...",
+)
+def sadd(session: Session, args: list[bytes]) -> Reply:
+    """Adds members to a set, creating it if need be; returns how many are new."""
+    db, key, packing = session.db, args[1], session.engine.packing
+    values = db.find_set(key)
+    changed = SetValue() if values is None else values
+    added = 0
+    for member in args[2:]:
+        added += changed.add(member, packing)
+    if values is None:
+        db.create(key, changed, "sadd")
+    elif added:
+        db.touched(key, "sadd")
+    return added
+
+
+@command(
+    "SREM", -3, "write fast", acl="set", keys=Keys(1, "RW delete"), since="1.0.0", syntax="key#0 member..."
+)
+def srem(session: Session, args: list[bytes]) -> Reply:
+    """Removes members; the set goes away with its last one."""
+    values = session.db.find_set(args[1])
+    removed = 0 if values is None else sum(map(values.remove, args[2:]))
+    if values is not None and removed:
+        session.db.shrunk(args[1], values, "srem")
+    return removed
+
+
+@command(
+    "SMOVE",
+    4,
+    "write fast",
+    acl="set",
+    keys=(Keys(1, "RW access delete"), Keys(2, "RW insert")),
+    since="1.0.0",
+    syntax="source#0 destination#1 member",
+)
+def smove(session: Session, args: list[bytes]) -> Reply:
+    """Moves a member from one set to another; tells whether it was there."""
+    db, (_, source, target, member) = session.db, args
+    if db.find(source) is None:
+        return 0
+    giver, taker = db.find_set(source), db.find_set(target)
+    assert giver is not None
+    if giver is taker:
+        return int(member in giver.members)
+    if not giver.remove(member):
+        return 0
+    db.announce(source, "srem")
+    if not giver:
+        db.delete(source, None)
+        db.announce(source, "del")
+    if taker is None:
+        db.create(target, SetValue.of([member], session.engine.packing), None)
+    db.touched(source, "")
+    if taker is None or taker.add(member, session.engine.packing):
+        db.touched(target, "sadd")
+    return 1
+
+
+# Looking up
+
+
+def members_of(session: Session, key: bytes) -> dict[bytes, None]:
+    """The members of the set at a key; none if there is no such key."""
+    values = session.db.read_set(key)
+    return {} if values is None else values.members
+
+
+@command("SISMEMBER", 3, "readonly fast", acl="set", keys=LOOKED_AT, since="1.0.0", syntax="key#0 member")
+def sismember(session: Session, args: list[bytes]) -> Reply:
+    """Whether a set has a member."""
+    return int(args[2] in members_of(session, args[1]))
+
+
+@command("SMISMEMBER", -3, "readonly fast", acl="set", keys=READ, since="6.2.0", syntax="key#0 member...")
+def smismember(session: Session, args: list[bytes]) -> Reply:
+    """Whether a set has each of several members."""
+    members = members_of(session, args[1])
+    return [int(member in members) for member in args[2:]]
+
+
+@command("SCARD", 2, "readonly fast", acl="set", keys=LOOKED_AT, since="1.0.0", syntax="key#0")
+def scard(session: Session, args: list[bytes]) -> Reply:
+    """How many members a set has."""
+    return len(members_of(session, args[1]))
+
+
+@command(
+    "SMEMBERS",
+    2,
+    "readonly",
+    acl="set",
+    keys=READ,
+    tips="nondeterministic_output_order",
+    since="1.0.0",
+    syntax="key#0",
+)
+def smembers(session: Session, args: list[bytes]) -> Reply:
+    """All members of a set."""
+    return Set(session.db.read_set(args[1]) or ())
+
+
+# Walking
+
+
+@command(
+    "SSCAN",
+    -3,
+    "readonly",
+    acl="set",
+    keys=READ,
+    tips=LUCK,
+    since="2.8.0",
+    syntax="key#0 cursor:integer [MATCH pattern:pattern] [COUNT count:integer]",
+)
+def sscan(session: Session, args: list[bytes]) -> Reply:
+    """The next members of a walk through a set, and the cursor to go on with."""
+    cursor = read_cursor(args[2])
+    values = session.db.read_set(args[1])
+    if values is None:
+        return [b"0", []]
+    cursor, found = next_members(values, cursor, read_options(args[3:], may_have_type=False))
+    return [b"%d" % cursor, found]
+
+
+# Drawing
+
+
+@command(
+    "SRANDMEMBER",
+    -2,
+    "readonly",
+    acl="set",
+    keys=READ,
+    tips=LUCK,
+    since="1.0.0",
+    syntax="key#0 [count:integer@2.6.0]",
+)
+def srandmember(session: Session, args: list[bytes]) -> Reply:
+    """A member by lot, or several, distinct or (with a negative count) not."""
+    if len(args) > 3:
+        raise CommandError(errors.SYNTAX)
+    count = read_count(args[2]) if len(args) > 2 else None
+    values = session.db.read_set(args[1])
+    if count is None:
+        return None if values is None else values.index().any(session.engine.random)
+    if values is None:
+        return []
+    found = drawn(session, values, count)
+    check_repeated(session, found, count)
+    return found
+
+
+@command(
+    "SPOP",
+    -2,
+    "write fast",
+    acl="set",
+    keys=Keys(1, "RW access delete"),
+    tips=LUCK,
+    since="1.0.0",
+    syntax="key#0 [count:integer@3.2.0]",
+)
+def spop(session: Session, args: list[bytes]) -> Reply:
+    """Removes and returns a member by lot, or several."""
+    if len(args) > 3:
+        raise CommandError(errors.SYNTAX)
+    count = read_positive(args[2]) if len(args) > 2 else None
+    values = session.db.find_set(args[1])
+    if count is None:
+        return None if values is None else pop(session, args[1], values, 1)[0]
+    return Set(pop(session, args[1], values, count) if values is not None and count else ())
+
+
+def pop(session: Session, key: bytes, values: SetValue, count: int) -> list[bytes]:
+    """Takes up to ``count`` members, at least one, out of the set at a key."""
+    found = drawn(session, values, count)
+    stay = len(values) - len(found)
+    if not stay:
+        session.db.delete(key, "spop del")
+        return found
+    for member in found:
+        values.remove(member)
+    if stay * FEW_STAY <= count:
+        session.db.replace(key, SetValue.of(values.members, session.engine.packing))
+    session.db.touched(key, "spop")
+    return found

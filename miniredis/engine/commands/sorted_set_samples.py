@@ -1,0 +1,98 @@
+"""ZSCAN and ZRANDMEMBER: members of a sorted set in steps, and by lot."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import errors
+from ..doubles import packed_text
+from ..errors import CommandError
+from ..glob import compile_match
+from ..numbers import MAX
+from ..registry import Keys, command
+from ..replies import Pairs, Reply, double_text
+from ..session import Session
+from ..sorted_sets import Entry, SortedSet
+from .drawing import MOST_REPEATED, check_repeated, read_count
+from .scanning import read_cursor, read_options
+
+READ: Final = Keys(1, "RO access")
+
+FEW: Final = 100
+"""To find up to so many entries by their ranks takes less time than to go through all."""
+
+
+@command(
+    "ZSCAN",
+    -3,
+    "readonly",
+    acl="sortedset",
+    keys=READ,
+    tips="nondeterministic_output",
+    since="2.8.0",
+    syntax="key#0 cursor:integer [MATCH pattern:pattern] [COUNT count:integer]",
+)
+def zscan(session: Session, args: list[bytes]) -> Reply:
+    """The next members of a walk through a sorted set, with their scores, and the cursor to go on with."""
+    cursor = read_cursor(args[2])
+    values = session.db.read_sorted_set(args[1])
+    if values is None:
+        return [b"0", []]
+    options = read_options(args[3:], may_have_type=False)
+    fits = compile_match(options.pattern)
+    if values.is_packed:  # then Redis shows everything at once, with the very texts it keeps
+        cursor, members, text = 0, [member for _, member in values], packed_text
+    else:
+        cursor, members = values.index().walk(cursor, options.count)
+        text = double_text
+    found = [part for each in members if fits(each) for part in (each, text(values.scores[each]))]
+    return [b"%d" % cursor, found]
+
+
+@command(
+    "ZRANDMEMBER",
+    -2,
+    "readonly",
+    acl="sortedset",
+    keys=READ,
+    tips="nondeterministic_output",
+    since="6.2.0",
+    syntax="key#0 [options{count:integer [WITHSCORES]}]",
+)
+def zrandmember(session: Session, args: list[bytes]) -> Reply:
+    """A member by lot, or so many different ones; with a negative count, members may come again."""
+    count = read_count(args[2]) if len(args) > 2 else None
+    with_scores = len(args) > 3
+    if with_scores:
+        check_scores(args[3:], count or 0)
+    values = session.db.read_sorted_set(args[1])
+    if values is None:
+        return None if count is None else []
+    if count is None:
+        return values.at(session.engine.random.randrange(len(values)))[1]
+    chosen = drawn(session, values, count)
+    return Pairs((member, score) for score, member in chosen) if with_scores else [each for _, each in chosen]
+
+
+def drawn(session: Session, values: SortedSet, count: int) -> list[Entry]:
+    """Entries by lot: up to ``count`` distinct ones, or ``-count`` of which some may be the same."""
+    luck, size = session.engine.random, len(values)
+    if count >= size:
+        return list(reversed(values))  # as Redis goes through all of them
+    if count > FEW:
+        return luck.sample(list(values), count)
+    if count >= 0:
+        return [values.at(rank) for rank in luck.sample(range(size), count)]
+    if count < -MOST_REPEATED:
+        raise CommandError(errors.OUT_OF_RANGE)
+    chosen = luck.choices(list(values), k=-count)
+    check_repeated(session, [member for _, member in chosen], count)
+    return chosen
+
+
+def check_scores(words: list[bytes], count: int) -> None:
+    """WITHSCORES takes two replies for each member, which shall be countable."""
+    if len(words) > 1 or words[0].upper() != b"WITHSCORES":
+        raise CommandError(errors.SYNTAX)
+    if not -(MAX // 2) <= count <= MAX // 2:
+        raise CommandError(errors.OUT_OF_RANGE)

@@ -1,0 +1,205 @@
+"""The members of sorted sets, one by one: giving them scores, looking them up, removing them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from .. import errors
+from ..doubles import read_double
+from ..errors import CommandError
+from ..packing import Packing
+from ..registry import Keys, command
+from ..replies import Reply
+from ..session import Session
+from ..sorted_sets import SortedSet
+
+READ: Final = Keys(1, "RO access")
+
+
+# Giving scores
+
+OPTIONS: Final = (b"NX", b"XX", b"GT", b"LT", b"CH", b"INCR")
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of the members of a ZADD.
+
+    Attributes:
+        added: how many are new.
+        updated: how many have another score.
+        last: the score of the last one, None if it was left alone.
+    """
+
+    added: int = 0
+    updated: int = 0
+    last: float | None = None
+
+
+@command(
+    "ZADD",
+    -4,
+    "write denyoom fast",
+    acl="sortedset",
+    keys=Keys(1, "RW update"),
+    since="1.2.0",
+    syntax=(
+        "key#0 [condition@3.0.2(NX|XX)] [comparison@6.2.0(GT|LT)] [CH~change@3.0.2] [INCR~increment@3.0.2] "
+        "score_member{score:double member}..."
+    ),
+)
+def zadd(session: Session, args: list[bytes]) -> Reply:
+    """Gives scores to members of a sorted set, new ones or those it has."""
+    at = 2
+    while at < len(args) and args[at].upper() in OPTIONS:
+        at += 1
+    options = {word.upper() for word in args[2:at]}
+    return add(session, args[1], args[at:], options)
+
+
+@command(
+    "ZINCRBY",
+    4,
+    "write denyoom fast",
+    acl="sortedset",
+    keys=Keys(1, "RW access update"),
+    since="1.2.0",
+    syntax="key#0 increment:integer member",
+)
+def zincrby(session: Session, args: list[bytes]) -> Reply:
+    """Adds to the score of a member, which begins with 0."""
+    if args[2].upper() in OPTIONS:  # it goes the way of ZADD, where this is no score
+        raise CommandError(errors.SYNTAX)
+    return add(session, args[1], args[2:], {b"INCR"})
+
+
+def add(session: Session, key: bytes, words: list[bytes], options: set[bytes]) -> Reply:
+    """ZADD, from the scores on."""
+    if len(words) % 2 or not words:
+        raise CommandError(errors.SYNTAX)
+    check_options(options, len(words) // 2)
+    scores = [read_double(text) for text in words[::2]]
+    counts = put(session, key, scores, words[1::2], options)
+    if b"INCR" in options:
+        return counts.last
+    return counts.added + (counts.updated if b"CH" in options else 0)
+
+
+def check_options(options: set[bytes], pairs: int) -> None:
+    if {b"NX", b"XX"} <= options:
+        raise CommandError(errors.NX_WITH_XX)
+    if len(options & {b"NX", b"GT", b"LT"}) > 1:
+        raise CommandError(errors.GT_LT_NX)
+    if b"INCR" in options and pairs > 1:
+        raise CommandError(errors.INCR_OF_SEVERAL)
+
+
+def put(
+    session: Session, key: bytes, scores: Sequence[float], members: Sequence[bytes], options: set[bytes]
+) -> Counts:
+    """Gives each member its score as far as the options let it."""
+    db, counts = session.db, Counts()
+    values = db.find_sorted_set(key)
+    is_new = values is None
+    if values is None:
+        if b"XX" in options:
+            return counts
+        values = SortedSet()
+    packing = session.engine.packing
+    for member, score in zip(members, scores, strict=True):
+        put_one(values, member, score, options, packing, counts)
+    event = "zincr" if b"INCR" in options else "zadd"
+    if is_new:
+        db.create(key, values, event)
+    elif counts.added or counts.updated:
+        db.touched(key, event)
+    return counts
+
+
+def put_one(
+    values: SortedSet, member: bytes, score: float, options: set[bytes], packing: Packing, counts: Counts
+) -> None:
+    counts.last = None
+    old = values.scores.get(member)
+    if (b"XX" if old is None else b"NX") in options:
+        return
+    if old is not None:
+        if b"INCR" in options:
+            score += old
+            if math.isnan(score):
+                raise CommandError(errors.NOT_A_SCORE)
+        if (b"LT" in options and score >= old) or (b"GT" in options and score <= old):
+            return
+    counts.last = score
+    if score == old:
+        return
+    values.put(member, score, packing)
+    if old is None:
+        counts.added += 1
+    else:
+        counts.updated += 1
+
+
+# Looking
+
+
+@command("ZCARD", 2, "readonly fast", acl="sortedset", keys=Keys(1, "RO"), since="1.2.0", syntax="key#0")
+def zcard(session: Session, args: list[bytes]) -> Reply:
+    """How many members a sorted set has; 0 if there is none."""
+    return len(session.db.read_sorted_set(args[1]) or ())
+
+
+@command("ZSCORE", 3, "readonly fast", acl="sortedset", keys=READ, since="1.2.0", syntax="key#0 member")
+def zscore(session: Session, args: list[bytes]) -> Reply:
+    """The score of a member."""
+    values = session.db.read_sorted_set(args[1])
+    return None if values is None else values.scores.get(args[2])
+
+
+@command("ZMSCORE", -3, "readonly fast", acl="sortedset", keys=READ, since="6.2.0", syntax="key#0 member...")
+def zmscore(session: Session, args: list[bytes]) -> Reply:
+    """The scores of several members; null for who is none."""
+    values = session.db.read_sorted_set(args[1])
+    scores = {} if values is None else values.scores
+    return [scores.get(member) for member in args[2:]]
+
+
+@command("ZRANK", 3, "readonly fast", acl="sortedset", keys=READ, since="2.0.0", syntax="key#0 member")
+def zrank(session: Session, args: list[bytes]) -> Reply:
+    """How many members have a lower place than one."""
+    values = session.db.read_sorted_set(args[1])
+    return None if values is None else values.rank(args[2])
+
+
+@command("ZREVRANK", 3, "readonly fast", acl="sortedset", keys=READ, since="2.0.0", syntax="key#0 member")
+def zrevrank(session: Session, args: list[bytes]) -> Reply:
+    """How many members have a higher place than one."""
+    values = session.db.read_sorted_set(args[1])
+    rank = None if values is None else values.rank(args[2])
+    return None if values is None or rank is None else len(values) - 1 - rank
+
+
+# Removing
+
+
+@command(
+    "ZREM",
+    -3,
+    "write fast",
+    acl="sortedset",
+    keys=Keys(1, "RW delete"),
+    since="1.2.0",
+    syntax="key#0 member...",
+)
+def zrem(session: Session, args: list[bytes]) -> Reply:
+    """Removes members; returns how many there were."""
+    values = session.db.find_sorted_set(args[1])
+    if values is None:
+        return 0
+    removed = sum(values.remove(member) for member in args[2:])
+    if removed:
+        session.db.shrunk(args[1], values, "zrem")
+    return removed

@@ -1,0 +1,314 @@
+"""XPENDING, XCLAIM and XAUTOCLAIM: what was given out and not acknowledged, and giving it to others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..groups import Consumer, Group
+from ..keyspace import Database, Value, of_type
+from ..numbers import MAX, read_integer, read_range
+from ..registry import Keys, command
+from ..replies import NULL_ARRAY, Reply
+from ..session import Session
+from ..stream_ids import read_strict_id
+from ..stream_nodes import id_text, wrapped
+from ..streams import Stream
+from .stream_reading import attending
+from .streams import read_interval, read_start
+
+# Looking
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What XPENDING is to show.
+
+    Attributes:
+        idle: milliseconds that must have passed since an entry was given out.
+        low: the first id.
+        high: the last one.
+        count: how many entries at most.
+        consumer: whose; None for all.
+    """
+
+    idle: int
+    low: int
+    high: int
+    count: int
+    consumer: bytes | None
+
+
+@command(
+    "XPENDING",
+    -3,
+    "readonly",
+    acl="stream",
+    keys=Keys(1, "RO access"),
+    tips="nondeterministic_output",
+    since="5.0.0",
+    syntax=("key#0 group [filters{[IDLE min-idle-time:integer@6.2.0] start end count:integer [consumer]}]"),
+)
+def xpending(session: Session, args: list[bytes]) -> Reply:
+    """What is pending in a group: how much with whom, or entry by entry."""
+    window = read_window(args) if len(args) > 3 else None
+    _, group = find_group(session.db, args[1], args[2])
+    if window is None:
+        return summary(group)
+    source: Group | Consumer | None = group
+    if window.consumer is not None:
+        source = group.consumers.get(window.consumer)
+    return [] if source is None else listed(source, window, session.engine.now.milliseconds)
+
+
+def read_window(args: list[bytes]) -> Window:
+    if not 6 <= len(args) <= 9:
+        raise CommandError(errors.SYNTAX)
+    at, idle = 3, 0
+    if args[3].upper() == b"IDLE":
+        at, idle = 5, read_integer(args[4])
+        if len(args) < 8:
+            raise CommandError(errors.SYNTAX)
+    count = max(read_integer(args[at + 2]), 0)
+    low, high = read_interval(args[at], args[at + 1])
+    return Window(idle, low, high, count, args[at + 3] if len(args) > at + 3 else None)
+
+
+def summary(group: Group) -> list[Reply]:
+    if not len(group.pending):
+        return [0, None, None, NULL_ARRAY]
+    low, high = group.pending.edges()
+    holders = [
+        [name, b"%d" % len(consumer.pending)]
+        for name, consumer in sorted(group.consumers.items())
+        if len(consumer.pending)
+    ]
+    return [len(group.pending), id_text(low), id_text(high), holders]
+
+
+def listed(source: Group | Consumer, window: Window, now: int) -> list[Reply]:
+    told: list[Reply] = []
+    for number, delivery in source.pending.walk(window.low):
+        if number > window.high or len(told) == window.count:
+            break
+        idle = now - delivery.time
+        if not window.idle or idle >= window.idle:
+            told.append([id_text(number), delivery.consumer.name, max(idle, 0), delivery.count])
+    return told
+
+
+def find_group(db: Database, key: bytes, name: bytes) -> tuple[Stream, Group]:
+    """The stream and the group that must be there; raises NOGROUP."""
+    return group_in(db.read(key), key, name)
+
+
+def group_in(value: Value | None, key: bytes, name: bytes) -> tuple[Stream, Group]:
+    """The same, of what was found at the key."""
+    stream = of_type(value, Stream)
+    group = None if stream is None else stream.groups.get(name)
+    if stream is None or group is None:
+        raise CommandError(errors.no_group(key, name))
+    return stream, group
+
+
+# Claiming
+
+
+@dataclass(slots=True)
+class Claim:
+    """What XCLAIM is told beyond who claims what.
+
+    Attributes:
+        time: when the entries count as given out, in milliseconds of wall time.
+        retries: how often they count as given out; None for once more.
+        force: also what is not pending.
+        just_ids: tells ids alone, and does not count as giving out.
+        last: the group reads on behind this id at least.
+    """
+
+    now: int
+    time: int = field(init=False)
+    retries: int | None = None
+    force: bool = False
+    just_ids: bool = False
+    last: int = 0
+
+    def __post_init__(self) -> None:
+        self.time = self.now
+
+    def set_time(self, time: int) -> None:
+        """Sets when; what has not come yet, or never was, is now."""
+        self.time = time if 0 <= time <= self.now else self.now
+
+    def count(self, before: int) -> int:
+        """How often an entry counts as given out, if it did so often before."""
+        if self.retries is not None:
+            return self.retries
+        return before if self.just_ids else wrapped(before + 1)
+
+
+@command(
+    "XCLAIM",
+    -6,
+    "write fast",
+    acl="stream",
+    keys=Keys(1, "RW update"),
+    tips="nondeterministic_output",
+    since="5.0.0",
+    syntax=(
+        "key#0 group consumer min-idle-time id... [IDLE ms:integer] "
+        "[TIME unix-time-milliseconds:unix-time] [RETRYCOUNT count:integer] [FORCE] [JUSTID] [LASTID id]"
+    ),
+)
+def xclaim(session: Session, args: list[bytes]) -> Reply:
+    """Gives pending entries to another consumer, those that nobody cared for long enough."""
+    key = args[1]
+    stream, group = find_group(session.db, key, args[2])
+    idle = read_integer(args[4], errors.invalid_in_claim(b"min-idle-time", b"XCLAIM"))
+    numbers, options = read_ids(args[5:])
+    claim = read_claim(options, session.engine.now.milliseconds)
+    group.last = max(group.last, claim.last)
+    told = []
+    for number in numbers:
+        content = stream.find(number)
+        if content is None:
+            group.release(number)
+        elif take(session, args, group, number, claim, idle):
+            told.append(claimed(number, content, just_id=claim.just_ids))
+    session.db.changed_beside(key)
+    return told
+
+
+def read_ids(words: list[bytes]) -> tuple[list[int], list[bytes]]:
+    """The ids at the beginning, and the options behind them: what is no id is one."""
+    numbers: list[int] = []
+    for word in words:
+        try:
+            numbers.append(read_strict_id(word))
+        except CommandError:
+            break
+    return numbers, words[len(numbers) :]
+
+
+def take(session: Session, args: list[bytes], group: Group, number: int, claim: Claim, idle: int) -> bool:
+    """Gives one entry to the consumer that claims it, if it may have it; else it need not even be there."""
+    delivery = group.pending.get(number)
+    is_young = delivery is not None and idle > 0 and claim.now - delivery.time < idle
+    if is_young or (delivery is None and not claim.force):
+        return False
+    count = claim.count(delivery.count if delivery else 1)
+    group.assign(number, attending(session, args[1], group, args[3]), claim.time, count)
+    return True
+
+
+def claimed(number: int, content: list[bytes], *, just_id: bool) -> Reply:
+    return id_text(number) if just_id else [id_text(number), content]
+
+
+def read_claim(words: list[bytes], now: int) -> Claim:
+    claim = Claim(now)
+    rest = iter(words)
+    for word in rest:
+        option = word.upper()
+        if option == b"FORCE":
+            claim.force = True
+        elif option == b"JUSTID":
+            claim.just_ids = True
+        elif option in OPERANDS and (operand := next(rest, None)) is not None:
+            OPERANDS[option](claim, operand)
+        else:
+            raise CommandError(errors.claim_option(word))
+    return claim
+
+
+def read_idle(claim: Claim, text: bytes) -> None:
+    claim.set_time(claim.now - read_integer(text, errors.invalid_in_claim(b"IDLE option", b"XCLAIM")))
+
+
+def read_time(claim: Claim, text: bytes) -> None:
+    claim.set_time(read_integer(text, errors.invalid_in_claim(b"TIME option", b"XCLAIM")))
+
+
+def read_retries(claim: Claim, text: bytes) -> None:
+    retries = read_integer(text, errors.invalid_in_claim(b"RETRYCOUNT option", b"XCLAIM"))
+    claim.retries = retries if retries >= 0 else None
+
+
+def read_last(claim: Claim, text: bytes) -> None:
+    claim.last = read_strict_id(text)
+
+
+OPERANDS: Final[dict[bytes, Callable[[Claim, bytes], None]]] = {
+    b"IDLE": read_idle,
+    b"TIME": read_time,
+    b"RETRYCOUNT": read_retries,
+    b"LASTID": read_last,
+}
+"""What reads the operand of each option."""
+
+
+# Claiming whatever there is
+
+TRIED_FOR_EACH: Final = 10
+"""How many pending entries XAUTOCLAIM looks at for each that it may return."""
+
+MOST_CLAIMED: Final = MAX // 16
+MOST_ALLOCATED: Final = 1 << 43
+"""So many ids Redis finds no memory for on any machine: it makes room for all that COUNT names."""
+
+CLAIMED_AT_ONCE: Final = 100
+
+
+@command(
+    "XAUTOCLAIM",
+    -6,
+    "write fast",
+    acl="stream",
+    keys=Keys(1, "RW delete"),
+    tips="nondeterministic_output",
+    since="6.2.0",
+    syntax="key#0 group consumer min-idle-time start [COUNT count:integer] [JUSTID]",
+)
+def xautoclaim(session: Session, args: list[bytes]) -> Reply:
+    """Gives a consumer what others have had pending for long, and tells where to go on."""
+    key, now = args[1], session.engine.now.milliseconds
+    value = session.db.read(key)
+    idle = read_integer(args[4], errors.invalid_in_claim(b"min-idle-time", b"XAUTOCLAIM"))
+    start = read_start(args[5])
+    count, claim = read_autoclaim(args[6:], now)
+    stream, group = group_in(value, key, args[2])
+    if count > MOST_ALLOCATED:
+        raise CommandError(errors.AUTOCLAIM_MEMORY)
+    told: list[Reply] = []
+    deleted: list[Reply] = []
+    pending = group.pending.walk(start)
+    for number, _ in islice(pending, count * TRIED_FOR_EACH):
+        content = stream.find(number)
+        if content is None:
+            group.release(number)
+            deleted.append(id_text(number))
+        elif take(session, args, group, number, claim, idle):
+            told.append(claimed(number, content, just_id=claim.just_ids))
+        if len(told) + len(deleted) == count:
+            break
+    session.db.changed_beside(key)
+    following = next(pending, None)
+    return [id_text(following[0] if following else 0), told, deleted]
+
+
+def read_autoclaim(words: list[bytes], now: int) -> tuple[int, Claim]:
+    count, claim = CLAIMED_AT_ONCE, Claim(now)
+    rest = iter(words)
+    for word in rest:
+        option = word.upper()
+        if option == b"JUSTID":
+            claim.just_ids = True
+        elif option == b"COUNT" and (number := next(rest, None)) is not None:
+            count = read_range(number, 1, MOST_CLAIMED, errors.COUNT_BELOW_1)
+        else:
+            raise CommandError(errors.SYNTAX)
+    return count, claim

@@ -1,0 +1,296 @@
+"""XREAD and XREADGROUP: what is new in several streams, waiting for it or not.
+
+A reader that waits takes nothing away: all readers of a stream are given what each has not seen. Those that
+read for a group share one place in it, so what is new to the second is what the first has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..groups import Consumer, Group
+from ..keyspace import Database
+from ..numbers import read_integer, read_milliseconds
+from ..registry import KeywordKeys, command
+from ..replies import NO_REPLY, NULL_ARRAY, NestedMap, Reply
+from ..session import Session
+from ..stream_ids import read_strict_id
+from ..stream_nodes import LAST_ID, id_text, wrapped
+from ..stream_progress import advance
+from ..streams import Stream
+from .streams import shown
+
+NEW: Final = LAST_ID
+"""What ``>`` stands for: no entry comes after this id."""
+
+MOST_WOKEN_WITH: Final = 1000
+"""How many entries a reader is woken with, unless told."""
+
+STREAMS_WORD: Final = b"STREAMS"
+
+
+@dataclass(slots=True)
+class Reading:
+    """What XREAD and XREADGROUP are asked for.
+
+    Attributes:
+        count: how many entries of each stream at most; None for all.
+        waits: if there are none, for some to come.
+        timeout: how long, in milliseconds; None for ever.
+        group: the name of the consumer group, None for XREAD.
+        consumer: the name of the consumer.
+        keeps: what is given out becomes pending.
+        keys: of the streams.
+        after: the ids after which to read, as they were sent.
+    """
+
+    count: int | None = None
+    waits: bool = False
+    timeout: int | None = None
+    group: bytes | None = None
+    consumer: bytes = b""
+    keeps: bool = True
+    keys: list[bytes] = field(default_factory=list)
+    after: list[bytes] = field(default_factory=list)
+
+
+@command(
+    "XREAD",
+    -4,
+    "readonly blocking movablekeys",
+    acl="stream",
+    keys=KeywordKeys("STREAMS", 1, "RO access", last=-1, limit=2),
+    since="5.0.0",
+    syntax="[COUNT count:integer] [BLOCK milliseconds:integer] STREAMS streams{key#0... id...}",
+)
+def xread(session: Session, args: list[bytes]) -> Reply:
+    """The entries of streams after given ids; may wait until there are some."""
+    reading = read_options(session, args, OPTIONS_OF_XREAD)
+    after: dict[bytes, int] = {}
+    places = []
+    for key, text in zip(reading.keys, reading.after, strict=True):
+        stream = session.db.read_stream(key)
+        number = read_place(text, stream)
+        after.setdefault(key, number)
+        places.append((key, number))
+    found = NestedMap()
+    for key, number in places:
+        stream = session.db.read_stream(key)
+        if stream is not None and stream.top > number:
+            found.append((key, shown(islice(stream.walk(number + 1), reading.count))))
+
+    def serve(_db: Database, key: bytes, stream: Stream) -> Reply:
+        if stream.last <= after[key]:
+            return NO_REPLY
+        return NestedMap([(key, shown(islice(stream.walk(after[key] + 1), most_woken_with(reading))))])
+
+    return found or wait(session, reading, serve)
+
+
+def read_place(text: bytes, stream: Stream | None) -> int:
+    """After which id XREAD reads; ``$`` is the last one there is."""
+    if text == b"$":
+        return 0 if stream is None else stream.last
+    if text == b">":
+        raise CommandError(errors.NEW_IN_XREAD)
+    return read_strict_id(text)
+
+
+def wait(
+    session: Session,
+    reading: Reading,
+    serve: Callable[[Database, bytes, Stream], Reply],
+    when_gone: CommandError | None = None,
+) -> Reply:
+    """Nothing was found: waits if that was asked for and is allowed."""
+    if not reading.waits or not session.may_block:
+        return NULL_ARRAY
+    return session.block(reading.keys, Stream, serve, reading.timeout, when_gone=when_gone)
+
+
+def most_woken_with(reading: Reading) -> int:
+    return MOST_WOKEN_WITH if reading.count is None else reading.count
+
+
+# For a group
+
+
+@command(
+    "XREADGROUP",
+    -7,
+    "write blocking movablekeys",
+    acl="stream",
+    keys=KeywordKeys("STREAMS", 4, "RO access", last=-1, limit=2),
+    since="5.0.0",
+    syntax=(
+        "GROUP group_consumer{group consumer} [COUNT count:integer] [BLOCK milliseconds:integer] [NOACK] "
+        "STREAMS streams{key#0... id...}"
+    ),
+)
+def xreadgroup(session: Session, args: list[bytes]) -> Reply:
+    """The entries of streams that no consumer of a group was given, or those that are pending with one."""
+    reading = read_options(session, args, OPTIONS_OF_XREADGROUP)
+    if reading.group is None:
+        raise CommandError(errors.MISSING_GROUP)
+    places = [
+        (key, read_group_place(session.db, key, text, reading.group))
+        for key, text in zip(reading.keys, reading.after, strict=True)
+    ]
+    found = NestedMap()
+    for key, (group, number) in places:
+        stream = session.db.read_stream(key)
+        assert stream is not None
+        if number == NEW and stream.top <= group.last:
+            continue
+        consumer = attending(session, key, group, reading.consumer)
+        if number == NEW:
+            found.append((key, give_out(session, key, stream, consumer, reading, reading.count)))
+        else:
+            found.append((key, history(session, stream, consumer, number + 1, reading.count)))
+
+    def serve(_db: Database, key: bytes, stream: Stream) -> Reply:
+        return serve_group(session, key, stream, reading)
+
+    return found or wait(session, reading, serve, CommandError(errors.STREAM_GONE))
+
+
+def read_group_place(db: Database, key: bytes, text: bytes, name: bytes) -> tuple[Group, int]:
+    """The group that reads a stream, and after which id; ``NEW`` for what nobody was given."""
+    stream = db.read_stream(key)
+    group = None if stream is None else stream.groups.get(name)
+    if group is None:
+        raise CommandError(errors.no_group_to_read(key, name))
+    if text == b"$":
+        raise CommandError(errors.LAST_IN_XREADGROUP)
+    return group, NEW if text == b">" else read_strict_id(text)
+
+
+def serve_group(session: Session, key: bytes, stream: Stream, reading: Reading) -> Reply:
+    """What a consumer that waited is given of a stream that was signalled."""
+    assert reading.group is not None
+    group = stream.groups.get(reading.group)
+    if group is None:
+        raise CommandError(errors.GROUP_GONE)
+    if stream.last <= group.last:
+        return NO_REPLY
+    consumer = attending(session, key, group, reading.consumer)
+    return NestedMap([(key, give_out(session, key, stream, consumer, reading, most_woken_with(reading)))])
+
+
+def attending(session: Session, key: bytes, group: Group, name: bytes) -> Consumer:
+    """The consumer of that name, seen just now; created if need be."""
+    now = session.engine.now.milliseconds
+    consumer = group.consumers.get(name)
+    if consumer is None:
+        session.db.changed_beside(key, "xgroup-createconsumer")
+        return group.create_consumer(name, now)
+    consumer.seen = now
+    return consumer
+
+
+def give_out(
+    session: Session, key: bytes, stream: Stream, consumer: Consumer, reading: Reading, count: int | None
+) -> list[Reply]:
+    """The entries that no consumer of the group was given yet; this one has them from now on."""
+    assert reading.group is not None
+    group, now = stream.groups[reading.group], session.engine.now.milliseconds
+    entries = list(islice(stream.walk(group.last + 1), count))
+    for number, _ in entries:
+        advance(stream, group, number)
+        if reading.keeps:
+            group.assign(number, consumer, now, 1)
+    session.db.changed_beside(key)
+    return shown(entries)
+
+
+def history(
+    session: Session, stream: Stream, consumer: Consumer, start: int, count: int | None
+) -> list[Reply]:
+    """What a consumer has and did not acknowledge, given out once more; null for what is deleted."""
+    told: list[Reply] = []
+    for number, delivery in islice(consumer.pending.walk(start), count):
+        content = stream.find(number)
+        if content is None:
+            told.append([id_text(number), NULL_ARRAY])
+            continue
+        delivery.time = session.engine.now.milliseconds
+        delivery.count = wrapped(delivery.count + 1)
+        told.append([id_text(number), content])
+    return told
+
+
+# Options
+
+
+def read_options(session: Session, args: list[bytes], options: dict[bytes, tuple[int, Option]]) -> Reading:
+    """Reads the options, then the streams; raises ``CommandError``."""
+    reading = Reading()
+    at = 1
+    while at < len(args):
+        word = args[at].upper()
+        if word == STREAMS_WORD and at + 1 < len(args):
+            read_streams(args[at + 1 :], reading)
+            return reading
+        operands, read = options.get(word, (0, refuse))
+        if at + operands >= len(args):
+            break
+        if session.is_script and word == b"BLOCK":
+            raise CommandError(errors.no_block_in_script(args[0]))
+        read(reading, args[at + 1 : at + 1 + operands])
+        at += 1 + operands
+    raise CommandError(errors.SYNTAX)
+
+
+def read_streams(words: list[bytes], reading: Reading) -> None:
+    half, odd = divmod(len(words), 2)
+    if odd:
+        raise CommandError(errors.UNBALANCED_STREAMS)
+    reading.keys, reading.after = words[:half], words[half:]
+
+
+def read_block(reading: Reading, operands: list[bytes]) -> None:
+    reading.timeout = read_milliseconds(operands[0])
+    reading.waits = True
+
+
+def read_count(reading: Reading, operands: list[bytes]) -> None:
+    count = read_integer(operands[0])
+    reading.count = count if count > 0 else None
+
+
+def read_group(reading: Reading, operands: list[bytes]) -> None:
+    reading.group, reading.consumer = operands
+
+
+def read_noack(reading: Reading, _: list[bytes]) -> None:
+    reading.keeps = False
+
+
+def refuse(_: Reading, __: list[bytes]) -> None:
+    raise CommandError(errors.SYNTAX)
+
+
+def refuse_group(_: Reading, __: list[bytes]) -> None:
+    raise CommandError(errors.GROUP_IN_XREAD)
+
+
+def refuse_noack(_: Reading, __: list[bytes]) -> None:
+    raise CommandError(errors.NOACK_IN_XREAD)
+
+
+Option = Callable[[Reading, list[bytes]], None]
+
+OPTIONS_OF_XREAD: Final[dict[bytes, tuple[int, Option]]] = {
+    b"BLOCK": (1, read_block),
+    b"COUNT": (1, read_count),
+    b"GROUP": (2, refuse_group),
+    b"NOACK": (0, refuse_noack),
+}
+"""How many operands each has, and what reads them."""
+
+OPTIONS_OF_XREADGROUP: Final = OPTIONS_OF_XREAD | {b"GROUP": (2, read_group), b"NOACK": (0, read_noack)}

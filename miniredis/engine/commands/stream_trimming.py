@@ -1,0 +1,125 @@
+"""Trimming streams: XTRIM, and what XADD is told of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..numbers import read_integer
+from ..registry import Keys, command
+from ..replies import Reply
+from ..session import Session
+from ..stream_ids import read_strict_id
+from ..stream_nodes import Limits
+from ..streams import Stream
+
+MOST_NODES: Final = 100
+"""How many nodes approximate trimming takes at one time, unless told."""
+
+UNBOUNDED_LIMIT: Final = 10_000
+"""How many entries it takes where a node may have any number of them."""
+
+MOST_ENTRIES: Final = 1_000_000
+
+TRIM: Final = (
+    "trim{strategy(MAXLEN|MINID@6.2.0) [operator(=~equal|~~approximately)] threshold "
+    "[LIMIT count:integer@6.2.0]}"
+)
+
+
+@dataclass(slots=True)
+class Trimming:
+    """What XADD and XTRIM are told of trimming.
+
+    Attributes:
+        threshold: by which a strategy goes: a length, or an id.
+        strategy: MAXLEN or MINID; empty for none.
+        approximately: only whole nodes go.
+        limit: how many entries may go at most; None if nothing was said.
+    """
+
+    strategy: bytes = b""
+    threshold: int = 0
+    approximately: bool = False
+    limit: int | None = None
+
+    def check(self, *, needed: bool) -> None:
+        """Raises ``CommandError`` for options that do not go together."""
+        if self.limit and not self.strategy:
+            raise CommandError(errors.STREAM_LIMIT_ALONE)
+        if needed and not self.strategy:
+            raise CommandError(errors.STREAM_NO_STRATEGY)
+        if self.limit is not None and not self.approximately:
+            raise CommandError(errors.STREAM_LIMIT_EXACT)
+
+    def apply(self, stream: Stream, limits: Limits) -> int:
+        """Trims a stream; returns how many entries went."""
+        trim = stream.trim_to_length if self.strategy == b"MAXLEN" else stream.trim_to_id
+        limit = self.most(limits) if self.approximately else None
+        return trim(self.threshold, limit, exactly=not self.approximately)
+
+    def most(self, limits: Limits) -> int | None:
+        """How many entries approximate trimming may take; None for any number."""
+        if self.limit is None:
+            return min(MOST_NODES * limits.entries or UNBOUNDED_LIMIT, MOST_ENTRIES)
+        return self.limit or None
+
+
+def read_trimming(args: list[bytes], at: int, trimming: Trimming) -> int:
+    """Reads ``MAXLEN|MINID [=|~] threshold`` or ``LIMIT count`` at an index; returns the next one.
+
+    It returns the same index where no such option stands.
+    """
+    word, left = args[at].upper(), len(args) - 1 - at
+    if not left or word not in {b"MAXLEN", b"MINID", b"LIMIT"}:
+        return at
+    if word == b"LIMIT":
+        trimming.limit = read_integer(args[at + 1])
+        if trimming.limit < 0:
+            raise CommandError(errors.STREAM_LIMIT)
+        return at + 2
+    if trimming.strategy:
+        raise CommandError(errors.STREAM_TWO_STRATEGIES)
+    trimming.approximately = left > 1 and args[at + 1] == b"~"
+    at += 1 + (left > 1 and args[at + 1] in {b"~", b"="})
+    trimming.threshold = read_length(args[at]) if word == b"MAXLEN" else read_strict_id(args[at])
+    trimming.strategy = word
+    return at + 1
+
+
+def read_length(text: bytes) -> int:
+    length = read_integer(text)
+    if length < 0:
+        raise CommandError(errors.STREAM_MAXLEN)
+    return length
+
+
+@command(
+    "XTRIM",
+    -4,
+    "write",
+    acl="stream",
+    keys=Keys(1, "RW delete"),
+    tips="nondeterministic_output",
+    since="5.0.0",
+    syntax=f"key#0 {TRIM}",
+)
+def xtrim(session: Session, args: list[bytes]) -> Reply:
+    """Deletes the oldest entries of a stream, down to a length or up to an id."""
+    trimming = Trimming()
+    at = 2
+    while at < len(args):
+        after = read_trimming(args, at, trimming)
+        if after == at:
+            raise CommandError(errors.SYNTAX)
+        at = after
+    trimming.check(needed=True)
+    stream = session.db.find_stream(args[1])
+    if stream is None:
+        return 0
+    deleted = trimming.apply(stream, session.engine.packing.stream_node)
+    if deleted:
+        session.db.touched(args[1], "xtrim")
+    return deleted

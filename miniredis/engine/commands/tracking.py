@@ -1,0 +1,151 @@
+"""CLIENT TRACKING and its kin: for clients that keep copies of what they read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import errors
+from ..clients import redirection
+from ..errors import CommandError
+from ..numbers import read_integer
+from ..registry import command
+from ..replies import OK, Map, Reply, Set
+from ..session import Session
+from ..tracking import Tracker
+from .clients import OWN
+
+SWITCHES: Final = {
+    b"BCAST": "broadcasts",
+    b"OPTIN": "opt_in",
+    b"OPTOUT": "opt_out",
+    b"NOLOOP": "no_loop",
+}
+"""The options without an argument, and what each of them turns on."""
+
+
+@command(
+    "CLIENT TRACKING",
+    -3,
+    OWN,
+    acl="connection",
+    since="6.0.0",
+    syntax=(
+        "status(ON|OFF) [REDIRECT client-id:integer] [PREFIX prefix...!] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]"
+    ),
+)
+def client_tracking(session: Session, args: list[bytes]) -> Reply:
+    """Has this connection told of changes to the keys that it reads, or that have some prefixes."""
+    tracker, prefixes = read_options(session, args[3:])
+    status = args[2].upper()
+    if status == b"ON":
+        check_options(session.tracker, tracker, prefixes)
+        tracker.prefixes = set(prefixes)
+        session.engine.news.start_tracking(session, tracker)
+    elif status == b"OFF":
+        session.engine.news.stop_tracking(session)
+    else:
+        raise CommandError(errors.SYNTAX)
+    return OK
+
+
+def read_options(session: Session, words: list[bytes]) -> tuple[Tracker, list[bytes]]:
+    """What is asked for, and the prefixes in the order in which they came."""
+    tracker, prefixes = Tracker(), list[bytes]()
+    rest = iter(range(len(words)))
+    for at in rest:
+        option, has_more = words[at].upper(), at + 1 < len(words)
+        if option == b"REDIRECT" and has_more:
+            if tracker.redirect:
+                raise CommandError(errors.REDIRECTED_TWICE)
+            tracker.redirect = client_number(session, words[next(rest)])
+        elif option == b"PREFIX" and has_more:
+            prefixes.append(words[next(rest)])
+        elif option in SWITCHES:
+            setattr(tracker, SWITCHES[option], True)
+        else:
+            raise CommandError(errors.SYNTAX)
+    return tracker, prefixes
+
+
+def client_number(session: Session, text: bytes) -> int:
+    number = read_integer(text)
+    if number not in session.engine.sessions:
+        raise CommandError(errors.NO_CLIENT_TO_REDIRECT_TO)
+    return number
+
+
+def check_options(before: Tracker | None, tracker: Tracker, prefixes: list[bytes]) -> None:
+    """Refuses options that contradict each other, or what the connection asked for before."""
+    had = before or Tracker(broadcasts=tracker.broadcasts)
+    if prefixes and not tracker.broadcasts:
+        raise CommandError(errors.PREFIX_WITHOUT_BCAST)
+    if had.broadcasts != tracker.broadcasts:
+        raise CommandError(errors.BCAST_SWITCHED)
+    if tracker.broadcasts and (tracker.opt_in or tracker.opt_out):
+        raise CommandError(errors.BCAST_WITH_OPTION)
+    if tracker.opt_in and tracker.opt_out:
+        raise CommandError(errors.OPTIN_WITH_OPTOUT)
+    if (tracker.opt_in and had.opt_out) or (tracker.opt_out and had.opt_in):
+        raise CommandError(errors.OPTION_SWITCHED)
+    check_overlaps(sorted(had.prefixes), prefixes)
+
+
+def check_overlaps(existing: list[bytes], given: list[bytes]) -> None:
+    """Refuses prefixes of which one begins with another, or with one there is."""
+    for at, prefix in enumerate(given):
+        for other in existing:
+            if overlap(prefix, other):
+                raise CommandError(errors.overlapping_prefixes(prefix, other, is_given=False))
+        for other in given[at + 1 :]:
+            if overlap(prefix, other):
+                raise CommandError(errors.overlapping_prefixes(prefix, other, is_given=True))
+
+
+def overlap(one: bytes, other: bytes) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+@command("CLIENT CACHING", 3, OWN, acl="connection", since="6.0.0", syntax="mode(YES|NO)")
+def client_caching(session: Session, args: list[bytes]) -> Reply:
+    """Whether to track the keys of the next command, for a connection that chooses."""
+    tracker, mode = session.tracker, args[2].upper()
+    if tracker is None:
+        raise CommandError(errors.NOT_TRACKING)
+    if mode not in {b"YES", b"NO"}:
+        raise CommandError(errors.SYNTAX)
+    if mode == b"YES" and not tracker.opt_in:
+        raise CommandError(errors.CACHING_YES)
+    if mode == b"NO" and not tracker.opt_out:
+        raise CommandError(errors.CACHING_NO)
+    tracker.caching = True
+    return OK
+
+
+@command("CLIENT GETREDIR", 2, OWN, acl="connection", since="6.0.0")
+def client_getredir(session: Session, args: list[bytes]) -> Reply:
+    """Which connection hears of the keys that this one tracks: 0 for itself, -1 if it tracks none."""
+    return redirection(session)
+
+
+@command("CLIENT TRACKINGINFO", 2, OWN, acl="connection", since="6.2.0")
+def client_trackinginfo(session: Session, args: list[bytes]) -> Reply:
+    """Whether and how this connection tracks keys."""
+    prefixes = sorted(session.tracker.prefixes) if session.tracker else []
+    flags = Set(flag for flag, holds in told(session.tracker) if holds)
+    return Map({b"flags": flags, b"redirect": redirection(session), b"prefixes": prefixes})
+
+
+def told(tracker: Tracker | None) -> list[tuple[bytes, bool]]:
+    """Redis's words for how a connection tracks keys, and whether each of them holds."""
+    if tracker is None:
+        return [(b"off", True)]
+    return [
+        (b"on", True),
+        (b"bcast", tracker.broadcasts),
+        (b"optin", tracker.opt_in),
+        (b"caching-yes", tracker.opt_in and tracker.caching),
+        (b"optout", tracker.opt_out),
+        (b"caching-no", tracker.opt_out and tracker.caching),
+        (b"noloop", tracker.no_loop),
+        (b"broken_redirect", tracker.is_broken),
+    ]

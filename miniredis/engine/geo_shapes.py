@@ -1,0 +1,169 @@
+"""What a search looks through: a circle or a box on earth, and the cells of the grid that cover it.
+
+Which cells are tried in which order shows in the order of what is found, so both are Redis's own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from .geohash import CELL_STEPS, RADIANS, RADIUS, Area, Cell, Place, cell_at, distance, distance_of_latitudes
+
+__all__ = ["Box", "Circle", "Shape", "covering"]
+
+HALF_EQUATOR: Final = 20037726.37
+"""Half of the way around the earth on Mercator's map, in metres."""
+
+POLAR: Final = (66, 80)
+"""Beyond each of these latitudes, a search takes larger cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An area around a place.
+
+    Attributes:
+        centre: in its middle.
+        unit: how many metres the unit has in which its size is told.
+    """
+
+    centre: Place
+    unit: float
+
+    @property
+    def reach(self) -> float:
+        """How far it reaches from its centre at most, in metres."""
+        raise NotImplementedError
+
+    @property
+    def half_sides(self) -> tuple[float, float]:
+        """How far it reaches to the east and to the north, in metres."""
+        raise NotImplementedError
+
+    def distance_to(self, place: Place) -> float | None:
+        """How far a place is from the centre, in metres; None if it is not inside."""
+        raise NotImplementedError
+
+    @property
+    def bounds(self) -> Area:
+        """The degrees it is between, where it is widest."""
+        longitude, latitude = self.centre
+        width, height = self.half_sides
+        up = height / RADIUS / RADIANS
+        equator_side = latitude - up if latitude < 0 else latitude + up
+        aside = width / RADIUS / cosine(equator_side * RADIANS) / RADIANS
+        return Area(longitude - aside, longitude + aside, latitude - up, latitude + up)
+
+
+@dataclass(frozen=True, slots=True)
+class Circle(Shape):
+    """All within a radius."""
+
+    radius: float
+
+    @property
+    def reach(self) -> float:
+        """The radius, in metres."""
+        return self.radius * self.unit
+
+    @property
+    def half_sides(self) -> tuple[float, float]:
+        """The radius both ways."""
+        return self.unit * self.radius, self.unit * self.radius
+
+    def distance_to(self, place: Place) -> float | None:
+        """How far a place is from the centre; None if that is more than the radius."""
+        found = distance(self.centre, place)
+        return None if found > self.reach else found
+
+
+@dataclass(frozen=True, slots=True)
+class Box(Shape):
+    """All within half a width to the east and west, and half a height to the north and south."""
+
+    width: float
+    height: float
+
+    @property
+    def reach(self) -> float:
+        """From the centre to a corner, in metres."""
+        half_width, half_height = self.width / 2, self.height / 2
+        return math.sqrt(half_width * half_width + half_height * half_height) * self.unit
+
+    @property
+    def half_sides(self) -> tuple[float, float]:
+        """Half of its sides."""
+        return self.unit * (self.width / 2), self.unit * (self.height / 2)
+
+    def distance_to(self, place: Place) -> float | None:
+        """How far a place is from the centre; None if it is outside of the sides."""
+        if distance_of_latitudes(place.latitude, self.centre.latitude) > self.height * self.unit / 2:
+            return None
+        if distance(place, Place(self.centre.longitude, place.latitude)) > self.width * self.unit / 2:
+            return None
+        return distance(self.centre, place)
+
+
+def cosine(angle: float) -> float:
+    return math.cos(angle) if math.isfinite(angle) else math.nan
+
+
+# Covering
+
+EAST: Final = (1, 0)
+WEST: Final = (-1, 0)
+NORTH: Final = (0, 1)
+SOUTH: Final = (0, -1)
+
+AROUND: Final = ((0, 0), NORTH, SOUTH, EAST, WEST, (1, 1), (-1, 1), (1, -1), (-1, -1))
+"""The cells to search, as seen from the one in the middle."""
+
+
+def covering(shape: Shape) -> list[Cell]:
+    """The cells in which there may be something of a shape, in the order of the search."""
+    bounds = shape.bounds
+    middle = cell_at(shape.centre, steps_for(shape.reach, shape.centre.latitude))
+    if middle.steps > 1 and not reaches_around(middle, bounds):
+        middle = cell_at(shape.centre, middle.steps - 1)
+    needless = needless_sides(middle.area, bounds) if middle.steps > 1 else set()
+    cells = [
+        middle.neighbour(east, north) for east, north in AROUND if not {(east, 0), (0, north)} & needless
+    ]
+    return [cell for at, cell in enumerate(cells) if at == 0 or cell != cells[at - 1]]
+
+
+def steps_for(reach: float, latitude: float) -> int:
+    """How small the cells may be for three of them in a row to be as wide as the shape."""
+    if reach == 0:
+        return CELL_STEPS
+    steps = -1
+    while reach < HALF_EQUATOR:
+        reach *= 2
+        steps += 1
+    steps -= sum(abs(latitude) > each for each in POLAR)
+    return min(max(steps, 1), CELL_STEPS)
+
+
+def reaches_around(middle: Cell, bounds: Area) -> bool:
+    """Whether the cells next to one go as far as the bounds in all directions."""
+    north, south, east, west = (middle.neighbour(*side).area for side in (NORTH, SOUTH, EAST, WEST))
+    falls_short = (
+        north.north < bounds.north
+        or south.south > bounds.south
+        or east.east < bounds.east
+        or west.west > bounds.west
+    )
+    return not falls_short
+
+
+def needless_sides(area: Area, bounds: Area) -> set[tuple[int, int]]:
+    """The directions in which the cell in the middle goes beyond the bounds by itself."""
+    beyond = {
+        SOUTH: area.south < bounds.south,
+        NORTH: area.north > bounds.north,
+        WEST: area.west < bounds.west,
+        EAST: area.east > bounds.east,
+    }
+    return {side for side, is_beyond in beyond.items() if is_beyond}

@@ -1,0 +1,346 @@
+"""HyperLogLog: how many distinct elements there were, about, in strings of Redis's own format.
+
+A string has a header of 16 bytes and 16384 registers. An element's hash chooses a register, and how many of
+its other bits are zero in a row raises it. Sparse registers are runs: ``00nnnnnn`` of zeros, ``01nnnnnn
+nnnnnnnn`` of more zeros, ``1vvvvvnn`` of a value, each with 1 less than what it counts. Dense ones have six
+bits each, lowest first. Clients can GET the string, so each step here leaves the bytes that Redis leaves.
+
+Sources: the papers of Flajolet (2007) and Ertl (2017, arXiv:1702.01284), and the remarks on the format in
+Redis's documentation of PFADD.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final, NamedTuple, TypeAlias
+
+from .errors import CORRUPTED_HYPERLOGLOG, CommandError
+
+__all__ = [
+    "BEGINNING",
+    "REGISTERS",
+    "Run",
+    "add",
+    "cache",
+    "cached",
+    "count",
+    "empty",
+    "invalidate",
+    "is_hyperloglog",
+    "is_sparse",
+    "place_and_rank",
+    "raise_register",
+    "registers",
+    "runs",
+    "to_dense",
+]
+
+REGISTERS: Final = 1 << 14
+RANKS: Final = 64 - 14 + 1
+"""The highest value of a register: all bits that do not choose it are zero."""
+
+MAGIC: Final = b"HYLL"
+HEADER: Final = 16
+DENSE: Final = 0
+SPARSE: Final = 1
+DENSE_SIZE: Final = HEADER + REGISTERS * 6 // 8
+ENCODING_AT: Final = 4
+CACHE: Final = slice(8, 16)
+STALE: Final = 0x80
+"""The bit in the last byte of the header that says: the number kept there is out of date."""
+
+MOST_ZEROS: Final = 64
+"""A run of more zeros takes two bytes."""
+MOST_VALUES: Final = 4
+HIGHEST_SPARSE: Final = 32
+MERGED: Final = 5
+"""How many runs, from the one before a change on, are looked at for runs to join."""
+
+
+class Run(NamedTuple):
+    """Registers in a row that have one value, and how many bytes tell it."""
+
+    value: int
+    length: int
+    size: int
+
+
+Start: TypeAlias = tuple[int, int]
+"""Where a run begins: its offset, and its first register."""
+
+BEGINNING: Final[Start] = (HEADER, 0)
+
+
+# Strings
+
+
+def empty() -> bytearray:
+    """One that has seen nothing."""
+    header = MAGIC + bytes([SPARSE]) + bytes(HEADER - ENCODING_AT - 1)
+    return bytearray(header + run_of(0, REGISTERS))
+
+
+def is_hyperloglog(text: bytes | bytearray) -> bool:
+    """Whether a string looks like one; its registers are not looked at."""
+    if len(text) < HEADER or not text.startswith(MAGIC):
+        return False
+    encoding = text[ENCODING_AT]
+    return encoding == SPARSE or (encoding == DENSE and len(text) == DENSE_SIZE)
+
+
+def is_sparse(text: bytes | bytearray) -> bool:
+    """Whether its registers are kept as runs."""
+    return text[ENCODING_AT] == SPARSE
+
+
+def cached(text: bytes | bytearray) -> int | None:
+    """The number of elements that was counted last; None if there were others since."""
+    return None if text[HEADER - 1] & STALE else int.from_bytes(text[CACHE], "little")
+
+
+def cache(text: bytearray, number: int) -> None:
+    """Keeps a number that was counted."""
+    text[CACHE] = (number & WORD).to_bytes(8, "little")
+
+
+def invalidate(text: bytearray) -> None:
+    """Says that the number kept is out of date."""
+    text[HEADER - 1] |= STALE
+
+
+# Elements
+
+SEED: Final = 0xADC83B19
+FACTOR: Final = 0xC6A4A7935BD1E995
+SHIFT: Final = 47
+WORD: Final = (1 << 64) - 1
+
+
+def murmur(data: bytes) -> int:
+    """MurmurHash64A, the hash that Redis takes."""
+    state = SEED ^ len(data) * FACTOR & WORD
+    whole = len(data) & ~7
+    for at in range(0, whole, 8):
+        part = int.from_bytes(data[at : at + 8], "little") * FACTOR & WORD
+        state = (state ^ (part ^ part >> SHIFT) * FACTOR & WORD) * FACTOR & WORD
+    if whole < len(data):
+        state = (state ^ int.from_bytes(data[whole:], "little")) * FACTOR & WORD
+    state = (state ^ state >> SHIFT) * FACTOR & WORD
+    return state ^ state >> SHIFT
+
+
+def place_and_rank(element: bytes) -> tuple[int, int]:
+    """Which register an element chooses, and to what it raises it."""
+    bits = murmur(element)
+    rest = bits >> 14 | 1 << RANKS - 1
+    return bits & REGISTERS - 1, (rest & -rest).bit_length()
+
+
+def add(text: bytearray, element: bytes, most: int) -> bool:
+    """Takes in an element; tells whether it raised a register. ``most`` is as in ``raise_register``."""
+    place, rank = place_and_rank(element)
+    return raise_register(text, place, rank, most) is not None
+
+
+# Registers
+
+
+def registers(text: bytes | bytearray) -> list[int]:
+    """All of them; raises ``CommandError`` where they are damaged."""
+    if not is_sparse(text):
+        low, middle, high = (text[HEADER + part :: 3] for part in range(3))
+        fours = zip(
+            [a & 63 for a in low],
+            [a >> 6 | (b & 15) << 2 for a, b in zip(low, middle, strict=True)],
+            [b >> 4 | (c & 3) << 4 for b, c in zip(middle, high, strict=True)],
+            [c >> 2 for c in high],
+            strict=True,
+        )
+        return list(chain.from_iterable(fours))
+    values: list[int] = []
+    for run in runs(text):
+        if len(values) + run.length > REGISTERS:
+            raise CommandError(CORRUPTED_HYPERLOGLOG)
+        values += [run.value] * run.length
+    if len(values) != REGISTERS:
+        raise CommandError(CORRUPTED_HYPERLOGLOG)
+    return values
+
+
+def to_dense(text: bytearray) -> None:
+    """Gives each register its six bits; raises ``CommandError`` where they are damaged."""
+    values = iter(registers(text))
+    body = bytearray()
+    for one, two, three, four in zip(values, values, values, values, strict=True):
+        body += (one | two << 6 | three << 12 | four << 18).to_bytes(3, "little")
+    text[HEADER:] = body
+    text[ENCODING_AT] = DENSE
+
+
+def raise_register(
+    text: bytearray, place: int, value: int, most: int, start: Start = BEGINNING
+) -> Start | None:
+    """Sets a register that is lower than a value; raises ``CommandError`` where it is damaged.
+
+    Args:
+        text: what is changed.
+        place: the register.
+        value: what it shall be at least.
+        most: how many bytes a sparse one may have (``hll-sparse-max-bytes``).
+        start: where to begin to look for it.
+
+    Returns:
+        Where to begin to look for registers behind it, None if nothing had to be changed.
+    """
+    if is_sparse(text) and value <= HIGHEST_SPARSE:
+        earlier, before, (at, first) = find_run(text, place, start)
+        run = run_at(text, at)
+        if run.value >= value:
+            return None
+        split = split_run(run, place - first, value)
+        if len(split) <= run.size or len(text) + len(split) - run.size <= most:
+            text[at : at + run.size] = split
+            join_runs(text, before[0])
+            invalidate(text)
+            return earlier  # which no joining changes
+    if is_sparse(text):
+        to_dense(text)
+    return BEGINNING if raise_dense(text, place, value) else None
+
+
+def raise_dense(text: bytearray, place: int, value: int) -> bool:
+    at, shift = HEADER + place * 6 // 8, place * 6 % 8
+    both = int.from_bytes(text[at : at + 2], "little")
+    if both >> shift & 63 >= value:
+        return False
+    both = both & ~(63 << shift) | value << shift
+    text[at : at + 2] = both.to_bytes(2, "little")[: len(text) - at]
+    return True
+
+
+# Runs
+
+
+def runs(text: bytes | bytearray) -> Iterator[Run]:
+    """The runs of sparse registers."""
+    at = HEADER
+    while at < len(text):
+        run = run_at(text, at)
+        yield run
+        at += run.size
+
+
+def run_at(text: bytes | bytearray, at: int) -> Run:
+    """The run at an offset; of one that was cut short, the missing byte counts as 0."""
+    first = text[at]
+    if first & 0x80:
+        return Run((first >> 2 & 31) + 1, (first & 3) + 1, 1)
+    if not first & 0x40:
+        return Run(0, first + 1, 1)
+    second = text[at + 1] if at + 1 < len(text) else 0
+    return Run(0, ((first & 63) << 8 | second) + 1, 2)
+
+
+LENGTHS: Final = tuple(
+    run_at(bytes([first]), 0).length if run_at(bytes([first]), 0).size == 1 else 0 for first in range(256)
+)
+"""Of the runs of one byte, by that; 0 stands for those of two."""
+
+
+def run_of(value: int, length: int) -> bytes:
+    """The bytes of a run, empty if it has no length."""
+    if not length:
+        return b""
+    if value:
+        return bytes([0x80 | value - 1 << 2 | length - 1])
+    return bytes([length - 1]) if length <= MOST_ZEROS else (0x4000 | length - 1).to_bytes(2)
+
+
+def find_run(text: bytearray, place: int, start: Start) -> tuple[Start, Start, Start]:
+    """The second run before a register's, the first, and its own; the start where there is none."""
+    at, first = start
+    earlier = before = start
+    size = len(text)
+    while at < size:
+        length, width = LENGTHS[text[at]], 1
+        if not length:
+            _, length, width = run_at(text, at)
+        if place < first + length:
+            return earlier, before, (at, first)
+        earlier, before = before, (at, first)
+        at += width
+        first += length
+    raise CommandError(CORRUPTED_HYPERLOGLOG)
+
+
+def split_run(run: Run, offset: int, value: int) -> bytes:
+    """A run in which the register at an offset has another value."""
+    rest = run.length - offset - 1
+    return run_of(run.value, offset) + run_of(value, 1) + run_of(run.value, rest)
+
+
+def join_runs(text: bytearray, at: int) -> None:
+    """Makes one of two runs of the same value, as far as it can hold both, among the next few."""
+    for _ in range(MERGED):
+        if at >= len(text):
+            return
+        run = run_at(text, at)
+        if run.value and at + 1 < len(text):
+            other = run_at(text, at + 1)
+            if run.value == other.value and run.length + other.length <= MOST_VALUES:
+                text[at : at + 2] = run_of(run.value, run.length + other.length)
+                continue
+        at += run.size
+
+
+# Counting
+
+ALPHA: Final = 0.721347520444481703680
+"""Half the inverse of the logarithm of 2."""
+
+UNKNOWN: Final = -(1 << 63)
+"""What Redis makes of an infinite number."""
+
+
+def count(values: Sequence[int]) -> int:
+    """About how many elements raised the registers to these values, by Ertl's improved estimator."""
+    numbers = Counter(values)
+    size = float(REGISTERS)
+    total = size * tau((size - numbers[RANKS]) / size)
+    for value in range(RANKS - 1, 0, -1):
+        total = (total + numbers[value]) * 0.5
+    total += size * sigma(numbers[0] / size)
+    if not total:
+        return UNKNOWN
+    estimate = ALPHA * size * size / total
+    whole = math.floor(estimate)
+    return whole + (estimate - whole >= 0.5)
+
+
+def sigma(share: float) -> float:
+    """The sum of share^(2^k) * 2^(k-1), for registers that are 0."""
+    if share == 1:
+        return math.inf
+    power, total, last = 1.0, share, -1.0
+    while total != last:
+        share *= share
+        last = total
+        total += share * power
+        power += power
+    return total
+
+
+def tau(share: float) -> float:
+    """The same for registers that are as high as can be."""
+    if share in {0.0, 1.0}:
+        return 0.0
+    power, total, last = 1.0, 1 - share, -1.0
+    while total != last:
+        share = math.sqrt(share)
+        last = total
+        power *= 0.5
+        total -= (1 - share) ** 2 * power
+    return total / 3

@@ -1,0 +1,109 @@
+"""The listpack: how Redis packs small strings and integers into one block of bytes.
+
+What is packed is dumped as one. A stream's nodes are listpacks, too, and how many bytes one takes decides
+when the next begins; so sizes are told without packing anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from .numbers import fits, parse_integer
+
+__all__ = [
+    "EMPTY",
+    "UNCOUNTED",
+    "back_length_size",
+    "element_size",
+    "integer_size",
+    "pack",
+    "pack_element",
+    "pack_integer",
+    "pack_strings",
+]
+
+END: Final = b"\xff"
+EMPTY: Final = 7
+"""Bytes of a listpack without elements: total size, count and end."""
+
+UNCOUNTED: Final = 0xFFFF
+"""In place of a number of elements that does not fit."""
+
+SMALL_INTEGERS: Final = range(1 << 7)
+MIDDLE_INTEGERS: Final = range(-(1 << 12), 1 << 12)
+WIDE_INTEGERS: Final = ((2, 0xF1), (3, 0xF2), (4, 0xF3), (8, 0xF4))
+"""The forms of larger integers: how many bytes, and what announces them."""
+
+LONGEST_INTEGER: Final = 20
+"""A text with more bytes is no 64-bit integer."""
+
+BACK_LENGTHS: Final = ((127, 1), (16382, 2), (2097150, 3), (268435454, 4))
+"""Up to which size of an element so many bytes tell it again behind it."""
+
+
+def integer_size(number: int) -> int:
+    """How many bytes a signed 64-bit integer takes, with the byte behind it that tells its size."""
+    if number in SMALL_INTEGERS:
+        return 2
+    if number in MIDDLE_INTEGERS:
+        return 3
+    return 2 + next(width for width, _ in WIDE_INTEGERS if fits(number, width))
+
+
+def element_size(text: bytes) -> int:
+    """How many bytes a string takes; one that reads as an integer is kept as that."""
+    size = len(text)
+    if size <= LONGEST_INTEGER:
+        number = parse_integer(text)
+        return size + 2 if number is None else integer_size(number)
+    whole = size + (1 if size < 1 << 6 else 2 if size < 1 << 12 else 5)
+    return whole + back_length_size(whole)
+
+
+def back_length_size(size: int) -> int:
+    """How many bytes tell, behind an element of so many bytes, where it begins: 7 bits in each."""
+    return next((width for most, width in BACK_LENGTHS if size <= most), 5)
+
+
+def back_length(size: int) -> bytes:
+    """The size of an element behind it: the highest bits first, each byte but the first marked."""
+    groups = [size >> 7 * place & 127 for place in reversed(range(back_length_size(size)))]
+    return bytes([groups[0], *(group | 128 for group in groups[1:])])
+
+
+def pack_integer(number: int) -> bytes:
+    """A signed 64-bit integer as an element."""
+    if number in SMALL_INTEGERS:
+        return bytes([number, 1])
+    if number in MIDDLE_INTEGERS:
+        return (0xC000 | number & 0x1FFF).to_bytes(2) + b"\x02"
+    width, mark = next((width, mark) for width, mark in WIDE_INTEGERS if fits(number, width))
+    return bytes([mark]) + number.to_bytes(width, "little", signed=True) + bytes([width + 1])
+
+
+def pack_element(text: bytes) -> bytes:
+    """A string as an element."""
+    size = len(text)
+    number = parse_integer(text) if size <= LONGEST_INTEGER else None
+    if number is not None:
+        return pack_integer(number)
+    if size < 1 << 6:
+        head = bytes([0x80 | size])
+    elif size < 1 << 12:
+        head = (0xE000 | size).to_bytes(2)
+    else:
+        head = b"\xf0" + size.to_bytes(4, "little")
+    return head + text + back_length(len(head) + size)
+
+
+def pack(elements: list[bytes]) -> bytes:
+    """A listpack of elements that are packed already."""
+    body = b"".join(elements)
+    count = min(len(elements), UNCOUNTED)
+    return (len(body) + EMPTY).to_bytes(4, "little") + count.to_bytes(2, "little") + body + END
+
+
+def pack_strings(texts: Iterable[bytes]) -> bytes:
+    """A listpack of strings."""
+    return pack(list(map(pack_element, texts)))

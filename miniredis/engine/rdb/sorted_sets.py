@@ -1,0 +1,93 @@
+"""Sorted sets in a payload, in every form that Redis up to 7.0 writes."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from ..doubles import packed_text, parse_bound
+from ..listpack import pack_strings
+from ..numbers import MAX
+from ..packing import Packing
+from ..sorted_sets import SortedSet
+from .kinds import SORTED_SET_2, SORTED_SET_LISTPACK
+from .packed import read_listpack, read_ziplist
+from .reader import BadDataError, Reader, length, string
+
+__all__ = ["dump_sorted_set", "load_listpack", "load_with_doubles", "load_with_texts", "load_ziplist"]
+
+NOT_NUMBERS: Final = {253: math.nan, 254: math.inf, 255: -math.inf}
+"""What stands in place of the length of a score's text."""
+
+
+def dump_sorted_set(values: SortedSet) -> bytes:
+    """A packed one as a listpack, lowest first; another one as Redis writes its skip list, highest first."""
+    if values.is_packed:
+        parts = [part for score, member in values for part in (member, packed_text(score))]
+        return bytes([SORTED_SET_LISTPACK]) + string(pack_strings(parts))
+    entries = (string(member) + struct.pack("<d", score) for score, member in reversed(values))
+    return bytes([SORTED_SET_2]) + length(len(values)) + b"".join(entries)
+
+
+def load_with_doubles(reader: Reader, packing: Packing) -> SortedSet:
+    """Member by member, each with eight bytes of score."""
+    return sorted_set_of(pairs(reader, double), packing)
+
+
+def load_with_texts(reader: Reader, packing: Packing) -> SortedSet:
+    """Member by member, each with the text of its score: the form of Redis up to 3.2."""
+    return sorted_set_of(pairs(reader, short_text), packing)
+
+
+def pairs(reader: Reader, read_score: Callable[[Reader], float]) -> Iterator[tuple[bytes, float]]:
+    for _ in range(reader.length()):
+        member = reader.string()
+        yield member, read_score(reader)
+
+
+def double(reader: Reader) -> float:
+    score: float = struct.unpack("<d", reader.take(8))[0]
+    return score
+
+
+def short_text(reader: Reader) -> float:
+    size = reader.byte()
+    return NOT_NUMBERS[size] if size in NOT_NUMBERS else number(reader.take(size))
+
+
+def load_listpack(reader: Reader, packing: Packing) -> SortedSet:
+    """A listpack of members and scores in turn, which may stay one however long its members are."""
+    return packed(read_listpack(reader.string()), packing)
+
+
+def load_ziplist(reader: Reader, packing: Packing) -> SortedSet:
+    """A ziplist, of which the same holds."""
+    return packed(read_ziplist(reader.string()), packing)
+
+
+def packed(parts: list[bytes], packing: Packing) -> SortedSet:
+    if len(parts) % 2:
+        raise BadDataError
+    scored = zip(parts[::2], map(number, parts[1::2]), strict=True)
+    return sorted_set_of(scored, packing._replace(sorted_set_value=MAX))
+
+
+def number(text: bytes) -> float:
+    score = parse_bound(text)
+    if score is None:
+        raise BadDataError
+    return score
+
+
+def sorted_set_of(scored: Iterator[tuple[bytes, float]], packing: Packing) -> SortedSet:
+    """A sorted set of them; an empty one does not exist, no member comes twice, each score is a number."""
+    scores: dict[bytes, float] = {}
+    for member, score in scored:
+        if member in scores or math.isnan(score):
+            raise BadDataError
+        scores[member] = score
+    if not scores:
+        raise BadDataError
+    return SortedSet.of(scores, packing)

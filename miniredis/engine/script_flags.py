@@ -1,0 +1,88 @@
+"""What scripts say of themselves: a first line such as ``#!lua flags=no-writes``, or a function's flags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from . import errors
+from .errors import CommandError
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+__all__ = ["check_flags", "only_reads", "read_shebang"]
+
+Flags: TypeAlias = frozenset[bytes]
+
+FLAGS: Final = (b"no-writes", b"allow-oom", b"allow-stale", b"no-cluster", b"allow-cross-slot-keys")
+"""What a script may say of itself."""
+
+
+def read_shebang(body: bytes) -> tuple[bytes, Flags | None]:
+    """The text of a script behind its first line, and the flags there; None if it has no such line."""
+    if not body.startswith(b"#!"):
+        return body, None
+    line, end, _ = body.partition(b"\n")
+    if not end:
+        raise CommandError(errors.INVALID_SHEBANG)
+    engine, *options = line.split()
+    if engine != b"#!lua":
+        raise CommandError(errors.shebang_engine(engine))
+    flags: set[bytes] = set()
+    for option in options:
+        if not option.startswith(b"flags="):
+            raise CommandError(errors.shebang_option(option))
+        flags |= set(read_flags(option.removeprefix(b"flags=")))
+    return body[len(line) :], frozenset(flags)
+
+
+def read_flags(text: bytes) -> list[bytes]:
+    """Flags with commas between them; raises ``CommandError`` for one that is none."""
+    flags = text.split(b",") if text else []
+    for flag in flags:
+        if flag not in FLAGS:
+            raise CommandError(errors.shebang_flag(flag))
+    return flags
+
+
+def check_flags(flags: Flags | None, *, is_read_only: bool) -> bool:
+    """Whether the script may only read, as it says; raises ``CommandError`` if it may not be run so."""
+    if flags is None:
+        return False
+    if is_read_only and b"no-writes" not in flags:
+        raise CommandError(errors.SCRIPT_WRITES)
+    return b"no-writes" in flags
+
+
+def flags_of_none(_engine: Engine, _: bytes) -> None:
+    """Other requests run no script."""
+
+
+def flags_of_text(_engine: Engine, body: bytes) -> Flags | None:
+    return read_shebang(body)[1]
+
+
+def flags_of_script(engine: Engine, sha: bytes) -> Flags | None:
+    return engine.scripts.find(sha).flags
+
+
+def flags_of_function(engine: Engine, name: bytes) -> Flags | None:
+    return frozenset(engine.libraries.find(name).flags)
+
+
+FLAGS_OF: Final[dict[bytes, Callable[[Engine, bytes], Flags | None]]] = {
+    b"eval": flags_of_text,
+    b"evalsha": flags_of_script,
+    b"fcall": flags_of_function,
+}
+"""Where what a script says of itself stands."""
+
+
+def only_reads(engine: Engine, args: list[bytes]) -> bool:
+    """Whether a request runs a script that says of itself that it writes nothing."""
+    try:
+        flags = FLAGS_OF.get(args[0].lower(), flags_of_none)(engine, args[1])
+    except (CommandError, IndexError):
+        return False
+    return flags is not None and b"no-writes" in flags

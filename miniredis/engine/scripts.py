@@ -1,0 +1,333 @@
+"""Scripts: which there are, how one is run, and what it may call.
+
+The language is none of the engine's business: an ``Interpreter``, made when the first script comes, turns
+texts into replies, and asks a ``Caller`` for everything else. While a script runs nothing else does, until it
+has run for ``busy-reply-threshold`` milliseconds: from then on other clients are let in between, and hear
+that the server is busy, unless what they ask for may be asked of a busy server. Neither time nor expiry goes
+on for the keys that the script sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from . import errors
+from .dispatch import look_up
+from .errors import CommandError
+from .replies import Encoded, Reply, encode
+from .requests import FastLane, RequestParser
+from .script_flags import check_flags, read_shebang
+from .script_interfaces import Failure, Interpreter, NewInterpreter, NoLanguageError
+from .session import Session
+
+if TYPE_CHECKING:
+    from .engine import Engine
+    from .instant import Instant
+    from .registry import Command
+
+__all__ = ["Run", "Script", "Scripts"]
+
+
+LOAD_LIMIT: Final = 0.5
+"""Seconds that the loading of a library may take."""
+
+
+class Script(NamedTuple):
+    """A script of EVAL's.
+
+    Attributes:
+        sha: its SHA1, in hexadecimal.
+        body: as it was sent.
+        flags: what it says of itself; None if it says nothing.
+    """
+
+    sha: bytes
+    body: bytes
+    flags: frozenset[bytes] | None
+
+
+class Run:
+    """A script that is running.
+
+    Attributes:
+        name: the SHA1 of a script, or the name of a function.
+        client: who asked for it.
+        session: runs its commands.
+        request: the command that started it.
+        is_function: it was called with FCALL.
+        is_read_only: it may not write.
+        started: what the stopwatch told.
+        has_written: it has called a command that writes.
+        is_killed: it is to end.
+    """
+
+    __slots__ = (
+        "client", "has_written", "is_function", "is_killed", "is_read_only", "name", "request", "session",
+        "started",
+    )  # fmt: skip
+
+    def __init__(
+        self, name: bytes, client: Session, session: Session, request: list[bytes], started: float
+    ) -> None:
+        self.name = name
+        self.client = client
+        self.session = session
+        self.request = request
+        self.started = started
+        self.is_function = False
+        self.is_read_only = False
+        self.has_written = False
+        self.is_killed = False
+
+
+class ScriptSession(Session):
+    """Stands for a script where commands ask who their client is."""
+
+    __slots__ = ()
+    is_script = True
+
+
+class Scripts:
+    """The scripts of one engine.
+
+    Args:
+        engine: whose they are.
+
+    Attributes:
+        new_interpreter: makes the interpreter; whoever makes an engine that is to run scripts sets it.
+        clock: tells what time it is, for TIME goes on while a script runs; None where time stands still.
+        while_busy: called now and then while a script runs for too long: lets others in.
+        running: the script that runs.
+        must_end: the server stops, and waits for no script.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.new_interpreter: NewInterpreter | None = None
+        self.clock: Callable[[], Instant] | None = None
+        self.while_busy: Callable[[], None] = lambda: None
+        self.running: Run | None = None
+        self.must_end = False
+        self._interpreter: Interpreter | None = None
+        self._scripts: dict[bytes, Script] = {}
+        self._session: Session | None = None
+        self._loading_since = 0.0
+
+    def __len__(self) -> int:
+        return len(self._scripts)
+
+    # The scripts there are
+
+    @property
+    def interpreter(self) -> Interpreter:
+        """What runs the scripts of EVAL; raises ``CommandError`` where there is nothing that could."""
+        if self._interpreter is None:
+            self._interpreter = self.make_interpreter(for_functions=False)
+        return self._interpreter
+
+    def make_interpreter(self, *, for_functions: bool) -> Interpreter:
+        """A new one; raises ``CommandError`` where its language is not installed."""
+        if self.new_interpreter is None:
+            raise CommandError(errors.NO_LUA)
+        try:
+            return self.new_interpreter(self, for_functions=for_functions)
+        except NoLanguageError:
+            raise CommandError(errors.NO_LUA) from None
+
+    def find(self, sha: bytes) -> Script:
+        """The script of that SHA1, in any case; raises NOSCRIPT."""
+        script = self._scripts.get(sha) or self._scripts.get(sha.lower())
+        if script is None:
+            raise CommandError(errors.NO_SCRIPT)
+        return script
+
+    def load(self, body: bytes) -> Script:
+        """The script with that text, compiled if it is new; raises ``CommandError`` for what is none."""
+        interpreter = self.interpreter
+        sha = interpreter.digest(body)
+        script = self._scripts.get(sha)
+        if script is None:
+            code, flags = read_shebang(body)
+            if problem := interpreter.compile(sha, code):
+                raise CommandError(errors.not_compiled(problem))
+            script = self._scripts[sha] = Script(sha, body, flags)
+        return script
+
+    def has(self, sha: bytes) -> bool:
+        """Whether a script was loaded."""
+        return sha.lower() in self._scripts
+
+    def flush(self) -> None:
+        """Forgets all scripts of EVAL, and what they have left in their interpreter."""
+        self._scripts.clear()
+        self._interpreter = None
+
+    # Running
+
+    def evaluate(
+        self, client: Session, script: Script, request: list[bytes], keys: int, *, is_read_only: bool
+    ) -> Reply:
+        """Runs a script for a client, and returns its reply.
+
+        Args:
+            client: who asked for it.
+            script: one that was loaded.
+            request: EVAL and its arguments.
+            keys: how many of these are keys.
+            is_read_only: it may not write, whatever it says of itself.
+        """
+        is_read_only |= check_flags(script.flags, is_read_only=is_read_only)
+        interpreter = self.interpreter
+        run = self.begin(client, script.sha, request, is_function=False, is_read_only=is_read_only)
+        try:
+            names, args = request[3 : 3 + keys], request[3 + keys :]
+            return self.conclude(interpreter.run(script.sha, names, args, client.resp))
+        finally:
+            self.end(run)
+
+    def begin(
+        self, client: Session, name: bytes, request: list[bytes], *, is_function: bool, is_read_only: bool
+    ) -> Run:
+        """A script starts."""
+        session = self._new_session()
+        session.db, session.resp = client.db, 2
+        started = self._engine.facts.stopwatch()
+        self.running = run = Run(name, client, session, request, started)
+        run.is_function, run.is_read_only = is_function, is_read_only
+        return run
+
+    def _new_session(self) -> Session:
+        if self._session is None:
+            engine = self._engine
+            parser = RequestParser(FastLane(), lambda: 0, lambda: False)
+            self._session = ScriptSession(engine, 0, parser, engine.now)
+            self._session.address = b"lua"
+            self._session.authenticated = True
+        return self._session
+
+    def end(self, run: Run) -> None:
+        """A script is over."""
+        self.running = None
+        self._engine.busy = False
+        self._engine.lap = run.started  # the command that ran it took all that time
+
+    def conclude(self, outcome: Encoded | Failure) -> Reply:
+        """The reply of what ran a script; an error that was not counted yet is raised as one."""
+        if isinstance(outcome, Encoded):
+            return outcome
+        error = CommandError(outcome.text)
+        if outcome.is_counted:
+            return Encoded(encode(error, 2))
+        raise error
+
+    # What scripts ask for
+
+    def call(self, args: list[bytes]) -> Reply:
+        """Runs a command for the script that is running; its error is its reply."""
+        run, engine = self.running, self._engine
+        assert run is not None
+        session = run.session
+        command = look_up(args)
+        refusal = None
+        if command is None:
+            refusal = errors.UNKNOWN_IN_SCRIPT
+        elif command.handler is None or not command.least <= len(args) <= command.most:
+            refusal = errors.ARITY_IN_SCRIPT
+        elif "noscript" in command.flags:
+            refusal = errors.NOT_FROM_SCRIPTS
+        elif run.is_read_only and ("write" in command.flags or "may_replicate" in command.flags):
+            refusal = errors.READ_ONLY_SCRIPT
+        if refusal is not None or command is None or command.handler is None:
+            return self._refuse(refusal or errors.UNKNOWN_IN_SCRIPT, command)
+        session.last_command = command
+        run.has_written |= "write" in command.flags
+        failed = False
+        try:
+            reply: Reply = command.handler(session, args)
+        except CommandError as error:
+            engine.count_error(error)
+            reply, failed = error, True
+        if engine.monitors and not {"admin", "skip_monitor"} & set(command.flags):
+            engine.show(session, args)
+        if run.client.tracker is not None and "readonly" in command.flags:
+            self._remember(run)
+        engine.note(run.client, command, args, failed=failed)
+        return reply
+
+    def _remember(self, run: Run) -> None:
+        """A client that tracks keys reads, by its script: Redis keeps the script's keys in mind for it."""
+        command = look_up(run.request)
+        assert command is not None
+        self._engine.news.tracking.remember(run.client, command, run.request)
+
+    def _refuse(self, reason: bytes, command: Command | None) -> CommandError:
+        refusal = CommandError(reason)
+        self._engine.count_error(refusal)
+        if command is not None:
+            self._engine.statistics[command].rejected += 1
+        return refusal
+
+    def is_allowed(self, args: list[bytes]) -> bool | None:
+        """Whether the script's user may run a command: the one user there is may; None if there is none."""
+        return None if look_up(args) is None else True
+
+    def count_error(self, text: bytes) -> None:
+        """An error is a part of the script's reply."""
+        self._engine.count_error(CommandError(text))
+
+    def interrupt(self) -> bytes | None:
+        """Lets others in if the script has run for too long; the error with which it is to end, if it is."""
+        run, engine = self.running, self._engine
+        if run is None:
+            return errors.LOAD_TIMEOUT if self._loads_for_too_long() else None
+        if self.clock is not None:
+            engine.now = self.clock()
+        threshold = engine.config.integer("busy-reply-threshold")
+        if not engine.busy and threshold:
+            engine.busy = self.milliseconds >= threshold
+            engine.quiet = engine.quiet and not engine.busy
+        if engine.busy:
+            frozen = engine.keyspace.milliseconds  # for a script, no key expires while it runs
+            self.while_busy()
+            engine.keyspace.milliseconds = frozen
+        if run.is_killed or engine.shutdown_requested or self.must_end:
+            return errors.KILLED_SCRIPT  # of a function, too
+        return None
+
+    def start_loading(self) -> None:
+        """A library is being loaded, which may take half a second."""
+        self._loading_since = self._engine.facts.stopwatch()
+
+    def _loads_for_too_long(self) -> bool:
+        return self._engine.facts.stopwatch() - self._loading_since > LOAD_LIMIT
+
+    # What others hear of a script that runs for too long
+
+    def is_running_for(self, session: Session) -> bool:
+        """Whether a client waits for its script to end."""
+        return self.running is not None and self.running.client is session
+
+    @property
+    def milliseconds(self) -> int:
+        """For how long the script has been running."""
+        if self.running is None:
+            return 0
+        return int((self._engine.facts.stopwatch() - self.running.started) * 1000)
+
+    @property
+    def busy_text(self) -> bytes:
+        """What they hear."""
+        is_function = self.running is not None and self.running.is_function
+        return errors.busy(b"FUNCTION" if is_function else b"SCRIPT")
+
+    def kill(self, *, is_function: bool) -> None:
+        """Ends the script that is running; raises ``CommandError`` if none can be ended so."""
+        run = self.running
+        if run is None:
+            raise CommandError(errors.NOT_BUSY)
+        if run.has_written:
+            raise CommandError(errors.UNKILLABLE)
+        if run.is_function != is_function:
+            raise CommandError(self.busy_text)
+        run.is_killed = True

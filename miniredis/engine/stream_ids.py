@@ -1,0 +1,69 @@
+"""Stream ids as clients write them: ``ms-seq``, ``ms``, ``ms-*``, ``-``, ``+`` and ``(`` before a bound."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .errors import INVALID_STREAM_ID, CommandError, until_nul
+from .numbers import parse_integer
+from .stream_nodes import LAST_ID, SEQUENCE
+
+__all__ = ["read_bound", "read_id", "read_id_to_complete", "read_strict_id"]
+
+LONGEST: Final = 127
+EXTREMES: Final = {b"-": 0, b"+": LAST_ID}
+UNSIGNED: Final = re.compile(rb"[ \t\n\v\f\r]*([+-]?)([0-9]+)").fullmatch
+
+
+def read_id(text: bytes, missing: int) -> int:
+    """An id; ``-`` is the lowest there can be and ``+`` the highest. Raises ``CommandError``.
+
+    Args:
+        text: as it was sent.
+        missing: the sequence number where none is said.
+    """
+    extreme = EXTREMES.get(until_nul(text)) if len(text) <= LONGEST else None
+    return read_strict_id(text, missing) if extreme is None else extreme
+
+
+def read_strict_id(text: bytes, missing: int = 0) -> int:
+    """An id that has a number of milliseconds."""
+    milliseconds, sequence = parts(text)
+    return milliseconds | (missing if sequence is None else read_unsigned(sequence))
+
+
+def read_id_to_complete(text: bytes) -> tuple[int, bool]:
+    """An id that may leave its sequence number to the stream, as ``5-*``, and whether it does not."""
+    milliseconds, sequence = parts(text)
+    if sequence == b"*":
+        return milliseconds, False
+    return milliseconds | (0 if sequence is None else read_unsigned(sequence)), True
+
+
+def read_bound(text: bytes, missing: int) -> tuple[int, bool]:
+    """One end of a range, and whether the id itself is left out."""
+    if len(text) > 1 and text[:1] == b"(":
+        return read_strict_id(text[1:], missing), True
+    return read_id(text, missing), False
+
+
+def parts(text: bytes) -> tuple[int, bytes | None]:
+    """The milliseconds where they stand in an id, and the text of the sequence number, if any."""
+    if len(text) > LONGEST:
+        raise CommandError(INVALID_STREAM_ID)
+    left, dash, right = until_nul(text).partition(b"-")
+    return read_unsigned(left) << 64, right if dash else None
+
+
+def read_unsigned(text: bytes) -> int:
+    """64 bits without a sign, as C's ``strtoull`` takes them: a negative number wraps."""
+    number = parse_integer(text)
+    if number is None:
+        match = UNSIGNED(text)
+        number = int(match[2]) if match else -1
+        if match and match[1] == b"-" and number <= SEQUENCE:
+            number = -number & SEQUENCE
+    if not 0 <= number <= SEQUENCE:
+        raise CommandError(INVALID_STREAM_ID)
+    return number

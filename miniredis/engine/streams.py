@@ -1,0 +1,237 @@
+"""Streams: entries in the order of their ids, in nodes as Redis keeps them.
+
+Approximate trimming takes whole nodes and nothing else, so a client can see where nodes begin; they begin
+here where they begin in Redis, which depends on their entries, tombstones and bytes. A node goes with the
+last live entry that XDEL takes.
+
+The live ids of a stream rise, and mostly all ids do, so that they can be searched. Only when XSETID has set
+a stream back behind its tombstones do lower ids come after higher ones; it is not ``ordered`` from then on,
+and is walked through.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from .stream_nodes import ID_BYTES, LAST_ID, Entry, Limits, Node
+
+if TYPE_CHECKING:
+    from .groups import Group
+
+__all__ = ["Stream", "is_ordered"]
+
+
+class Stream:
+    """A stream and its consumer groups; unlike other values it may be empty.
+
+    Attributes:
+        nodes: all entries, in order.
+        length: how many live ones there are.
+        last: the id of the entry that was added last, even if it is gone.
+        added: how many entries were ever added, as far as is known.
+        max_deleted: the highest id that XDEL took.
+        ordered: all ids rise, those of tombstones, too.
+        groups: by name.
+    """
+
+    __slots__ = ("added", "groups", "last", "length", "max_deleted", "nodes", "ordered")
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.length = 0
+        self.last = 0
+        self.added = 0
+        self.max_deleted = 0
+        self.ordered = True
+        self.groups: dict[bytes, Group] = {}
+
+    def __len__(self) -> int:
+        return self.length
+
+    def copy(self) -> Stream:
+        """A stream of its own with the same content."""
+        other = Stream()
+        other.nodes = [node.copy() for node in self.nodes]
+        other.length, other.last, other.ordered = self.length, self.last, self.ordered
+        other.added, other.max_deleted = self.added, self.max_deleted
+        other.groups = {name: group.copy() for name, group in self.groups.items()}
+        return other
+
+    # Reading
+
+    @property
+    def first(self) -> int:
+        """The lowest id there is; 0 if there is none."""
+        return next(self.walk(), (0, []))[0]
+
+    @property
+    def top(self) -> int:
+        """The highest id there is; 0 if there is none."""
+        return next(self.walk_back(), (0, []))[0]
+
+    def walk(self, start: int = 0, end: int = LAST_ID) -> Iterator[Entry]:
+        """The entries from one id to another, both included, in order."""
+        nodes = self.nodes
+        for index in range(max(self._node_at(start), 0), len(nodes)):
+            node = nodes[index]
+            ids, contents, dead = node.ids, node.contents, node.dead
+            for place in range(bisect_left(ids, start) if self.ordered else 0, len(ids)):
+                number = ids[place]
+                if number < start or (dead and place in dead):
+                    continue
+                if number > end:
+                    return
+                yield number, contents[place]
+
+    def walk_back(self, start: int = 0, end: int = LAST_ID) -> Iterator[Entry]:
+        """The same, in reverse."""
+        nodes = self.nodes
+        last = self._node_at(end)
+        if last < 0 and not self.ordered:
+            last = len(nodes) - 1
+        for index in range(last, -1, -1):
+            node = nodes[index]
+            ids, contents, dead = node.ids, node.contents, node.dead
+            for place in range((bisect_right(ids, end) if self.ordered else len(ids)) - 1, -1, -1):
+                number = ids[place]
+                if number > end or (dead and place in dead):
+                    continue
+                if number < start:
+                    return
+                yield number, contents[place]
+
+    def _node_at(self, number: int) -> int:
+        """The index of the node in which an id would be; -1 if it is before all of them."""
+        return bisect_right(self.nodes, number, key=master_of) - 1
+
+    def find(self, number: int) -> list[bytes] | None:
+        """What stands in the entry with this id, None if there is none."""
+        return next((content for _, content in self.walk(number, number)), None)
+
+    def _locate(self, number: int) -> tuple[int, int] | None:
+        """The index of the node and the place in it of the entry with this id, None if there is none."""
+        first = max(self._node_at(number), 0)
+        for index in range(first, min(first + 1, len(self.nodes)) if self.ordered else len(self.nodes)):
+            node = self.nodes[index]
+            for place in range(bisect_left(node.ids, number) if self.ordered else 0, len(node.ids)):
+                if node.ids[place] == number and place not in node.dead:
+                    return index, place
+                if self.ordered:
+                    break
+        return None
+
+    def tree_size(self) -> int:
+        """How many nodes the radix tree has in which Redis finds the nodes here by their first ids.
+
+        A run of bytes without a fork is one node, a fork is another, and so is the end of each id.
+        """
+        keys = [node.master.to_bytes(ID_BYTES) for node in self.nodes]
+        if not keys:
+            return 1
+        open_forks = [-1]
+        edges: list[tuple[int, int]] = []  # from the depth of one fork to that of the next, or to an end
+        for depth in [*(common(a, b) for a, b in pairwise(keys)), -1]:
+            below = ID_BYTES
+            while open_forks[-1] > depth:
+                edges.append((open_forks[-1], below))
+                below = open_forks.pop()
+            edges.append((depth, below))
+            if open_forks[-1] != depth:
+                open_forks.append(depth)
+        return sum(1 + (end > start + 1) for start, end in edges)
+
+    # Changing
+
+    def append(self, number: int, content: list[bytes], limits: Limits) -> None:
+        """Adds an entry, whose id is above all that live."""
+        node = self.nodes[-1] if self.nodes else None
+        if node is None or node.is_full(sum(map(len, content)), limits):
+            node = self._add_node(Node(number, content[::2]))
+        elif number <= node.ids[-1]:
+            self.ordered = False
+        node.append(number, content)
+        self.length += 1
+        self.added += 1
+        self.last = number
+
+    def _add_node(self, node: Node) -> Node:
+        """Puts a node where its id belongs, in the place of one of tombstones that has the same."""
+        self.ordered = not self.nodes or (self.ordered and node.master > self.nodes[-1].ids[-1])
+        index = bisect_left(self.nodes, node.master, key=master_of)
+        same = index < len(self.nodes) and self.nodes[index].master == node.master
+        self.nodes[index : index + same] = [node]
+        return node
+
+    def remove(self, number: int) -> bool:
+        """Deletes the entry with this id; tells whether there was one."""
+        found = self._locate(number)
+        if found is None:
+            return False
+        index, place = found
+        node = self.nodes[index]
+        node.dead.add(place)
+        if not node.live:
+            del self.nodes[index]
+        self.length -= 1
+        self.max_deleted = max(self.max_deleted, number)
+        return True
+
+    def trim_to_length(self, length: int, limit: int | None, *, exactly: bool) -> int:
+        """Takes the oldest entries until so many are left; returns how many it took.
+
+        Args:
+            length: how many may stay.
+            limit: how many may go at most; None for any number.
+            exactly: takes single entries out of a node, too; else only whole nodes.
+        """
+        taken = 0
+        whole = 0
+        for node in self.nodes:
+            more = taken + node.live
+            if self.length - taken <= length or self.length - more < length or exceeds(more, limit):
+                break
+            taken = more
+            whole += 1
+        del self.nodes[:whole]
+        if exactly and self.length - taken > length:
+            taken += self.nodes[0].bury(self.length - taken - length)
+        self.length -= taken
+        return taken
+
+    def trim_to_id(self, number: int, limit: int | None, *, exactly: bool) -> int:
+        """Takes the entries with a lower id; returns how many. The rest as for ``trim_to_length``."""
+        taken = 0
+        whole = 0
+        for node in self.nodes:
+            more = taken + node.live
+            if node.ids[-1] >= number or exceeds(more, limit):
+                break
+            taken = more
+            whole += 1
+        del self.nodes[:whole]
+        if exactly and self.nodes:
+            taken += self.nodes[0].bury(self.nodes[0].live_before(number))
+        self.length -= taken
+        return taken
+
+
+def is_ordered(nodes: list[Node]) -> bool:
+    """Whether all ids in some nodes rise, those of tombstones, too."""
+    ids = [number for node in nodes for number in node.ids]
+    return all(node.master <= node.ids[0] for node in nodes) and all(a < b for a, b in pairwise(ids))
+
+
+def common(one: bytes, other: bytes) -> int:
+    """How many bytes two ids begin with alike."""
+    return next(at for at in range(ID_BYTES) if one[at] != other[at])
+
+
+def master_of(node: Node) -> int:
+    return node.master
+
+
+def exceeds(number: int, limit: int | None) -> bool:
+    return limit is not None and number > limit

@@ -1,0 +1,56 @@
+"""Waiting on a poller without going to sleep between requests that come quickly one after the other."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .pollers import Poller
+
+__all__ = ["Lookout"]
+
+AWAKE: Final = 0.0001
+"""Seconds for which it keeps looking before it sleeps: to be woken takes as long as many requests take."""
+
+SOON: Final = 2 * AWAKE
+"""Seconds within which something must have come for it to keep looking the next time."""
+
+
+class Lookout:
+    """Waits for what a poller holds.
+
+    It keeps looking only where the process has one thread: another one would have to wait for it.
+
+    Args:
+        poller: what it looks at.
+        clock: tells seconds since some fixed point.
+        is_alone: whether the process has no other thread.
+    """
+
+    def __init__(
+        self,
+        poller: Poller,
+        clock: Callable[[], float] = time.perf_counter,
+        is_alone: Callable[[], bool] = lambda: threading.active_count() == 1,
+    ) -> None:
+        self._poller = poller
+        self._clock = clock
+        self._is_alone = is_alone
+        self._comes_soon = False
+
+    def wait(self, seconds: float) -> list[tuple[int, int]]:
+        """What is ready, as the poller tells it; waits about so long for the first."""
+        look, clock = self._poller.wait, self._clock
+        if not seconds:
+            return look(0)
+        begin = clock()
+        if self._comes_soon and self._is_alone():
+            while clock() < begin + AWAKE:
+                if events := look(0):
+                    return events
+        events = look(seconds)
+        self._comes_soon = clock() < begin + SOON
+        return events

@@ -1,0 +1,202 @@
+-- The table `redis`, and how a script is run.
+--
+-- Arguments: the functions of Python's, the sandbox, and what encodes replies.
+
+local host, sandbox, encode = ...
+
+local type, select, error, unpack, format = type, select, error, unpack, string.format
+local rawpcall, rawxpcall, tostring, tonumber = pcall, xpcall, tostring, tonumber
+local call, sha1hex, log, set_resp, acl_check = host.call, host.sha1hex, host.log, host.set_resp, host.acl_check
+local handler, watch, clean, globals = sandbox.handler, sandbox.watch, sandbox.clean, sandbox.globals
+local STATUS, ERROR = 1, 2
+
+local script_resp = 2
+
+local function failure(text)
+    return {err = "ERR " .. text}
+end
+
+local function raise(text)
+    error(failure(text))
+end
+
+-- The arguments as Redis takes them from Lua: strings, and numbers with 17 digits; nil if another is among them.
+local function words(...)
+    local arguments = {...}
+    for index = 1, select("#", ...) do
+        local value = arguments[index]
+        if type(value) == "number" then
+            arguments[index] = format("%.17g", value)
+        elseif type(value) ~= "string" then
+            return nil
+        end
+    end
+    return arguments
+end
+
+local function are_strings(count, ...)
+    local first, second, third, fourth = ...
+    if type(first) ~= "string" then return false end
+    if count > 1 and type(second) ~= "string" then return false end
+    if count > 2 and type(third) ~= "string" then return false end
+    return count < 4 or type(fourth) == "string"
+end
+
+local function answer(value, kind)
+    if kind == nil then return value end
+    if kind == STATUS then return {ok = value} end
+    return {err = value, ignore_error_stats_update = true}, true
+end
+
+local function ask(...)
+    local count = select("#", ...)
+    if count <= 4 and are_strings(count, ...) then
+        return answer(call(...))
+    end
+    if count == 0 then
+        return failure("Please specify at least one argument for this redis lib call"), true
+    end
+    local arguments = words(...)
+    if not arguments then
+        return failure("Lua redis lib command arguments must be strings or integers"), true
+    end
+    return answer(call(unpack(arguments, 1, count)))
+end
+
+local redis = {
+    LOG_DEBUG = 0, LOG_VERBOSE = 1, LOG_NOTICE = 2, LOG_WARNING = 3,
+    REDIS_VERSION = host.version, REDIS_VERSION_NUM = host.version_number,
+}
+
+function redis.call(...)
+    local value, is_error = ask(...)
+    if is_error then error(value) end
+    return value
+end
+
+function redis.pcall(...)
+    return (ask(...))
+end
+
+function redis.sha1hex(...)
+    if select("#", ...) ~= 1 then raise("wrong number of arguments") end
+    local text = ...
+    local kind = type(text)
+    return sha1hex((kind == "string" or kind == "number") and tostring(text) or "")
+end
+
+function redis.log(...)
+    local count, level = select("#", ...), ...
+    if count < 2 then raise("redis.log() requires two arguments or more.") end
+    if type(level) ~= "number" then raise("First argument must be a number (log level).") end
+    if level < 0 or level >= 4 then raise("Invalid debug level.") end
+    local parts = {}
+    for index = 2, count do
+        local part = select(index, ...)
+        if type(part) == "string" or type(part) == "number" then parts[#parts + 1] = tostring(part) end
+    end
+    log(level - level % 1, table.concat(parts, " "))
+end
+
+function redis.status_reply(...)
+    local text = ...
+    if select("#", ...) ~= 1 or type(text) ~= "string" then return failure("wrong number or type of arguments") end
+    return {ok = text}
+end
+
+function redis.error_reply(...)
+    local text = ...
+    if select("#", ...) ~= 1 or type(text) ~= "string" then return failure("wrong number or type of arguments") end
+    text = text:gsub("%z.*", ""):gsub("^%-", "", 1):gsub("[\r\n]+$", "")
+    local code, rest = text:match("^([^ ]*) (.*)$")
+    if not code then return failure(text) end
+    return {err = code .. " " .. rest:gsub("^[\r\n]+", "")}
+end
+
+function redis.setresp(...)
+    if select("#", ...) ~= 1 then raise("redis.setresp() requires one argument.") end
+    local version = tonumber((...)) or 0
+    version = version - version % 1
+    if version ~= 2 and version ~= 3 then raise("RESP version must be 2 or 3.") end
+    script_resp = version
+    set_resp(version)
+end
+
+function redis.acl_check_cmd(...)
+    if select("#", ...) == 0 then raise("Please specify at least one argument for this redis lib call") end
+    local arguments = words(...)
+    if not arguments then raise("Lua redis lib command arguments must be strings or integers") end
+    local verdict = acl_check(unpack(arguments))
+    if verdict == nil then raise("Invalid command passed to redis.acl_check_cmd()") end
+    return verdict
+end
+
+redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
+
+function redis.set_repl(...)
+    if select("#", ...) ~= 1 then raise("redis.set_repl() requires one argument.") end
+    local flags = tonumber((...)) or 0
+    if flags < 0 or flags >= 4 then
+        raise("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
+    end
+end
+
+local function for_eval()
+    globals.__redis__err__handler = handler
+
+    function redis.replicate_commands() return true end
+    function redis.breakpoint() return false end
+    function redis.debug() end
+end
+
+-- Running
+
+-- A reply in wire form; or nil, the text of an error, and whether it was counted already.
+local function reply(ok, result, resp, name)
+    local text
+    if type(result) == "table" then
+        if ok then text = rawget(result, "err") else text = result.err end
+    end
+    if ok and type(text) ~= "string" then
+        return encode(result, resp, script_resp, 2)
+    end
+    if type(result) ~= "table" then
+        local shown = type(result) == "string" and result or "execution failure"
+        return nil, "ERR Error running script " .. name .. ", " .. shown:sub(1, 100), false
+    end
+    if type(text) == "number" then text = tostring(text) end
+    if type(text) ~= "string" then text = "ERR unknown error" end
+    if not ok and result.line and result.source then
+        text = text .. " script: " .. name .. ", on " .. tostring(result.source) .. ":" .. tostring(result.line) .. "."
+    end
+    return nil, text, result.ignore_error_stats_update and true or false
+end
+
+local function conclude(ok, result, resp, name)
+    if not ok then host.lift_limit() end -- there may be no room left to say what was wrong
+    local fine, wire, text, counted = rawpcall(reply, ok, result, resp, name)
+    if not fine then
+        host.lift_limit()
+        wire, text, counted = nil, "ERR " .. tostring(wire), false
+    end
+    globals.KEYS, globals.ARGV = nil, nil
+    clean()
+    if wire then return wire end
+    return nil, text, counted
+end
+
+local function evaluate(chunk, keys, arguments, resp, name)
+    globals.KEYS, globals.ARGV, script_resp = keys, arguments, 2
+    watch()
+    local ok, result = rawxpcall(chunk, handler)
+    return conclude(ok, result, resp, name)
+end
+
+local function invoke(body, keys, arguments, resp, name)
+    script_resp = 2
+    watch()
+    local ok, result = rawxpcall(function() return (body(keys, arguments)) end, handler)
+    return conclude(ok, result, resp, name)
+end
+
+return {redis = redis, for_eval = for_eval, evaluate = evaluate, invoke = invoke, raise = raise, failure = failure}

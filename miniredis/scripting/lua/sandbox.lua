@@ -1,0 +1,479 @@
+-- The world that scripts see: which globals there are, and that none of them can be changed.
+--
+-- This chunk is named "=[C]", so that its functions look in error messages as the C functions that they stand
+-- for. A table that scripts may read and not change is an empty proxy in front of the real one. The natives
+-- that would see through a proxy (next, pairs, rawget, rawset, getmetatable, setmetatable) are replaced.
+--
+-- Arguments: the functions of Python's that the chunk needs (see interpreter.py).
+
+local host = ...
+
+local error, type, select, tostring, rawequal = error, type, select, tostring, rawequal
+local rawget, rawset, rawnext, rawpairs, unpack = rawget, rawset, next, pairs, unpack
+local rawpcall, rawxpcall, rawloadstring, setfenv = pcall, xpcall, loadstring, setfenv
+local getmetatable, setmetatable, gcinfo = getmetatable, setmetatable, gcinfo
+local rawcollect, getinfo, sethook = collectgarbage, debug.getinfo, debug.sethook
+local create, running, wrap = coroutine.create, coroutine.running, coroutine.wrap
+local dump, find, match, gmatch, gsub, len = string.dump, string.find, string.match, string.gmatch, string.gsub, string.len
+local concat, floor = table.concat, math.floor
+local patch, interrupt = host.patch, host.interrupt
+
+local READ_ONLY = "Attempt to modify a readonly table"
+local TRUSTED = "=[C]"
+local INSTRUCTIONS = 100000 -- between two looks at whether the script is to be killed
+
+local real = {} -- what each proxy stands for
+local shown = {} -- what getmetatable tells of a proxy
+
+local function readonly(table, shows)
+    local proxy = {}
+    real[proxy], shown[proxy] = table, shows
+    return setmetatable(proxy, {
+        __index = table,
+        __newindex = function() error(READ_ONLY, 2) end,
+    })
+end
+
+-- Errors that point at the caller of the function that looks like a native one
+
+local function relay(name, ok, ...)
+    if ok then return ... end
+    local message = ...
+    if type(message) == "table" and message.unplaced then error(message.unplaced, 0) end
+    if type(message) == "string" and find(message, "^bad argument") then
+        message = gsub(message, "'%?'", "'" .. name .. "'", 1)
+    end
+    error(message, 3)
+end
+
+-- What is called through here may raise errors without a place (level 0): they are its caller's.
+local function native(name, body)
+    return function(...)
+        return relay(name, rawpcall(body, ...))
+    end
+end
+
+local function wrong_type(number, name, wanted, count, value)
+    local got = count < number and "no value" or type(value)
+    return "bad argument #" .. number .. " to '" .. name .. "' (" .. wanted .. " expected, got " .. got .. ")"
+end
+
+local function argument(level, ...)
+    error(wrong_type(...), level + 1)
+end
+
+-- The same for what is called through `native`.
+local function bad_argument(number, name, text)
+    error("bad argument #" .. number .. " to '" .. name .. "' (" .. text .. ")", 0)
+end
+
+local function natives(library)
+    local result = {}
+    for name, value in rawpairs(library) do
+        result[name] = type(value) == "function" and native(name, value) or value
+    end
+    return result
+end
+
+-- The end of a script that runs for too long
+
+local killed = nil -- the reason
+
+local function hook()
+    if not killed then
+        killed = interrupt()
+        if not killed then return sethook(hook, "", INSTRUCTIONS) end
+    end
+    sethook(hook, "l") -- from now on at each line, so that the script cannot go on by catching the error
+    if getinfo(2, "S").source ~= TRUSTED then
+        error({err = killed})
+    end
+end
+
+local function watch()
+    killed = nil
+    sethook(hook, "", INSTRUCTIONS)
+end
+
+local function watch_thread(thread) -- each coroutine has a hook of its own
+    sethook(thread, hook, killed and "l" or "", INSTRUCTIONS)
+end
+
+-- What becomes of an error that nobody caught: where it was raised is added. A native function is passed
+-- over, for its caller is at fault; the functions here count as native, whatever is between them and C.
+
+local function culprit()
+    local level = 3
+    local info = getinfo(level, "Sl")
+    if not info or (info.what ~= "C" and info.source ~= TRUSTED) then return info end
+    repeat
+        level = level + 1
+        info = getinfo(level, "Slf")
+    until not info or info.source ~= TRUSTED or info.what == "C"
+    return info and info.func ~= rawxpcall and info or nil -- nobody called what Redis itself called
+end
+
+local function handler(problem)
+    local info = culprit()
+    if type(problem) ~= "table" then
+        problem = {err = "ERR " .. tostring(problem)}
+    end
+    if info then
+        problem.source, problem.line = info.source, info.currentline
+        if info.source == TRUSTED then problem.line = -1 end
+    end
+    return problem
+end
+
+-- Globals
+
+local api = {}
+
+function api.next(...)
+    local table, key = ...
+    if type(table) ~= "table" then argument(2, 1, "next", "table", select("#", ...), table) end
+    return relay("next", rawpcall(rawnext, real[table] or table, key))
+end
+
+function api.pairs(...)
+    local table = ...
+    if type(table) ~= "table" then argument(2, 1, "pairs", "table", select("#", ...), table) end
+    local behind = real[table]
+    if behind then
+        table = {}
+        for key, value in rawpairs(behind) do table[key] = value end
+    end
+    return rawnext, table, nil
+end
+
+function api.rawget(...)
+    local table, key = ...
+    if type(table) ~= "table" then argument(2, 1, "rawget", "table", select("#", ...), table) end
+    if select("#", ...) < 2 then error("bad argument #2 to 'rawget' (value expected)", 2) end
+    return rawget(real[table] or table, key)
+end
+
+function api.rawset(...)
+    local table, key, value = ...
+    local count = select("#", ...)
+    if type(table) ~= "table" then argument(2, 1, "rawset", "table", count, table) end
+    if count < 3 then error("bad argument #" .. count + 1 .. " to 'rawset' (value expected)", 2) end
+    if real[table] then error(READ_ONLY, 0) end
+    return relay("rawset", rawpcall(rawset, table, key, value))
+end
+
+function api.getmetatable(...)
+    if select("#", ...) == 0 then error("bad argument #1 to 'getmetatable' (value expected)", 2) end
+    local value = ...
+    if type(value) == "table" then
+        if real[value] then return shown[value] end
+        return getmetatable(value)
+    end
+    return type(value) == "string" and shown.string or nil
+end
+
+function api.setmetatable(...)
+    local table, meta = ...
+    if type(table) ~= "table" then argument(2, 1, "setmetatable", "table", select("#", ...), table) end
+    if real[table] then error(READ_ONLY, 0) end
+    if type(meta) == "table" and real[meta] then
+        local copy = {}
+        for key, value in rawpairs(real[meta]) do copy[key] = value end
+        meta = copy
+    end
+    if select("#", ...) < 2 then meta = 0 end
+    return relay("setmetatable", rawpcall(setmetatable, table, meta))
+end
+
+local MOST_RESULTS = 8000
+
+-- The native one adds up its bounds without minding that integers end.
+function api.unpack(...)
+    local table, first, last = ...
+    if type(table) ~= "table" then argument(2, 1, "unpack", "table", select("#", ...), table) end
+    first = first == nil and 1 or tonumber(first)
+    last = last == nil and #table or tonumber(last)
+    if not first then argument(2, 2, "unpack", "number", 3, (select(2, ...))) end
+    if not last then argument(2, 3, "unpack", "number", 3, (select(3, ...))) end
+    if not (last - first < MOST_RESULTS) then error("too many results to unpack", 2) end
+    return relay("unpack", rawpcall(unpack, table, first, last))
+end
+
+local function outcome(ok, ...)
+    if ok then return true, ... end
+    local problem = ...
+    if problem == "not enough memory" then rawcollect("collect") end -- Lua 5.1 does not try that by itself
+    if type(problem) == "table" then
+        local text = problem.err
+        if type(text) == "string" or type(text) == "number" then return false, text end
+    end
+    return false, problem
+end
+
+function api.pcall(...)
+    if select("#", ...) == 0 then return false, "attempt to call a boolean value" end
+    return outcome(rawpcall(...))
+end
+
+function api.xpcall(...)
+    if select("#", ...) < 2 then error("bad argument #2 to 'xpcall' (value expected)", 2) end
+    local body, handle = ...
+    return rawxpcall(body, function(problem)
+        if killed then return problem end -- in a hook, where no hook would end the script's handler
+        return handle(problem)
+    end)
+end
+
+local function compile(code, name)
+    local bytecode, problem = rawloadstring(code, name)
+    if not bytecode then return nil, problem end
+    local patched, refusal = patch(dump(bytecode))
+    if not patched then return nil, refusal end
+    return rawloadstring(patched, name)
+end
+
+local environment -- the globals as scripts see them
+
+local function load_text(code, name)
+    if code:byte() == 27 then code = " " .. code end -- it would be bytecode: to Redis it is a text
+    local chunk, problem = compile(code, name)
+    if not chunk then return nil, problem end
+    return setfenv(chunk, environment)
+end
+
+function api.loadstring(...)
+    local code, name = ...
+    if type(code) ~= "string" and type(code) ~= "number" then
+        argument(2, 1, "loadstring", "string", select("#", ...), code)
+    end
+    code = tostring(code)
+    return load_text(code, type(name) == "string" and name or code)
+end
+
+function api.load(...)
+    local reader, name = ...
+    if type(reader) ~= "function" then argument(2, 1, "load", "function", select("#", ...), reader) end
+    local pieces = {}
+    while true do
+        local ok, piece = rawpcall(reader)
+        if not ok then return nil, piece end
+        if piece == nil or piece == "" then break end
+        if type(piece) ~= "string" then return nil, "reader function must return a string" end
+        pieces[#pieces + 1] = piece
+    end
+    return load_text(concat(pieces), type(name) == "string" and name or "=(load)")
+end
+
+local TUNING = {setpause = 200, setstepmul = 200, stop = 0, restart = 0}
+local COLLECTING = {count = true, collect = true, step = true}
+
+function api.collectgarbage(option, value)
+    option = option == nil and "collect" or option
+    local before = TUNING[option]
+    if before then
+        if before > 0 then TUNING[option] = tonumber(value) or 0 end
+        return before
+    end
+    if not COLLECTING[option] then
+        error("bad argument #1 to 'collectgarbage' (invalid option '" .. tostring(option) .. "')", 2)
+    end
+    return rawcollect(option)
+end
+
+-- Strings: the matcher calls itself for each operator in a pattern, and the stack of C is not without end
+
+local OPERATORS = 1000
+
+local function checked(name, body)
+    return function(...)
+        local _, pattern = ...
+        if type(pattern) == "string" and len(pattern) > OPERATORS then
+            local _, count = gsub(pattern, "[%*%+%-%?%(]", "")
+            if count > OPERATORS then error("pattern too complex", 2) end
+        end
+        return relay(name, rawpcall(body, ...))
+    end
+end
+
+local function checked_gsub(...)
+    local text, pattern, replacement, most = ...
+    if type(pattern) == "string" and len(pattern) > OPERATORS then
+        local _, count = gsub(pattern, "[%*%+%-%?%(]", "")
+        if count > OPERATORS then error("pattern too complex", 2) end
+    end
+    if type(replacement) ~= "function" then
+        return relay("gsub", rawpcall(gsub, ...))
+    end
+    local inside = false -- an error in the replacement says itself where it was
+    local function back(...) inside = false; return ... end
+    local function replace(...) inside = true; return back(replacement(...)) end
+    local function finish(ok, ...)
+        if not ok and inside then error((...), 0) end
+        return relay("gsub", ok, ...)
+    end
+    if most == nil then return finish(rawpcall(gsub, text, pattern, replace)) end
+    return finish(rawpcall(gsub, text, pattern, replace, most))
+end
+
+-- Coroutines: each has a hook of its own
+
+function api.create_coroutine(...)
+    local body = ...
+    if type(body) ~= "function" or getinfo(body, "S").what == "C" or getinfo(body, "S").source == TRUSTED then
+        error("bad argument #1 to 'create' (Lua function expected)", 2)
+    end
+    local thread = create(body)
+    watch_thread(thread)
+    return thread
+end
+
+function api.wrap_coroutine(...)
+    local body = ...
+    if type(body) ~= "function" or getinfo(body, "S").what == "C" or getinfo(body, "S").source == TRUSTED then
+        error("bad argument #1 to 'wrap' (Lua function expected)", 2)
+    end
+    return wrap(function(...)
+        watch_thread(running())
+        return body(...)
+    end)
+end
+
+-- Random numbers: the sequence of lrand48, as it begins in Redis
+
+local low, middle, high = 0x330E, 0xABCD, 0x1234
+local RANDOM_MAX = 2147483647
+
+local function seed(number)
+    if number - number ~= 0 then number = 2 ^ 31 end -- what the machines at hand make of it as an integer
+    number = floor(number) % 4294967296
+    low, middle, high = 0x330E, number % 65536, floor(number / 65536)
+end
+
+local function draw()
+    local sum = low * 0xE66D + 0xB
+    local next_low = sum % 65536
+    sum = floor(sum / 65536) + low * 0xDEEC + middle * 0xE66D
+    local next_middle = sum % 65536
+    sum = floor(sum / 65536) + low * 5 + middle * 0xDEEC + high * 0xE66D
+    low, middle, high = next_low, next_middle, sum % 65536
+    return high * 32768 + floor(middle / 2)
+end
+
+local function number_argument(level, name, position, count, value)
+    local number = tonumber(value)
+    if not number then argument(level + 1, position, name, "number", count, value) end
+    return number
+end
+
+local function truncated(number)
+    return number < 0 and math.ceil(number) or floor(number)
+end
+
+local function random(...)
+    local fraction = (draw() % RANDOM_MAX) / RANDOM_MAX
+    local count, first, second = select("#", ...), ...
+    if count == 0 then return fraction end
+    first = truncated(number_argument(2, "random", 1, count, first))
+    if count == 1 then
+        if first < 1 then error("bad argument #1 to 'random' (interval is empty)", 2) end
+        return floor(fraction * first) + 1
+    elseif count == 2 then
+        second = truncated(number_argument(2, "random", 2, count, second))
+        if first > second then error("bad argument #2 to 'random' (interval is empty)", 2) end
+        return floor(fraction * (second - first + 1)) + first
+    end
+    error("wrong number of arguments", 2)
+end
+
+local function randomseed(...)
+    seed(truncated(number_argument(2, "randomseed", 1, select("#", ...), (...))))
+end
+
+-- Putting it together
+
+local function chosen(library, names)
+    local result = {}
+    for name in names:gmatch("%S+") do result[name] = library[name] end
+    return result
+end
+
+local strings = chosen(string, "byte char dump format len lower rep reverse sub upper")
+strings.find, strings.match = checked("find", find), checked("match", match)
+strings.gmatch, strings.gsub = checked("gmatch", gmatch), checked_gsub
+strings.gfind = checked("gfind", gmatch)
+strings.dump = native("dump", function(...)
+    local body = ...
+    if type(body) == "function" and getinfo(body, "S").source == TRUSTED then
+        error("unable to dump given function", 0)
+    end
+    return dump(...)
+end)
+getmetatable("").__index = strings
+
+local numbers = chosen(math, "abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 \
+    max min mod modf pi pow rad sin sinh sqrt tan tanh")
+numbers.random, numbers.randomseed = random, randomseed
+
+local globals = chosen(_G, "_VERSION assert error gcinfo ipairs rawequal select tonumber tostring type")
+for _, name in ipairs({"next", "pairs", "rawget", "rawset", "getmetatable", "setmetatable", "pcall", "xpcall",
+                       "loadstring", "load", "collectgarbage", "unpack"}) do
+    globals[name] = api[name]
+end
+
+local proxies = {}
+
+local function publish(name, library)
+    proxies[#proxies + 1] = readonly(library)
+    globals[name] = proxies[#proxies]
+end
+
+publish("string", strings)
+publish("math", numbers)
+publish("table", chosen(table, "concat foreach foreachi getn insert maxn remove setn sort"))
+publish("coroutine", {
+    create = api.create_coroutine, wrap = api.wrap_coroutine,
+    resume = coroutine.resume, running = running, status = coroutine.status, yield = coroutine.yield,
+})
+shown.string = readonly({__index = globals.string})
+
+local function absent(_, key)
+    if type(key) ~= "string" and type(key) ~= "number" then
+        error("Second argument to luaProtectedTableError must be a string or number", 2)
+    end
+    error("Script attempted to access nonexistent global variable '" .. key .. "'", 2)
+end
+
+setmetatable(globals, {__index = absent})
+environment = readonly(globals, readonly({__index = absent}))
+
+-- Lets scripts see other globals.
+local function see(others)
+    getmetatable(environment).__index = others
+end
+
+proxies[#proxies + 1] = environment
+proxies[#proxies + 1] = shown.string
+proxies[#proxies + 1] = shown[environment]
+globals._G = environment
+
+-- What a script put behind a proxy's back does not outlive it.
+local function clean()
+    for index = 1, #proxies do
+        local proxy = proxies[index]
+        local key = rawnext(proxy)
+        while key ~= nil do
+            rawset(proxy, key, nil)
+            key = rawnext(proxy)
+        end
+    end
+end
+
+-- cjson's null: a value of its own that is no table
+local null = newproxy(true)
+getmetatable(null).__tostring = function() return "userdata: (nil)" end
+
+return {
+    null = null, publish = publish, see = see, absent = absent, readonly = readonly, globals = globals, environment = environment,
+    handler = handler, watch = watch, clean = clean, compile = load_text, natives = natives,
+    wrong_type = wrong_type, bad_argument = bad_argument,
+}

@@ -1,0 +1,64 @@
+"""Numbers as bytes, for the libraries of scripts: what C does with them, without C's undefined cases."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+__all__ = ["get_integer", "get_real", "put_integer", "put_real", "to_number"]
+
+MAX: Final = 1 << 64
+MIN_SIGNED: Final = -(1 << 63)
+FORMS: Final = {(False, False): "<f", (False, True): ">f", (True, False): "<d", (True, True): ">d"}
+SHORT: Final = 4
+
+
+def truncated(number: float) -> int:
+    """As a 64-bit integer; one that does not fit becomes what the machines at hand make of it."""
+    if number != number or number >= MAX:
+        return 0
+    return MIN_SIGNED if number < MIN_SIGNED else int(number)
+
+
+def put_integer(number: float, size: int, big: bool) -> bytes:
+    """The lowest ``size`` bytes of an integer; beyond eight there are zeros."""
+    value = truncated(number) % MAX
+    size = int(size)
+    if size > 8:
+        return value.to_bytes(size, "big" if big else "little")
+    return (value % (1 << 8 * size)).to_bytes(size, "big" if big else "little")
+
+
+def get_integer(text: bytes, big: bool, signed: bool) -> int | float:
+    """The integer in some bytes, of which 64 bits count."""
+    value = int.from_bytes(text, "big" if big else "little") % MAX
+    bits = min(8 * len(text), 64)
+    if signed and bits and value >> (bits - 1) & 1:
+        return value - (1 << bits)
+    return float(value) if value >= -MIN_SIGNED else value
+
+
+def put_real(number: float | bytes, double: bool, big: bool) -> bytes:
+    """A float or a double; a float that would be too large is infinite."""
+    value = float(number)
+    form = FORMS[bool(double), bool(big)]
+    try:
+        return struct.pack(form, value)
+    except OverflowError:
+        return struct.pack(form, float("inf") if value > 0 else float("-inf"))
+
+
+def get_real(text: bytes, big: bool) -> float:
+    """The float or double in some bytes."""
+    (value,) = struct.unpack(FORMS[len(text) != SHORT, bool(big)], text)
+    return float(value)
+
+
+def to_number(text: bytes) -> float:
+    """A number in C's notation, hexadecimal too."""
+    if b"x" in text.lower():
+        try:
+            return float.fromhex(text.decode())
+        except OverflowError:
+            return float("inf")
+    return float(text)

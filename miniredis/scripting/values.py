@@ -1,0 +1,131 @@
+"""Replies of commands, as Lua sees them.
+
+Lua has no word for a status, an error or a map: each is a table with one field that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from ..engine.errors import CommandError, one_line
+from ..engine.replies import (
+    DoubleText,
+    Encoded,
+    Map,
+    NestedMap,
+    NullArray,
+    Pairs,
+    Set,
+    Verbatim,
+    double_text,
+)
+
+__all__ = ["ERROR", "STATUS", "Converter", "room_for"]
+
+STATUS: Final = 1
+ERROR: Final = 2
+
+NewTable: TypeAlias = Callable[[Any], Any]
+LuaValue: TypeAlias = Any
+
+SLOT: Final = 80
+"""More bytes than Lua takes for a value beside its text: a slot of a table, and a string's head."""
+
+
+def room_for(value: Any) -> int:
+    """About how many bytes a reply takes in Lua, and rather too many."""
+    if isinstance(value, bytes | bytearray):
+        return SLOT + len(value)
+    if isinstance(value, dict):
+        return SLOT + sum(room_for(key) + room_for(each) for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return 2 * SLOT + sum(map(room_for, value))
+    return SLOT
+
+
+class Converter:
+    """Makes Lua values of replies.
+
+    Args:
+        new_table: makes a Lua table of a list, or of a dict.
+
+    Attributes:
+        resp: the version of the protocol whose words are used, as redis.setresp chose.
+    """
+
+    def __init__(self, new_table: NewTable) -> None:
+        self._new_table = new_table
+        self.resp = 2
+        self._makers = {2: self._makers2(), 3: self._makers3()}
+
+    def top(self, reply: Any) -> LuaValue:
+        """What a call returns: a value, or a pair of a text and what it is."""
+        kind = type(reply)
+        if kind is bytes or kind is int:
+            return reply
+        if kind is Encoded:
+            return bytes(reply[1:-2]), STATUS
+        if kind is CommandError:
+            return one_line(reply.message), ERROR
+        return self.inner(reply)
+
+    def inner(self, value: Any) -> LuaValue:
+        """A part of a reply."""
+        kind = type(value)
+        if kind is bytes or kind is int:
+            return value
+        return self._makers[self.resp][kind](value)
+
+    def table(self, values: Any) -> LuaValue:
+        """An array."""
+        return self._new_table([self.inner(value) for value in values])
+
+    def _named(self, name: bytes, value: LuaValue) -> LuaValue:
+        return self._new_table({name: value})
+
+    def _flat(self, pairs: Any) -> LuaValue:
+        return self._new_table([self.inner(part) for pair in pairs for part in pair])
+
+    def _map(self, pairs: Any) -> LuaValue:
+        values = {self.inner(key): self.inner(each) for key, each in pairs}
+        return self._named(b"map", self._new_table(values))
+
+    def _verbatim(self, text: bytes) -> LuaValue:
+        return self._named(b"verbatim_string", self._new_table({b"format": b"txt", b"string": bytes(text)}))
+
+    def _common(self) -> dict[type, Callable[[Any], LuaValue]]:
+        return {
+            Encoded: lambda text: self._named(b"ok", bytes(text[1:-2])),
+            CommandError: lambda error: self._named(b"err", one_line(error.message)),
+            bytearray: bytes,
+            list: self.table,
+        }
+
+    def _makers2(self) -> dict[type, Callable[[Any], LuaValue]]:
+        return self._common() | {
+            type(None): lambda _: False,
+            NullArray: lambda _: False,
+            float: double_text,
+            DoubleText: bytes,
+            Verbatim: bytes,
+            Map: lambda pairs: self._flat(pairs.items()),
+            NestedMap: lambda pairs: self.table([list(pair) for pair in pairs]),
+            Pairs: self._flat,
+            Set: self.table,
+        }
+
+    def _makers3(self) -> dict[type, Callable[[Any], LuaValue]]:
+        return self._common() | {
+            type(None): lambda _: None,
+            NullArray: lambda _: None,
+            float: lambda value: self._named(b"double", value),
+            DoubleText: lambda text: self._named(b"double", float(text)),
+            Verbatim: self._verbatim,
+            Map: lambda pairs: self._map(pairs.items()),
+            NestedMap: self._map,
+            Pairs: lambda pairs: self.table([list(pair) for pair in pairs]),
+            Set: lambda values: self._named(
+                b"set", self._new_table({self.inner(value): True for value in values})
+            ),
+        }

@@ -1,0 +1,49 @@
+"""The commands that few need are loaded when one of them, or the table of all, is asked for."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+from miniredis.engine import Engine, Facts, Instant
+
+def ask(*words):
+    data = b"*%d\\r\\n" % len(words) + b"".join(b"$%d\\r\\n%b\\r\\n" % (len(word), word) for word in words)
+    engine.receive(session, data, engine.now)
+    engine.settle(engine.now)
+    return session.take_output()
+
+now = Instant(1_700_000_000_000_000, 0)
+engine = Engine(now=now)
+engine.facts = Facts(stopwatch=lambda: float("miniredis.engine.commands.rest" in sys.modules))
+session = engine.connect(now)
+assert ask(b"LPUSH", b"list", b"x") == b":1\\r\\n"
+assert "miniredis.engine.commands.rest" not in sys.modules
+print(ask(*(word.encode() for word in sys.argv[1:])))
+assert "miniredis.engine.commands.rest" in sys.modules
+print(ask(b"SLOWLOG", b"LEN"))
+"""
+
+
+WRONG_ARITY = b"-ERR wrong number of arguments for 'client|trackinginfo' command\r\n"
+
+
+@pytest.mark.parametrize(
+    ("request_", "reply"),
+    [
+        ("HSET hash field value", b":1\r\n"),
+        ("hSeT hash field value", b":1\r\n"),
+        ("OBJECT ENCODING list", b"$9\r\nquicklist\r\n"),
+        ("NONSENSE", b"-ERR unknown command 'NONSENSE', with args beginning with: \r\n"),
+        ("CLIENT TRACKINGINFO nonsense", WRONG_ARITY),
+        ("COMMAND GETKEYS SADD set member", b"*1\r\n$3\r\nset\r\n"),
+    ],
+)
+def test_loaded_when_asked_for(request_: str, reply: bytes) -> None:
+    """The time that loading takes is not the command's: it is not slow."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *request_.split()], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == [repr(reply), repr(b":0\r\n")]
