@@ -3,7 +3,7 @@
 Coroutines run on a loop that has a thread of its own, all those that come from one thread in one task: as a
 client is a thread to the synchronous flavour, it is a task to the others.
 
-To judge another flavour, add a row to ``FLAVOURS``.
+To judge another flavour, add a row to ``MAKERS``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
-from functools import cache
+from functools import cache, partial
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from .environment import Client
 
-__all__ = ["FLAVOURS"]
+__all__ = ["FLAVOURS", "MAKERS"]
 
 Work: TypeAlias = tuple[Callable[[], Awaitable[Any]], "Future[Any]"]
 Inbox: TypeAlias = Callable[[Work], None]
@@ -118,7 +119,7 @@ class TrioHost(Host):
 
 
 class Synchronous:
-    """A queue with coroutines, with methods instead.
+    """A queue with coroutines, with methods instead; functions that it calls back are plain ones, too.
 
     Args:
         host: runs them.
@@ -131,9 +132,24 @@ class Synchronous:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._queue, name)
-        if name == "receive":
+        if not callable(method):
+            return method
+        if name in {"receive", "take"}:
             return lambda *args, **options: Block(self._host, method(*args, **options))
-        return lambda *args, **options: self._host.do(lambda: method(*args, **options))
+        return lambda *args, **options: self._host.do(
+            lambda: method(*map(coroutine, args), **{key: coroutine(each) for key, each in options.items()})
+        )
+
+
+def coroutine(argument: Any) -> Any:
+    """A function as a coroutine function; anything else as it is."""
+    if not isinstance(argument, FunctionType | MethodType):
+        return argument
+
+    async def called(*args: Any) -> Any:
+        return argument(*args)
+
+    return called
 
 
 class Block:
@@ -162,31 +178,34 @@ def trio_host() -> Host:
     return TrioHost()
 
 
-def sync(*args: Any, **options: Any) -> Any:
-    """``pressure.Queue``."""
+def sync(kind: str, *args: Any, **options: Any) -> Any:
+    """A queue of ``pressure``."""
     import pressure
 
-    return pressure.Queue(*args, **options)
+    return getattr(pressure, kind)(*args, **options)
 
 
-def plain(*args: Any, **options: Any) -> Any:
+def plain(kind: str, *args: Any, **options: Any) -> Any:
     """The same without scripts."""
-    return sync(*args, **options, scripts=False)
+    return sync(kind, *args, **{**options, "scripts": False})
 
 
-def aio(*args: Any, **options: Any) -> Any:
-    """``pressure.aio.Queue``."""
+def aio(kind: str, *args: Any, **options: Any) -> Any:
+    """A queue of ``pressure.aio``."""
     import pressure.aio
 
-    return Synchronous(asyncio_host(), lambda: pressure.aio.Queue(*args, **options))
+    return Synchronous(asyncio_host(), lambda: getattr(pressure.aio, kind)(*args, **options))
 
 
-def on_trio(*args: Any, **options: Any) -> Any:
-    """``pressure.trio.Queue``."""
+def on_trio(kind: str, *args: Any, **options: Any) -> Any:
+    """A queue of ``pressure.trio``."""
     import pressure.trio
 
-    return Synchronous(trio_host(), lambda: pressure.trio.Queue(*args, **options))
+    return Synchronous(trio_host(), lambda: getattr(pressure.trio, kind)(*args, **options))
 
 
-FLAVOURS: Final[Mapping[str, Client]] = {"sync": sync, "plain": plain, "aio": aio, "trio": on_trio}
+MAKERS: Final[Mapping[str, Callable[..., Any]]] = {"sync": sync, "plain": plain, "aio": aio, "trio": on_trio}
+"""What makes queues of each flavour, of the kind that is named first; by the flavour's name."""
+
+FLAVOURS: Final[Mapping[str, Client]] = {name: partial(make, "Queue") for name, make in MAKERS.items()}
 """What makes clients of each flavour, by the flavour's name."""

@@ -21,6 +21,7 @@ from pressure.errors import (
     ClusterError,
     CodecError,
     ConnectionFailedError,
+    ItemLostError,
     OutcomeUnknownError,
     PressureError,
     PressureWarning,
@@ -32,16 +33,21 @@ from pressure.errors import (
     QueueInUseError,
     ServerReplyError,
 )
+from pressure.kinds import BackupQueue, InProgress, Item
 from pressure.protocol import Diagnosis, RepairReport, RoleState, Stats
 from pressure.queue import Queue
 from pressure.receiving import Message
 from pressure.survey import doctor, queues
 
 __all__ = [
+    "BackupQueue",
     "ClusterError",
     "CodecError",
     "ConnectionFailedError",
     "Diagnosis",
+    "InProgress",
+    "Item",
+    "ItemLostError",
     "Message",
     "OutcomeUnknownError",
     "PressureError",

@@ -62,6 +62,18 @@ class QueueEmptyError(PressureError, queue.Empty):
     """There was nothing in the queue in the time allowed."""
 
 
+class ItemLostError(PressureError):
+    """What was to be completed or kept was not ours any more: it may be done twice, or has been.
+
+    Attributes:
+        removed: Whether it was in the queue still, and is now removed.
+    """
+
+    def __init__(self, message: str, removed: bool = False) -> None:
+        super().__init__(message)
+        self.removed = removed
+
+
 class CodecError(PressureError):
     """A value does not stand for anything in the queue's codec.
 

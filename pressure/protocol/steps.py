@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from pressure.errors import ClusterError, ServerReplyError
 from pressure.keys import Keys
@@ -119,15 +119,24 @@ def operation(
     return whole
 
 
+class Timed(Protocol):
+    """What a patience needs to know: the time, and the longest single wait, both in seconds."""
+
+    @property
+    def clock(self) -> Callable[[], float]: ...  # noqa: D102
+    @property
+    def slice(self) -> float: ...  # noqa: D102
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long an operation may wait: one deadline for all of its waits together."""
 
-    context: Context
+    context: Timed
     deadline: float | None
 
     @classmethod
-    def of(cls, context: Context, block: bool = True, timeout: float | None = None) -> Patience:
+    def of(cls, context: Timed, block: bool = True, timeout: float | None = None) -> Patience:
         """No waiting at all, waiting up to ``timeout`` seconds from now, or (None) for ever."""
         if not block:
             return cls(context, None)

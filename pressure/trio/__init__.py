@@ -23,8 +23,9 @@ from pressure.identity import task_client_id
 from pressure.protocol import Operation
 from pressure.trio.connection import check
 from pressure.trio.driver import Driver
+from pressure.trio.kinds import BackupQueue
 
-__all__ = ["Queue"]
+__all__ = ["BackupQueue", "Queue"]
 
 T = TypeVar("T")
 

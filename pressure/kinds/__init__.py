@@ -1,0 +1,22 @@
+"""The other kinds of queues, each defined once for every flavour; these are the synchronous ones.
+
+``backup`` (an in-progress list), ``ring`` (a circular buffer with locks) and ``reliable`` (messages that are
+acknowledged) hold a class of definitions each, and the operations behind them, which are generators over
+batches like those of ``pressure.protocol``. ``methods`` and ``flavours`` make methods of definitions;
+``asking`` is how a server is asked, ``kind`` what all have in common.
+
+To add a kind: a class of definitions, and a line here, in ``pressure.aio.kinds`` and in
+``pressure.trio.kinds``.
+"""
+
+from __future__ import annotations
+
+from pressure.kinds.backup import BackupMethods, InProgress
+from pressure.kinds.flavours import Synchronous
+from pressure.kinds.kind import Item
+
+__all__ = ["BackupQueue", "InProgress", "Item"]
+
+
+class BackupQueue(Synchronous, BackupMethods):
+    """See ``BackupMethods``."""

@@ -1,0 +1,122 @@
+"""How the kinds ask a server: by a script where it runs scripts, else by a transaction that is tried again.
+
+Rules:
+    - Whether it runs scripts is found out by asking; a server that refused one is not asked again.
+    - A transaction looks first, with what it looks at watched, and is sent only if that holds; it is tried
+    again
+      when somebody else was faster, a moment later, and not for ever.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
+
+from pressure.errors import ClusterError, QueueInUseError, ServerReplyError
+from pressure.kinds.kind import Context
+from pressure.protocol.lua import Script
+from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, atomic, check, executed
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+#: How often a transaction is tried while others keep changing what it looks at.
+ATTEMPTS: Final = 100
+#: Longest pause between two of these, in seconds.
+LONGEST_PAUSE: Final = 0.02
+
+_ELSEWHERE: Final = frozenset({"CROSSSLOT", "MOVED", "ASK"})
+
+
+class _Nothing:
+    """The answer of a server that runs no scripts."""
+
+
+NO_SCRIPTS: Final = _Nothing()
+
+
+def operation(
+    function: Callable[Concatenate[Context, P], Operation[T]], /
+) -> Callable[Concatenate[Context, P], Operation[T]]:
+    """Mark a generator as a whole operation: a server's error that leaves it names the queue."""
+
+    @wraps(function)
+    def whole(ctx: Context, /, *args: P.args, **options: P.kwargs) -> Operation[T]:
+        try:
+            return (yield from function(ctx, *args, **options))
+        except ServerReplyError as error:
+            error.explain(ctx.name)
+            if error.code not in _ELSEWHERE or ctx.has_hash_tag:
+                raise
+            raise ClusterError(
+                f"{error.code}: this is a Redis Cluster, where a queue's keys need a hash tag, "
+                f"as those of a queue called '{{jobs}}' have"
+            ) from error
+
+    return whole
+
+
+def asked(*commands: Command) -> Operation[list[Reply]]:
+    """Some commands in one round trip, none of which may be refused."""
+    return check((yield Batch(commands)))
+
+
+def scripted(ctx: Context, script: Script, keys: Sequence[bytes], *args: bytes | int) -> Operation[Reply]:
+    """Run a script; ``NO_SCRIPTS`` if the server runs none for us.
+
+    Raises:
+        ServerReplyError: It was refused or failed.
+    """
+    if not ctx.server.scripts:
+        return NO_SCRIPTS
+    operands = (len(keys), *keys, *args)
+    (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
+    if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
+        (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
+    if isinstance(reply, ServerReplyError) and (reply.code == "NOPERM" or "unknown command" in str(reply)):
+        ctx.server.scripts = False
+        return NO_SCRIPTS
+    (reply,) = check([reply])
+    return reply
+
+
+#: Given what was looked at, the commands that follow from it, and what to return beside their replies.
+Decide: TypeAlias = Callable[[list[Reply]], tuple[Sequence[Command], T]]
+
+
+def transaction(
+    ctx: Context, watched: Sequence[bytes], looks: Sequence[Command], decide: Decide[T]
+) -> Operation[tuple[T, list[Reply]]]:
+    """Look, decide, and carry out, as one step; with no commands to carry out nothing is sent.
+
+    Raises:
+        QueueInUseError: Others kept changing what was looked at.
+    """
+    for _ in range(ATTEMPTS):
+        _, *seen = check((yield Batch(((b"WATCH", *watched), *looks))))
+        commands, result = decide(seen)
+        if not commands:
+            yield Batch(((b"UNWATCH",),))
+            return result, []
+        done = executed((yield Batch(atomic(*commands)))[-1])
+        if done is not None:
+            return result, check(done)
+        yield Pause(random.uniform(0, LONGEST_PAUSE))  # noqa: S311, so that two do not meet again
+    raise QueueInUseError(f"queue {ctx.name}: others kept changing it")
+
+
+def now(time: Reply) -> int:
+    """The server's time in milliseconds, from the reply to TIME."""
+    seconds, microseconds = time
+    return int(seconds) * 1000 + int(microseconds) // 1000
+
+
+def pairs(reply: Reply) -> list[tuple[Reply, Reply]]:
+    """Names and values, which RESP2 answers in one array, and RESP3 as pairs or as a map."""
+    if isinstance(reply, dict):
+        return list(reply.items())
+    if reply and isinstance(reply[0], list):
+        return [(name, value) for name, value in reply]
+    return list(zip(reply[::2], reply[1::2], strict=True))

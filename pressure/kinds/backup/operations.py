@@ -1,0 +1,178 @@
+"""What is done with a queue with an in-progress list, as generators over batches.
+
+A claim and its time cannot be one command on a plain list. Where the server runs no scripts, and after a
+wait, the time is written in a round trip of its own; a client that dies in between leaves an item without
+one, to which the reaper gives the time at which it first sees it. So nothing is lost, and at worst something
+comes again late.
+
+Rules:
+    - An item is at every moment in one of the lists, from its push until it is completed or discarded.
+    - A reaper puts an item back and takes it from the list in one step, so that two do not put it back twice.
+    - A time whose item has left the list is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pressure.kinds.asking import NO_SCRIPTS, asked, now, operation, pairs, scripted, transaction
+from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
+from pressure.kinds.kind import Context
+from pressure.protocol.steps import (
+    Batch,
+    Command,
+    Operation,
+    Patience,
+    Reply,
+    atomic,
+    blocking,
+    check,
+    executed,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BackupKeys:
+    """Where a queue is.
+
+    Attributes:
+        pending: The list of what waits, in on the left and out on the right.
+        processing: The list of what is in progress, the last claimed on the left.
+        claims: The sorted set of the times of claims, in milliseconds.
+    """
+
+    pending: bytes
+    processing: bytes
+    claims: bytes
+
+    @property
+    def all(self) -> tuple[bytes, bytes, bytes]:
+        """In the order in which scripts take them."""
+        return self.pending, self.processing, self.claims
+
+
+@operation
+def push(ctx: Context, keys: BackupKeys, items: Sequence[bytes], maxlen: int | None) -> Operation[int]:
+    """Add items; how many wait then."""
+    add: Command = (b"LPUSH", keys.pending, *items) if items else (b"LLEN", keys.pending)
+    if maxlen is None:
+        (length,) = yield from asked(add)
+        return int(length)
+    replies = yield Batch(atomic(add, (b"LTRIM", keys.pending, 0, maxlen - 1)))
+    length, _ = check(executed(replies[-1]) or [])
+    return min(int(length), maxlen)
+
+
+@operation
+def claim(ctx: Context, keys: BackupKeys, patience: Patience) -> Operation[bytes | None]:
+    """Move the next item to what is in progress; None if none came in time."""
+    item = yield from scripted(ctx, CLAIM, keys.all)
+    if item is NO_SCRIPTS:
+        ends: Command = (b"LMOVE", keys.pending, keys.processing, b"RIGHT", b"LEFT")
+        item, time = yield from asked(ends, (b"TIME",))
+        if item is not None:
+            yield _timed(keys, item, time)
+    if item is None:
+        item = yield from _wait(keys, patience)
+    result: bytes | None = item
+    return result
+
+
+def _wait(keys: BackupKeys, patience: Patience) -> Operation[Reply]:
+    for seconds in patience.attempts():
+        if not seconds:
+            break  # what comes between two waits is found by the next: only a last wait needs a last look
+        ends = (keys.pending, keys.processing, b"RIGHT", b"LEFT")
+        item, time = yield blocking(b"BLMOVE", *ends, seconds=seconds, then=((b"TIME",),))
+        check([item])
+        if item is not None:
+            yield _timed(keys, item, time)
+            return item
+    return None
+
+
+def _timed(keys: BackupKeys, item: bytes, time: Reply) -> Batch:
+    """Writes the time of a claim. Whatever becomes of it the item is ours; a refusal, the reaper tells."""
+    return Batch(((b"ZADD", keys.claims, now(time), item),))
+
+
+@operation
+def remove(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
+    """Take an item from what is in progress; False if it was not there."""
+    steps = atomic((b"LREM", keys.processing, 1, item), (b"ZREM", keys.claims, item))
+    removed, _ = check(executed((yield Batch(steps))[-1]) or [])
+    return bool(removed)
+
+
+@operation
+def requeue(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
+    """Put an item that is in progress back, to be claimed next; False if it was not there."""
+    reply = yield from scripted(ctx, REQUEUE, keys.all, item)
+    if reply is not NO_SCRIPTS:
+        return bool(reply)
+
+    def decide(seen: list[Reply]) -> tuple[Sequence[Command], bool]:
+        there = seen[0] is not None
+        return (*_put_back(keys, item), (b"ZREM", keys.claims, item)) if there else (), there
+
+    looks: tuple[Command, ...] = ((b"LPOS", keys.processing, item), (b"LLEN", keys.pending))
+    there, _ = yield from transaction(ctx, (keys.processing,), looks, decide)
+    return there
+
+
+def _put_back(keys: BackupKeys, item: bytes) -> tuple[Command, Command]:
+    return (b"RPUSH", keys.pending, item), (b"LREM", keys.processing, 1, item)
+
+
+@operation
+def reap(ctx: Context, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
+    """Put back what was claimed so many milliseconds ago or longer, to be claimed next, the oldest first."""
+    back = yield from scripted(ctx, REAP, keys.all, older)
+    if back is NO_SCRIPTS:
+        looks: tuple[Command, ...] = (
+            (b"LRANGE", keys.processing, 0, -1),
+            (b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),
+            (b"TIME",),
+            (b"LLEN", keys.pending),
+        )
+        watched = (keys.processing, keys.claims)
+        back, _ = yield from transaction(ctx, watched, looks, lambda seen: _reaped(keys, older, seen))
+    return list(reversed(back))
+
+
+def _reaped(keys: BackupKeys, older: int, seen: list[Reply]) -> tuple[Sequence[Command], list[bytes]]:
+    items, scores, time, _ = seen
+    times, at = times_of(scores), now(time)
+    back = [item for item in items if at - times.get(item, at) >= older]
+    fresh = dict.fromkeys(item for item in items if item not in times and item not in back)
+    gone = [item for item in times if item in back or item not in items]
+    commands: list[Command] = [step for item in back for step in _put_back(keys, item)]
+    commands += [(b"ZADD", keys.claims, at, item) for item in fresh]
+    commands += [(b"ZREM", keys.claims, item) for item in gone]
+    return commands, back
+
+
+def times_of(scores: Reply) -> dict[bytes, int]:
+    """Items and the times of their claims, from the reply to ZRANGE."""
+    return {item: int(float(score)) for item, score in pairs(scores)}
+
+
+@operation
+def in_progress(ctx: Context, keys: BackupKeys) -> Operation[list[tuple[bytes, int | None, int]]]:
+    """Items, the times of their claims, and the time at which they were looked at; the oldest first."""
+    looks: tuple[Command, ...] = (
+        (b"LRANGE", keys.processing, 0, -1),
+        (b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),
+        (b"TIME",),
+    )
+    items, scores, time = check(executed((yield Batch(atomic(*looks)))[-1]) or [])
+    times, at = times_of(scores), now(time)
+    return [(item, times.get(item), at) for item in reversed(items)]
+
+
+@operation
+def length(ctx: Context, keys: BackupKeys) -> Operation[int]:
+    """How many items wait."""
+    (number,) = yield from asked((b"LLEN", keys.pending))
+    return int(number)

@@ -1,0 +1,243 @@
+"""What runs the definitions of a kind: the part of a queue object that is not about its kind.
+
+``Synchronous`` is the flavour with plain functions; ``Asynchronous`` is what the flavours with coroutines
+share.
+
+To join a flavour and a kind: ``class BackupQueue(Synchronous, BackupMethods)``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from types import TracebackType
+from typing import Any, ClassVar, Self, TypeVar
+
+from pressure.connection import Settings, settings
+from pressure.driver import Driver, Interrupt, Waiting
+from pressure.errors import PressureError
+from pressure.interrupts import HeldInterrupt
+from pressure.kinds.kind import Kind
+from pressure.kinds.methods import Block, Call, Definition, Errand, Span, Work, definitions, like
+from pressure.protocol.steps import Operation
+
+T = TypeVar("T")
+
+
+class Flavour(ABC):
+    """Makes methods of definitions."""
+
+    _making: ClassVar[dict[type[Definition], Callable[[Definition], Callable[..., Any]]]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, definition in definitions(cls):
+            made = cls._making.get(type(definition), cls._making[Definition])(definition)
+            setattr(cls, name, like(definition, made))
+        for base in cls.__mro__:  # what a queue does is told by its kind
+            if issubclass(base, Kind) and not issubclass(base, Flavour) and base is not Kind:
+                cls.__doc__ = base.__doc__
+
+    _where: Settings
+
+    def __repr__(self) -> str:
+        flavour = type(self).__module__.removeprefix("pressure.").removeprefix("kinds")
+        return f"<{flavour}{'.' if flavour else ''}{type(self).__qualname__} {self} at {self._where.address}>"
+
+
+def _note(error: BaseException, failure: Exception) -> None:
+    error.add_note(f"the end of the block failed, too: {failure}")
+
+
+class Synchronous(Flavour):
+    """The flavour with plain functions.
+
+    Attributes:
+        interrupt: Asked before each wait; see ``pressure.Queue``.
+    """
+
+    interrupt: Interrupt | None = None
+
+    def _connect(self, **where: Any) -> None:
+        self._where = settings(**where)
+        self._driver = Driver(self._where)
+
+    def _run(self, operation: Operation[T]) -> T:
+        waiting = Waiting(self._driver.connections)
+        with HeldInterrupt(waiting.end) as held:
+            return self._driver.run(
+                operation, lambda: held.pending() or (self.interrupt and self.interrupt()), waiting
+            )
+
+    @contextlib.contextmanager
+    def _block(self, span: Span[T]) -> Iterator[T]:
+        taken = self._run(span.enter)
+        try:
+            yield taken
+        except BaseException as error:
+            if (operation := span.leave(taken, error)) is not None:
+                try:
+                    self._run(operation)
+                except Exception as failure:
+                    _note(error, failure)
+            raise
+        if (operation := span.leave(taken, None)) is not None:
+            self._run(operation)
+
+    def _errand(self, errand: Errand[T]) -> T:
+        advance = partial(next, errand)
+        while True:
+            try:
+                step = advance()
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            try:
+                answer = self._call(step) if isinstance(step, Call) else self._run(step)
+            except BaseException as error:
+                advance = partial(errand.throw, error)
+            else:
+                advance = partial(errand.send, answer)
+
+    def _call(self, call: Call) -> Any:
+        with contextlib.ExitStack() as stack:
+            if call.beat is not None:
+                stack.enter_context(self._beating(call.beat, call.every))
+            return call.function(call.argument)
+
+    @contextlib.contextmanager
+    def _beating(self, beat: Callable[[], Operation[Any]], every: float) -> Iterator[None]:
+        """Runs an operation again and again, on a thread of its own."""
+        over = threading.Event()
+
+        def run() -> None:
+            while not over.wait(every):
+                with contextlib.suppress(PressureError):  # the next may do better
+                    self._driver.run(beat())
+
+        thread = threading.Thread(target=run, name="heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def disconnect(self) -> None:
+        """Close this object's idle connections. The queue is not touched, and the object can be used on."""
+        self._driver.connections.disconnect()
+
+    def __enter__(self) -> Self:
+        """The object itself; leaving the block disconnects, and leaves the queue as it is."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.disconnect()
+
+    _making = {  # noqa: RUF012, a table of the class
+        Definition: lambda d: lambda self, *args, **options: self._run(d.define(self, *args, **options)),
+        Block: lambda d: lambda self, *args, **options: self._block(d.define(self, *args, **options)),
+        Work: lambda d: lambda self, *args, **options: self._errand(d.define(self, *args, **options)),
+    }
+
+
+def _coroutine(definition: Definition) -> Callable[..., Any]:
+    async def run(self: Asynchronous, *args: Any, **options: Any) -> Any:
+        return await self._run(definition.define(self, *args, **options))
+
+    return run
+
+
+def _working_coroutine(definition: Definition) -> Callable[..., Any]:
+    async def run(self: Asynchronous, *args: Any, **options: Any) -> Any:
+        return await self._errand(definition.define(self, *args, **options))
+
+    return run
+
+
+class Asynchronous(Flavour):
+    """What the flavours with coroutines share."""
+
+    @abstractmethod
+    def _connect(self, **where: Any) -> None:
+        """Prepare connections; nothing is sent."""
+
+    @abstractmethod
+    async def _run(self, operation: Operation[T]) -> T:
+        """Run an operation to its end."""
+
+    async def _settle(self, operation: Operation[T]) -> T:
+        """Run an operation that is to be run although the task is cancelled."""
+        return await self._run(operation)
+
+    @abstractmethod
+    def _beating(
+        self, beat: Callable[[], Operation[Any]], every: float
+    ) -> AbstractAsyncContextManager[None, bool | None]:
+        """Runs an operation again and again, beside a block."""
+
+    @abstractmethod
+    async def _disconnect(self) -> None:
+        """Close the idle connections."""
+
+    @contextlib.asynccontextmanager
+    async def _block(self, span: Span[T]) -> AsyncIterator[T]:
+        taken = await self._run(span.enter)
+        try:
+            yield taken
+        except BaseException as error:
+            if (operation := span.leave(taken, error)) is not None:
+                try:
+                    await self._settle(operation)
+                except Exception as failure:
+                    _note(error, failure)
+            raise
+        if (operation := span.leave(taken, None)) is not None:
+            await self._settle(operation)
+
+    async def _errand(self, errand: Errand[T]) -> T:
+        advance = partial(next, errand)
+        while True:
+            try:
+                step = advance()
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            try:
+                answer = await (self._call(step) if isinstance(step, Call) else self._run(step))
+            except BaseException as error:
+                advance = partial(errand.throw, error)
+            else:
+                advance = partial(errand.send, answer)
+
+    async def _call(self, call: Call) -> Any:
+        async with contextlib.AsyncExitStack() as stack:
+            if call.beat is not None:
+                await stack.enter_async_context(self._beating(call.beat, call.every))
+            return await call.function(call.argument)
+
+    async def disconnect(self) -> None:  # noqa: D102, below
+        await self._disconnect()
+
+    disconnect.__doc__ = Synchronous.disconnect.__doc__
+
+    async def __aenter__(self) -> Self:
+        """The object itself; leaving the block disconnects, and leaves the queue as it is."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.disconnect()
+
+    _making = {  # noqa: RUF012, a table of the class
+        Definition: _coroutine,
+        Block: lambda d: lambda self, *args, **options: self._block(d.define(self, *args, **options)),
+        Work: _working_coroutine,
+    }

@@ -1,0 +1,155 @@
+"""What all kinds have in common: names and keys, what is asked of the server, and the values in a queue.
+
+Rules:
+    - Values are bytes, and are stored as they are, so that any client of the same pattern can take part.
+    - With ``envelope=True`` each value travels with an identifier of its own, ``<32 hex digits> <value>``:
+    two
+      equal values are then two items. Values of others that have none are taken as they are.
+    - Times are the server's, so that clients need not agree on the time.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pressure.codecs import Codec, codec_of, decoded
+from pressure.connection import SLICE
+from pressure.keys import as_bytes
+from pressure.protocol.steps import Patience, Server
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an operation needs to know.
+
+    Attributes:
+        name: The queue, for people.
+        key: Its main key.
+        server: What is known of the server.
+        clock: Monotonic time in seconds.
+        slice: Longest single wait in seconds.
+    """
+
+    name: str
+    key: bytes
+    server: Server = field(default_factory=Server)
+    clock: Callable[[], float] = time.monotonic
+    slice: float = SLICE
+
+    @property
+    def has_hash_tag(self) -> bool:
+        """Whether Redis Cluster keeps all keys of the queue in one slot."""
+        return re.search(rb"\{[^}]+\}", self.key) is not None
+
+
+_ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) ", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that was claimed.
+
+    Attributes:
+        data: The bytes as they are on the server, by which the item is known there.
+        id: Its own identifier, where the queue has envelopes; else None.
+        token: What its lock holds, where the queue has locks; else None.
+    """
+
+    data: bytes
+    id: bytes | None = None
+    token: bytes | None = None
+    _codec: Codec = field(default_factory=lambda: codec_of(None), repr=False, compare=False)
+
+    @property
+    def payload(self) -> bytes:
+        """The bytes that were pushed."""
+        return self.data if self.id is None else self.data[len(self.id) + 1 :]
+
+    @property
+    def value(self) -> Any:
+        """What the bytes stand for; the bytes themselves where the queue has no codec.
+
+        Raises:
+            CodecError: They stand for nothing.
+        """
+        return decoded(self._codec, self.payload, [self.data])
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """How values become items.
+
+    Attributes:
+        codec: Makes bytes of objects.
+        envelope: Whether each is given an identifier.
+    """
+
+    codec: Codec
+    envelope: bool
+
+    def data(self, value: Any) -> bytes:
+        """What is stored for a value; raises TypeError for one that cannot be sent."""
+        payload = self.codec.encode(value)
+        return b"%s %s" % (uuid.uuid4().hex.encode(), payload) if self.envelope else payload
+
+    def item(self, data: bytes, token: bytes | None = None) -> Item:
+        """The item that is stored as this."""
+        found = _ENVELOPE.match(data) if self.envelope else None
+        return Item(data, found[1] if found else None, token, self.codec)
+
+
+def bytes_of(item: Item | bytes) -> bytes:
+    """By what an item is known on the server."""
+    return item.data if isinstance(item, Item) else item
+
+
+class Kind:
+    """The part of a queue object that its kinds share; see ``pressure.kinds.methods``."""
+
+    _name: bytes
+    _context: Context
+    _wrapping: Wrapping
+
+    def _begin(
+        self, name: bytes | str, key: bytes | str | None, codec: Codec | str | None, *, scripts: bool,
+        envelope: bool = False,
+    ) -> None:  # fmt: skip
+        self._name = as_bytes(name)
+        shown = repr(self._name.decode("utf-8", "backslashreplace"))
+        main = b"queue:" + self._name if key is None else as_bytes(key)
+        self._context = Context(shown, main, Server(scripts=scripts))
+        self._wrapping = Wrapping(codec_of(codec), envelope)
+
+    def _connect(self, **where: Any) -> None:
+        """Prepare connections, as the flavour does."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> bytes:
+        """The queue's name."""
+        return self._name
+
+    def __str__(self) -> str:
+        """The queue's name for people."""
+        return self._context.name
+
+    def _patience(self, block: bool, timeout: float | None) -> Patience:
+        if timeout is not None and not timeout >= 0:
+            raise ValueError(f"timeout must be 0 or more seconds, not {timeout!r}")
+        return Patience.of(self._context, block, timeout)
+
+
+def milliseconds(seconds: float, what: str, least: int = 0) -> int:
+    """A duration as it is sent.
+
+    Raises:
+        ValueError: It is too short, negative, or not a number.
+    """
+    if not seconds * 1000 >= least or seconds == float("inf"):
+        raise ValueError(f"{what} must be {least / 1000:g} or more seconds, not {seconds!r}")
+    return round(seconds * 1000)

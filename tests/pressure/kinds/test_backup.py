@@ -1,0 +1,272 @@
+"""The queue with an in-progress list: what is where at each moment, and what its reaper puts back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+import pytest
+import redis
+
+import miniredis
+from pressure import BackupQueue, ItemLostError, QueueEmptyError, QueueInUseError, ServerReplyError
+from pressure.kinds import asking
+
+from ..conftest import Task, execute, until, waiting
+from .conftest import Make, datas
+
+Start = Callable[[Callable[[], Any]], Task]
+JOBS = "queue:jobs"
+PROCESSING, CLAIMS = f"{JOBS}:processing", f"{JOBS}:claims"
+
+
+class MishapError(Exception):
+    """What goes wrong in a block."""
+
+
+@pytest.fixture
+def queue(make: Make) -> Any:
+    return make("BackupQueue")
+
+
+def contents(raw: redis.Redis) -> tuple[list[bytes], list[bytes], list[bytes]]:
+    """What waits, what is in progress, each the next to be taken first; and the items with times."""
+    lists: list[Any] = [raw.lrange(key, 0, -1) for key in (JOBS, PROCESSING)]
+    times: Any = raw.zrange(CLAIMS, 0, -1)
+    return lists[0][::-1], lists[1][::-1], sorted(times)
+
+
+def age(raw: redis.Redis, seconds: float, *items: bytes) -> None:
+    """Makes claims older."""
+    for item in items:
+        raw.zincrby(CLAIMS, -1000 * seconds, item)
+
+
+def test_an_item_goes_through_both_lists(queue: Any, raw: redis.Redis) -> None:
+    assert queue.push(b"1", "2") == 2
+    item = queue.claim()
+    assert (item.data, item.payload, item.value, item.id) == (b"1", b"1", b"1", None)
+    assert contents(raw) == ([b"2"], [b"1"], [b"1"])
+    assert queue.length() == 1
+    queue.complete(item)
+    assert contents(raw) == ([b"2"], [], [])
+
+
+def test_any_client_of_the_pattern_takes_part(queue: Any, raw: redis.Redis) -> None:
+    raw.lpush(JOBS, "theirs")
+    queue.push(b"ours")
+    assert queue.claim().data == b"theirs"
+    assert raw.lmove(JOBS, PROCESSING, "RIGHT", "LEFT") == b"ours"
+    queue.complete(b"ours")
+    raw.lrem(PROCESSING, 1, "theirs")
+    assert contents(raw) == ([], [], [b"theirs"])
+    queue.requeue_stale(60)
+    assert raw.keys() == []
+
+
+def test_nothing_there_is_none(queue: Any) -> None:
+    assert queue.claim(block=False) is None
+    assert queue.claim(timeout=0) is None
+    assert queue.claim(timeout=0.02) is None
+    with pytest.raises(QueueEmptyError), queue.take(block=False):
+        pass
+
+
+def test_a_claim_waits(queue: Any, make: Make, raw: redis.Redis, task: Start) -> None:
+    working = task(lambda: queue.claim(timeout=15))
+    waiting(raw)
+    make("BackupQueue").push(b"v")
+    assert working.result().data == b"v"
+    assert contents(raw) == ([], [b"v"], [b"v"])
+
+
+def test_a_block_completes_or_leaves(queue: Any, raw: redis.Redis) -> None:
+    queue.push(b"1", b"2")
+    with queue.take() as item:
+        assert item.value == b"1"
+        assert contents(raw) == ([b"2"], [b"1"], [b"1"])
+    with pytest.raises(MishapError), queue.take():
+        raise MishapError
+    assert contents(raw) == ([], [b"2"], [b"2"])
+
+
+def test_who_completes_what_was_put_back_is_told(queue: Any, raw: redis.Redis) -> None:
+    queue.push(b"v")
+    with pytest.raises(ItemLostError, match="not in progress any more"), queue.take() as item:
+        assert queue.requeue(item)
+    assert contents(raw) == ([b"v"], [], [])
+    assert not queue.requeue(item)
+    assert not queue.discard(item)
+
+
+def test_by_hand(queue: Any, raw: redis.Redis) -> None:
+    queue.push(b"1", b"2", b"3")
+    first, second = queue.claim(), queue.claim()
+    assert queue.discard(first)
+    assert queue.requeue(second.data)
+    assert contents(raw) == ([b"2", b"3"], [], [])
+    assert queue.claim().data == b"2"
+
+
+def test_what_is_in_progress(queue: Any, raw: redis.Redis) -> None:
+    queue.push(b"1", b"2")
+    queue.claim()
+    age(raw, 100, b"1")
+    raw.lmove(JOBS, PROCESSING, "RIGHT", "LEFT")
+    first, second = queue.in_progress()
+    assert (first.item.data, second.item.data) == (b"1", b"2")
+    assert 100 <= first.age < 120
+    assert abs(first.since + 100 - float(execute(raw, "TIME")[0])) < 20
+    assert (second.since, second.age) == (None, None)
+
+
+def test_the_reaper_puts_back_what_is_too_old(queue: Any, raw: redis.Redis) -> None:
+    queue.push(b"1", b"2", b"3", b"4")
+    for _ in range(3):
+        queue.claim()
+    age(raw, 100, b"1", b"2")
+    assert datas(queue.requeue_stale(60)) == [b"1", b"2"]
+    assert contents(raw) == ([b"1", b"2", b"4"], [b"3"], [b"3"])
+    assert queue.requeue_stale(60) == []
+
+
+def test_an_item_without_a_time_comes_back_one_period_later(queue: Any, raw: redis.Redis) -> None:
+    queue.push(b"v")
+    raw.lmove(JOBS, PROCESSING, "RIGHT", "LEFT")
+    assert queue.requeue_stale(60) == []
+    assert contents(raw) == ([], [b"v"], [b"v"])
+    age(raw, 100, b"v")
+    assert datas(queue.requeue_stale(60)) == [b"v"]
+    assert contents(raw) == ([b"v"], [], [])
+
+
+def test_at_no_age_all_go_back_at_once(queue: Any, raw: redis.Redis) -> None:
+    queue.push(b"1", b"2")
+    queue.claim()
+    raw.lmove(JOBS, PROCESSING, "RIGHT", "LEFT")
+    assert datas(queue.requeue_stale(0)) == [b"1", b"2"]
+    assert contents(raw) == ([b"1", b"2"], [], [])
+
+
+def test_a_time_without_an_item_is_dropped(queue: Any, raw: redis.Redis) -> None:
+    raw.zadd(CLAIMS, {"gone": 1})
+    assert queue.requeue_stale(60) == []
+    assert raw.keys() == []
+
+
+def test_equal_items_share_a_time_and_go_back_together(queue: Any, raw: redis.Redis) -> None:
+    queue.push(b"v", b"v", b"v")
+    for _ in range(3):
+        queue.claim()
+    queue.complete(b"v")
+    assert contents(raw)[:2] == ([], [b"v", b"v"])
+    queue.requeue_stale(60)  # the time went with the first
+    age(raw, 100, b"v")
+    assert datas(queue.requeue_stale(60)) == [b"v", b"v"]
+    assert contents(raw) == ([b"v", b"v"], [], [])
+
+
+def test_envelopes_tell_equal_items_apart(make: Make, raw: redis.Redis) -> None:
+    queue = make("BackupQueue", envelope=True, codec="json")
+    queue.push({"n": 1}, {"n": 1})
+    raw.lpush(JOBS, '{"n": 2}')  # from somebody who has none
+    first, second, third = (queue.claim() for _ in range(3))
+    assert first.value == second.value == {"n": 1}
+    assert len({first.id, second.id}) == 2
+    assert (third.id, third.value) == (None, {"n": 2})
+    age(raw, 100, first.data)
+    assert queue.requeue_stale(60) == [first]
+
+
+def test_a_queue_of_a_certain_length_keeps_the_newest(make: Make, raw: redis.Redis) -> None:
+    queue = make("BackupQueue", maxlen=2)
+    assert queue.push(b"1") == 1
+    assert queue.push(b"2", b"3") == 2
+    assert contents(raw)[0] == [b"2", b"3"]
+
+
+def test_keys_can_be_chosen(make: Make, raw: redis.Redis) -> None:
+    queue = make("BackupQueue", key="a", processing="b", claims=b"c")
+    queue.push(b"1", b"2")
+    queue.claim()
+    assert sorted(raw.keys()) == [b"a", b"b", b"c"]
+    assert queue.name == b"jobs"
+
+
+def test_two_reapers_put_nothing_back_twice(make: Make, raw: redis.Redis, task: Start) -> None:
+    items = [b"%d" % number for number in range(60)]
+    first = make("BackupQueue")
+    first.push(*items)
+    for _ in items:
+        first.claim()
+    reapers = [make("BackupQueue") for _ in range(4)]
+    begin = threading.Barrier(4)
+
+    def reap(queue: Any) -> list[bytes]:
+        begin.wait()
+        return datas(queue.requeue_stale(0))
+
+    back = [each.result() for each in [task(lambda queue=queue: reap(queue)) for queue in reapers]]  # type: ignore[misc]
+    assert sorted(chain.from_iterable(back)) == sorted(items)
+    assert contents(raw) == (items, [], [])
+
+
+def test_who_never_gets_between_others_says_so(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "ATTEMPTS", 0)
+    with (
+        BackupQueue("jobs", url=redis_url, scripts=False) as queue,
+        pytest.raises(QueueInUseError, match="'jobs'"),
+    ):
+        queue.requeue_stale(1)
+
+
+@pytest.mark.parametrize("call", ["requeue_stale", "requeue"])
+def test_an_item_that_cannot_go_back_stays(queue: Any, raw: redis.Redis, call: str) -> None:
+    queue.push(b"v")
+    item = queue.claim()
+    raw.set(JOBS, "no list")
+    with pytest.raises(ServerReplyError, match=r"WRONGTYPE|wrong kind"):
+        getattr(queue, call)(0 if call == "requeue_stale" else item)
+    assert datas(each.item for each in queue.in_progress()) == [b"v"]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"), [({"maxlen": 0}, "maxlen"), ({"codec": "xml"}, "codec"), ({"port": 0}, "port")]
+)
+def test_what_cannot_be_meant_is_refused(make: Make, options: dict[str, Any], what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        make("BackupQueue", **{**({"url": None} if "port" in options else {}), **options})
+
+
+def test_arguments_are_checked_before_anything_is_sent(queue: Any, raw: redis.Redis) -> None:
+    with pytest.raises(TypeError, match="a value is"):
+        queue.push(b"v", 1)
+    with pytest.raises(ValueError, match="timeout"):
+        queue.claim(timeout=-1)
+    with pytest.raises(ValueError, match="older_than"):
+        queue.requeue_stale(-1)
+    assert raw.keys() == []
+
+
+def test_time_is_the_servers(held: miniredis.Server) -> None:
+    with BackupQueue("jobs", url=held.url) as queue:
+        queue.push(b"v")
+        queue.claim()
+        held.fast_forward(59)
+        assert queue.requeue_stale(60) == []
+        held.fast_forward(1)
+        assert datas(queue.requeue_stale(60)) == [b"v"]
+
+
+def test_a_wait_can_be_stopped(redis_url: str, raw: redis.Redis, task: Start) -> None:
+    with BackupQueue("jobs", url=redis_url) as queue:
+        stop = threading.Event()
+        queue.interrupt = lambda: MishapError() if stop.is_set() else None
+        working = task(queue.claim)
+        waiting(raw)
+        stop.set()
+        until(working.done)
+        with pytest.raises(MishapError):
+            working.result()
