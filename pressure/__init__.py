@@ -33,7 +33,7 @@ from pressure.errors import (
     QueueInUseError,
     ServerReplyError,
 )
-from pressure.kinds import BackupQueue, InProgress, Item
+from pressure.kinds import BackupQueue, InProgress, Item, RingQueue
 from pressure.protocol import Diagnosis, RepairReport, RoleState, Stats
 from pressure.queue import Queue
 from pressure.receiving import Message
@@ -60,6 +60,7 @@ __all__ = [
     "QueueFullError",
     "QueueInUseError",
     "RepairReport",
+    "RingQueue",
     "RoleState",
     "ServerReplyError",
     "Stats",

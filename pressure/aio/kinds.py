@@ -16,9 +16,10 @@ from pressure.connection import settings
 from pressure.errors import PressureError
 from pressure.kinds.backup import BackupMethods
 from pressure.kinds.flavours import Asynchronous
+from pressure.kinds.ring import RingMethods
 from pressure.protocol.steps import Operation
 
-__all__ = ["BackupQueue"]
+__all__ = ["BackupQueue", "RingQueue"]
 
 T = TypeVar("T")
 
@@ -54,3 +55,7 @@ class OnAsyncio(Asynchronous):
 
 class BackupQueue(OnAsyncio, BackupMethods):
     """See ``BackupMethods``."""
+
+
+class RingQueue(OnAsyncio, RingMethods):
+    """See ``RingMethods``."""

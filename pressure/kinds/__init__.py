@@ -14,9 +14,14 @@ from __future__ import annotations
 from pressure.kinds.backup import BackupMethods, InProgress
 from pressure.kinds.flavours import Synchronous
 from pressure.kinds.kind import Item
+from pressure.kinds.ring import RingMethods
 
-__all__ = ["BackupQueue", "InProgress", "Item"]
+__all__ = ["BackupQueue", "InProgress", "Item", "RingQueue"]
 
 
 class BackupQueue(Synchronous, BackupMethods):
     """See ``BackupMethods``."""
+
+
+class RingQueue(Synchronous, RingMethods):
+    """See ``RingMethods``."""

@@ -14,11 +14,12 @@ from pressure.connection import settings
 from pressure.errors import PressureError
 from pressure.kinds.backup import BackupMethods
 from pressure.kinds.flavours import Asynchronous
+from pressure.kinds.ring import RingMethods
 from pressure.protocol.steps import Operation
 from pressure.trio.connection import check
 from pressure.trio.driver import Driver
 
-__all__ = ["BackupQueue"]
+__all__ = ["BackupQueue", "RingQueue"]
 
 T = TypeVar("T")
 
@@ -64,3 +65,7 @@ class OnTrio(Asynchronous):
 
 class BackupQueue(OnTrio, BackupMethods):
     """See ``BackupMethods``."""
+
+
+class RingQueue(OnTrio, RingMethods):
+    """See ``RingMethods``."""

@@ -1,0 +1,193 @@
+"""The circular buffer with item locks, defined once for every flavour."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from pressure.codecs import Codec
+from pressure.errors import ItemLostError, QueueEmptyError
+from pressure.keys import as_bytes
+from pressure.kinds.kind import Item, Kind, milliseconds
+from pressure.kinds.methods import Span, block, method
+from pressure.kinds.ring import operations
+from pressure.protocol.steps import Operation
+
+__all__ = ["RingMethods"]
+
+
+class RingMethods(Kind):
+    """A circular buffer whose items are locked while they are worked on; at least once, recovered by time.
+
+    An item stays in the list until it is completed. To claim it is to move it from the front to the back and
+    to take its lock, which expires: a consumer that dies, or takes longer, loses it to whoever comes by next.
+    Nothing has to be repaired, and nothing is waited for: ``claim`` returns at once.
+
+    Every method may raise ``ConnectionFailedError``, ``OutcomeUnknownError``, ``ServerReplyError`` and, on a
+    Redis Cluster, ``ClusterError``, as those of ``pressure.Queue`` do. After a claim whose reply is lost the
+    lock expires.
+
+    Args:
+        name: The queue's name; the keys are ``queue:<name>`` (a list) and ``queue:<name>:lock:<item>``.
+        url: Where the server is; this and the next four are as for ``pressure.Queue``.
+        client: A redis-py client whose settings to use.
+        host: The server's name or address.
+        port: Its port.
+        db: Its database number.
+        scripts: Whether to run scripts where the server lets us; without them most methods take two round
+            trips.
+        codec: What turns objects into bytes and back; without one they are bytes.
+        envelope: Whether each item travels with an identifier of its own. Without one, equal items have one
+            lock together, and one is removed as well as another.
+        key: The list, instead of the one by name.
+        locks: What the names of the locks begin with, instead of ``<key>:lock:``.
+
+    Raises:
+        ValueError: Arguments that exclude each other or cannot be meant.
+        TypeError: A name that is neither ``bytes`` nor ``str``, or a ``client`` that is no redis-py client.
+    """
+
+    def __init__(
+        self,
+        name: bytes | str,
+        *,
+        url: str | None = None,
+        client: Any = None,
+        host: str | None = None,
+        port: int | None = None,
+        db: int | None = None,
+        scripts: bool = True,
+        codec: Codec | str | None = None,
+        envelope: bool = False,
+        key: bytes | str | None = None,
+        locks: bytes | str | None = None,
+    ) -> None:
+        self._begin(name, key, codec, scripts=scripts, envelope=envelope)
+        self._locks = self._context.key + b":lock:" if locks is None else as_bytes(locks)
+        self._connect(url=url, client=client, host=host, port=port, db=db)
+
+    @method
+    def push(self, *values: Any) -> Operation[int]:
+        """Add values at the back, together. One round trip.
+
+        Returns:
+            How many items there are then, locked or not.
+
+        Raises:
+            TypeError: One of the values cannot be sent; nothing was sent.
+        """
+        return operations.push(self._context, [self._wrapping.data(value) for value in values])
+
+    @method
+    def claim(self, lock_ttl: float) -> Operation[Item | None]:
+        """Move the item at the front to the back and lock it. One round trip, or two without scripts.
+
+        Args:
+            lock_ttl: Seconds until the lock expires, unless it is extended.
+
+        Returns:
+            The item, to be completed; None if it is locked by somebody, or there is none.
+        """
+        return self._claim(milliseconds(lock_ttl, "lock_ttl", 1), walk=False)
+
+    @method
+    def claim_next(self, lock_ttl: float) -> Operation[Item | None]:
+        """Claim the first item that is not locked, once around at most.
+
+        One round trip; without scripts, two for each item that is tried.
+
+        Args:
+            lock_ttl: Seconds until the lock expires, unless it is extended.
+
+        Returns:
+            The item, to be completed; None if all are locked, or there is none.
+        """
+        return self._claim(milliseconds(lock_ttl, "lock_ttl", 1), walk=True)
+
+    def _claim(self, ttl: int, *, walk: bool) -> Operation[Item | None]:
+        token = secrets.token_hex(16).encode()
+        data = yield from operations.claim(self._context, self._locks, token, ttl, walk=walk)
+        return None if data is None else self._wrapping.item(data, token)
+
+    @method
+    def complete(self, item: Item) -> Operation[None]:
+        """Remove an item that was worked on, and free its lock. One round trip, or two without scripts.
+
+        Raises:
+            ItemLostError: The lock had expired, so that the item may have been done twice, or is being done
+                again. It is removed all the same if it was there; ``removed`` says so.
+        """
+        return self._complete(item)
+
+    def _complete(self, item: Item) -> Operation[None]:
+        token = item.token or b""
+        ours, removed = yield from operations.complete(self._context, self._locks, token, item.data)
+        if not ours:
+            what = "it may be done twice" if removed else "it has been completed by another"
+            raise ItemLostError(f"queue {self}: the item's lock had expired; {what}", removed)
+
+    @method
+    def extend(self, item: Item, lock_ttl: float) -> Operation[None]:
+        """Give the item's lock this long from now on. One round trip, or two without scripts.
+
+        Args:
+            item: The item.
+            lock_ttl: Seconds.
+
+        Raises:
+            ItemLostError: The lock had expired; somebody else may have the item.
+        """
+        return self._extend(item, milliseconds(lock_ttl, "lock_ttl", 1))
+
+    def _extend(self, item: Item, ttl: int) -> Operation[None]:
+        if not (yield from operations.extend(self._context, self._locks, item.token or b"", item.data, ttl)):
+            raise ItemLostError(f"queue {self}: the item's lock had expired; somebody else may have it")
+
+    @method
+    def release(self, item: Item) -> Operation[bool]:
+        """Free the item's lock before its time: anybody may claim it. One round trip, or two without scripts.
+
+        Returns:
+            False if the lock was not ours any more, and nothing was done.
+        """
+        return operations.extend(self._context, self._locks, item.token or b"", item.data, 0)
+
+    @block
+    def take(self, lock_ttl: float) -> Span[Item]:
+        """Claim the first item that is not locked for a ``with`` block: completed when the block ends well.
+
+        When the block ends by an exception the lock is left to expire, so that the item is not tried again at
+        once.
+
+            with queue.take(lock_ttl=60) as item:
+                work_on(item.value)
+
+        Args:
+            lock_ttl: Seconds until the lock expires, unless it is extended.
+
+        Raises:
+            QueueEmptyError: All items are locked, or there is none.
+            ItemLostError: At the end: the lock had expired.
+        """
+        enter = self._take(milliseconds(lock_ttl, "lock_ttl", 1))
+        return Span(enter, lambda item, error: None if error else self._complete(item))
+
+    def _take(self, ttl: int) -> Operation[Item]:
+        item = yield from self._claim(ttl, walk=True)
+        if item is None:
+            raise QueueEmptyError(f"queue {self} has no item that is not locked")
+        return item
+
+    @method
+    def items(self) -> Operation[list[tuple[Item, bool]]]:
+        """All items, the one at the front first, and whether each is locked. Two round trips."""
+        return self._items()
+
+    def _items(self) -> Operation[list[tuple[Item, bool]]]:
+        found = yield from operations.items(self._context, self._locks)
+        return [(self._wrapping.item(data), locked) for data, locked in found]
+
+    @method
+    def length(self) -> Operation[int]:
+        """How many items there are, locked or not. One round trip."""
+        return operations.length(self._context)

@@ -1,0 +1,112 @@
+"""What is done with a circular buffer with item locks, as generators over batches.
+
+Rules:
+    - An item never leaves the list before it is completed: to claim it is to move it to the back and to lock
+    it.
+    - Without scripts moving and locking are two round trips. What was locked is looked for once more, since
+      whoever had it may have completed it in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pressure.kinds.asking import NO_SCRIPTS, asked, operation, scripted, transaction
+from pressure.kinds.kind import Context
+from pressure.kinds.ring.lua import CLAIM, COMPLETE, EXTEND
+from pressure.protocol.steps import Command, Operation, Reply
+
+
+@operation
+def push(ctx: Context, items: Sequence[bytes]) -> Operation[int]:
+    """Add items at the back; how many there are then."""
+    (length,) = yield from asked((b"LPUSH", ctx.key, *items) if items else (b"LLEN", ctx.key))
+    return int(length)
+
+
+@operation
+def length(ctx: Context) -> Operation[int]:
+    """How many items there are, locked or not."""
+    (number,) = yield from asked((b"LLEN", ctx.key))
+    return int(number)
+
+
+@operation
+def claim(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
+    """Move the item at the front to the back and lock it; None if it is locked already, or there is none.
+
+    With ``walk``, go on to the next until one can be locked, once around at most.
+    """
+    item = yield from scripted(ctx, CLAIM, (ctx.key,), locks, token, ttl, 0 if walk else 1)
+    if item is NO_SCRIPTS:
+        item = yield from _walk(ctx, locks, token, ttl, walk=walk)
+    result: bytes | None = item
+    return result
+
+
+def _walk(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
+    turn: Command = (b"LMOVE", ctx.key, ctx.key, b"RIGHT", b"LEFT")
+    item, left = yield from asked(turn, (b"LLEN", ctx.key))
+    tries = left if walk else 1
+    while item is not None:
+        lock: Command = (b"SET", locks + item, token, b"NX", b"PX", ttl)
+        locked, place = yield from asked(lock, (b"LPOS", ctx.key, item))
+        if locked is not None and place is not None:
+            return bytes(item)
+        if locked is not None:
+            yield from _change(ctx, locks + item, token, (b"DEL", locks + item))
+        tries -= 1
+        if tries <= 0:
+            return None
+        (item,) = yield from asked(turn)
+    return None
+
+
+@operation
+def complete(ctx: Context, locks: bytes, token: bytes, item: bytes) -> Operation[tuple[bool, bool]]:
+    """Remove an item and free its lock; whether the lock was ours still, and the item there."""
+    reply = yield from scripted(ctx, COMPLETE, (ctx.key,), locks, token, item)
+    if reply is not NO_SCRIPTS:
+        ours, removed = reply
+        return bool(ours), bool(removed)
+    remove: Command = (b"LREM", ctx.key, 1, item)
+    lock = locks + item
+
+    def decide(seen: list[Reply]) -> tuple[Sequence[Command], bool]:
+        ours = seen[0] == token
+        return ((remove, (b"DEL", lock)) if ours else (remove,)), ours
+
+    ours, (removed, *_) = yield from transaction(ctx, (lock,), ((b"GET", lock),), decide)
+    return ours, bool(removed)
+
+
+@operation
+def extend(ctx: Context, locks: bytes, token: bytes, item: bytes, ttl: int) -> Operation[bool]:
+    """Give a lock that is ours another time to live, or free it (0); False if it is not ours."""
+    reply = yield from scripted(ctx, EXTEND, (ctx.key,), locks, token, item, ttl)
+    if reply is not NO_SCRIPTS:
+        return bool(reply)
+    lock = locks + item
+    step: Command = (b"PEXPIRE", lock, ttl) if ttl else (b"DEL", lock)
+    return (yield from _change(ctx, lock, token, step))
+
+
+def _change(ctx: Context, lock: bytes, token: bytes, step: Command) -> Operation[bool]:
+    """Do something to a lock if it is ours; whether it was."""
+
+    def decide(seen: list[Reply]) -> tuple[Sequence[Command], bool]:
+        ours = seen[0] == token
+        return ((step,) if ours else ()), ours
+
+    ours, _ = yield from transaction(ctx, (lock,), ((b"GET", lock),), decide)
+    return ours
+
+
+@operation
+def items(ctx: Context, locks: bytes) -> Operation[list[tuple[bytes, bool]]]:
+    """All items, the one at the front first, and whether each is locked; two moments apart."""
+    (found,) = yield from asked((b"LRANGE", ctx.key, 0, -1))
+    if not found:
+        return []
+    locked = yield from asked(*((b"EXISTS", locks + item) for item in found))
+    return [(item, bool(each)) for item, each in zip(reversed(found), reversed(locked), strict=True)]
