@@ -45,6 +45,10 @@ class Host(ABC):
     def _inbox(self) -> Inbox:
         """Starts a task that does what it is handed, and returns what hands it something."""
 
+    @abstractmethod
+    async def aside(self, work: Callable[[], Any]) -> Any:
+        """Runs a function on a thread, where it may have this loop do something."""
+
     def do(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """Has the task of this thread do something, and waits for it."""
         future: Future[Any] = Future()
@@ -76,6 +80,10 @@ class AsyncioHost(Host):
         self._up.set()
         await asyncio.Event().wait()
 
+    async def aside(self, work: Callable[[], Any]) -> Any:
+        """Asyncio's way."""
+        return await asyncio.to_thread(work)
+
     def _inbox(self) -> Inbox:
         box: asyncio.Queue[Work] = asyncio.Queue()
         self._loop.call_soon_threadsafe(lambda: self._tasks.add(self._loop.create_task(self._serve(box))))
@@ -106,6 +114,12 @@ class TrioHost(Host):
             self._up.set()
             await trio.sleep_forever()
 
+    async def aside(self, work: Callable[[], Any]) -> Any:
+        """Trio's way."""
+        import trio
+
+        return await trio.to_thread.run_sync(work)
+
     def _inbox(self) -> Inbox:
         import trio
 
@@ -119,7 +133,7 @@ class TrioHost(Host):
 
 
 class Synchronous:
-    """A queue with coroutines, with methods instead; functions that it calls back are plain ones, too.
+    """A queue with coroutines, with methods instead; what it calls back, its first argument, is a function.
 
     Args:
         host: runs them.
@@ -136,20 +150,13 @@ class Synchronous:
             return method
         if name in {"receive", "take"}:
             return lambda *args, **options: Block(self._host, method(*args, **options))
-        return lambda *args, **options: self._host.do(
-            lambda: method(*map(coroutine, args), **{key: coroutine(each) for key, each in options.items()})
-        )
+        return lambda *args, **options: self._host.do(lambda: method(*map(self._coroutine, args), **options))
 
-
-def coroutine(argument: Any) -> Any:
-    """A function as a coroutine function; anything else as it is."""
-    if not isinstance(argument, FunctionType | MethodType):
-        return argument
-
-    async def called(*args: Any) -> Any:
-        return argument(*args)
-
-    return called
+    def _coroutine(self, argument: Any) -> Any:
+        """A function as a coroutine function that runs it on a thread; anything else as it is."""
+        if not isinstance(argument, FunctionType | MethodType):
+            return argument
+        return lambda *args: self._host.aside(lambda: argument(*args))
 
 
 class Block:

@@ -33,7 +33,18 @@ from pressure.errors import (
     QueueInUseError,
     ServerReplyError,
 )
-from pressure.kinds import BackupQueue, InProgress, Item, RingQueue
+from pressure.kinds import (
+    BackupQueue,
+    Capabilities,
+    Delivered,
+    Info,
+    InProgress,
+    Item,
+    Pending,
+    ReliableQueue,
+    RingQueue,
+    exponential,
+)
 from pressure.protocol import Diagnosis, RepairReport, RoleState, Stats
 from pressure.queue import Queue
 from pressure.receiving import Message
@@ -41,15 +52,19 @@ from pressure.survey import doctor, queues
 
 __all__ = [
     "BackupQueue",
+    "Capabilities",
     "ClusterError",
     "CodecError",
     "ConnectionFailedError",
+    "Delivered",
     "Diagnosis",
     "InProgress",
+    "Info",
     "Item",
     "ItemLostError",
     "Message",
     "OutcomeUnknownError",
+    "Pending",
     "PressureError",
     "PressureWarning",
     "Queue",
@@ -59,12 +74,14 @@ __all__ = [
     "QueueEmptyError",
     "QueueFullError",
     "QueueInUseError",
+    "ReliableQueue",
     "RepairReport",
     "RingQueue",
     "RoleState",
     "ServerReplyError",
     "Stats",
     "doctor",
+    "exponential",
     "queues",
 ]
 

@@ -18,14 +18,14 @@ import redis.asyncio
 
 from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
-from pressure.aio.kinds import BackupQueue, RingQueue
+from pressure.aio.kinds import BackupQueue, ReliableQueue, RingQueue
 from pressure.asynchronous import AsyncQueue
 from pressure.codecs import Codec
 from pressure.connection import settings
 from pressure.identity import task_client_id
 from pressure.protocol import Operation
 
-__all__ = ["BackupQueue", "Queue", "RingQueue"]
+__all__ = ["BackupQueue", "Queue", "ReliableQueue", "RingQueue"]
 
 T = TypeVar("T")
 

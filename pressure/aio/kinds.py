@@ -16,10 +16,11 @@ from pressure.connection import settings
 from pressure.errors import PressureError
 from pressure.kinds.backup import BackupMethods
 from pressure.kinds.flavours import Asynchronous
+from pressure.kinds.reliable import ReliableMethods
 from pressure.kinds.ring import RingMethods
 from pressure.protocol.steps import Operation
 
-__all__ = ["BackupQueue", "RingQueue"]
+__all__ = ["BackupQueue", "ReliableQueue", "RingQueue"]
 
 T = TypeVar("T")
 
@@ -59,3 +60,7 @@ class BackupQueue(OnAsyncio, BackupMethods):
 
 class RingQueue(OnAsyncio, RingMethods):
     """See ``RingMethods``."""
+
+
+class ReliableQueue(OnAsyncio, ReliableMethods):
+    """See ``ReliableMethods``."""

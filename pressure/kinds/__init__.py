@@ -14,9 +14,21 @@ from __future__ import annotations
 from pressure.kinds.backup import BackupMethods, InProgress
 from pressure.kinds.flavours import Synchronous
 from pressure.kinds.kind import Item
+from pressure.kinds.reliable import Capabilities, Delivered, Info, Pending, ReliableMethods, exponential
 from pressure.kinds.ring import RingMethods
 
-__all__ = ["BackupQueue", "InProgress", "Item", "RingQueue"]
+__all__ = [
+    "BackupQueue",
+    "Capabilities",
+    "Delivered",
+    "InProgress",
+    "Info",
+    "Item",
+    "Pending",
+    "ReliableQueue",
+    "RingQueue",
+    "exponential",
+]
 
 
 class BackupQueue(Synchronous, BackupMethods):
@@ -25,3 +37,7 @@ class BackupQueue(Synchronous, BackupMethods):
 
 class RingQueue(Synchronous, RingMethods):
     """See ``RingMethods``."""
+
+
+class ReliableQueue(Synchronous, ReliableMethods):
+    """See ``ReliableMethods``."""

@@ -45,8 +45,8 @@ class Flavour(ABC):
     _where: Settings
 
     def __repr__(self) -> str:
-        flavour = type(self).__module__.removeprefix("pressure.").removeprefix("kinds")
-        return f"<{flavour}{'.' if flavour else ''}{type(self).__qualname__} {self} at {self._where.address}>"
+        flavour = type(self).__module__.removeprefix("pressure.").removesuffix("kinds")
+        return f"<{flavour}{type(self).__qualname__} {self} at {self._where.address}>"
 
 
 def _note(error: BaseException, failure: Exception) -> None:

@@ -23,9 +23,9 @@ from pressure.identity import task_client_id
 from pressure.protocol import Operation
 from pressure.trio.connection import check
 from pressure.trio.driver import Driver
-from pressure.trio.kinds import BackupQueue, RingQueue
+from pressure.trio.kinds import BackupQueue, ReliableQueue, RingQueue
 
-__all__ = ["BackupQueue", "Queue", "RingQueue"]
+__all__ = ["BackupQueue", "Queue", "ReliableQueue", "RingQueue"]
 
 T = TypeVar("T")
 

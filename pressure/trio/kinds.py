@@ -14,12 +14,13 @@ from pressure.connection import settings
 from pressure.errors import PressureError
 from pressure.kinds.backup import BackupMethods
 from pressure.kinds.flavours import Asynchronous
+from pressure.kinds.reliable import ReliableMethods
 from pressure.kinds.ring import RingMethods
 from pressure.protocol.steps import Operation
 from pressure.trio.connection import check
 from pressure.trio.driver import Driver
 
-__all__ = ["BackupQueue", "RingQueue"]
+__all__ = ["BackupQueue", "ReliableQueue", "RingQueue"]
 
 T = TypeVar("T")
 
@@ -69,3 +70,7 @@ class BackupQueue(OnTrio, BackupMethods):
 
 class RingQueue(OnTrio, RingMethods):
     """See ``RingMethods``."""
+
+
+class ReliableQueue(OnTrio, ReliableMethods):
+    """See ``ReliableMethods``."""

@@ -1,0 +1,134 @@
+"""The terms of reliable queues: messages, where they are, and what a server can do."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pressure.codecs import Codec, codec_of, decoded
+
+
+@dataclass(frozen=True, slots=True)
+class ReliableKeys:
+    """Where a queue is.
+
+    Attributes:
+        queue: The queue itself: of the module's type, or a stream.
+        delayed: The sorted set of what is delivered later, by when, in milliseconds.
+        dead: The queue of what was delivered too often, of the same type.
+        deliveries: With the module, the hash of earlier deliveries by id; may be negative.
+        beats: With the module, the sorted set of the times of heartbeats by id, in milliseconds.
+        group: With a stream, the consumer group's name.
+    """
+
+    queue: bytes
+    delayed: bytes
+    dead: bytes
+    deliveries: bytes
+    beats: bytes
+    group: bytes
+
+    @classmethod
+    def of(cls, queue: bytes, group: bytes) -> ReliableKeys:
+        """Those of a queue."""
+        delayed, dead, deliveries, beats = (
+            queue + suffix for suffix in (b":delayed", b":dead", b":deliveries", b":beats")
+        )
+        return cls(queue, delayed, dead, deliveries, beats, group)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A message.
+
+    Attributes:
+        id: What the server knows it by.
+        data: Its bytes.
+        deliveries: How often it was delivered, this time included; 0 if never.
+    """
+
+    id: bytes
+    data: bytes
+    deliveries: int = 1
+    _codec: Codec = field(default_factory=lambda: codec_of(None), repr=False, compare=False)
+
+    @property
+    def value(self) -> Any:
+        """What the bytes stand for; the bytes themselves where the queue has no codec.
+
+        Raises:
+            CodecError: They stand for nothing.
+        """
+        return decoded(self._codec, self.data, [self.data])
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A message that was delivered and is not acknowledged.
+
+    Attributes:
+        message: The message.
+        since: When it was delivered or heard of last, in seconds since 1970 by the server's clock.
+        idle: How many seconds ago that was.
+    """
+
+    message: Delivered
+    since: float
+    idle: float
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """A queue at one moment.
+
+    Attributes:
+        last_id: The id that was given last; empty if none ever was.
+        undelivered: How many messages wait to be delivered.
+        delivered: How many were delivered and are not acknowledged.
+        delayed: How many wait until they are due.
+        dead: How many were delivered too often and wait in the queue of those.
+    """
+
+    last_id: bytes
+    undelivered: int
+    delivered: int
+    delayed: int
+    dead: int
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What carries a queue on this server, and what differs by it.
+
+    Attributes:
+        backend: ``"module"`` for the commands of RedisMQ, ``"stream"`` for a stream and a consumer group.
+        recovers_oldest_delivery_first: Recovery goes by the last delivery; else by id.
+        inspects_by_index: Looking at a place costs by its distance from the nearer end; else by that from the
+            beginning.
+        counts_undelivered: The server keeps count of what waits; else it is the length less what is
+            delivered.
+        heartbeat_is_native: A heartbeat holds for whoever recovers; else for those who use this package.
+    """
+
+    backend: str
+    recovers_oldest_delivery_first: bool
+    inspects_by_index: bool
+    counts_undelivered: bool
+    heartbeat_is_native: bool
+
+
+#: A delayed message as it is stored: something unique, earlier deliveries, payload.
+_DELAYED: Final = re.compile(rb"[0-9a-f]{32}:(\d+):(.*)", re.DOTALL)
+
+
+def delayed_of(data: bytes, deliveries: int) -> bytes:
+    """A message as a member of the sorted set of delayed ones."""
+    return b"%s:%d:%s" % (uuid.uuid4().hex.encode(), deliveries, data)
+
+
+def parts_of(member: bytes) -> tuple[bytes, int]:
+    """Payload and earlier deliveries of such a member; what others put there is a payload."""
+    found = _DELAYED.fullmatch(member)
+    return (found[2], int(found[1])) if found else (member, 0)

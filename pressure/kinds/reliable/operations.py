@@ -1,0 +1,238 @@
+"""What is done with reliable queues, whatever carries them, as generators over batches.
+
+Rules:
+    - A message is at every moment in the queue, delivered, delayed or dead, until it is acknowledged. To
+    delay one
+      is to acknowledge it here and to push it again when it is due, in one step each.
+    - What is delayed is moved when it is due by whoever pops next; nobody waits past that moment.
+    - What was delivered more often than it may be is dead: it goes to a queue of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pressure.errors import ServerReplyError
+from pressure.kinds.asking import NO_SCRIPTS, asked, now, operation, pairs, scripted, transaction
+from pressure.kinds.kind import Context
+from pressure.kinds.reliable.backend import Backend
+from pressure.kinds.reliable.model import Delivered, Info, Pending, ReliableKeys, delayed_of, parts_of
+from pressure.protocol.steps import (
+    Batch,
+    Command,
+    Operation,
+    Patience,
+    Reply,
+    Wait,
+    atomic,
+    check,
+    executed,
+)
+
+#: How many messages that are due are moved together.
+TOGETHER: Final = 100
+
+
+class Carried:
+    """A queue and what carries it.
+
+    Args:
+        keys: The queue.
+        backend: What carries it.
+        most: How often a message may be delivered; None for any number of times.
+    """
+
+    __slots__ = ("backend", "keys", "most")
+
+    def __init__(self, keys: ReliableKeys, backend: Backend, most: int | None) -> None:
+        self.keys = keys
+        self.backend = backend
+        self.most = most
+
+    @property
+    def script_keys(self) -> tuple[bytes, ...]:
+        """Those that scripts are told."""
+        keys = self.keys
+        return keys.queue, keys.delayed, keys.dead, keys.deliveries, keys.beats
+
+
+@operation
+def push(ctx: Context, on: Carried, data: Sequence[bytes]) -> Operation[list[bytes]]:
+    """Add messages, together; their ids."""
+    if not data:
+        return []
+    commands = [on.backend.pushing(on.keys, on.keys.queue, each, 0) for each in data]
+    if len(commands) == 1:
+        replies = check((yield Batch(tuple(commands))))
+    else:
+        replies = check(executed((yield Batch(atomic(*commands)))[-1]) or [])
+    return [on.backend.id_in(reply) for reply in replies]
+
+
+@operation
+def delay(ctx: Context, on: Carried, data: Sequence[bytes], milliseconds: int) -> Operation[None]:
+    """Add messages that are to be delivered later."""
+    if data:
+        (time,) = yield from asked((b"TIME",))
+        due = now(time) + milliseconds
+        members = [word for each in data for word in (due, delayed_of(each, 0))]
+        yield from asked((b"ZADD", on.keys.delayed, *members))
+
+
+@operation
+def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[list[Delivered]]:
+    """Deliver up to so many messages; none if none came in time."""
+    looks: tuple[Command, ...] = ((b"ZRANGE", on.keys.delayed, 0, 0, b"WITHSCORES"), (b"TIME",))
+    attempts = patience.attempts()
+    seconds = 0.0
+    while True:
+        block = max(1, int(seconds * 1000)) if seconds else None
+        commands = (on.backend.popping(on.keys, count, block), *looks)
+        reply, first, time = yield Wait(commands, seconds) if seconds else Batch(commands)
+        found = yield from on.backend.popped(on.keys, count, reply)
+        if found:
+            return found
+        left = _until_due(check([first, time])[0], time)
+        if left is not None and left <= 0:
+            yield from _move(ctx, on)
+            seconds = 0.0
+            continue
+        try:
+            seconds = next(attempts)
+        except StopIteration:
+            return []
+        if left is not None:
+            seconds = min(seconds, left)
+
+
+def _until_due(first: Reply, time: Reply) -> float | None:
+    """Seconds until the first delayed message is due; None if there is none."""
+    return (float(pairs(first)[0][1]) - now(time)) / 1000 if first else None
+
+
+@operation
+def move(ctx: Context, on: Carried) -> Operation[int]:
+    """Push what is due; how many messages were."""
+    moved = 0
+    while True:
+        some = yield from _move(ctx, on)
+        moved += some
+        if some < TOGETHER:
+            return moved
+
+
+def _move(ctx: Context, on: Carried) -> Operation[int]:
+    reply = yield from scripted(ctx, on.backend.scripts.move, on.script_keys, on.keys.group, TOGETHER)
+    if reply is not NO_SCRIPTS:
+        return int(reply)
+    looks: tuple[Command, ...] = (
+        (b"ZRANGE", on.keys.delayed, 0, TOGETHER - 1, b"WITHSCORES"),
+        (b"TIME",),
+        (b"EXISTS", on.keys.queue),
+    )
+    due, replies = yield from transaction(ctx, (on.keys.delayed,), looks, lambda seen: _due(on, seen))
+    ids = [on.backend.id_in(reply) for reply in replies[: len(due)]]
+    counts = [(each, parts_of(member)[1]) for each, member in zip(ids, due, strict=True)]
+    if rest := on.backend.pushed(on.keys, counts):
+        yield from asked(*rest)
+    return len(due)
+
+
+def _due(on: Carried, seen: list[Reply]) -> tuple[Sequence[Command], list[bytes]]:
+    scores, time, _ = seen
+    due = [member for member, score in pairs(scores) if float(score) <= now(time)]
+    pushes = [on.backend.pushing(on.keys, on.keys.queue, *parts_of(member)) for member in due]
+    return [*pushes, *((b"ZREM", on.keys.delayed, member) for member in due)], due
+
+
+@operation
+def ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+    """Be done with messages; the ids of those that were delivered still."""
+    return (yield from _ack(ctx, on, ids)) if ids else []
+
+
+def _ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+    done = yield from scripted(ctx, on.backend.scripts.ack, on.script_keys, on.keys.group, *ids)
+    if done is NO_SCRIPTS:
+        replies = yield Batch(atomic(*on.backend.acknowledging(on.keys, ids)))
+        done = on.backend.acknowledged(ids, _unless_missing(executed(replies[-1]) or []))
+    return list(done)
+
+
+def _unless_missing(replies: list[Reply]) -> list[Reply]:
+    """The replies, where there is no group none that is an error."""
+    return check([0 if isinstance(r, ServerReplyError) and r.code == "NOGROUP" else r for r in replies])
+
+
+@operation
+def retry(ctx: Context, on: Carried, message: Delivered, milliseconds: int) -> Operation[bool]:
+    """Deliver a message later, or never again; False if it was not delivered any more."""
+    dead = on.most is not None and message.deliveries >= on.most
+    return (yield from _retry(ctx, on, message, milliseconds, dead=dead))
+
+
+def _retry(ctx: Context, on: Carried, message: Delivered, delay: int, *, dead: bool) -> Operation[bool]:
+    member = delayed_of(message.data, message.deliveries)
+    args = (on.keys.group, message.id, member, delay, *((message.data,) if dead else ()))
+    reply = yield from scripted(ctx, on.backend.scripts.retry, on.script_keys, *args)
+    if reply is not NO_SCRIPTS:
+        return bool(reply)
+    (time,) = yield from asked((b"TIME",))
+    add: Command = (b"ZADD", on.keys.delayed, now(time) + delay, member)
+    remove: Command = (b"ZREM", on.keys.delayed, member)
+    acks = on.backend.acknowledging(on.keys, [message.id])
+    _, *replies = check(executed((yield Batch(atomic(add, *acks)))[-1]) or [])
+    if not on.backend.acknowledged([message.id], replies):
+        yield from asked(remove)
+        return False
+    if dead:  # it is among the delayed until it is there
+        yield from asked(on.backend.pushing(on.keys, on.keys.dead, message.data, 0))
+        yield from asked(remove)
+    return True
+
+
+#: For how long (milliseconds) a message is delayed on its way to the dead, if its way is cut.
+_ON_THE_WAY: Final = 1000
+
+
+@operation
+def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
+    """Deliver again what was delivered long ago; what was so too often is dead instead."""
+    good: list[Delivered] = []
+    while len(good) < count:
+        found = yield from on.backend.recover(on.keys, count - len(good), idle)
+        dead = [each for each in found if on.most is not None and each.deliveries > on.most]
+        for each in dead:
+            yield from _retry(ctx, on, each, _ON_THE_WAY, dead=True)
+        good += [each for each in found if each not in dead]
+        if not dead:
+            break
+    return good
+
+
+@operation
+def heartbeat(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+    """Keep messages from being recovered; the ids of those that are delivered still, as far as is known."""
+    return (yield from on.backend.heartbeat(on.keys, ids)) if ids else []
+
+
+@operation
+def inspect(ctx: Context, on: Carried, start: int, count: int) -> Operation[list[Delivered]]:
+    """Messages that wait, from one place on."""
+    return (yield from on.backend.inspect(on.keys, start, count))
+
+
+@operation
+def pending(ctx: Context, on: Carried, start: int, count: int) -> Operation[list[Pending]]:
+    """Messages that are delivered, from one place on."""
+    return (yield from on.backend.pending(on.keys, start, count))
+
+
+@operation
+def info(ctx: Context, on: Carried) -> Operation[Info]:
+    """The queue, looked at in a few steps."""
+    last, undelivered, delivered = yield from on.backend.info(on.keys, on.keys.queue)
+    _, dead, _ = yield from on.backend.info(on.keys, on.keys.dead)
+    (delayed,) = yield from asked((b"ZCARD", on.keys.delayed))
+    return Info(last, undelivered, delivered, int(delayed), dead)

@@ -1,0 +1,110 @@
+"""The loop of a worker: take what was left by others, else what waits; acknowledge what went well."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from pressure.kinds.kind import milliseconds
+from pressure.kinds.methods import Call, Errand
+from pressure.kinds.reliable.model import Delivered
+from pressure.protocol.steps import Operation
+
+log: Final = logging.getLogger("pressure.worker")
+
+#: Longest time, in seconds, between two looks for what others left.
+LOOK: Final = 1.0
+
+
+class Steps(Protocol):
+    """The operations that a worker needs."""
+
+    def recover(self, count: int, idle: int) -> Operation[list[Delivered]]:
+        """See ``operations``, as for all that follow."""
+
+    def pop(self, count: int, timeout: float) -> Operation[list[Delivered]]:
+        """See there."""
+
+    def ack(self, ids: list[bytes]) -> Operation[list[bytes]]:
+        """See there."""
+
+    def retry(self, message: Delivered, delay: float) -> Operation[bool]:
+        """See there."""
+
+    def heartbeat(self, ids: list[bytes]) -> Operation[list[bytes]]:
+        """See there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a worker works.
+
+    Attributes:
+        handle: Called with each message.
+        min_idle: For how long (seconds) others' messages are left alone.
+        heartbeat: Seconds between two heartbeats; None for none.
+        backoff: Seconds until a message that failed is delivered again, by its deliveries; None to leave it.
+        most: How many messages to handle; None for any number.
+        until_empty: End when there is nothing to be delivered.
+    """
+
+    handle: Callable[[Any], Any]
+    min_idle: float
+    heartbeat: float | None
+    backoff: Callable[[int], float] | None
+    most: int | None
+    until_empty: bool
+
+    def check(self) -> int:
+        """``min_idle`` in milliseconds; raises ValueError for what cannot be meant."""
+        if self.heartbeat is not None and not 0 < self.heartbeat < self.min_idle:
+            raise ValueError(f"heartbeat must be between 0 and min_idle, not {self.heartbeat!r}")
+        return milliseconds(self.min_idle, "min_idle")
+
+
+def working(plan: Plan, idle: int, steps: Steps, clock: Callable[[], float]) -> Errand[int]:
+    """Work; how many messages were handled and acknowledged."""
+    done = handled = 0
+    looked = float("-inf")
+    while plan.most is None or handled < plan.most:
+        messages: list[Delivered] = []
+        if clock() - looked >= min(LOOK, plan.min_idle):
+            messages = yield steps.recover(1, idle)
+        if not messages:
+            looked = clock()
+            messages = yield steps.pop(1, 0.0 if plan.until_empty else LOOK)
+        if not messages and plan.until_empty:
+            break
+        for message in messages:
+            handled += 1
+            done += yield from _handled(plan, steps, message)
+    return done
+
+
+def _handled(plan: Plan, steps: Steps, message: Delivered) -> Errand[int]:
+    """1 if it was handled and acknowledged."""
+    ids = [message.id]
+    beat = None if plan.heartbeat is None else lambda: steps.heartbeat(ids)
+    try:
+        yield Call(plan.handle, message, beat, plan.heartbeat or 0.0)
+    except Exception:
+        log.exception("message %s failed, delivered %d times", message.id.decode(), message.deliveries)
+        if plan.backoff is not None:
+            yield steps.retry(message, plan.backoff(message.deliveries))
+        return 0
+    if (yield steps.ack(ids)):
+        return 1
+    log.warning("message %s was done with by another, too", message.id.decode())
+    return 0
+
+
+def exponential(first: float = 1.0, most: float = 3600.0) -> Callable[[int], float]:
+    """A backoff that doubles with each delivery.
+
+    Args:
+        first: Seconds after the first.
+        most: The longest, in seconds.
+    """
+    return lambda deliveries: min(first * 2 ** min(max(deliveries, 1) - 1, 62), most)

@@ -1,0 +1,143 @@
+"""One definition for every flavour: the same names, signatures and docstrings, and cancellation that leaves well."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+import trio
+
+import pressure
+import pressure.aio
+import pressure.trio
+from conformance.targets import Address
+
+from ..conftest import waiting
+
+KINDS = ("BackupQueue", "RingQueue", "ReliableQueue")
+FLAVOURS = {"aio": pressure.aio, "trio": pressure.trio}
+SPANS = {"take"}
+
+
+@pytest.fixture(params=["embedded_server", "real_server"])
+def server_address(request: pytest.FixtureRequest) -> Address:
+    address: Address = request.getfixturevalue(request.param)
+    return address
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("name", KINDS)
+def test_the_same_names_signatures_and_docstrings(name: str, flavour: str) -> None:
+    ours, theirs = getattr(pressure, name), getattr(FLAVOURS[flavour], name)
+    assert public(theirs) == public(ours) - {"interrupt"}
+    assert inspect.getdoc(theirs) == inspect.getdoc(ours)
+    assert inspect.signature(theirs) == inspect.signature(ours)
+    for each in public(theirs):
+        ours_, theirs_ = getattr(ours, each), getattr(theirs, each)
+        if isinstance(ours_, property):
+            continue
+        assert inspect.getdoc(theirs_), each
+        assert inspect.getdoc(theirs_) == inspect.getdoc(ours_), each
+        assert inspect.signature(theirs_) == inspect.signature(ours_), each
+        assert inspect.iscoroutinefunction(theirs_) == (each not in SPANS), each
+
+
+def test_a_method_is_documented_by_what_it_returns() -> None:
+    assert "-> 'Item | None'" in str(inspect.signature(pressure.BackupQueue.claim))
+    assert repr(pressure.BackupQueue("jobs", port=1)) == "<BackupQueue 'jobs' at 127.0.0.1:1>"
+    assert repr(pressure.trio.RingQueue("jobs", port=1)) == "<trio.RingQueue 'jobs' at 127.0.0.1:1>"
+
+
+Main = Callable[[Any], Any]
+
+
+def play(flavour: str, url: str, main: Main) -> None:
+    async def whole() -> None:
+        async with FLAVOURS[flavour].BackupQueue("jobs", url=url) as queue:
+            await main(queue)
+
+    if flavour == "aio":
+        asyncio.run(whole())
+    else:
+        trio.run(whole)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_claim_that_is_cancelled_leaves_nothing_in_progress(
+    flavour: str, redis_url: str, raw: redis.Redis
+) -> None:
+    async def with_asyncio(queue: Any) -> None:
+        claiming = asyncio.create_task(queue.claim())
+        await asyncio.to_thread(waiting, raw)
+        claiming.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await claiming
+
+    async def with_trio(queue: Any) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(queue.claim)
+            await trio.to_thread.run_sync(waiting, raw)
+            nursery.cancel_scope.cancel()
+
+    play(flavour, redis_url, with_asyncio if flavour == "aio" else with_trio)
+    raw.lpush("queue:jobs", "v")
+    assert raw.llen("queue:jobs") == 1
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_block_that_is_cancelled_leaves_its_item_in_progress(
+    flavour: str, redis_url: str, raw: redis.Redis
+) -> None:
+    async def with_asyncio(queue: Any) -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05), queue.take():
+                await asyncio.sleep(10)
+
+    async def with_trio(queue: Any) -> None:
+        with trio.move_on_after(0.05) as scope:
+            async with queue.take():
+                await trio.sleep(10)
+        assert scope.cancelled_caught
+
+    raw.lpush("queue:jobs", "v")
+    play(flavour, redis_url, with_asyncio if flavour == "aio" else with_trio)
+    assert raw.lrange("queue:jobs:processing", 0, -1) == [b"v"]
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_an_error_of_a_block_is_raised_as_it_is(flavour: str, redis_url: str, raw: redis.Redis) -> None:
+    async def main(queue: Any) -> None:
+        with pytest.raises(KeyError, match="mine"):
+            async with queue.take():
+                raise KeyError("mine")
+
+    raw.lpush("queue:jobs", "v")
+    play(flavour, redis_url, main)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_an_error_of_a_handler_with_a_heartbeat_is_the_workers(flavour: str, redis_url: str) -> None:
+    class EndError(BaseException):
+        """Ends a worker."""
+
+    async def handle(_: object) -> None:
+        raise EndError
+
+    async def whole() -> None:
+        async with FLAVOURS[flavour].ReliableQueue("jobs", url=redis_url) as queue:
+            await queue.push(b"v")
+            with pytest.raises(EndError):
+                await queue.work(handle, heartbeat=1)
+
+    if flavour == "aio":
+        asyncio.run(whole())
+    else:
+        trio.run(whole)
