@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, Self, TypeVar
 
 import redis
 
-from .flavours import FLAVOURS
+from .flavours import FLAVOURS, MAKERS
 from .gate import Gate
 from .targets import Address
 from .wire import RawConnection
@@ -132,6 +132,21 @@ class Environment:
         """Our client, of the flavour under test if it is one of ours; the caller's to disconnect."""
         client: Any = self._client if self._client in FLAVOURS.values() else FLAVOURS["sync"]
         return client(name, **settings)
+
+    def kind(self, kind: str, name: str = "jobs", **options: Any) -> Any:
+        """A queue of another kind, of the flavour under test if it is one of ours, in this check's corner."""
+        flavour = next((each for each, made in FLAVOURS.items() if made is self._client), "sync")
+        settings = {"url": self.address.url, "key": self.key(name), **options}
+        made = MAKERS[flavour](kind, name, **settings)
+        self._resources.callback(made.disconnect)
+        return made
+
+    def gated_kind(self, kind: str, **options: Any) -> tuple[Any, Gate]:
+        """The same, its way to the server a gate; it has connected already."""
+        gate = self._resources.enter_context(Gate(self.address))
+        made = self.kind(kind, url=gate.url, **options)
+        getattr(made, "info" if kind == "ReliableQueue" else "length")()
+        return made, gate
 
     def gated(self, name: str = "jobs") -> tuple[Judged, Gate]:
         """A client under test whose way to the server is a gate; it has connected already."""

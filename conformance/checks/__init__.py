@@ -1,15 +1,18 @@
 """The checks: plain functions that look at a server and a client, each naming the clauses it judges."""
 
 from . import (
+    backup,
     closing,
     decisions,
     deleting,
     getting,
     lifecycle,
     lists,
+    messages,
     moments,
     putting,
     reliable,
+    ring,
     settings,
     together,
     waiting,
@@ -19,6 +22,7 @@ from .registry import CHECKS, Check, check
 __all__ = [
     "CHECKS",
     "Check",
+    "backup",
     "check",
     "closing",
     "decisions",
@@ -26,9 +30,11 @@ __all__ = [
     "getting",
     "lifecycle",
     "lists",
+    "messages",
     "moments",
     "putting",
     "reliable",
+    "ring",
     "settings",
     "together",
     "waiting",

@@ -14,10 +14,11 @@ from .decisions import DECISIONS
 from .lists import LISTS
 from .model import Clause, Level
 from .protocol import PROTOCOL
+from .queues import QUEUES
 
 __all__ = ["CLAUSES", "SUITES", "Clause", "Level"]
 
-ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS)
+ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES)
 
 CLAUSES: Final[Mapping[str, Clause]] = {clause.id: clause for clause in ALL}
 """Every clause by its id."""

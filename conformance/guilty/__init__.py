@@ -8,10 +8,11 @@ test holds every row to its clauses.
 from __future__ import annotations
 
 from .clients import CLIENTS
+from .kinds import KINDS
 from .model import Guilty
 from .servers import SERVERS
 from .trial import convicted_of
 
 __all__ = ["PARTIES", "Guilty", "convicted_of"]
 
-PARTIES = (*CLIENTS, *SERVERS)
+PARTIES = (*CLIENTS, *KINDS, *SERVERS)

@@ -61,4 +61,11 @@ def test_no_two_clauses_share_an_id() -> None:
 
 
 def test_the_suites_are_the_documents() -> None:
-    assert SUITES == ("protocol-0.1", "protocol-0.15", "decisions", "list-notes")
+    assert SUITES == (
+        "protocol-0.1",
+        "protocol-0.15",
+        "decisions",
+        "list-notes",
+        "distributed-queues",
+        "redismq",
+    )

@@ -41,7 +41,7 @@ def contents(raw: redis.Redis) -> tuple[list[bytes], list[bytes], list[bytes]]:
 def age(raw: redis.Redis, seconds: float, *items: bytes) -> None:
     """Makes claims older."""
     for item in items:
-        raw.zincrby(CLAIMS, -1000 * seconds, item)
+        raw.zadd(CLAIMS, {item: -1000 * seconds}, xx=True, incr=True)
 
 
 def test_an_item_goes_through_both_lists(queue: Any, raw: redis.Redis) -> None:

@@ -1,0 +1,105 @@
+"""Queues of other kinds that are wrong: ``pressure.kinds`` with one small change each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .model import Guilty
+
+__all__ = ["KINDS"]
+
+KINDS: Final = (
+    Guilty(
+        "completes without removing",
+        "pressure/kinds/backup/operations.py",
+        'atomic((b"LREM", keys.processing, 1, item), ',
+        'atomic((b"LLEN", keys.processing), ',
+        ("backup.complete", "backup.by-hand", "backup.envelope"),
+    ),
+    Guilty(
+        "loses an item between two commands of a claim",
+        "pressure/kinds/backup/operations.py",
+        "    item = yield from scripted(ctx, CLAIM, keys.all)\n",
+        '    (item,) = yield from asked((b"RPOP", keys.pending))\n'
+        "    if item is not None:\n"
+        '        yield from asked((b"LPUSH", keys.processing, item))\n',
+        ("backup.never-lost",),
+    ),
+    Guilty(
+        "puts back what stays in progress, so that it goes back twice",
+        "pressure/kinds/backup/lua.py",
+        "  redis.call('LREM', processing, 1, item)\n",
+        "",
+        ("backup.reaper", "backup.once", "backup.never-lost"),
+    ),
+    Guilty(
+        "puts back behind all that waits",
+        "pressure/kinds/backup/lua.py",
+        "redis.call('RPUSH', pending, item)",
+        "redis.call('LPUSH', pending, item)",
+        ("backup.front", "backup.by-hand"),
+    ),
+    Guilty(
+        "forgets what has no time",
+        "pressure/kinds/backup/lua.py",
+        "if not since then redis.call('ZADD', claims, now, item) end",
+        "since = since or now",
+        ("backup.first-sight",),
+    ),
+    Guilty(
+        "frees a lock without looking at its token",
+        "pressure/kinds/ring/lua.py",
+        "if ours then redis.call('DEL', lock) end",
+        "redis.call('DEL', lock)",
+        ("ring.token",),
+    ),
+    Guilty(
+        "takes a lock that is taken",
+        "pressure/kinds/ring/lua.py",
+        "token, 'NX', 'PX', ttl",
+        "token, 'PX', ttl",
+        ("ring.locked", "ring.round"),
+    ),
+    Guilty(
+        "locks for ever",
+        "pressure/kinds/ring/lua.py",
+        "token, 'NX', 'PX', ttl",
+        "token, 'NX'",
+        ("ring.claim", "ring.expires"),
+    ),
+    Guilty(
+        "says nothing of a lock that expired",
+        "pressure/kinds/ring/__init__.py",
+        "        if not ours:\n",
+        "        if not removed:\n",
+        ("ring.late",),
+    ),
+    Guilty(
+        "acknowledges before it is done",
+        "pressure/kinds/reliable/worker.py",
+        "    ids = [message.id]\n",
+        "    ids = [message.id]\n    yield steps.ack(ids)\n",
+        ("reliable.worker",),
+    ),
+    Guilty(
+        "acknowledges what failed",
+        "pressure/kinds/reliable/__init__.py",
+        "lambda message, error: None if error else self._taken(message)",
+        "lambda message, error: self._taken(message)",
+        ("reliable.worker",),
+    ),
+    Guilty(
+        "acknowledges all but the first",
+        "pressure/kinds/reliable/lua.py",
+        "for at = 2, #ARGV do",
+        "for at = 3, #ARGV do",
+        ("reliable.ack", "reliable.ack-tells"),
+    ),
+    Guilty(
+        "forgets how often a message was delivered",
+        "pressure/kinds/reliable/operations.py",
+        "    member = delayed_of(message.data, message.deliveries)\n",
+        "    member = delayed_of(message.data, 0)\n",
+        ("reliable.retry",),
+    ),
+)
