@@ -114,7 +114,9 @@ class BackupMethods(Kind):
 
     @method
     def claim(self, block: bool = True, timeout: float | None = None) -> Operation[Item | None]:
-        """Move the item at the front to what is in progress. One round trip; after a wait, one or two more.
+        """Move the item at the front to what is in progress.
+
+        One round trip, or two without scripts; a wait adds two.
 
         Args:
             block: Whether to wait for an item.

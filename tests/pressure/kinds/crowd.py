@@ -123,7 +123,7 @@ class Crowd:
         return self.verdict(items)
 
     def over(self, items: int) -> bool:
-        if int(self.client.hlen("done")) < items:  # type: ignore[arg-type]
+        if int(self.client.hlen("done")) < items:
             return False
         if self.kind == "reliable":
             info = self.queue.info()
@@ -138,7 +138,7 @@ class Crowd:
             "twice": sum(int(count) - 1 for count in done.values()),
             "kills": self.kills,
             "recovered": self.recovered,
-            "late": int(self.client.get("late") or 0),  # type: ignore[arg-type]
+            "late": int(self.client.get("late") or 0),
         }
 
     def end(self) -> None:

@@ -101,7 +101,7 @@ def rest_of_backup(env: Environment) -> Iterator[bytes]:
 
 
 def rest_of_ring(env: Environment) -> Iterator[bytes]:
-    for lock in env.redis.keys(env.key("jobs:lock:*")):  # type: ignore[union-attr]
+    for lock in env.redis.keys(env.key("jobs:lock:*")):
         env.redis.delete(lock)  # as time does
     queue = env.kind("RingQueue")
     while (item := queue.claim(LONG)) is not None:
@@ -145,7 +145,7 @@ def test_nothing_is_lost_and_little_done_twice(env: Environment, death: str, set
 
     def setup() -> None:
         if keys := env.redis.keys(f"{env.prefix}*"):
-            env.redis.delete(*keys)  # type: ignore[misc]
+            env.redis.delete(*keys)
         queue = env.kind(what.kind, **options)
         queue.push(*ITEMS)
         begun.append(what.begin(queue))
