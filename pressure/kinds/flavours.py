@@ -9,6 +9,7 @@ To join a flavour and a kind: ``class BackupQueue(Synchronous, BackupMethods)``.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -22,7 +23,7 @@ from pressure.driver import Driver, Interrupt, Waiting
 from pressure.errors import PressureError
 from pressure.interrupts import HeldInterrupt
 from pressure.kinds.kind import Kind
-from pressure.kinds.methods import Block, Call, Definition, Errand, Span, Work, definitions, like
+from pressure.kinds.methods import Block, Call, Definition, Errand, Method, Span, Work, definitions, like
 from pressure.protocol.steps import Operation
 
 T = TypeVar("T")
@@ -35,11 +36,11 @@ class Flavour(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for name, definition in definitions(cls):
-            made = cls._making.get(type(definition), cls._making[Definition])(definition)
-            setattr(cls, name, like(definition, made))
+        made = {name: each for name, each in definitions(cls) if inspect.getattr_static(cls, name) is each}
+        for name, definition in made.items():  # what a subclass has of its own stays
+            setattr(cls, name, like(definition, cls._making[type(definition)](definition)))
         for base in cls.__mro__:  # what a queue does is told by its kind
-            if issubclass(base, Kind) and not issubclass(base, Flavour) and base is not Kind:
+            if made and issubclass(base, Kind) and not issubclass(base, Flavour) and base is not Kind:
                 cls.__doc__ = base.__doc__
 
     _where: Settings
@@ -141,7 +142,7 @@ class Synchronous(Flavour):
         self.disconnect()
 
     _making = {  # noqa: RUF012, a table of the class
-        Definition: lambda d: lambda self, *args, **options: self._run(d.define(self, *args, **options)),
+        Method: lambda d: lambda self, *args, **options: self._run(d.define(self, *args, **options)),
         Block: lambda d: lambda self, *args, **options: self._block(d.define(self, *args, **options)),
         Work: lambda d: lambda self, *args, **options: self._errand(d.define(self, *args, **options)),
     }
@@ -237,7 +238,7 @@ class Asynchronous(Flavour):
         await self.disconnect()
 
     _making = {  # noqa: RUF012, a table of the class
-        Definition: _coroutine,
+        Method: _coroutine,
         Block: lambda d: lambda self, *args, **options: self._block(d.define(self, *args, **options)),
         Work: _working_coroutine,
     }

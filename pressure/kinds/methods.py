@@ -2,9 +2,8 @@
 
 A kind of queue is a class of definitions. A definition is an ordinary function that checks its arguments and
 returns an operation (``@method``), the two operations around a block (``@block``) or an errand, which may
-also call back (``@errand``). A flavour is a class that
-runs operations; where it is joined with a kind, each definition becomes a real method of the flavour's, with
-the signature and the docstring of the definition.
+also call back (``@errand``). A flavour is a class that runs operations; where it is joined with a kind, each
+definition becomes a real method of the flavour's, with the signature and the docstring of the definition.
 
 Rules:
     - A definition sends nothing itself, so that arguments are checked before a key is touched.
@@ -16,7 +15,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeAlias, TypeVar, overload
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 T = TypeVar("T")
 P = ParamSpec("P")
+
+#: What a method of a flavour with coroutines returns.
+Coro: TypeAlias = Coroutine[Any, Any, T]
 
 
 class Definition:
@@ -54,7 +56,7 @@ class Method(Definition, Generic[S, P, T]):
         @overload
         def __get__(self, queue: Synchronous, kind: object = None) -> Callable[P, T]: ...
         @overload
-        def __get__(self, queue: Asynchronous, kind: object = None) -> Callable[P, Awaitable[T]]: ...
+        def __get__(self, queue: Asynchronous, kind: object = None) -> Callable[P, Coro[T]]: ...
         @overload
         def __get__(self, queue: None, kind: object = None) -> Callable[..., Any]: ...
         def __get__(self, queue: object, kind: object = None) -> Callable[..., Any]: ...
@@ -126,7 +128,7 @@ class Work(Definition, Generic[S, P, T]):
         @overload
         def __get__(self, queue: Synchronous, kind: object = None) -> Callable[P, T]: ...
         @overload
-        def __get__(self, queue: Asynchronous, kind: object = None) -> Callable[P, Awaitable[T]]: ...
+        def __get__(self, queue: Asynchronous, kind: object = None) -> Callable[P, Coro[T]]: ...
         @overload
         def __get__(self, queue: None, kind: object = None) -> Callable[..., Any]: ...
         def __get__(self, queue: object, kind: object = None) -> Callable[..., Any]: ...

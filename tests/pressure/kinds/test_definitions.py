@@ -56,6 +56,18 @@ def test_a_method_is_documented_by_what_it_returns() -> None:
     assert repr(pressure.trio.RingQueue("jobs", port=1)) == "<trio.RingQueue 'jobs' at 127.0.0.1:1>"
 
 
+def test_a_subclass_may_have_methods_of_its_own() -> None:
+    class Counted(pressure.BackupQueue):
+        """Mine."""
+
+        def length(self) -> int:
+            return 42
+
+    assert Counted("jobs").length() == 42
+    assert Counted.__doc__ == "Mine."
+    assert Counted.claim is pressure.BackupQueue.claim
+
+
 Main = Callable[[Any], Any]
 
 

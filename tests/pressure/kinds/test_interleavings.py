@@ -1,0 +1,149 @@
+"""Two clients at once, their messages in every order there is: an item is never lost, and never twice in the queue.
+
+Both send plain batches, which is where others can come in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+import pytest
+
+from conformance.simulation import Choose, Simulation, every_run
+from pressure.kinds import asking
+from pressure.kinds.backup import BackupKeys
+from pressure.kinds.backup import operations as backup
+from pressure.kinds.kind import Context
+from pressure.kinds.reliable import operations as reliable
+from pressure.kinds.reliable.model import Delivered, ReliableKeys
+from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.stream import Stream
+from pressure.kinds.ring import operations as ring
+from pressure.protocol.steps import Operation, Patience, Server
+
+JOBS = b"queue:jobs"
+LOCKS = JOBS + b":lock:"
+BACKUP = BackupKeys(JOBS, JOBS + b":processing", JOBS + b":claims")
+Act: TypeAlias = Callable[[Context], Operation[Any]]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tried again is so without a pause, so that the same choices give the same run."""
+    monkeypatch.setattr(asking, "LONGEST_PAUSE", 0.0)
+
+
+def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Callable[[Simulation, list[Any]], None]) -> int:  # fmt: skip
+    """Runs two clients in every order; tells in how many."""
+
+    def run(choose: Choose) -> None:
+        simulation = Simulation(choose)
+        context = Context("jobs", JOBS, Server(scripts=False), simulation.seconds)
+        setup(simulation)
+        actors = [simulation.actor(f"client{number}") for number, _ in enumerate(acts)]
+        for actor, act in zip(actors, acts, strict=True):
+            actor.will(partial(begun, act, context))
+        simulation.run()
+        check(simulation, [actor.results[0] for actor in actors])
+
+    return every_run(run)
+
+
+def begun(act: Act, context: Context, _: object) -> Operation[Any]:
+    """An operation with our context instead of the simulation's."""
+    return act(context)
+
+
+def now(context: Context) -> Patience:
+    return Patience.of(context, block=False)
+
+
+BACKUP_ACTS: dict[str, Act] = {
+    "claim": lambda c: backup.claim(c, BACKUP, now(c)),
+    "complete": lambda c: backup.remove(c, BACKUP, b"1"),
+    "requeue": lambda c: backup.requeue(c, BACKUP, b"1"),
+    "reap": lambda c: backup.reap(c, BACKUP, 0),
+}
+
+
+@pytest.mark.parametrize("second", BACKUP_ACTS)
+@pytest.mark.parametrize("first", ["reap", "requeue"])
+def test_an_item_in_progress(first: str, second: str) -> None:
+    def setup(simulation: Simulation) -> None:
+        simulation.ask("LPUSH", BACKUP.processing, b"1")
+        simulation.ask("ZADD", BACKUP.claims, 0, b"1")
+        simulation.ask("LPUSH", JOBS, b"2")
+
+    def check(simulation: Simulation, results: list[Any]) -> None:
+        left = [*simulation.ask("LRANGE", JOBS, 0, -1), *simulation.ask("LRANGE", BACKUP.processing, 0, -1)]
+        completed = second == "complete" and results[1]
+        assert sorted(left) == ([b"2"] if completed else [b"1", b"2"]), results
+        if completed:
+            assert not results[0]
+
+    assert run_all(setup, (BACKUP_ACTS[first], BACKUP_ACTS[second]), check) > 2
+
+
+RING_ACTS: dict[str, Act] = {
+    "claim": lambda c: ring.claim(c, LOCKS, b"mine", 1000, walk=False),
+    "walk": lambda c: ring.claim(c, LOCKS, b"mine", 1000, walk=True),
+    "late": lambda c: ring.complete(c, LOCKS, b"late", b"1"),
+    "release": lambda c: ring.extend(c, LOCKS, b"theirs", b"1", 0),
+}
+
+
+@pytest.mark.parametrize("locked", [True, False])
+@pytest.mark.parametrize("second", RING_ACTS)
+def test_an_item_of_a_ring(second: str, locked: bool) -> None:
+    """Whoever has the lock completes the item, and another does something else."""
+
+    def setup(simulation: Simulation) -> None:
+        simulation.ask("LPUSH", JOBS, b"1")
+        if locked:
+            simulation.ask("SET", LOCKS + b"1", b"theirs")
+
+    def check(simulation: Simulation, results: list[Any]) -> None:
+        assert simulation.ask("LLEN", JOBS) == 0
+        holder = simulation.ask("GET", LOCKS + b"1")
+        if second in ("claim", "walk"):
+            got = results[1] == b"1"  # it was locked before it was completed, or is not there any more
+            assert (holder == b"mine") == got, results
+            assert not (got and locked), results
+        else:
+            assert holder is None
+
+    complete: Act = lambda c: ring.complete(c, LOCKS, b"theirs", b"1")  # noqa: E731
+    assert run_all(setup, (complete, RING_ACTS[second]), check) > 2
+
+
+ON = Carried(ReliableKeys.of(JOBS, b"workers"), Stream(), 9)
+MESSAGE = Delivered(b"1-1", b"v")
+RELIABLE_ACTS: dict[str, Act] = {
+    "ack": lambda c: reliable.ack(c, ON, [b"1-1"]),
+    "retry": lambda c: reliable.retry(c, ON, MESSAGE, 0),
+    "recover": lambda c: reliable.recover(c, ON, 5, 0),
+    "move": lambda c: reliable.move(c, ON),
+    "heartbeat": lambda c: reliable.heartbeat(c, ON, [b"1-1"]),
+}
+
+
+@pytest.mark.parametrize("second", RELIABLE_ACTS)
+@pytest.mark.parametrize("first", RELIABLE_ACTS)
+def test_a_message_and_one_that_is_due(first: str, second: str) -> None:
+    def setup(simulation: Simulation) -> None:
+        simulation.ask("XADD", JOBS, "1-1", "payload", b"v")
+        simulation.ask("XGROUP", "CREATE", JOBS, "workers", "0")
+        simulation.ask("XREADGROUP", "GROUP", "workers", "pressure", "STREAMS", JOBS, ">")
+        simulation.ask("ZADD", ON.keys.delayed, 0, b"0" * 32 + b":1:w")
+
+    def check(simulation: Simulation, results: list[Any]) -> None:
+        entries = simulation.ask("XRANGE", JOBS, "-", "+")
+        members = simulation.ask("ZRANGE", ON.keys.delayed, 0, -1)
+        left = sorted([fields[1] for _, fields in entries] + [member.split(b":")[2] for member in members])
+        acked = [result for name, result in zip((first, second), results, strict=True) if name == "ack"]
+        assert left == ([b"w"] if any(acked) else [b"v", b"w"]), results
+        assert sum(map(bool, acked)) <= 1
+
+    assert run_all(setup, (RELIABLE_ACTS[first], RELIABLE_ACTS[second]), check) >= 2
