@@ -12,13 +12,13 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pressure.codecs import Codec
-from pressure.connection import Settings
 from pressure.definition import Definition
 from pressure.errors import QueueClosedError
 from pressure.keys import Keys
 from pressure.protocol import Diagnosis, Operation, RepairReport, Stats
 from pressure.queue import Queue
 from pressure.receiving import AsyncReceiving
+from pressure.settings import Settings
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])

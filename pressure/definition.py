@@ -16,10 +16,10 @@ from typing import Any
 
 from pressure import protocol
 from pressure.codecs import Codec, codec_of, decoded
-from pressure.connection import SLICE
 from pressure.keys import Keys
 from pressure.protocol import Context, Diagnosis, Operation, Patience, RepairReport, Server, Stats
 from pressure.receiving import Reception
+from pressure.settings import SLICE
 
 
 class Definition:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
+from pressure.arguments import settings
 from pressure.codecs import Codec
-from pressure.connection import settings
 from pressure.definition import Definition
 from pressure.driver import Driver, Interrupt, Waiting
 from pressure.errors import QueueClosedError
@@ -39,8 +39,11 @@ class Queue:
 
     Args:
         name: The queue's name; any bytes, ``str`` is UTF-8.
-        url: ``redis://``, ``rediss://`` or ``unix://`` URL of the server.
-        client: A ``redis.Redis`` whose settings to use; our own connections are made from them.
+        url: ``redis://``, ``rediss://`` or ``unix://`` URL of the server; or what finds it:
+            ``redis+sentinel://host:port,host:port/name/db`` for the master that sentinels call ``name``,
+            ``redis+cluster://host:port,host:port`` for the node of a cluster that has the queue.
+        client: A ``redis.Redis`` whose settings to use, one of ``Sentinel.master_for`` too; our own
+            connections are made from them.
         host: The server's name or address.
         port: Its port.
         db: Its database number.
@@ -81,7 +84,7 @@ class Queue:
         self.keys = Keys.of(name, where.prefix)
         self._define = Definition(self.keys, client_id, scripts=scripts, codec=codec)
         self.interrupt: Interrupt | None = None
-        self._driver = Driver(where)
+        self._driver = Driver(where, self.keys)
 
     @property
     def name(self) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pressure.connection import settings
+from pressure.arguments import settings
 from pressure.driver import Driver
 from pressure.errors import QueueDoesNotExistError
 from pressure.keys import SUFFIXES

@@ -18,9 +18,9 @@ import redis.asyncio
 
 from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
+from pressure.arguments import settings
 from pressure.asynchronous import AsyncQueue
 from pressure.codecs import Codec
-from pressure.connection import settings
 from pressure.identity import task_client_id
 from pressure.protocol import Operation
 
@@ -57,8 +57,8 @@ class Queue(AsyncQueue):
             url=url, client=client, host=host, port=port, db=db, prefix=prefix,
             clients=(redis.asyncio.Redis, redis.Redis),
         )  # fmt: skip
-        self._driver = Driver(asynchronous(where))
         super().__init__(name, where, scripts, codec)
+        self._driver = Driver(asynchronous(where), self.keys)
 
     @staticmethod
     def _client_id() -> bytes:

@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 
 import redis
 
-from pressure.aio.connection import Connections, drop
+from pressure.aio.connection import Connections, drop, reply_on
 from pressure.aio.unbroken import unbroken
-from pressure.connection import REPLY_TIMEOUT, Settings
 from pressure.course import Course
-from pressure.errors import PressureError
+from pressure.errors import PressureError, ServerReplyError
+from pressure.finding import ELSEWHERE
+from pressure.keys import Keys
 from pressure.protocol.steps import Batch, Operation, Pause, Reply, Wait
-from pressure.refusals import plain, refusal
+from pressure.settings import REPLY_TIMEOUT, Settings
 
 T = TypeVar("T")
 
@@ -29,8 +30,8 @@ T = TypeVar("T")
 class Driver:
     """Runs operations, one at a time per task, over the connections of one queue object."""
 
-    def __init__(self, where: Settings) -> None:
-        self.connections = Connections(where)
+    def __init__(self, where: Settings, keys: Keys | None = None) -> None:
+        self.connections = Connections(where, keys)
 
     async def run(self, operation: Operation[T]) -> T:
         """Run an operation to its end.
@@ -45,6 +46,10 @@ class Driver:
         ride = _Ride(self, Course(operation, self.connections.settings.address), connection)
         try:
             result: T = await ride.whole()
+        except ServerReplyError as error:
+            if error.code in ELSEWHERE:  # the next operation looks for the server again
+                await self.connections.disconnect()
+            raise
         finally:
             if ride.connection is not None:
                 await self.connections.put_back(ride.connection)
@@ -121,7 +126,7 @@ class _Ride:
     async def _exchange(self, step: Batch) -> list[Reply]:
         connection = self.connection
         await connection.send_packed_command(self._course.packed(step), check_health=False)
-        return [await _reply(connection) for _ in step.commands]
+        return [await reply_on(connection) for _ in step.commands]
 
     async def _noticed(self, error: asyncio.CancelledError) -> None:
         if self._cancelled is None:
@@ -146,11 +151,3 @@ class _Ride:
 
 async def _ignored(_: asyncio.CancelledError) -> None:
     """One is enough."""
-
-
-async def _reply(connection: Any) -> Reply:
-    """The next reply; an error reply is a value."""
-    try:
-        return plain(await connection.read_response(disconnect_on_error=False))
-    except redis.ResponseError as error:
-        return refusal(error)

@@ -12,6 +12,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,8 +43,9 @@ from pressure.protocol.waits import bound_of, wait_for_room, wait_for_value
 _MOST_VALUES: Final = 1000
 _MOST_BYTES: Final = 1 << 20
 
-#: How Redis 7.0 begins what later ones call NOPERM.
-_NOT_ALLOWED: Final = "ERR The user executing the script"
+#: How Redis 6.2 begins an error that its script is told of, and 7.0 what others call NOPERM.
+_WHERE: Final = re.compile(r"^@user_script: ?\d+: ?-?")
+_NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
     elif answer.status == b"bound":
         error = _not_a_number(ctx, answer.detail)
     else:
-        error = ServerReplyError(_text(answer.detail).replace(_NOT_ALLOWED, "NOPERM the user", 1))
+        error = ServerReplyError(_text(answer.detail))
     if answer.stuck:
         stuck = _text(answer.stuck)
         error.add_note(f"queue {ctx.keys}: a role could not be given back ({stuck}); repair the queue")
@@ -102,7 +104,9 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
 
 
 def _text(detail: bytes) -> str:
-    return detail.decode("utf-8", "backslashreplace")
+    """An error's text as a command that is run by itself would be answered."""
+    text = _WHERE.sub("", detail.decode("utf-8", "backslashreplace"))
+    return _NOT_ALLOWED.sub("NOPERM the user", text)
 
 
 def _not_a_number(ctx: Context, bound: bytes) -> Exception:

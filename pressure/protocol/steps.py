@@ -110,13 +110,18 @@ def operation(
             error.explain(str(ctx.keys))
             if error.code not in _ELSEWHERE or ctx.keys.has_hash_tag:
                 raise
-            name = ctx.keys.name.decode("utf-8", "backslashreplace")
-            raise ClusterError(
-                f"{error.code}: this is a Redis Cluster, where a queue's name needs a hash tag, "
-                f"such as {'{' + name + '}'!r} instead of {name!r}"
-            ) from error
+            raise needs_hash_tag(ctx.keys, error.code) from error
 
     return whole
+
+
+def needs_hash_tag(keys: Keys, code: str) -> ClusterError:
+    """The error for a queue whose keys a cluster spreads."""
+    name = keys.name.decode("utf-8", "backslashreplace")
+    return ClusterError(
+        f"{code}: this is a Redis Cluster, where a queue's name needs a hash tag, "
+        f"such as {'{' + name + '}'!r} instead of {name!r}"
+    )
 
 
 @dataclass(frozen=True, slots=True)

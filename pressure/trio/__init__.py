@@ -16,9 +16,9 @@ import redis
 import redis.asyncio
 import trio
 
+from pressure.arguments import settings
 from pressure.asynchronous import AsyncQueue
 from pressure.codecs import Codec
-from pressure.connection import settings
 from pressure.identity import task_client_id
 from pressure.protocol import Operation
 from pressure.trio.connection import check
@@ -56,8 +56,8 @@ class Queue(AsyncQueue):
             clients=(redis.Redis, redis.asyncio.Redis),
         )  # fmt: skip
         check(where)
-        self._driver = Driver(where)
         super().__init__(name, where, scripts, codec)
+        self._driver = Driver(where, self.keys)
 
     @staticmethod
     def _client_id() -> bytes:

@@ -16,10 +16,12 @@ from typing import Any, TypeVar
 import trio
 from trio.lowlevel import enable_ki_protection
 
-from pressure.connection import REPLY_TIMEOUT, Settings
 from pressure.course import Course
-from pressure.errors import PressureError
+from pressure.errors import PressureError, ServerReplyError
+from pressure.finding import ELSEWHERE
+from pressure.keys import Keys
 from pressure.protocol.steps import Batch, Operation, Pause, Reply, Step, Wait
+from pressure.settings import REPLY_TIMEOUT, Settings
 from pressure.trio.connection import BROKEN, Connection, Connections
 
 T = TypeVar("T")
@@ -28,8 +30,8 @@ T = TypeVar("T")
 class Driver:
     """Runs operations, one at a time per task, over the connections of one queue object."""
 
-    def __init__(self, where: Settings) -> None:
-        self.connections = Connections(where)
+    def __init__(self, where: Settings, keys: Keys | None = None) -> None:
+        self.connections = Connections(where, keys)
 
     @enable_ki_protection
     async def run(self, operation: Operation[T]) -> T:
@@ -45,6 +47,10 @@ class Driver:
         ride = _Ride(self, Course(operation, self.connections.settings.address), connection)
         try:
             result: T = await ride.whole()
+        except ServerReplyError as error:
+            if error.code in ELSEWHERE:  # the next operation looks for the server again
+                await self.connections.disconnect()
+            raise
         finally:
             if ride.connection is not None:
                 await self.connections.put_back(ride.connection)
