@@ -104,7 +104,9 @@ COMMANDS: Final = {
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
     where = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    where.add_argument("--url", help="redis://, rediss://, unix://, redis+sentinel:// or redis+cluster:// URL of the server")
+    where.add_argument(
+        "--url", help="redis://, rediss://, unix://, redis+sentinel:// or redis+cluster:// URL of the server"
+    )
     where.add_argument("--prefix", help="what every key starts with")
     top = argparse.ArgumentParser(
         prog="pressure",

@@ -219,7 +219,7 @@ def _lists(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterator[st
     if counts[0] - counts[2] != seen.length + seen.unacked:
         yield (
             f"the counters do not add up: {counts[0]} messages produced, {counts[2]} consumed, "
-            f"{seen.length + seen.unacked} there"
+            f"{seen.length + seen.unacked} there; repair counts the rest"
         )
 
 

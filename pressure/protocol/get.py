@@ -72,15 +72,30 @@ def get_many(ctx: Context, patience: Patience, most: int) -> Operation[list[byte
 
 
 def _get(ctx: Context, patience: Patience, most: int) -> Operation[Sequence[bytes]]:
+    hold = Hold(CONSUMER, held=False)
     if ctx.server.scripts:
-        hold = Hold(CONSUMER, held=False)
-        values = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
-        if values:
-            return values
-    hold = yield from take_role(ctx, CONSUMER, patience)
+        found = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
+        if isinstance(found, Popped):
+            if (yield from _is_ours(ctx)):
+                yield from _finish(ctx, hold, found)
+            return found.values
+        if found:
+            return found
+    if not hold.held:  # else scripts were forbidden in the middle
+        hold = yield from take_role(ctx, CONSUMER, patience)
     popped = yield from holding(ctx, hold, _pop(ctx, hold, patience, most))
     yield from _finish(ctx, hold, popped)
     return popped.values
+
+
+def _is_ours(ctx: Context) -> Operation[bool]:
+    """Whether we are still the consumer, as far as the server tells; it is watched from here on."""
+    keys = ctx.keys
+    *_, holder = yield Batch(((b"WATCH", keys.consumer), (b"GET", keys.consumer)))
+    if isinstance(holder, ServerReplyError) or holder == ctx.client_id:
+        return True
+    yield Batch(((b"UNWATCH",),))
+    return False
 
 
 def _pop(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[Popped]:
@@ -116,7 +131,7 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
     replies = yield Batch(atomic(*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0)))
     result = replies[-1]
-    refused = trouble([result])
+    refused = trouble(replies)
     if result is None or refused is None:  # None: the role was taken away, so nothing more is ours to write
         return
     released = isinstance(result, list) and not isinstance(result[-1], ServerReplyError)

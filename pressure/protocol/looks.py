@@ -44,7 +44,7 @@ class Stats:
 
 def snapshot(*commands: Command) -> Operation[list[object]]:
     """The replies to looks that are taken at one moment."""
-    result = executed((yield Batch(atomic(*commands)))[-1])
+    result = executed((yield Batch(atomic(*commands))))
     return check(result or [])
 
 

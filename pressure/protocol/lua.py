@@ -35,7 +35,7 @@ _BEGINNING: Final = b"""
 local bound_key, closed, free, holder, not_full = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local me, mode = ARGV[1], ARGV[2]
 local held, token, keep = mode ~= 'free', mode == 'token', false
-local stored, uncounted, stuck, values = 0, '', '', {}
+local stored, uncounted, stuck, left, values = 0, '', '', '', {}
 
 local function call(...)
   local reply = redis.pcall(...)
@@ -58,7 +58,7 @@ local function release()
   local refused = nil
   if token then refused = set_token(true) end
   if held then refused = try('LPUSH', free, 0) or refused end
-  stuck = refused or ''
+  stuck = refused or left
 end
 
 local function count(messages, bytes, number, size)
@@ -210,15 +210,13 @@ end
 SETTLE: Final = Script(
     _BEGINNING
     + b"""
-local function main()
-  if not is_ours() then
-    held = false
-    return 'lost', call('GET', holder)
+local function put_back()
+  while left == '' and redis.call('LLEN', KEYS[9]) > 0 do
+    left = try('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') or ''
   end
-  if ARGV[3] ~= '1' then
-    while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end
-    return 'ok'
-  end
+end
+
+local function acknowledge()
   local bound, length = call('GET', bound_key), call('LLEN', KEYS[6])
   local limit = bound and limit_of(bound)
   local value = call('RPOP', KEYS[9])
@@ -226,6 +224,18 @@ local function main()
     uncounted = set_token(limit == 0 or length < limit) or ''
     count(KEYS[7], KEYS[8], 1, #value)
   end
+end
+
+local function main()
+  if not is_ours() then
+    held = false
+    return 'lost', call('GET', holder)
+  end
+  local fine, refused = true, nil
+  if ARGV[3] == '1' then fine, refused = pcall(acknowledge) end
+  if not fine or ARGV[3] ~= '1' then put_back() end
+  if not fine then error(refused, 0) end
+  if left ~= '' then error({err = left}, 0) end
   return 'ok'
 end
 """

@@ -90,11 +90,13 @@ def put_many(
 
 
 def _put(ctx: Context, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
-    if ctx.server.scripts:
-        hold = Hold(PRODUCER, held=False)
-        if (yield from holding(ctx, hold, scripted.put(ctx, hold, run, patience, overfill))):
-            return
-    hold = yield from take_role(ctx, PRODUCER, patience, refuse_closed=True)
+    hold = Hold(PRODUCER, held=False)
+    if ctx.server.scripts and (
+        yield from holding(ctx, hold, scripted.put(ctx, hold, run, patience, overfill))
+    ):
+        return
+    if not hold.held:  # else scripts were forbidden in the middle
+        hold = yield from take_role(ctx, PRODUCER, patience, refuse_closed=True)
     yield from holding(ctx, hold, _put_as_producer(ctx, hold, run, patience, overfill))
 
 
@@ -171,7 +173,7 @@ def _push(
     if bound == 0 or length + len(values) < bound:
         rest = (*refill(ctx), *_free(ctx.keys)) if last else ()
         replies = yield Batch(atomic(*_store(ctx.keys, values), *rest))
-        done = yield from _stored(ctx, hold, run, values, replies[-1])
+        done = yield from _stored(ctx, hold, run, values, replies)
         hold.token = not last
         if refused := trouble(done):
             yield from _rescue(
@@ -182,7 +184,7 @@ def _push(
     replies = yield Batch(
         (*atomic(*_store(ctx.keys, values)), (b"WATCH", producer), (b"GET", producer)),
     )
-    done = yield from _stored(ctx, hold, run, values, replies[-3])
+    done = yield from _stored(ctx, hold, run, values, replies, -3)
     room = done[0] < bound
     if not last:
         hold.token = room
@@ -198,14 +200,14 @@ def _push(
 
 
 def _stored(
-    ctx: Context, hold: Hold, run: Run, values: Sequence[bytes], result: Reply
+    ctx: Context, hold: Hold, run: Run, values: Sequence[bytes], replies: list[Reply], end: int = -1
 ) -> Operation[list[Reply]]:
     """The replies of the transaction that pushed values; from here on only the role is to be given back.
 
     Raises:
         PressureError: The values were not stored.
     """
-    done = executed(result)
+    done = executed(replies, end)
     if done is None:
         raise (yield from lost_role(ctx, PRODUCER))
     check(done[:1])
@@ -249,11 +251,11 @@ def close(ctx: Context, patience: Patience) -> Operation[None]:
         QueueClosedError: It is closed already: a queue can be closed at most once.
         QueueInUseError: The producer role did not come free in time.
     """
-    if ctx.server.scripts:
-        hold = Hold(PRODUCER, held=False)
-        if (yield from holding(ctx, hold, scripted.close(ctx, hold, patience))):
-            return
-    hold = yield from take_role(ctx, PRODUCER, patience)
+    hold = Hold(PRODUCER, held=False)
+    if ctx.server.scripts and (yield from holding(ctx, hold, scripted.close(ctx, hold, patience))):
+        return
+    if not hold.held:  # else scripts were forbidden in the middle
+        hold = yield from take_role(ctx, PRODUCER, patience)
     yield from holding(ctx, hold, _close_as_producer(ctx, hold))
 
 
@@ -273,7 +275,7 @@ def _close_as_producer(ctx: Context, hold: Hold) -> Operation[None]:
     if closed:
         raise is_closed(ctx)
     replies = yield Batch(atomic((b"LPUSH", keys.closed, 0, 0), *_free(keys)))
-    done = executed(replies[-1])
+    done = executed(replies)
     if done is None:
         raise (yield from lost_role(ctx, PRODUCER))
     check(done)

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pressure.protocol.reliable import put_back
-from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist, refill
+from pressure.protocol.counters import restore_counters
+from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist, put_back, refill
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -70,6 +70,13 @@ class _Findings:
         if orphans:
             what = "a message that was" if orphans == 1 else f"{orphans} messages that were"
             self.done.append(f"put back {what} not acknowledged")
+
+    def note_counted(self, missing: int) -> None:
+        """Says how many messages were counted as consumed, or (below 0) as produced."""
+        if missing:
+            what = "1 message" if abs(missing) == 1 else f"{abs(missing)} messages"
+            how = "taken" if missing > 0 else "put"
+            self.done.append(f"counted {what} that somebody had {how} and not counted")
 
 
 @operation
@@ -134,7 +141,7 @@ def _free(ctx: Context, role: Role, holder: bytes | None, found: _Findings) -> O
     orphans = unacked if role is CONSUMER else 0
     back = (put_back(ctx),) * orphans
     replies = yield Batch(atomic((b"DEL", holder_key), *back, (b"LPUSH", free, 0)))
-    done = executed(replies[-1])
+    done = executed(replies)
     if done is None or not check(done):
         return False
     found.note_put_back(orphans)
@@ -150,7 +157,7 @@ def _restore_orphans(ctx: Context, found: _Findings) -> Operation[None]:
         yield Batch(((b"UNWATCH",),))
         return
     replies = yield Batch(atomic(*(put_back(ctx),) * orphans))
-    if executed(replies[-1]) is not None:
+    if executed(replies) is not None:
         found.note_put_back(orphans)
 
 
@@ -186,6 +193,8 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
             found.done.append(f"reduced the free {role.name} role from {count} elements to one")
     if settled[CONSUMER] and (yield from _restore_mark(ctx)):
         found.done.append("restored the second mark of the close")
+    if all(settled.values()):
+        found.note_counted((yield from restore_counters(ctx)))
 
 
 def _restore_token(ctx: Context, owed: bool) -> Operation[bool]:
@@ -209,7 +218,7 @@ def _restore_token(ctx: Context, owed: bool) -> Operation[bool]:
         yield Batch(((b"UNWATCH",),))
         return False
     replies = yield Batch(atomic(*refill(ctx)))
-    return executed(replies[-1]) is not None
+    return executed(replies) is not None
 
 
 def _restore_mark(ctx: Context) -> Operation[bool]:
@@ -220,4 +229,4 @@ def _restore_mark(ctx: Context) -> Operation[bool]:
         yield Batch(((b"UNWATCH",),))
         return False
     replies = yield Batch(atomic((b"LPUSH", marks, 0)))
-    return executed(replies[-1]) is not None
+    return executed(replies) is not None

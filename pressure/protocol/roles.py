@@ -66,12 +66,14 @@ class Hold:
         claimed: Whether our identifier was written to the role's holder key.
         token: Whether we hold the element of ``:not_full``.
         held: Whether we hold the role at all.
+        unacked: How many messages we have that are not acknowledged; they go back with the role.
     """
 
     role: Role
     claimed: bool = False
     token: bool = False
     held: bool = True
+    unacked: int = 0
 
     def become(self, other: Hold) -> None:
         """Hold what the other one holds."""
@@ -185,7 +187,8 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
 
     Where the server does not let us ask whose the role is, it counts as ours.
     """
-    release = (*token_back(ctx, hold), (b"LPUSH", hold.role.free(ctx.keys), 0))
+    messages = (put_back(ctx),) * hold.unacked
+    release = (*token_back(ctx, hold), *messages, (b"LPUSH", hold.role.free(ctx.keys), 0))
     if not hold.claimed:
         return (yield Batch(((b"UNWATCH",), *release)))
     holder = hold.role.holder(ctx.keys)
@@ -198,6 +201,11 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
 def token_back(ctx: Context, hold: Hold) -> tuple[Command, ...]:
     """The commands that put the token back which a failed Put had popped."""
     return refill(ctx) if hold.token else ()
+
+
+def put_back(ctx: Context) -> Command:
+    """The command that puts back what was received last; once for each value, the order holds."""
+    return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"RIGHT")
 
 
 def refill(ctx: Context) -> tuple[Command, Command]:
@@ -245,6 +253,7 @@ __all__ = [
     "in_use",
     "is_closed",
     "lost_role",
+    "put_back",
     "refill",
     "take_role",
     "token_back",

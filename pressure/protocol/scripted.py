@@ -37,7 +37,7 @@ from pressure.protocol.roles import (
     take_role,
 )
 from pressure.protocol.steps import Batch, Context, Operation, Patience
-from pressure.protocol.waits import bound_of, wait_for_room, wait_for_value
+from pressure.protocol.waits import Popped, bound_of, wait_for_room, wait_for_value
 
 #: Most values, and most bytes, that one script is sent: others wait while it runs.
 _MOST_VALUES: Final = 1000
@@ -193,8 +193,12 @@ def _after_put(ctx: Context, hold: Hold, answer: Answer, patience: Patience) -> 
 # Get
 
 
-def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[list[bytes] | None]:
-    """Get up to so many values, but one at least; None if the server runs no scripts."""
+def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[list[bytes] | Popped | None]:
+    """Get up to so many values, but one at least; None if the server runs no scripts.
+
+    A value that was waited for is not lost if the script after the wait is refused: it is returned as
+    ``Popped``, and neither counted nor the role given back.
+    """
     answer = yield from _begin(ctx, hold, patience, most, reliable=False)
     if answer is None:
         return None
@@ -203,13 +207,16 @@ def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[li
     popped = yield from wait_for_value(ctx, patience)
     values = list(popped.values)
     args = (most - len(values), 0, len(values), sum(map(len, values)), 0)
-    answer = yield from ask(ctx, GET, _consumer_keys(ctx), ctx.client_id, b"role", *args)
-    if answer is not None:  # it ran before
-        hold.held = False
-        values += answer.values
-        if answer.status != b"lost":
-            _note_delivered(ctx, answer)
-    return values
+    try:
+        answer = yield from ask(ctx, GET, _consumer_keys(ctx), ctx.client_id, b"role", *args)
+    except ServerReplyError:
+        return popped
+    if answer is None:
+        return popped
+    hold.held = False
+    if answer.status != b"lost":
+        _note_delivered(ctx, answer)
+    return values + answer.values
 
 
 def _begin(

@@ -158,19 +158,24 @@ def blocking(name: bytes, *arguments: bytes, seconds: float, then: tuple[Command
 
 
 def atomic(*commands: Command) -> tuple[Command, ...]:
-    """The commands as one transaction. Its one result is the last reply of the batch; see ``executed``."""
+    """The commands as one transaction. Its one result is the reply to EXEC; see ``executed``."""
     return ((b"MULTI",), *commands, (b"EXEC",))
 
 
-def executed(reply: Reply) -> list[Reply] | None:
-    """The replies in an EXEC reply, or None when a watched key had changed and nothing was done.
+def executed(replies: list[Reply], end: int = -1) -> list[Reply] | None:
+    """The replies of a batch's transaction, or None when a watched key had changed and nothing was done.
+
+    Args:
+        replies: Those of the batch.
+        end: Which of them is that of EXEC.
 
     Raises:
-        ServerReplyError: The server refused the transaction as a whole; nothing was done.
+        ServerReplyError: The server refused the transaction as a whole, or a command in it when it came;
+            nothing was done.
     """
-    if isinstance(reply, ServerReplyError):
-        raise reply
-    result: list[Reply] | None = reply
+    if isinstance(replies[end], ServerReplyError):
+        check(replies)  # what EXEC says is that there was an error; the first one says which
+    result: list[Reply] | None = replies[end]
     return result
 
 
