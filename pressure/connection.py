@@ -75,9 +75,9 @@ class Connections:
         connection.pressure_generation = generation
         return connection
 
-    def put_back(self, connection: Any) -> None:
-        """Keep the connection for the next operation; all replies were read."""
-        if connection.pressure_generation == self._generation:
+    def put_back(self, connection: Any, *, keep: bool = True) -> None:
+        """Keep the connection for the next operation, if it can be used; all replies were read."""
+        if keep and connection.pressure_generation == self._generation:
             self._idle.append(connection)
         else:
             connection.disconnect()

@@ -17,14 +17,17 @@ from typing import Any, Final, Generic
 
 import hiredis
 
-from pressure.errors import ConnectionFailedError, OutcomeUnknownError
+from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
 from pressure.protocol.steps import Batch, Operation, Reply, Step, T
 
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
 #: Commands that change nothing: when only these were sent, the outcome of an operation is not in doubt.
 _HARMLESS: Final = frozenset(
-    {b"EXISTS", b"LLEN", b"LINDEX", b"GET", b"MGET", b"WATCH", b"UNWATCH", b"CLIENT", b"INFO", b"OBJECT"}
+    {
+        *(b"EXISTS", b"GET", b"LINDEX", b"LLEN", b"LRANGE", b"MGET", b"OBJECT", b"SCAN"),
+        *(b"MULTI", b"EXEC", b"WATCH", b"UNWATCH", b"CLIENT", b"CONFIG", b"INFO"),
+    }
 )
 
 
@@ -38,17 +41,20 @@ class Course(Generic[T]):
     Attributes:
         step: What to carry out next; None when the operation is over.
         result: What it returned.
+        refused: Whether the server has refused a command; then keys may still be watched, or worse, and the
+            connection is better not used again.
 
     Raises:
         PressureError: Whatever the operation raises; ``advance`` and ``stop`` raise it too.
     """
 
-    __slots__ = ("_address", "_changed", "_operation", "result", "step")
+    __slots__ = ("_address", "_changed", "_operation", "refused", "result", "step")
 
     def __init__(self, operation: Operation[T], address: str) -> None:
         self._operation = operation
         self._address = address
         self._changed = False
+        self.refused = False
         self.step: Step | None = None
         self.result: T
         self._go(lambda: next(operation))
@@ -73,6 +79,9 @@ class Course(Generic[T]):
 
     def advance(self, replies: list[Reply]) -> None:
         """Hand in the replies to ``step``."""
+        for reply in replies:
+            if type(reply) is ServerReplyError and reply.code != "NOSCRIPT":
+                self.refused = True
         self._go(lambda: self._operation.send(replies))
 
     def stop(self, wish: BaseException) -> None:

@@ -90,7 +90,7 @@ class Driver:
             raise
 
     def _whole(self, operation: Operation[T], interrupt: Interrupt | None, waiting: Waiting) -> T:
-        connection = self.connections.take()
+        connection, course = self.connections.take(), None
         try:
             course = Course(operation, self.connections.settings.address)
             while (step := course.step) is not None:
@@ -114,7 +114,7 @@ class Driver:
             return course.result
         finally:
             if connection is not None:
-                self.connections.put_back(connection)
+                self.connections.put_back(connection, keep=course is not None and not course.refused)
 
 
 def _carry_out(connection: Any, course: Course[Any], step: Step, interrupt: Interrupt | None) -> list[Reply]:

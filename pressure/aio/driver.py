@@ -52,7 +52,7 @@ class Driver:
             raise
         finally:
             if ride.connection is not None:
-                await self.connections.put_back(ride.connection)
+                await self.connections.put_back(ride.connection, keep=not ride.course.refused)
         return result
 
     async def unblock(self, number: int | None) -> None:
@@ -75,7 +75,7 @@ class _Ride:
 
     def __init__(self, driver: Driver, course: Course[Any], connection: Any) -> None:
         self._driver = driver
-        self._course = course
+        self.course = course
         self._cancelled: asyncio.CancelledError | None = None
         self._told = False
         self.connection = connection
@@ -90,10 +90,10 @@ class _Ride:
             self._deliver_later()
             raise
         self._deliver_later()
-        return self._course.result
+        return self.course.result
 
     async def _steps(self) -> None:
-        course = self._course
+        course = self.course
         while (step := course.step) is not None:
             if self._cancelled is not None and course.waits and not self._told:
                 self._told = True
@@ -109,7 +109,7 @@ class _Ride:
         except asyncio.CancelledError as error:
             self._cancelled = error
         else:
-            self._course.advance([])
+            self.course.advance([])
 
     async def _sent(self, step: Batch) -> list[Reply]:
         limit = REPLY_TIMEOUT + (step.seconds if isinstance(step, Wait) else 0)
@@ -118,20 +118,20 @@ class _Ride:
         except BaseException as error:
             connection, self.connection = self.connection, None
             await drop(connection)
-            self._course.abandon()
+            self.course.abandon()
             if isinstance(error, (redis.RedisError, OSError)):
-                raise self._course.lost(error) from error
+                raise self.course.lost(error) from error
             raise
 
     async def _exchange(self, step: Batch) -> list[Reply]:
         connection = self.connection
-        await connection.send_packed_command(self._course.packed(step), check_health=False)
+        await connection.send_packed_command(self.course.packed(step), check_health=False)
         return [await reply_on(connection) for _ in step.commands]
 
     async def _noticed(self, error: asyncio.CancelledError) -> None:
         if self._cancelled is None:
             self._cancelled = error
-            if isinstance(self._course.step, Wait):
+            if isinstance(self.course.step, Wait):
                 helper = self._driver.unblock(self.connection.pressure_id)
                 await unbroken(helper, _ignored, REPLY_TIMEOUT)
 

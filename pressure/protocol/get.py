@@ -131,7 +131,7 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
     replies = yield Batch(atomic(*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0)))
     result = replies[-1]
-    refused = trouble(replies)
+    refused = trouble(replies) or trouble([popped.bound, popped.length])
     if result is None or refused is None:  # None: the role was taken away, so nothing more is ours to write
         return
     released = isinstance(result, list) and not isinstance(result[-1], ServerReplyError)
@@ -147,15 +147,20 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
 
 
 def effects(ctx: Context, popped: Popped) -> tuple[Command, ...]:
-    """What a delivered value changes beside the list; nothing on a queue that is being deleted."""
-    try:
-        check([popped.bound, popped.length])
-        bound = bound_of(ctx, popped.bound)
-    except PressureError:
-        return ()
+    """What a delivered value changes beside the list; nothing on a queue that is being deleted.
+
+    Where the server does not tell whether there is room, nobody is told that there is.
+    """
+    room = False
+    if trouble([popped.bound, popped.length]) is None:
+        try:
+            bound = bound_of(ctx, popped.bound)
+        except PressureError:
+            return ()
+        room = bound == 0 or popped.length < bound
     keys = ctx.keys
     return (
-        *(refill(ctx) if bound == 0 or popped.length < bound else ()),
+        *(refill(ctx) if room else ()),
         (b"INCRBY", keys.consumed_messages, len(popped.values)),
         (b"INCRBY", keys.consumed_bytes, sum(map(len, popped.values))),
     )

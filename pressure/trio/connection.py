@@ -212,9 +212,9 @@ class Connections:
         connection.generation = generation
         return connection
 
-    async def put_back(self, connection: Connection) -> None:
-        """Keep the connection for the next operation; all replies were read."""
-        if connection.generation == self._generation:
+    async def put_back(self, connection: Connection, *, keep: bool = True) -> None:
+        """Keep the connection for the next operation, if it can be used; all replies were read."""
+        if keep and connection.generation == self._generation:
             self._idle.append(connection)
             return
         with trio.CancelScope(shield=True):

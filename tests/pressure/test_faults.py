@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,6 @@ from conformance.gate import Gate
 from conformance.targets import NoRealRedisError
 from pressure import (
     ConnectionFailedError,
-    OutcomeUnknownError,
     PressureError,
     PressureWarning,
     Queue,
@@ -64,44 +64,37 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Outcome:
-    """What became of a call."""
+    """What became of a call, and of another client's meanwhile."""
 
     taken: list[bytes] = field(default_factory=list)
     error: Exception | None = None
+    other: Exception | None = None
     warned: list[str] = field(default_factory=list)
 
     @property
     def words(self) -> str:
-        notes: list[str] = getattr(self.error, "__notes__", [])
-        return "; ".join([repr(self.error), *notes, *self.warned])
+        errors = [each for each in (self.error, self.other) if each is not None]
+        notes = [note for each in errors for note in getattr(each, "__notes__", [])]
+        return "; ".join([*map(repr, errors), *notes, *self.warned])
 
     @property
     def is_unknown(self) -> bool:
-        return (
-            isinstance(self.error, OutcomeUnknownError)
-            or "OutcomeUnknown" in self.words
-            or "lost" in self.words
-        )
+        return "OutcomeUnknown" in self.words or "lost" in self.words
 
     @property
     def tells_to_repair(self) -> bool:
         return "repair" in self.words
 
 
-def outcome(call: Callable[[Any], object], queue: Any) -> Outcome:
-    """Make a call, which may only fail in ways that are documented."""
-    found = Outcome()
+@contextmanager
+def warned(found: Outcome) -> Iterator[None]:
+    """Hears the warnings, of which only ours are expected."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
-            result = call(queue)
-            found.taken = result if isinstance(result, list) else []
-        except (PressureError, Boom) as error:
-            found.error = error
+        yield
     for each in caught:
         assert each.category is PressureWarning, str(each.message)
         found.warned.append(str(each.message))
-    return found
 
 
 class Case:
@@ -118,37 +111,44 @@ class Case:
         if deed.more:
             deed.more(self.admin, self.raw)
         self.queue = FLAVOURS[flavour](NAME, url=gate.url)
-        with_doubts = outcome(lambda q: q.exists(), self.queue)
-        assert with_doubts.error is None, with_doubts.words
+        self.queue.exists()  # it is connected
         self.before = states(self.raw)
 
     def play(self, fault: Fault, at: int, *, lasts: bool) -> bool:
         """Whether the operation got as far as the message."""
         fault.arm(self.gate, self.server, at, lasts=lasts)
-        over = threading.Event()
-        helper = threading.Thread(target=self._help, args=(over,))
-        helper.start()
-        try:
-            found = outcome(self.deed.call, self.queue)
-        finally:
-            sent = self.gate.disarm()
-            over.set()
-            helper.join()
-            fault.over(self.server)
+        found, over = Outcome(), threading.Event()
+        helper = threading.Thread(target=self._help, args=(found, over))
+        with warned(found):
+            helper.start()
+            try:
+                self._call(found)
+            finally:
+                sent = self.gate.disarm()
+                over.set()
+                helper.join()
+                fault.over(self.server)
         self.check(found, fault, at, sent)
         return sent >= at
 
-    def _help(self, over: threading.Event) -> None:
-        """The other client acts when the one under test waits; what comes of it is its own."""
+    def _call(self, found: Outcome) -> None:
+        """Make the call, which may only fail in ways that are documented."""
+        try:
+            result = self.deed.call(self.queue)
+            found.taken = result if isinstance(result, list) else []
+        except (PressureError, Boom) as error:
+            found.error = error
+
+    def _help(self, found: Outcome, over: threading.Event) -> None:
+        """The other client acts when the one under test waits; the fault may hit it, too."""
         if self.deed.other is None:
             return
         until(lambda: over.is_set() or self.raw.info("clients")["blocked_clients"], "was there a wait")
-        with Queue(NAME, url=self.server.server.url) as other, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with Queue(NAME, url=self.server.server.url) as other:
             try:
                 self.deed.other(other)
-            except PressureError:
-                return
+            except PressureError as error:
+                found.other = error
 
     def check(self, found: Outcome, fault: Fault, at: int, sent: int) -> None:
         if isinstance(found.error, ConnectionFailedError) and self.deed.other is None:
@@ -225,8 +225,8 @@ def at_every_message(
         try:
             if not case.play(fault, at, lasts=lasts):
                 return at - 1
-        except AssertionError as error:
-            error.add_note(f"at message {at}")
+        except Exception as error:
+            error.add_note(f"at message {at}, lasts={lasts}")
             raise
         finally:
             case.end()
