@@ -24,13 +24,13 @@ __all__ = ["Act", "Gate", "Instead"]
 
 @dataclass(frozen=True, slots=True)
 class Instead:
-    """What a gate answers by itself; the message does not get through.
+    """What a gate answers by itself; the message does not get through then.
 
     Attributes:
-        answer: the message's reply.
+        answer: the reply to a message, or None to let it through.
     """
 
-    answer: Callable[[bytes], bytes]
+    answer: Callable[[bytes], bytes | None]
 
 
 Act: TypeAlias = Callable[[], None] | Literal["lose-message", "lose-reply"] | Instead
@@ -131,8 +131,8 @@ class Gate:
         act = self._acts.get(self.messages)
         if act == "lose-message":
             return False
-        if isinstance(act, Instead):
-            client.sendall(act.answer(data))
+        if isinstance(act, Instead) and (answer := act.answer(data)) is not None:
+            client.sendall(answer)
             return True
         if callable(act):
             try:

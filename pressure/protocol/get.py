@@ -42,6 +42,7 @@ from pressure.protocol.steps import (
     Reply,
     atomic,
     check,
+    executed,
     operation,
 )
 from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
@@ -130,11 +131,16 @@ def _values(found: Reply) -> tuple[bytes, ...]:
 def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
     replies = yield Batch(atomic(*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0)))
-    result = replies[-1]
-    refused = trouble(replies) or trouble([popped.bound, popped.length])
-    if result is None or refused is None:  # None: the role was taken away, so nothing more is ours to write
+    try:
+        done = executed(replies)
+    except ServerReplyError as error:
+        done = [error]
+    if done is None:  # the role was taken away, so nothing more is ours to write
         return
-    released = isinstance(result, list) and not isinstance(result[-1], ServerReplyError)
+    refused = trouble([*done, popped.bound, popped.length])
+    if refused is None:
+        return
+    released = not isinstance(done[-1], ServerReplyError)
     if not released:
         released = trouble((yield from give_back(ctx, hold))) is None
     role = "" if released else " and the consumer role could not be given back"

@@ -211,9 +211,10 @@ SETTLE: Final = Script(
     _BEGINNING
     + b"""
 local function put_back()
-  while left == '' and redis.call('LLEN', KEYS[9]) > 0 do
-    left = try('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') or ''
-  end
+  repeat
+    local moved = redis.pcall('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT')
+    if type(moved) == 'table' then left = moved.err end
+  until type(moved) ~= 'string'
 end
 
 local function acknowledge()
@@ -227,13 +228,17 @@ local function acknowledge()
 end
 
 local function main()
-  if not is_ours() then
+  local fine, mine = pcall(is_ours)
+  if fine and not mine then
     held = false
     return 'lost', call('GET', holder)
   end
-  local fine, refused = true, nil
-  if ARGV[3] == '1' then fine, refused = pcall(acknowledge) end
-  if not fine or ARGV[3] ~= '1' then put_back() end
+  local refused = mine
+  if fine and ARGV[3] == '1' then
+    fine, refused = pcall(acknowledge)
+    if fine then return 'ok' end
+  end
+  put_back()
   if not fine then error(refused, 0) end
   if left ~= '' then error({err = left}, 0) end
   return 'ok'

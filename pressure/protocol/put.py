@@ -49,6 +49,7 @@ from pressure.protocol.steps import (
     check,
     executed,
     operation,
+    told,
 )
 from pressure.protocol.waits import bound_of, wait_for_room
 
@@ -191,10 +192,11 @@ def _push(
         if refused := trouble(done):
             yield from _rescue(ctx, hold, refused, released=True)
         return
-    if replies[-1] != ctx.client_id:  # the role was taken away since; only the values were ours to write
+    taken_away = replies[-1] != ctx.client_id and not isinstance(replies[-1], ServerReplyError)
+    if taken_away:  # only the values were ours to write
         yield Batch(((b"UNWATCH",),))
         return
-    replies = yield Batch(atomic(*(refill(ctx) if room else ()), *_free(ctx.keys)))
+    replies = told((yield Batch(atomic(*(refill(ctx) if room else ()), *_free(ctx.keys)))))
     if refused := trouble([done, *replies]):
         yield from _rescue(ctx, hold, refused, released=trouble(replies) is None)
 

@@ -27,6 +27,7 @@ from pressure.protocol.steps import (
     Context,
     Operation,
     Pause,
+    Reply,
     atomic,
     check,
     executed,
@@ -157,7 +158,7 @@ def _restore_orphans(ctx: Context, found: _Findings) -> Operation[None]:
         yield Batch(((b"UNWATCH",),))
         return
     replies = yield Batch(atomic(*(put_back(ctx),) * orphans))
-    if executed(replies) is not None:
+    if _was_done(replies):
         found.note_put_back(orphans)
 
 
@@ -197,6 +198,12 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
         found.note_counted((yield from restore_counters(ctx)))
 
 
+def _was_done(replies: list[Reply]) -> bool:
+    """Whether a transaction was carried out, and not given up since somebody was at work."""
+    done = executed(replies)
+    return done is not None and bool(check(done))
+
+
 def _restore_token(ctx: Context, owed: bool) -> Operation[bool]:
     """Refill ``:not_full`` if there is room, and no producer is at work or a dead consumer owed the token.
 
@@ -218,7 +225,7 @@ def _restore_token(ctx: Context, owed: bool) -> Operation[bool]:
         yield Batch(((b"UNWATCH",),))
         return False
     replies = yield Batch(atomic(*refill(ctx)))
-    return executed(replies) is not None
+    return _was_done(replies)
 
 
 def _restore_mark(ctx: Context) -> Operation[bool]:
@@ -229,4 +236,4 @@ def _restore_mark(ctx: Context) -> Operation[bool]:
         yield Batch(((b"UNWATCH",),))
         return False
     replies = yield Batch(atomic((b"LPUSH", marks, 0)))
-    return executed(replies) is not None
+    return _was_done(replies)

@@ -35,6 +35,7 @@ from pressure.protocol.steps import (
     blocking,
     check,
     executed,
+    told,
 )
 
 
@@ -195,7 +196,7 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
     replies = yield Batch(((b"UNWATCH",), (b"WATCH", holder), (b"GET", holder)))
     if replies[-1] != ctx.client_id and not isinstance(replies[-1], ServerReplyError):
         return (yield Batch(((b"UNWATCH",),)))
-    return (yield Batch(atomic(*release)))
+    return told((yield Batch(atomic(*release))))
 
 
 def token_back(ctx: Context, hold: Hold) -> tuple[Command, ...]:

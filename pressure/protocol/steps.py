@@ -173,10 +173,20 @@ def executed(replies: list[Reply], end: int = -1) -> list[Reply] | None:
         ServerReplyError: The server refused the transaction as a whole, or a command in it when it came;
             nothing was done.
     """
+    if isinstance(replies[0], ServerReplyError):
+        return told(replies, end)
     if isinstance(replies[end], ServerReplyError):
         check(replies)  # what EXEC says is that there was an error; the first one says which
     result: list[Reply] | None = replies[end]
     return result
+
+
+def told(replies: list[Reply], end: int = -1) -> list[Reply]:
+    """What tells of a batch that is a transaction what became of its commands.
+
+    Where MULTI is refused, those after it are carried out one by one, and EXEC is refused, too.
+    """
+    return replies[1:end] if isinstance(replies[0], ServerReplyError) else replies
 
 
 def check(replies: list[Reply]) -> list[Reply]:

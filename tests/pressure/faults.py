@@ -101,8 +101,8 @@ class Fault:
             self.end(server)()
 
 
-def loading(message: bytes) -> bytes:
-    """What a server answers that is loading its data: in transactions, too."""
+def loading(message: bytes) -> bytes | None:
+    """What a server answers that is loading its data, in transactions, too; None if it would not mind."""
     reader = hiredis.Reader()
     reader.feed(message)
     answers, queued = [], False
@@ -116,7 +116,7 @@ def loading(message: bytes) -> bytes:
             answers.append(b"-EXECABORT Transaction discarded because of previous errors.\r\n")
         else:
             answers.append(b"-LOADING Redis is loading the dataset in memory\r\n")
-    return b"".join(answers)
+    return b"".join(answers) if any(answer.startswith(b"-") for answer in answers) else None
 
 
 def forbidden(*words: str) -> Fault:

@@ -1,0 +1,113 @@
+"""The least rights that a user needs: what the README gives is enough, and no word of it is too much."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from conformance.flavours import FLAVOURS as CLIENTS
+from conformance.targets import NoRealRedisError
+from pressure import PressureError, Queue, queues
+
+from .conftest import ROOT, Server, execute
+
+FLAVOURS: dict[str, Any] = {**CLIENTS}
+
+
+def least() -> list[str]:
+    """The line of the README, as words."""
+    (line,) = re.findall(r"^ACL SETUSER (worker .*(?:\\\n.*)*)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    return str(line).replace("\\\n", " ").split()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder: Path = tmp_path_factory.mktemp("acl")
+    try:
+        made = Server(folder)
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def user(server: Server) -> Iterator[Callable[..., str]]:
+    """Makes the user ``worker`` with what the README gives but some words; its URL."""
+    with redis.Redis(port=server.port) as admin:
+
+        def make(*without: str) -> str:
+            admin.flushall()
+            name, *words = (word for word in least() if word not in without)
+            execute(admin, "ACL", "SETUSER", name, "reset", *words)
+            return f"redis://worker:secret@127.0.0.1:{server.port}/0"
+
+        yield make
+        execute(admin, "ACL", "DELUSER", "worker")
+
+
+def whole_life(queue: Any) -> None:
+    """Everything that can be done with a queue."""
+    queue.create(2)
+    queue.put(b"1")
+    queue.put_many([b"2"])
+    with pytest.raises(PressureError):
+        queue.put(b"3", timeout=0.02)
+    queue.put(b"3", overfill=True)
+    assert queue.peek() == b"1"
+    assert (queue.exists(), queue.length(), queue.full(), queue.closed()) == (True, 3, True, False)
+    assert (queue.stats().length, queue.holder("producer")) == (3, None)
+    assert queue.get() == b"1"
+    assert queue.get_many(1) == [b"2"]
+    with queue.receive() as message:
+        assert message.data == b"3"
+    for wait in (queue.get, queue.receive(timeout=0.02).__enter__):
+        with pytest.raises(PressureError):
+            wait(timeout=0.02) if wait == queue.get else wait()
+    assert not queue.wait_closed(0.02)
+    assert queue.repair(force=True).left == ()
+    assert queue.doctor().problems == ()
+    queue.close()
+    queue.delete()
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("prefix", ["__pressure__", "__pressure__:team"])
+def test_the_least_rights_do(user: Callable[..., str], flavour: str, prefix: str) -> None:
+    queue = FLAVOURS[flavour]("jobs", url=user(), prefix=prefix)
+    try:
+        whole_life(queue)
+    finally:
+        queue.disconnect()
+
+
+def test_other_keys_are_out_of_reach(user: Callable[..., str]) -> None:
+    with Queue("jobs", url=user(), prefix="other") as queue, pytest.raises(PressureError, match=r"NOPERM|EXECABORT"):
+        queue.create()
+
+
+def commands() -> list[str]:
+    return [word for word in least() if re.fullmatch(r"\+[a-z|]+", word)]
+
+
+@pytest.mark.parametrize("word", commands())
+def test_no_word_is_too_much(user: Callable[..., str], word: str) -> None:
+    """Without it something fails, or is done in another way."""
+    url = user(word)
+    failed = []
+    for flavour in ("sync", "plain"):
+        with Queue("jobs", url=url, scripts=flavour == "sync") as queue:
+            try:
+                whole_life(queue)
+                queues(url=url)
+            except (PressureError, AssertionError, pytest.fail.Exception) as error:
+                failed.append(error)
+            if not queue._define.server.scripts and flavour == "sync":
+                failed.append(PressureError("scripts are not run"))
+        user(word)
+    assert failed
