@@ -233,9 +233,47 @@ def at_every_message(
     raise AssertionError("it never came to an end")
 
 
+def both_ways(fault: Fault) -> tuple[bool, ...]:
+    """Over at the next message, and not before the operation is."""
+    return (False, True) if fault.end else (False,)
+
+
+FEW = ("put, to the bound", "get", "get, empty at first", "receive", "delete")
+A_FEW = [
+    *(
+        ("sync", fault, deed)
+        for fault in ("message lost", "out of memory", "no transactions")
+        for deed in FEW
+    ),
+    *(("plain", fault, deed) for fault in ("reply lost", "disk full", "no reading") for deed in FEW),
+    *(
+        (flavour, fault, "get")
+        for flavour in ("aio", "trio")
+        for fault in ("reply lost", "replica", "loading")
+    ),
+]
+
+
+@pytest.mark.parametrize(("flavour", "fault", "deed"), A_FEW)
+def test_some_faults(server: Patient, gate: Gate, flavour: str, fault: str, deed: str) -> None:
+    for lasts in both_ways(FAULTS[fault]):
+        assert at_every_message(server, gate, flavour, DEEDS[deed], FAULTS[fault], lasts=lasts)
+
+
+@pytest.mark.faults
 @pytest.mark.parametrize("deed", DEEDS)
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("flavour", ["sync", "plain"])
-def test_a_fault(server: Patient, gate: Gate, flavour: str, deed: str, fault: str) -> None:
-    for lasts in (False, True) if FAULTS[fault].end else (False,):
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_fault(server: Patient, gate: Gate, flavour: str, fault: str, deed: str) -> None:
+    for lasts in both_ways(FAULTS[fault]):
         assert at_every_message(server, gate, flavour, DEEDS[deed], FAULTS[fault], lasts=lasts)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("flavour", ["sync", "plain"])
+def test_a_command_that_is_forbidden(server: Patient, gate: Gate, flavour: str, command: str) -> None:
+    fault = forbidden(f"-{command}")
+    for deed in DEEDS.values():
+        for lasts in (False, True):
+            assert at_every_message(server, gate, flavour, deed, fault, lasts=lasts)
