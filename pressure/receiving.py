@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from pressure.codecs import Codec, decoded
+from pressure.errors import ConnectionFailedError
 from pressure.protocol import Context, Operation, Patience, receive, settle
 
 
@@ -59,6 +60,9 @@ class Reception:
         return Message(data, self._codec)
 
 
+_UNSETTLED: Final = "the message is not acknowledged, and its role is still taken; repair puts it back"
+
+
 def _note(error: BaseException, failure: Exception) -> None:
     error.add_note(f"the message could not be put back, repair does: {failure}")
 
@@ -86,6 +90,8 @@ class Receiving:
             self._run(self._reception.settle(error))
         except Exception as failure:
             if error is None:
+                if isinstance(failure, ConnectionFailedError):
+                    failure.add_note(_UNSETTLED)
                 raise
             _note(error, failure)
 
@@ -114,5 +120,7 @@ class AsyncReceiving:
             await self._settle(self._reception.settle(error))
         except Exception as failure:
             if error is None:
+                if isinstance(failure, ConnectionFailedError):
+                    failure.add_note(_UNSETTLED)
                 raise
             _note(error, failure)
