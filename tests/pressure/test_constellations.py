@@ -14,7 +14,7 @@ import redis.sentinel
 
 from conformance.flavours import FLAVOURS as CLIENTS
 from conformance.targets import NoRealRedisError, find_real_redis
-from pressure import OutcomeUnknownError, QueueDoesNotExistError, ServerReplyError
+from pressure import OutcomeUnknownError, Queue, QueueDoesNotExistError, ServerReplyError
 
 from .conftest import Server, Task, execute, free_port, until, waiting
 from .constellations import SERVICE, Cluster, Sentinel, Watched, answers, cluster, watched
@@ -182,6 +182,18 @@ def test_a_slot_that_moves_away(nodes: Cluster, flavour: str) -> None:
             queue.get_nowait()
     finally:
         queue.disconnect()
+
+
+def test_all_connections_to_a_node_that_lost_the_slot_are_given_up(nodes: Cluster) -> None:
+    home = nodes.home("idle")
+    with Queue("{idle}", url=nodes.nodes[home].url) as queue:
+        connections = queue._driver.connections
+        for connection in [connections.take() for _ in range(3)]:
+            connections.put_back(connection)
+        nodes.give(nodes.slot("idle"), (home + 1) % 3)
+        with pytest.raises(ServerReplyError, match="MOVED"):
+            queue.exists()
+        assert not queue.exists()
 
 
 def test_a_cluster_that_is_down(run: Run, start_server: Callable[..., Server]) -> None:

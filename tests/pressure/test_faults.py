@@ -25,6 +25,7 @@ from conformance.gate import Gate
 from conformance.targets import NoRealRedisError
 from pressure import (
     ConnectionFailedError,
+    OutcomeUnknownError,
     PressureError,
     PressureWarning,
     Queue,
@@ -157,6 +158,8 @@ class Case:
         if fault.lost and sent >= at:
             assert isinstance(found.error, ConnectionError | Boom), f"not told: {found.words}"
             assert sent == at, f"sent again: {found.words}"
+        if not fault.lost:
+            assert not isinstance(found.error, OutcomeUnknownError), f"it is known: {found.words}"
         if found.tells_to_repair or self.deed.more:
             self._repair()
         self._invariant(found)

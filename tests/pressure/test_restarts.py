@@ -39,6 +39,10 @@ class Durable:
         quiet = subprocess.DEVNULL
         self.process = subprocess.Popen([find_real_redis(), *words], stdin=quiet, stdout=quiet, stderr=quiet)
 
+    @property
+    def is_up(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
     def stop(self) -> None:
         if self.process is not None:
             self.process.kill()
@@ -96,7 +100,9 @@ def test_a_server_that_is_loading(durable: Durable) -> None:
     durable.stop()
     slowly = ("--key-load-delay", "20000", "--loading-process-events-interval-bytes", "1024")
     durable.start("--appendonly", "no", *slowly)
-    until(lambda: is_loading(durable.port), "was it loading")
+    until(lambda: is_loading(durable.port) or not durable.is_up, "was it loading")
+    if not durable.is_up:
+        pytest.skip(f"this server cannot be made to load slowly: {slowly}")
     for make in FLAVOURS.values():
         queue = make("jobs", url=durable.url)
         for work in (queue.exists, lambda queue=queue: queue.put(b"v")):
