@@ -78,8 +78,8 @@ CLIENTS: Final = (
     Guilty(
         "refills though the queue is over-full",
         "pressure/protocol/get.py",
-        "refill(ctx) if bound == 0 or popped.length < bound else ()",
-        "refill(ctx)",
+        "room = bound == 0 or popped.length < bound",
+        "room = True",
         ("get.over-full", "decided.drains-to-bound"),
     ),
     Guilty(
@@ -92,8 +92,8 @@ CLIENTS: Final = (
     Guilty(
         "loses a value to a close",
         "pressure/protocol/waits.py",
-        "value = replies[1]\n",
-        "value = None\n",
+        "pushed, value = replies[:2]\n",
+        "pushed, value = replies[0], None\n",
         ("decided.item-before-close",),
     ),
     Guilty(
@@ -113,8 +113,8 @@ CLIENTS: Final = (
     Guilty(
         "forgets a key when it deletes",
         "pressure/protocol/lifecycle.py",
-        'check((yield Batch(((b"DEL", *keys.all),))))',
-        'check((yield Batch(((b"DEL", *keys.all[:-2]),))))',
+        'check((yield Batch(((b"DEL", *ctx.keys.all),))))',
+        'check((yield Batch(((b"DEL", *ctx.keys.all[:-2]),))))',
         ("delete.leaves-nothing",),
     ),
     Guilty(
