@@ -203,7 +203,7 @@ CLIENTS: Final = (
     ),
     Guilty(
         "puts messages back at the wrong end",
-        "pressure/protocol/reliable.py",
+        "pressure/protocol/roles.py",
         'return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"RIGHT")',
         'return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"LEFT")',
         ("decided.reliable-put-back", "decided.reliable-orphans", "decided.reliable-repaired"),
