@@ -6,6 +6,7 @@ never a traceback.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
@@ -39,7 +40,7 @@ def _fail(error: BaseException) -> int:
     code = status.status_of(error)
     if isinstance(error, status.LostError):
         for message in error.messages:
-            complain(f"lost: {shown.value(message)}")
+            complain(f"lost: {json.dumps(shown.value(message))}")
     text = "stopped by SIGINT" if isinstance(error, KeyboardInterrupt) else str(error)
     if code == status.UNEXPECTED:
         text = f"unexpected {type(error).__name__}: {text}"

@@ -89,7 +89,7 @@ class Filter:
     def tell(self, message: bytes, *, alone: bool = False) -> None:
         """Hand it a message; one that comes alone need not be told apart."""
         if not alone and not self._questions.fits(message):
-            raise FormatError("a message has the separator in it; use --each, --null or --binary")
+            raise FormatError("the message has the separator in it; use --each, --null or --binary")
         self._outgoing = memoryview(bytes(self._outgoing) + self._questions.pack(message))
 
     def finish(self) -> list[bytes]:

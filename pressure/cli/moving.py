@@ -44,10 +44,10 @@ def counting(call: Call, verb: str, unit: str, queue: Queue, data: int | None = 
 def put(call: Call) -> int:
     """Put the messages that are arguments, or come from standard input."""
     options = call.arguments
-    queue, source = call.queue(options.name), sys.stdin.fileno()
-    framing = FORMATS[options.format]()
+    queue, framing = call.queue(options.name), FORMATS[options.format]()
+    source = None if options.messages else sys.stdin.fileno()
     runs: Iterable[list[bytes]] = [[os.fsencode(text) for text in options.messages]]
-    if not options.messages:
+    if source is not None:
         runs = read_runs(source, framing, call.signals)
     with counting(call, "put", framing.unit, queue, source) as meter:
         if options.create:

@@ -127,6 +127,12 @@ def _one(source: Queue, target: Queue, work: Work, meter: Meter, timeout: float 
             message = stack.enter_context(source.receive(timeout=timeout))
         except QueueClosedError:
             return False
-        target.put_many(work(message.data), timeout=timeout)
+        try:
+            target.put_many(work(message.data), timeout=timeout)
+        except EnoughError:
+            raise
+        except Exception as error:
+            error.__notes__ = [f"the message went back to queue {source.keys}"]
+            raise
     meter.add(message.data)
     return True

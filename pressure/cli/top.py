@@ -133,5 +133,8 @@ def record(row: Row) -> dict[str, Any]:
     """A row for programs."""
     found = shown.record(row.look)
     for role, activity in (("producer", row.producer), ("consumer", row.consumer)):
-        found[role] |= {"doing": activity.doing, "seconds": round(activity.seconds, 1)}
+        found[role] |= {
+            "doing": activity.doing,
+            "seconds": None if activity.doing == "free" else round(activity.seconds, 1),
+        }
     return {**found, "put_rate": row.put_rate, "get_rate": row.get_rate}
