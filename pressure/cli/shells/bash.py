@@ -23,7 +23,7 @@ _pressure() {
     for ((i = 1; i < ${#words[@]} - 1; i++)); do
         word=${words[i]}
         prev=""
-        if [[ $word == -- ]]; then ((dashes++)); continue; fi
+        if [[ $word == -- ]]; then ((++dashes)); continue; fi
         ((dashes == 1)) && [[ $command == @BETWEEN@ ]] && continue
         case $word in
             @WHERE@) prev=$word; where+=("$word" "${words[++i]}") ;;
