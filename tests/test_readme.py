@@ -68,7 +68,7 @@ def test_example_of_the_command_line() -> None:
     assert rest == looked + 1
     assert out[rest + 1 :] == [
         "one", "a two", "TWO", "LINES", "THREE",
-        "'jobs': closed, 0 values of 1000", "  producer: free", "  consumer: free", "no problems in 1 queue",
+        "'jobs': closed, 0 of 1000 values", "  producer: free", "  consumer: free", "no problems in 1 queue",
         "nothing to repair",
     ]  # fmt: skip
     told = set(re.findall(r"^pressure ([a-z]+)|\bpressure (put|completion)", script, re.MULTILINE))
