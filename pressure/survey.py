@@ -70,7 +70,7 @@ def _told(name: bytes, seen: Diagnosis | PressureError) -> Diagnosis | None:
         return seen
     if isinstance(seen, QueueDoesNotExistError):  # deleted meanwhile
         return None
-    producer, consumer = (RoleState(role, 0, None, None, None) for role in ("producer", "consumer"))
+    producer, consumer = (RoleState(role, 1, None, None, None) for role in ("producer", "consumer"))
     return Diagnosis(name, "unreadable", 0, None, producer, consumer, 0, 0, 0, None, (str(seen),))
 
 

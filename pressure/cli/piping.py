@@ -90,15 +90,15 @@ def pipe(call: Call) -> int:
     options = call.arguments
     source, target = call.queue(options.name), call.queue(options.target)
     with counting(call, "pipe", "messages", source) as meter, _work(call) as work:
+        ended = False
         try:
-            while options.count is None or meter.messages < options.count:
-                if not _one(source, target, work, meter, options.timeout):
-                    break
+            while not ended and (options.count is None or meter.messages < options.count):
+                ended = not _one(source, target, work, meter, options.timeout)
         except EnoughError:
             return DONE
         target.put_many(work.rest(), timeout=options.timeout)
         work.check()
-        if options.close:
+        if options.close and ended:
             target.close(options.timeout)
     return DONE
 

@@ -39,7 +39,7 @@ class Diagnosis:
 
     Attributes:
         queue: Its name.
-        state: What it is.
+        state: What it is; ``"unreadable"`` if its keys hold something else.
         length: How many values are in it.
         bound: How many may be; 0 means any number, None that there is no bound, or none that is a number.
         producer: The one role.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from typing import IO, Any, TypeAlias
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from conformance.targets import Address
 from pressure.cli import main
 from tests.conftest import SERVERS
+from tests.pressure.conftest import ROOT
 
 Process: TypeAlias = "subprocess.Popen[bytes]"
 Cli: TypeAlias = Callable[..., Process]
@@ -38,6 +41,33 @@ def run(redis_url: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.Cap
         return status, out.decode(), err.decode()
 
     return call
+
+
+#: With the best screen there is, and without rich.
+MAINS = {
+    "rich": "import sys; from pressure.cli import main; sys.exit(main())",
+    "plain": "import sys; sys.modules['rich'] = None; from pressure.cli import main; sys.exit(main())",
+}
+
+
+@pytest.fixture(params=MAINS)
+def start(request: pytest.FixtureRequest, redis_url: str) -> Iterator[Callable[..., Process]]:
+    """Starts a command with or without rich."""
+    if request.param == "rich":
+        pytest.importorskip("rich")
+    environment = {**os.environ, "REDIS_URL": redis_url, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    running: list[Process] = []
+
+    def call(*arguments: str, **options: Any) -> Process:
+        line = [sys.executable, "-c", MAINS[request.param], *arguments]
+        running.append(subprocess.Popen(line, env=environment, **options))
+        return running[-1]
+
+    yield call
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
 
 
 def finish(process: Process, text: bytes | None = None, limit: float = 60) -> tuple[int, bytes, bytes]:

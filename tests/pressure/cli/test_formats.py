@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import redis
 
-from pressure import Queue
+from pressure import Queue, QueueFullError
 from tests.pressure.conftest import PREFIX, ROOT, invariant, until, waiting
 
 from .conftest import Cli, Run, feed, finish, stream
@@ -27,6 +29,14 @@ def test_binary_goes_through_byte_for_byte(cli: Cli, queue: Queue) -> None:
     assert finish(cli("put", "jobs", "--binary", "--close"), text)[0] == 0
     assert queue.peek_many(9) == MESSAGES
     assert finish(cli("get", "jobs", "--binary"))[1] == text
+
+
+def test_what_is_broken_is_told_at_once(cli: Cli, queue: Queue) -> None:
+    queue.create()
+    put = cli("put", "jobs", "--binary")
+    feed(put, packed(b"one") + b"more than that")
+    assert put.wait(60) == 12
+    assert queue.peek_many(9) == [b"one"]
 
 
 def test_nul_goes_through_byte_for_byte(cli: Cli, queue: Queue) -> None:
@@ -112,15 +122,21 @@ def test_a_full_queue_has_its_own_status(run: Run, queue: Queue, bound: str) -> 
     assert err == f"pressure put: {bound} lines acknowledged\npressure: queue 'jobs' is full\n"
 
 
-def test_time_runs_from_message_to_message(cli: Cli, queue: Queue, raw: redis.Redis) -> None:
-    """A run that was put in part had room in time, so that the rest has as much time again."""
-    queue.create(2)
-    put = cli("put", "jobs", *"abcdef", "--timeout", "3")
-    for letter in b"abcd":
-        waiting(raw)
-        assert queue.get() == b"%c" % letter
-    assert finish(put)[0] == 0
-    assert queue.peek_many(9) == [b"e", b"f"]
+def test_time_runs_from_message_to_message(run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of which some was put in time goes on with as much time again."""
+    whole = Queue.put_many
+
+    def in_part(self: Queue, values: Sequence[bytes], **options: Any) -> None:
+        whole(self, values[:1], **options)
+        if len(values) > 1:
+            error = QueueFullError("full")
+            error.done = 1
+            raise error
+
+    monkeypatch.setattr(Queue, "put_many", in_part)
+    queue.create()
+    assert run("put", "jobs", *"abc", "--timeout", "9") == (0, "", "pressure put: 3 lines acknowledged\n")
+    assert queue.peek_many(9) == [b"a", b"b", b"c"]
 
 
 def test_an_empty_queue_has_its_own_status(run: Run, queue: Queue, raw: redis.Redis) -> None:

@@ -65,8 +65,9 @@ def test_the_close_is_passed_on_when_asked_for(run: Run, target: Queue) -> None:
 
 
 def test_it_ends_after_so_many(run: Run, source: Queue, target: Queue, raw: redis.Redis) -> None:
-    assert run("pipe", "jobs", "-n", "2", "--", *PREFIXED, "--", "out")[0] == 0
+    assert run("pipe", "jobs", "-n", "2", "--close", "--", *PREFIXED, "--", "out")[0] == 0
     assert target.peek_many(9) == [b"x1", b"x2"]
+    assert not target.closed()
     untouched(raw, source, b"3")
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 import redis
@@ -14,36 +11,10 @@ import redis
 from pressure import Queue
 from pressure.cli.progress import Meter, Progress
 from pressure.errors import ConnectionFailedError
-from tests.pressure.conftest import ROOT, waiting
+from tests.pressure.conftest import waiting
 
 from .conftest import Process, feed, finish
 from .terminal import Terminal, terminal
-
-#: With the best screen there is, and without rich.
-MAINS = {
-    "rich": "import sys; from pressure.cli import main; sys.exit(main())",
-    "plain": "import sys; sys.modules['rich'] = None; from pressure.cli import main; sys.exit(main())",
-}
-
-
-@pytest.fixture(params=MAINS)
-def start(request: pytest.FixtureRequest, redis_url: str) -> Iterator[Callable[..., Process]]:
-    """Starts a command with or without rich."""
-    if request.param == "rich":
-        pytest.importorskip("rich")
-    environment = {**os.environ, "REDIS_URL": redis_url, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
-    running: list[Process] = []
-
-    def call(*arguments: str, **options: Any) -> Process:
-        line = [sys.executable, "-c", MAINS[request.param], *arguments]
-        running.append(subprocess.Popen(line, env=environment, **options))
-        return running[-1]
-
-    yield call
-    for process in running:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
 
 
 @pytest.fixture

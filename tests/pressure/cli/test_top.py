@@ -18,7 +18,6 @@ from tests.pressure.conftest import until, waiting
 
 from .conftest import Cli, Process, Run, finish, stream
 from .terminal import terminal
-from .test_progress import start as start  # the fixture, with rich and without
 
 ME, OTHER = b"host:1/main/01234567", b"host:2/main/01234567"
 
