@@ -17,7 +17,9 @@ class RichScreen:
 
     def __init__(self) -> None:
         self._spinner = Spinner("dots")
-        self._live = Live(console=Console(stderr=True), auto_refresh=False, transient=True)
+        self._live = Live(
+            console=Console(stderr=True), auto_refresh=False, transient=True, redirect_stdout=False
+        )
         self._live.start()
 
     def draw(self, frame: Frame) -> None:
