@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import pytest
 
+from conformance.targets import Address
 from pressure import Queue
 from pressure.cli.completion import SHELLS, outline
 from pressure.cli.parser import parser
@@ -40,6 +41,12 @@ OFFERED = {
     "pressure top jobs o": {"other"},
     "pressure pipe jobs -- cat -- ot": {"other"},
 }
+
+
+@pytest.fixture
+def server_address(embedded_server: Address) -> Address:
+    """One server is enough: shells ask for names only."""
+    return embedded_server
 
 
 @pytest.fixture
