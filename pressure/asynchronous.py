@@ -130,6 +130,10 @@ class AsyncQueue(ABC):
     async def peek(self) -> Any:
         return await self._run(self._define.peek())
 
+    @_like(Queue.peek_many)
+    async def peek_many(self, max: int) -> list[Any]:  # noqa: A002
+        return await self._run(self._define.peek_many(max))
+
     @_like(Queue.stats)
     async def stats(self) -> Stats:
         return await self._run(self._define.stats())

@@ -85,8 +85,7 @@ class Definition:
 
     def get_many(self, most: int, block: bool, timeout: float | None) -> Operation[list[Any]]:
         """Raises ValueError for a number below 1."""
-        if most < 1:
-            raise ValueError(f"max must be 1 or more, not {most!r}")
+        _at_least_one(most)
         context = self._context()
         return self._objects(protocol.get_many(context, _patience(context, block, timeout), most))
 
@@ -98,6 +97,11 @@ class Definition:
     def peek(self) -> Operation[Any]:
         """The value that comes next."""
         return self._object(protocol.peek(self._context()))
+
+    def peek_many(self, most: int) -> Operation[list[Any]]:
+        """Raises ValueError for a number below 1."""
+        _at_least_one(most)
+        return self._objects(protocol.peek_many(self._context(), most))
 
     def receive(self, block: bool, timeout: float | None) -> Reception:
         """Takes one value, to be settled."""
@@ -151,6 +155,11 @@ def check_role(role: str) -> None:
     """Raises ValueError for a role that does not exist."""
     if role not in ("producer", "consumer"):
         raise ValueError(f"role must be 'producer' or 'consumer', not {role!r}")
+
+
+def _at_least_one(most: int) -> None:
+    if most < 1:
+        raise ValueError(f"max must be 1 or more, not {most!r}")
 
 
 def _patience(context: Context, block: bool, timeout: float | None) -> Patience:

@@ -255,6 +255,19 @@ class Queue:
         """
         return self._run(self._define.peek())
 
+    def peek_many(self, max: int) -> list[Any]:  # noqa: A002
+        """The values that come next, the next one first, which all stay in the queue.
+
+        Args:
+            max: How many values to look at, at most.
+
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted.
+            CodecError: One of the values is not what the codec makes.
+            ValueError: ``max`` is below 1.
+        """
+        return self._run(self._define.peek_many(max))
+
     def stats(self) -> Stats:
         """The queue at one moment: length, bound, counters, and who is at work.
 

@@ -99,6 +99,7 @@ def test_a_whole_life(play: Callable[..., None], raw: redis.Redis) -> None:
         await queue.put("1")
         await queue.put_nowait(b"2")
         assert (await queue.qsize(), await queue.full()) == (2, True)
+        assert (await queue.peek(), await queue.peek_many(9)) == (b"1", [b"1", b"2"])
         assert str(await queue.repair()) == "nothing to repair"
         assert await queue.get() == b"1"
         invariant(raw)
