@@ -49,7 +49,7 @@ CLIENTS: Final = (
         "pressure/protocol/lifecycle.py",
         '        (b"LPUSH", keys.closed, 0, 0),\n',
         '        (b"EXISTS", keys.closed),\n',
-        ("delete.marks-twice", "decided.textbook"),
+        ("delete.marks-twice", "decided.textbook", "decided.textbook-first"),
     ),
     Guilty(
         "wakes nobody who waits for room when it deletes",
@@ -106,5 +106,12 @@ CLIENTS: Final = (
         "return settle(self._context, error is None)",
         "return settle(self._context, True)",
         ("decided.reliable-put-back",),
+    ),
+    Guilty(
+        "takes nothing for a token but its own",
+        "pressure/protocol/waits.py",
+        "hold.token = token is not None and not",
+        'hold.token = token is not None and token[-1] == b"0" and not',
+        ("decided.textbook-moves",),
     ),
 )
