@@ -24,7 +24,19 @@ _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
 #: Commands that change nothing: when only these were sent, the outcome of an operation is not in doubt.
 _HARMLESS: Final = frozenset(
-    {b"EXISTS", b"LLEN", b"LINDEX", b"GET", b"MGET", b"WATCH", b"UNWATCH", b"CLIENT", b"INFO", b"OBJECT"}
+    {
+        b"EXISTS",
+        b"LLEN",
+        b"LINDEX",
+        b"GET",
+        b"MGET",
+        b"WATCH",
+        b"UNWATCH",
+        b"CLIENT",
+        b"INFO",
+        b"OBJECT",
+        b"PTTL",
+    }
 )
 
 

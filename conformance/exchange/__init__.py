@@ -5,8 +5,9 @@ is killed by SIGKILL wherever it is, and started anew. What came is counted at t
 missing or out of order, and none may come again but what was in flight at a kill.
 
 How a dead holder's role comes free is not cut short: the end that is started anew calls ``repair``, as a user
-would, until it leaves nothing. That takes the five seconds between two looks, and the first of them not before
-the server has been up for a minute. ``force`` is for those who know that the holder is dead, as the run does.
+would, until it leaves nothing. That takes the five seconds between two looks, and the first of them counts
+only when the server has been up for a minute. ``force`` is for those who know that the holder is dead, as the
+run does.
 """
 
 from .run import Exchange, Findings, exchanged

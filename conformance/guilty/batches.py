@@ -114,8 +114,8 @@ BATCHES: Final = (
     Guilty(
         "makes room before a message is done with",
         "pressure/protocol/reliable.py",
-        "(said, put_back(ctx), left, _take(ctx), *looks)",
-        '(said, put_back(ctx), (b"LPUSH", keys.not_full, 0), _take(ctx), *looks)',
+        "(said(ctx, CONSUMER), put_back(ctx), left, _take(ctx), *looks)",
+        '(said(ctx, CONSUMER), put_back(ctx), (b"LPUSH", keys.not_full, 0), _take(ctx), *looks)',
         ("decided.reliable-done",),
         client="plain",
     ),

@@ -110,9 +110,9 @@ SCRIPTS: Final = (
     Guilty(
         "has a script put its message back at the wrong end",
         LUA,
-        "  if ARGV[3] ~= '1' then\n"
+        "  if ARGV[4] ~= '1' then\n"
         "    while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end\n",
-        "  if ARGV[3] ~= '1' then\n"
+        "  if ARGV[4] ~= '1' then\n"
         "    while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'LEFT') end\n",
         ("decided.reliable-put-back",),
     ),

@@ -56,7 +56,7 @@ class Actor:
         self.session = simulation.connect(name)
         self.context = Context(
             simulation.keys, f"{name}:1/main/{0:08x}".encode(), simulation.seconds, slice=1.0,
-            server=Server(scripts=simulation.scripts),
+            server=Server(scripts=simulation.scripts), lease=simulation.lease,
         )  # fmt: skip
 
     def will(self, *operations: Callable[[Context], Operation[Any]]) -> Actor:

@@ -31,11 +31,20 @@ class Simulation:
         choose: picks who goes on.
         name: of the queue.
         scripts: whether the server runs scripts, and clients have it do so.
+        lease: for how many seconds clients take roles.
     """
 
-    def __init__(self, choose: Choose, name: str = "jobs", *, scripts: bool = False) -> None:
+    def __init__(
+        self,
+        choose: Choose,
+        name: str = "jobs",
+        *,
+        scripts: bool = False,
+        lease: float | None = None,
+    ) -> None:
         self.choose = choose
         self.scripts = scripts
+        self.lease = lease
         self.keys = Keys.of(name)
         self.actors: list[Actor] = []
         self._now = Instant(_SECOND, 0)
@@ -67,9 +76,10 @@ class Simulation:
         self._of[made.session] = made
         made.will(operation)
         while not made.is_done:
-            if not made.can_go_on:
+            if made.can_go_on:
+                made.go_on()
+            else:
                 self._let_time_pass([made])
-            made.go_on()
         made.kill()
         (result,) = made.results
         if isinstance(result, Exception):

@@ -34,6 +34,8 @@ class RoleState:
         seconds: About how long ago the holder said so; None if that is not known.
         connected: Whether a connection carries the holder's name; None if that is not known, as of clients
             that do not name theirs.
+        lease: How many seconds are left of the holder's lease; None if it has none, or there is no name.
+        lapsed: Whether it is held by nobody who says so, where holders have leases: one ran out.
     """
 
     role: str
@@ -41,6 +43,8 @@ class RoleState:
     holder: bytes | None
     seconds: int | None
     connected: bool | None
+    lease: float | None = None
+    lapsed: bool = False
 
     @property
     def taken(self) -> bool:
@@ -91,9 +95,9 @@ def _about(role: RoleState) -> str:
     if not role.taken:
         return "free"
     since = "" if role.seconds is None else f" for about {role.seconds} s"
-    return (
-        f"held by {_shown(role.holder)}{since}{', which is not connected' if role.connected is False else ''}"
-    )
+    lease = "" if role.lease is None else f", with {role.lease:.0f} s left of its lease"
+    gone = ", which is not connected" if role.connected is False else ""
+    return f"held by {_shown(role.holder)}{since}{lease}{gone}"
 
 
 def _shown(holder: bytes | None) -> str:
@@ -130,7 +134,8 @@ def doctor(ctx: Context) -> Operation[Diagnosis]:
     """
     keys = ctx.keys
     idle: tuple[Command, ...] = tuple((b"OBJECT", b"IDLETIME", key) for key in (keys.producer, keys.consumer))
-    clients, times_p, times_c = yield Batch(((b"CLIENT", b"LIST"), *idle))
+    left: tuple[Command, ...] = tuple((b"PTTL", key) for key in (keys.producer, keys.consumer))
+    clients, times_p, times_c, left_p, left_c = yield Batch(((b"CLIENT", b"LIST"), *idle, *left))
     found: list[Any] = yield from snapshot(
         (b"GET", keys.bound),
         (b"LLEN", keys.queue),
@@ -147,8 +152,8 @@ def doctor(ctx: Context) -> Operation[Diagnosis]:
     seen = _Keys(*found[:7])
     if not seen.keys:
         raise does_not_exist(ctx)
-    producer = _role(PRODUCER, found[7], found[8], times_p, clients)
-    consumer = _role(CONSUMER, found[9], found[10], times_c, clients)
+    producer = _role(ctx, PRODUCER, found[7], found[8], left_p, times_p, clients)
+    consumer = _role(ctx, CONSUMER, found[9], found[10], left_c, times_c, clients)
     state = _state(seen, producer, consumer)
     return Diagnosis(
         keys.name, state, seen.length, seen.limit, producer, consumer, seen.tokens, seen.marks,
@@ -156,10 +161,14 @@ def doctor(ctx: Context) -> Operation[Diagnosis]:
     )  # fmt: skip
 
 
-def _role(role: Role, free: int, holder: bytes | None, idle: Reply, clients: Reply) -> RoleState:
+def _role(
+    ctx: Context, role: Role, free: int, holder: bytes | None, left: Reply, idle: Reply, clients: Reply
+) -> RoleState:
     names, name = connected(clients), None if holder is None else name_in(holder)
     there = None if names is None or name is None else name in names
-    return RoleState(role.name, free, holder, idle if isinstance(idle, int) else None, there)
+    lease = left / 1000 if isinstance(left, int) and left >= 0 else None
+    lapsed = bool(ctx.lease) and not free and holder is None
+    return RoleState(role.name, free, holder, idle if isinstance(idle, int) else None, there, lease, lapsed)
 
 
 #: What clients of a queue wait in.
@@ -198,6 +207,8 @@ def _problems(seen: _Keys, state: State, producer: RoleState, consumer: RoleStat
         if role.taken and role.connected is False:
             who = _shown(role.holder)
             yield f"the {role.role} role is held by {who}, which is not connected; repair frees it"
+        if role.lapsed:
+            yield f"the {role.role} role is held by nobody who says so: a lease ran out; repair frees it"
     yield from _lists(seen, producer, consumer)
     yield from _deadlocks(seen, producer, consumer)
 
