@@ -23,9 +23,7 @@ from pressure.protocol.steps import Batch, Operation, Reply, Step, T
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
 #: Commands that change nothing: when only these were sent, the outcome of an operation is not in doubt.
-_HARMLESS: Final = frozenset(
-    {b"EXISTS", b"LLEN", b"LRANGE", b"GET", b"MGET", b"WATCH", b"UNWATCH", b"CLIENT", b"INFO", b"OBJECT"}
-)
+_HARMLESS: Final = frozenset(b"CLIENT EXISTS GET INFO LLEN LRANGE MGET OBJECT PTTL UNWATCH WATCH".split())
 
 
 class Course(Generic[T]):

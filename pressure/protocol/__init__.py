@@ -5,8 +5,8 @@ keep. The modules follow the protocol's own chapters: ``roles`` (taking and givi
 Close), ``get``, ``waits`` (for room, for a value), ``lifecycle`` (Create, Delete, and the questions that take
 no role), ``looks`` (more such questions). ``scripted`` and ``lua`` do in one script what the others do in
 batches. What the protocol leaves open: ``reliable`` (a get that is acknowledged), ``repair`` (a holder that
-died; ``vitals`` tells whether it is dead), ``doctor`` (what is wrong with a queue; ``diagnosis`` is
-what it finds).
+died; ``vitals`` tells whether it is dead), ``leases`` (a role for so long only), ``doctor`` (what is wrong
+with a queue; ``diagnosis`` is what it finds).
 
 To add an operation: a generator here, its name below, and a method in ``pressure.queue``.
 """
@@ -14,6 +14,7 @@ To add an operation: a generator here, its name below, and a method in ``pressur
 from pressure.protocol.diagnosis import Diagnosis, RoleState
 from pressure.protocol.doctor import doctor, examine
 from pressure.protocol.get import get, get_many
+from pressure.protocol.leases import renew
 from pressure.protocol.lifecycle import closed, create, delete, exists, length, length_and_bound, wait_closed
 from pressure.protocol.looks import Stats, holder, peek, peek_many, stats
 from pressure.protocol.put import close, put, put_many
@@ -64,6 +65,7 @@ __all__ = [
     "put",
     "put_many",
     "receive",
+    "renew",
     "repair",
     "settle",
     "stats",

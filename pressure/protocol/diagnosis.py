@@ -19,6 +19,8 @@ class RoleState:
         seconds: About how long ago the holder said so; None if that is not known.
         connected: Whether a connection carries the holder's name; None if that is not known, as of clients
             that do not name theirs.
+        lease: How many seconds are left of the holder's lease; None if it has none, or there is no name.
+        lapsed: Whether it is held by nobody who says so, where holders have leases: one ran out.
     """
 
     role: str
@@ -26,6 +28,8 @@ class RoleState:
     holder: bytes | None
     seconds: int | None
     connected: bool | None
+    lease: float | None = None
+    lapsed: bool = False
 
     @property
     def taken(self) -> bool:
@@ -84,9 +88,9 @@ def _about(role: RoleState) -> str:
     if not role.taken:
         return "free"
     since = "" if role.seconds is None else f" for about {role.seconds} s"
-    return (
-        f"held by {shown(role.holder)}{since}{', which is not connected' if role.connected is False else ''}"
-    )
+    lease = "" if role.lease is None else f", with {role.lease:.0f} s left of its lease"
+    gone = ", which is not connected" if role.connected is False else ""
+    return f"held by {shown(role.holder)}{since}{lease}{gone}"
 
 
 def shown(holder: bytes | None) -> str:

@@ -101,6 +101,8 @@ def _looks(ctx: Context) -> tuple[Command, ...]:
         (b"GET", keys.producer),
         (b"LLEN", keys.consumer_free),
         (b"GET", keys.consumer),
+        (b"PTTL", keys.producer),
+        (b"PTTL", keys.consumer),
     )
 
 
@@ -113,8 +115,8 @@ def _diagnosis(ctx: Context, clients: Reply, replies: list[Reply]) -> Diagnosis 
     seen = _Keys(*found[:7])
     if not seen.keys:
         return does_not_exist(ctx)
-    producer = _role(PRODUCER, found[7], found[8], times_p, clients)
-    consumer = _role(CONSUMER, found[9], found[10], times_c, clients)
+    producer = _role(ctx, PRODUCER, found[7], found[8], found[11], times_p, clients)
+    consumer = _role(ctx, CONSUMER, found[9], found[10], found[12], times_c, clients)
     state = _state(seen, producer, consumer)
     return Diagnosis(
         ctx.keys.name, state, seen.length, seen.limit, producer, consumer, seen.tokens, seen.marks,
@@ -122,10 +124,14 @@ def _diagnosis(ctx: Context, clients: Reply, replies: list[Reply]) -> Diagnosis 
     )  # fmt: skip
 
 
-def _role(role: Role, free: int, holder: bytes | None, idle: Reply, clients: Reply) -> RoleState:
+def _role(
+    ctx: Context, role: Role, free: int, holder: bytes | None, left: Reply, idle: Reply, clients: Reply
+) -> RoleState:
     names, name = connected(clients), None if holder is None else name_in(holder)
     there = None if names is None or name is None else name in names
-    return RoleState(role.name, free, holder, idle if isinstance(idle, int) else None, there)
+    lease = left / 1000 if isinstance(left, int) and left >= 0 else None
+    lapsed = bool(ctx.lease) and not free and holder is None
+    return RoleState(role.name, free, holder, idle if isinstance(idle, int) else None, there, lease, lapsed)
 
 
 #: What clients of a queue wait in.
@@ -164,6 +170,8 @@ def _problems(seen: _Keys, state: State, producer: RoleState, consumer: RoleStat
         if role.taken and role.connected is False:
             who = shown(role.holder)
             yield f"the {role.role} role is held by {who}, which is not connected; repair frees it"
+        if role.lapsed:
+            yield f"the {role.role} role is held by nobody who says so: a lease ran out; repair frees it"
     yield from _lists(seen, producer, consumer)
     yield from _deadlocks(seen, producer, consumer)
 

@@ -24,6 +24,7 @@ from pressure.protocol import scripted
 from pressure.protocol.roles import (
     CONSUMER,
     Hold,
+    as_holder,
     claim,
     does_not_exist,
     give_back,
@@ -114,8 +115,8 @@ def _values(found: Reply) -> tuple[bytes, ...]:
 
 def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
-    replies = yield Batch(atomic(*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0)))
-    result = replies[-1]
+    work: tuple[Command, ...] = (*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0))
+    result = yield from as_holder(ctx, CONSUMER, (yield Batch(atomic(*work)))[-1], work)
     refused = trouble([result])
     if result is None or refused is None:  # None: the role was taken away, so nothing more is ours to write
         return

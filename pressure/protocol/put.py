@@ -27,6 +27,7 @@ from pressure.protocol import scripted
 from pressure.protocol.roles import (
     PRODUCER,
     Hold,
+    as_holder,
     claim,
     does_not_exist,
     give_back,
@@ -170,29 +171,34 @@ def _push(
     last = run.stored + len(values) == len(run.values)
     if bound == 0 or length + len(values) < bound:
         rest = (*refill(ctx), *_free(ctx.keys)) if last else ()
-        replies = yield Batch(atomic(*_store(ctx.keys, values), *rest))
-        done = yield from _stored(ctx, hold, run, values, replies[-1])
+        work = (*_store(ctx.keys, values), *rest)
+        replies = yield Batch(atomic(*work))
+        result = yield from as_holder(ctx, PRODUCER, replies[-1], work)
+        done = yield from _stored(ctx, hold, run, values, result)
         hold.token = not last
         if refused := trouble(done):
             yield from _rescue(
                 ctx, hold, refused, released=not (last and isinstance(done[-1], ServerReplyError))
             )
         return
-    producer = ctx.keys.producer
-    replies = yield Batch(
-        (*atomic(*_store(ctx.keys, values)), (b"WATCH", producer), (b"GET", producer)),
-    )
-    done = yield from _stored(ctx, hold, run, values, replies[-3])
+    producer, work = ctx.keys.producer, _store(ctx.keys, values)
+    replies = yield Batch((*atomic(*work), (b"WATCH", producer), (b"GET", producer)))
+    result, holder = replies[-3], replies[-1]
+    if result is None and (result := (yield from as_holder(ctx, PRODUCER, None, work))) is not None:
+        _, holder = yield Batch(((b"WATCH", producer), (b"GET", producer)))
+    done = yield from _stored(ctx, hold, run, values, result)
     room = done[0] < bound
     if not last:
         hold.token = room
         if refused := trouble(done):
             yield from _rescue(ctx, hold, refused, released=True)
         return
-    if replies[-1] != ctx.client_id:  # the role was taken away since; only the values were ours to write
+    if holder != ctx.client_id:  # the role was taken away since; only the values were ours to write
         yield Batch(((b"UNWATCH",),))
         return
-    replies = yield Batch(atomic(*(refill(ctx) if room else ()), *_free(ctx.keys)))
+    work = (*(refill(ctx) if room else ()), *_free(ctx.keys))
+    replies = yield Batch(atomic(*work))
+    replies = [(yield from as_holder(ctx, PRODUCER, replies[-1], work))]
     if refused := trouble([done, *replies]):
         yield from _rescue(ctx, hold, refused, released=trouble(replies) is None)
 
@@ -272,8 +278,9 @@ def _close_as_producer(ctx: Context, hold: Hold) -> Operation[None]:
         raise does_not_exist(ctx)
     if closed:
         raise is_closed(ctx)
-    replies = yield Batch(atomic((b"LPUSH", keys.closed, 0, 0), *_free(keys)))
-    done = executed(replies[-1])
+    work: tuple[Command, ...] = ((b"LPUSH", keys.closed, 0, 0), *_free(keys))
+    replies = yield Batch(atomic(*work))
+    done = executed((yield from as_holder(ctx, PRODUCER, replies[-1], work)))
     if done is None:
         raise (yield from lost_role(ctx, PRODUCER))
     check(done)

@@ -23,11 +23,12 @@ from pressure.protocol.get import effects
 from pressure.protocol.roles import (
     CONSUMER,
     Hold,
-    claim,
+    as_holder,
     does_not_exist,
     holding,
-    in_use,
     is_closed,
+    not_ours,
+    said,
     take_role,
     trouble,
 )
@@ -83,10 +84,12 @@ def put_back(ctx: Context) -> Command:
 
 def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
     keys = ctx.keys
-    said, _ = claim(ctx, CONSUMER)  # nothing is watched: the connection is others' until we settle
+    # nothing is watched: the connection is others' until we settle
     looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
     left: Command = (b"LLEN", keys.unacked)
-    claimed, _, orphans, value, bound, closed = yield Batch((said, put_back(ctx), left, _take(ctx), *looks))
+    claimed, _, orphans, value, bound, closed = yield Batch(
+        (said(ctx, CONSUMER), put_back(ctx), left, _take(ctx), *looks)
+    )
     hold.claimed = not isinstance(claimed, ServerReplyError)
     if isinstance(orphans, int) and orphans:
         back = orphans + isinstance(value, bytes)
@@ -147,7 +150,7 @@ def settle(ctx: Context, done: bool) -> Operation[None]:
     _, holder, values, bound, length = check((yield Batch((watch, *looks, *after_pop(ctx)))))
     if holder != ctx.client_id:
         yield Batch(((b"UNWATCH",),))
-        raise in_use(ctx, CONSUMER, holder)
+        raise not_ours(ctx, CONSUMER, holder)
     hold = Hold(CONSUMER, claimed=True)
     popped = Popped(tuple(values), bound, length)
     yield from holding(ctx, hold, _settle(ctx, hold, popped, done))
@@ -161,11 +164,11 @@ def _settle(ctx: Context, hold: Hold, popped: Popped, done: bool) -> Operation[N
     else:
         work = (put_back(ctx),) if popped.values else ()
     replies = yield Batch(atomic(*work, free))
-    result = executed(replies[-1])
+    result = executed((yield from as_holder(ctx, CONSUMER, replies[-1], (*work, free))))
     if result is None:
         hold.held = False
         (holder,) = check((yield Batch(((b"GET", keys.consumer),))))
-        raise in_use(ctx, CONSUMER, holder)
+        raise not_ours(ctx, CONSUMER, holder)
     hold.held = isinstance(result[-1], ServerReplyError)
     check(result[: 1 if work else 0])
     if refused := trouble(result):

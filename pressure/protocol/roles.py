@@ -94,6 +94,17 @@ def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     return QueueInUseError(f"queue {ctx.keys}: the {role.name} role is {by}", role.name, holder)
 
 
+def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
+    """The error for a role that we held, and hold no more."""
+    if holder or not ctx.lease:
+        return in_use(ctx, role, holder)
+    return QueueInUseError(
+        f"queue {ctx.keys}: the {role.name} role is ours no more: its lease of {ctx.lease:g} s ran out; "
+        "repair frees it",
+        role.name,
+    )
+
+
 def take_role(
     ctx: Context, role: Role, patience: Patience, *, refuse_closed: bool = False
 ) -> Operation[Hold]:
@@ -159,7 +170,31 @@ def _holder(ctx: Context, role: Role) -> Operation[bytes | None]:
 def claim(ctx: Context, role: Role, *watched: bytes) -> tuple[Command, Command]:
     """The commands that say we hold the role, and watch that nobody says so after us (and more keys)."""
     holder = role.holder(ctx.keys)
-    return (b"SET", holder, ctx.client_id), (b"WATCH", holder, *watched)
+    return said(ctx, role), (b"WATCH", holder, *watched)
+
+
+def said(ctx: Context, role: Role) -> Command:
+    """The command that says we hold the role, for as long as our lease lasts if we have one."""
+    lease = (b"PX", ctx.lease_ms) if ctx.lease else ()
+    return (b"SET", role.holder(ctx.keys), ctx.client_id, *lease)
+
+
+def as_holder(ctx: Context, role: Role, result: Reply, work: tuple[Command, ...]) -> Operation[Reply]:
+    """What EXEC answered, or answers when the work of a holder is done again.
+
+    A lease that is renewed changes the key that is watched, so that a transaction fails though the role is
+    ours; then it is tried again.
+    """
+    keys, holder = ctx.keys, role.holder(ctx.keys)
+    while result is None and ctx.lease:
+        _, bound, name = check(
+            (yield Batch(((b"WATCH", holder, keys.bound), (b"EXISTS", keys.bound), (b"GET", holder))))
+        )
+        if not bound or name != ctx.client_id:
+            yield Batch(((b"UNWATCH",),))
+            return None
+        result = (yield Batch(atomic(*work)))[-1]
+    return result
 
 
 def holding(ctx: Context, hold: Hold, body: Operation[T]) -> Operation[T]:
@@ -189,10 +224,22 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
     if not hold.claimed:
         return (yield Batch(((b"UNWATCH",), *release)))
     holder = hold.role.holder(ctx.keys)
-    replies = yield Batch(((b"UNWATCH",), (b"WATCH", holder), (b"GET", holder)))
-    if replies[-1] != ctx.client_id and not isinstance(replies[-1], ServerReplyError):
+    while True:
+        replies = yield Batch(((b"UNWATCH",), (b"WATCH", holder), (b"GET", holder)))
+        if replies[-1] != ctx.client_id and not isinstance(replies[-1], ServerReplyError):
+            return (yield from _token_that_was_not_ours(ctx, hold))
+        replies = yield Batch(atomic(*release))
+        if replies[-1] is not None or not ctx.lease:  # a lease that is renewed changes the key
+            return replies
+
+
+def _token_that_was_not_ours(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
+    """Somebody who has no role any more took the token from whoever has it; unless the queue is gone."""
+    bound = ctx.keys.bound
+    if not hold.token:
         return (yield Batch(((b"UNWATCH",),)))
-    return (yield Batch(atomic(*release)))
+    *_, exists = replies = yield Batch(((b"UNWATCH",), (b"WATCH", bound), (b"EXISTS", bound)))
+    return (yield Batch(atomic(*refill(ctx)))) if exists == 1 else replies
 
 
 def token_back(ctx: Context, hold: Hold) -> tuple[Command, ...]:
@@ -228,7 +275,7 @@ def lost_role(ctx: Context, role: Role) -> Operation[Exception]:
     """The error for a transaction that was not carried out: the queue was deleted, or the role taken away."""
     keys = ctx.keys
     bound, holder = check((yield Batch(((b"GET", keys.bound), (b"GET", role.holder(keys))))))
-    return does_not_exist(ctx) if bound is None else in_use(ctx, role, holder)
+    return does_not_exist(ctx) if bound is None else not_ours(ctx, role, holder)
 
 
 __all__ = [
@@ -236,6 +283,7 @@ __all__ = [
     "PRODUCER",
     "Hold",
     "Role",
+    "as_holder",
     "attempt",
     "claim",
     "does_not_exist",
@@ -245,7 +293,9 @@ __all__ = [
     "in_use",
     "is_closed",
     "lost_role",
+    "not_ours",
     "refill",
+    "said",
     "take_role",
     "token_back",
     "trouble",
