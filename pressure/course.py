@@ -24,10 +24,7 @@ _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
 #: Commands that change nothing: when only these were sent, the outcome of an operation is not in doubt.
 _HARMLESS: Final = frozenset(
-    {
-        *(b"EXISTS", b"GET", b"LINDEX", b"LLEN", b"LRANGE", b"MGET", b"OBJECT", b"SCAN"),
-        *(b"MULTI", b"EXEC", b"WATCH", b"UNWATCH", b"CLIENT", b"CONFIG", b"INFO"),
-    }
+    b"CLIENT CONFIG EXEC EXISTS GET INFO LLEN LRANGE MGET MULTI OBJECT PTTL SCAN UNWATCH WATCH".split()
 )
 
 

@@ -103,11 +103,16 @@ class Keys:
         return tuple(root + SUFFIXES["bound"] for root in (*longer, *shorter))
 
     @property
-    def has_hash_tag(self) -> bool:
-        """Whether Redis Cluster keeps all keys in one slot: name or prefix has a ``{tag}`` not empty."""
-        _, brace, rest = self.queue.partition(b"{")
+    def hash_tag(self) -> bytes:
+        """The ``{tag}`` in prefix or name by which Redis Cluster chooses the slot; empty if there is none."""
+        _, _, rest = self.queue.partition(b"{")
         tag, closing, _ = rest.partition(b"}")
-        return bool(brace and closing and tag)
+        return tag if closing else b""
+
+    @property
+    def has_hash_tag(self) -> bool:
+        """Whether Redis Cluster keeps all keys in one slot."""
+        return bool(self.hash_tag)
 
     def __str__(self) -> str:
         """The queue's name for people."""

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from pressure.codecs import Codec, decoded
 from pressure.errors import ConnectionFailedError
+from pressure.lease import Keeper
 from pressure.protocol import Context, Operation, Patience, receive, settle
 
 
@@ -42,14 +43,28 @@ class Message:
 class Reception:
     """The operations of one block."""
 
-    def __init__(self, context: Context, patience: Patience, codec: Codec) -> None:
+    def __init__(
+        self, context: Context, patience: Patience, codec: Codec, keeper: Keeper | None = None
+    ) -> None:
         self._context = context
         self._patience = patience
         self._codec = codec
+        self._keeper = keeper
 
     def take(self) -> Operation[bytes]:
-        """Takes the value."""
-        return receive(self._context, self._patience)
+        """Takes the value; its lease is kept until ``over``."""
+        if self._keeper is not None:
+            self._keeper.begin(self._context.client_id)
+        try:
+            return (yield from receive(self._context, self._patience))
+        except BaseException:
+            self.over()
+            raise
+
+    def over(self) -> None:
+        """Its lease is not kept any more."""
+        if self._keeper is not None:
+            self._keeper.end(self._context.client_id)
 
     def settle(self, error: BaseException | None) -> Operation[None]:
         """Is done with it, or puts it back."""
@@ -94,6 +109,8 @@ class Receiving:
                     failure.add_note(_UNSETTLED)
                 raise
             _note(error, failure)
+        finally:
+            self._reception.over()
 
 
 class AsyncReceiving:
@@ -124,3 +141,5 @@ class AsyncReceiving:
                     failure.add_note(_UNSETTLED)
                 raise
             _note(error, failure)
+        finally:
+            self._reception.over()

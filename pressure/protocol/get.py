@@ -26,6 +26,7 @@ from pressure.protocol.roles import (
     Hold,
     claim,
     does_not_exist,
+    finish,
     give_back,
     holding,
     is_closed,
@@ -40,9 +41,7 @@ from pressure.protocol.steps import (
     Operation,
     Patience,
     Reply,
-    atomic,
     check,
-    executed,
     operation,
 )
 from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
@@ -130,11 +129,8 @@ def _values(found: Reply) -> tuple[bytes, ...]:
 
 def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
-    replies = yield Batch(atomic(*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0)))
-    try:
-        done = executed(replies)
-    except ServerReplyError as error:
-        done = [error]
+    work: tuple[Command, ...] = (*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0))
+    done = yield from finish(ctx, CONSUMER, work)
     if done is None:  # the role was taken away, so nothing more is ours to write
         return
     refused = trouble([*done, popped.bound, popped.length])

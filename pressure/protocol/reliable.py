@@ -23,12 +23,13 @@ from pressure.protocol.get import effects
 from pressure.protocol.roles import (
     CONSUMER,
     Hold,
-    claim,
+    as_holder,
     does_not_exist,
     holding,
-    in_use,
     is_closed,
+    not_ours,
     put_back,
+    said,
     take_role,
     trouble,
 )
@@ -41,7 +42,6 @@ from pressure.protocol.steps import (
     atomic,
     blocking,
     check,
-    executed,
     operation,
 )
 from pressure.protocol.waits import Popped, after_pop
@@ -80,10 +80,12 @@ def _take(ctx: Context) -> Command:
 
 def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
     keys = ctx.keys
-    said, _ = claim(ctx, CONSUMER)  # nothing is watched: the connection is others' until we settle
+    # nothing is watched: the connection is others' until we settle
     looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
     left: Command = (b"LLEN", keys.unacked)
-    claimed, _, orphans, value, bound, closed = yield Batch((said, put_back(ctx), left, _take(ctx), *looks))
+    claimed, _, orphans, value, bound, closed = yield Batch(
+        (said(ctx, CONSUMER), put_back(ctx), left, _take(ctx), *looks)
+    )
     hold.claimed = not isinstance(claimed, ServerReplyError)
     if isinstance(orphans, int) and orphans:
         back = orphans + isinstance(value, bytes)
@@ -160,7 +162,7 @@ def _by_transaction(ctx: Context, hold: Hold, done: bool) -> Operation[None]:
     if holder != ctx.client_id:
         hold.held = False
         yield Batch(((b"UNWATCH",),))
-        raise in_use(ctx, CONSUMER, holder)
+        raise not_ours(ctx, CONSUMER, holder)
     yield from _settle(ctx, hold, Popped(tuple(values), bound, length), done)
 
 
@@ -172,11 +174,11 @@ def _settle(ctx: Context, hold: Hold, popped: Popped, done: bool) -> Operation[N
     else:
         work = (put_back(ctx),) if popped.values else ()
     replies = yield Batch(atomic(*work, free))
-    result = executed(replies)
+    result = yield from as_holder(ctx, CONSUMER, replies, (*work, free))
     if result is None:
         hold.held = False
         (holder,) = check((yield Batch(((b"GET", keys.consumer),))))
-        raise in_use(ctx, CONSUMER, holder)
+        raise not_ours(ctx, CONSUMER, holder)
     hold.held = isinstance(result[-1], ServerReplyError)
     check(result[: 1 if work else 0])
     hold.unacked = 0

@@ -7,6 +7,9 @@ Rules:
     - Without force a holder counts as dead only if its identifier has our form, the role list was empty and
       the identifier the same at two looks ``LOOK_APART`` seconds apart, no connection carried its name at
       either, and the server has been up, and nobody's replica, for ``STEADY`` seconds.
+    - A holder whose lease ran out (``leases``) has no name any more, and loses its role whoever is connected:
+      if it had a lease at the first look and no name at the second, or no name at either and we were told
+      that holders have leases.
     - With force whatever holds a role loses it.
     - A role is compared and freed in one transaction. Its holder key goes with it, so that the last
       transaction of a holder that was alive after all fails instead of freeing the role a second time. What

@@ -34,6 +34,7 @@ from pressure.protocol.roles import (
     does_not_exist,
     in_use,
     is_closed,
+    not_ours,
     take_role,
 )
 from pressure.protocol.steps import Batch, Context, Operation, Patience
@@ -60,13 +61,15 @@ class Answer:
     values: list[bytes]
 
 
-def ask(ctx: Context, script: Script, keys: Sequence[bytes], *args: bytes | int) -> Operation[Answer | None]:
+def ask(
+    ctx: Context, script: Script, keys: Sequence[bytes], mode: bytes, *args: bytes | int
+) -> Operation[Answer | None]:
     """Run a script; None if the server runs none for us.
 
     Raises:
         ServerReplyError: It was refused as a whole; nothing was done.
     """
-    operands = (len(keys), *keys, *args)
+    operands = (len(keys), *keys, ctx.client_id, mode, ctx.lease_ms, *args)
     (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
     if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
         (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
@@ -87,8 +90,10 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
         error = does_not_exist(ctx)
     elif answer.status == b"closed":
         error = is_closed(ctx)
-    elif answer.status in (b"busy", b"lost"):
+    elif answer.status == b"busy":
         error = in_use(ctx, role, answer.detail or None)
+    elif answer.status == b"lost":
+        error = not_ours(ctx, role, answer.detail or None)
     elif answer.status == b"full":
         error = QueueFullError(f"queue {ctx.keys} is full")
     elif answer.status == b"empty":
@@ -164,7 +169,7 @@ def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) 
         chunk = run.next()
         more = run.stored + len(chunk) < len(run.values)
         flags = (int(overfill), int(patience.waits), int(more))
-        answer = yield from ask(ctx, PUT, names, ctx.client_id, mode, *flags, *chunk)
+        answer = yield from ask(ctx, PUT, names, mode, *flags, *chunk)
         if answer is None:
             return None
         run.stored += answer.stored
@@ -208,7 +213,7 @@ def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[li
     values = list(popped.values)
     args = (most - len(values), 0, len(values), sum(map(len, values)), 0)
     try:
-        answer = yield from ask(ctx, GET, _consumer_keys(ctx), ctx.client_id, b"role", *args)
+        answer = yield from ask(ctx, GET, _consumer_keys(ctx), b"role", *args)
     except ServerReplyError:
         return popped
     if answer is None:
@@ -227,7 +232,7 @@ def _begin(
     while True:
         wait = patience.waits
         args = (most, int(wait), 0, 0, int(reliable))
-        answer = yield from ask(ctx, GET, _consumer_keys(ctx), ctx.client_id, mode, *args)
+        answer = yield from ask(ctx, GET, _consumer_keys(ctx), mode, *args)
         if answer is None:
             return None
         kept = answer.status == b"wait" or (reliable and answer.status == b"ok")
@@ -265,7 +270,7 @@ def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[byte
 
 def settle(ctx: Context, done: bool) -> Operation[Answer | None]:
     """Be done with the message in unacked, or put it back; None if the server runs no scripts."""
-    return (yield from ask(ctx, SETTLE, _consumer_keys(ctx), ctx.client_id, b"role", int(done)))
+    return (yield from ask(ctx, SETTLE, _consumer_keys(ctx), b"role", int(done)))
 
 
 # Close
@@ -277,7 +282,7 @@ def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None
     names = (keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full)
     mode = b"free"
     while True:
-        answer = yield from ask(ctx, CLOSE, names, ctx.client_id, mode)
+        answer = yield from ask(ctx, CLOSE, names, mode)
         if answer is None:
             return None
         hold.held = False

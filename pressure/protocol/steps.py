@@ -84,6 +84,8 @@ class Context:
         slice: Longest single wait in seconds. Between two of them ``:bound`` is looked at, so that nobody
             waits for ever on a queue that was deleted, and the driver may stop the operation.
         server: What is known of the server.
+        lease: After how many seconds a role that we take is no longer ours unless it is renewed; None if it
+            is ours until we give it back.
     """
 
     keys: Keys
@@ -91,6 +93,12 @@ class Context:
     clock: Callable[[], float]
     slice: float = 1.0
     server: Server = field(default_factory=Server)
+    lease: float | None = None
+
+    @property
+    def lease_ms(self) -> int:
+        """The lease as the server is told it; 0 if there is none."""
+        return max(round(self.lease * 1000), 1) if self.lease else 0
 
 
 #: What a cluster answers when one server does not keep all keys of a command.

@@ -23,6 +23,7 @@ from pressure.identity import task_client_id
 from pressure.protocol import Operation
 from pressure.trio.connection import check
 from pressure.trio.driver import Driver
+from pressure.trio.lease import SystemTaskKeeper
 
 __all__ = ["Queue"]
 
@@ -50,14 +51,17 @@ class Queue(AsyncQueue):
         prefix: bytes | str | None = None,
         scripts: bool = True,
         codec: Codec | str | None = None,
+        lease: float | None = None,
     ) -> None:
         where = settings(
             url=url, client=client, host=host, port=port, db=db, prefix=prefix,
             clients=(redis.Redis, redis.asyncio.Redis),
         )  # fmt: skip
         check(where)
-        super().__init__(name, where, scripts, codec)
+        super().__init__(name, where, scripts, codec, lease)
         self._driver = Driver(where, self.keys)
+        self._keeper = None if lease is None else SystemTaskKeeper(lease, self._renew)
+        self._define.keeper = self._keeper
 
     @staticmethod
     def _client_id() -> bytes:
@@ -73,4 +77,6 @@ class Queue(AsyncQueue):
         return result  # noqa: RET504, what leaves a scope may be taken for nothing
 
     async def _disconnect(self) -> None:
+        if self._keeper is not None:
+            await self._keeper.stop()
         await self._driver.connections.disconnect()

@@ -119,6 +119,7 @@ DEEDS: Final[dict[str, Deed]] = {
     "stats": Deed(lambda q: q.stats()),
     "holder": Deed(lambda q: q.holder("producer")),
     "peek": Deed(lambda q: q.peek(), values=(A,)),
+    "peek many": Deed(lambda q: q.peek_many(2) and None, values=(A, B, C)),
     "length": Deed(lambda q: q.length()),
     "full": Deed(lambda q: q.full()),
     "closed": Deed(lambda q: q.closed()),

@@ -155,7 +155,7 @@ FAULTS: Final[dict[str, Fault]] = {
 
 #: Every command that operations send or scripts run.
 COMMANDS: Final = (
-    "blmove brpop brpoplpush client config del eval evalsha exec exists get incrby info lindex llen lmove "
+    "blmove brpop brpoplpush client config del eval evalsha exec exists get incrby info llen lmove "
     "lpush lrange ltrim mget multi object rpop set unwatch watch"
 ).split()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,24 @@ def test_the_least_rights_do(user: Callable[..., str], flavour: str, prefix: str
         whole_life(queue)
     finally:
         queue.disconnect()
+
+
+def test_the_least_rights_and_two_more_do_for_leases(
+    user: Callable[..., str], server: Server, recwarn: pytest.WarningsRecorder
+) -> None:
+    url = user()
+    with redis.Redis(port=server.port) as admin, Queue("jobs", url=url, lease=0.3) as queue:
+        execute(admin, "ACL", "SETUSER", "worker", "+pexpire", "+pttl")
+        whole_life(queue)
+        queue.create()
+        queue.put(b"v")
+        with queue.receive():
+            time.sleep(0.6)
+            found = queue.doctor().consumer.lease
+            assert found is not None
+            assert found > 0
+        assert queue.stats().consumed_messages == 1
+    assert not recwarn.list
 
 
 def test_other_keys_are_out_of_reach(user: Callable[..., str]) -> None:

@@ -15,6 +15,7 @@ import redis.sentinel
 from conformance.flavours import FLAVOURS as CLIENTS
 from conformance.targets import NoRealRedisError, find_real_redis
 from pressure import OutcomeUnknownError, Queue, QueueDoesNotExistError, ServerReplyError
+from pressure.cli import main
 
 from .conftest import Server, Task, execute, free_port, until, waiting
 from .constellations import SERVICE, Cluster, Sentinel, Watched, answers, cluster, watched
@@ -152,6 +153,23 @@ def test_a_cluster_by_several_of_its_nodes(run: Run, nodes: Cluster) -> None:
     hosts = ",".join(f"127.0.0.1:{port}" for port in (1, *(node.port for node in nodes.nodes)))
     in_and_out(run, name="{a}", url=f"redis+cluster://{hosts}")
     refused(run, "cannot use", url="redis+cluster://127.0.0.1:1,127.0.0.1:2")
+
+
+def test_the_command_line_asks_the_node_that_has_a_queue(
+    nodes: Cluster, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    names = ["{jobs}", "{a}", "{b}"]
+    for name in names:
+        with Queue(name, url=nodes.nodes[0].url) as queue:
+            queue.create()
+    for node in nodes.nodes:
+        for name in names:
+            assert main(["--url", node.url, "doctor", name]) == 0
+        assert main(["--url", f"redis+cluster://127.0.0.1:{node.port}", "top", "--once", *names]) == 0
+        assert b"unreadable" not in capsysbinary.readouterr().out
+    for name in names:
+        with Queue(name, url=nodes.nodes[0].url) as queue:
+            queue.delete()
 
 
 @pytest.mark.parametrize("call", ["exists", "create", "get", "delete", "doctor"])

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -36,7 +37,11 @@ from .conftest import until
 from .deeds import DEEDS, Boom, Deed
 from .faults import COMMANDS, FAULTS, Fault, Patient, forbidden, patient, states
 
-FLAVOURS: dict[str, Any] = {**CLIENTS}
+FLAVOURS: dict[str, Any] = {
+    **CLIENTS,
+    "leased": partial(Queue, lease=3000.0),
+    "leased and plain": partial(Queue, lease=3000.0, scripts=False),
+}
 NAME = "{jobs}"
 ROOT = "__pressure__:" + NAME
 MOST_MESSAGES = 40
@@ -250,6 +255,7 @@ A_FEW = [
         for deed in FEW
     ),
     *(("plain", fault, deed) for fault in ("reply lost", "disk full", "no reading") for deed in FEW),
+    *(("leased and plain", fault, deed) for fault in ("out of memory", "no transactions") for deed in FEW),
     *(
         (flavour, fault, "get")
         for flavour in ("aio", "trio")
