@@ -113,6 +113,7 @@ class Tracking:
                 self.prefixes.setdefault(prefix, Prefix()).clients[session] = None
             tracker.prefixes |= before.prefixes if before else set()
         session.tracker = tracker
+        self._later = [(each, tracker if each is session else old, keys) for each, old, keys in self._later]
         session.listens = True
         if tracker.redirect:
             self._sessions[tracker.redirect].is_redirected_to()
@@ -194,7 +195,7 @@ class Tracking:
         self.items = 0
 
     def command_over(self) -> None:
-        """A client has its reply: it is told what it changed itself, even if it tracks no more."""
+        """A client has its reply: it is told what it changed itself, as it tracks now or, else, did last."""
         if self._later:
             later, self._later = self._later, []
             for session, tracker, keys in later:
