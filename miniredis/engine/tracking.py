@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from .key_positions import KeysError, keys_of
+from .key_positions import KeysError, tracked_keys
 from .replies import Push, encode
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Tracking:
         if not session.tracker.remembers:
             return
         try:
-            keys = keys_of(command, args)
+            keys = tracked_keys(command, args)
         except KeysError:
             return
         for key, _ in keys:
