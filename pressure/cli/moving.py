@@ -23,7 +23,7 @@ from pressure.cli.streams import Writer, read_runs
 from pressure.errors import OutcomeUnknownError, PressureError, QueueClosedError, QueueFullError
 from pressure.queue import Queue
 
-#: How many messages go in one round trip at most.
+#: How many messages are put in one round trip at most.
 _RUN: Final = 256
 
 
@@ -115,17 +115,17 @@ def get(call: Call) -> int:
         try:
             while options.count is None or meter.messages < options.count:
                 writer.wait_ready()
-                left = _RUN if options.count is None else options.count - meter.messages
-                take(queue, writer, meter, left, options.timeout)
+                left = options.run if options.count is None else options.count - meter.messages
+                take(queue, writer, meter, min(left, options.run), options.timeout)
         except QueueClosedError:
             if options.delete:
                 queue.delete(options.timeout)
     return DONE
 
 
-def _plainly(queue: Queue, writer: Writer, meter: Meter, left: int, timeout: float | None) -> None:
-    """Take a message and write it; several at once only where no reader can go away meanwhile."""
-    values = queue.get_many(min(left, _RUN) if writer.never_waits else 1, timeout=timeout)
+def _plainly(queue: Queue, writer: Writer, meter: Meter, most: int, timeout: float | None) -> None:
+    """Take messages and write them: a kill takes those with it that were not written."""
+    values = queue.get_many(most, timeout=timeout)
     for number, value in enumerate(values):
         try:
             writer.write(value)

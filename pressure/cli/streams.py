@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import select
-import stat
 from collections.abc import Iterator
 from typing import Final
 
@@ -51,11 +50,6 @@ class Writer:
         self._fd = fd
         self._framing = framing
         self._signals = signals
-
-    @property
-    def never_waits(self) -> bool:
-        """Whether it is a file on a disk, which nobody reads away under us and which is always ready."""
-        return stat.S_ISREG(os.fstat(self._fd).st_mode)
 
     def wait_ready(self) -> None:
         """Wait until a message can be written. Raises Stop if a signal comes, or when nobody reads."""

@@ -44,6 +44,13 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def positive_number(text: str) -> int:
+    """An integer of 1 or more."""
+    if not (value := whole_number(text)):
+        raise ValueError(text)
+    return value
+
+
 def seconds(text: str) -> float:
     """A time of 0 seconds or more."""
     if not (value := float(text)) >= 0:
@@ -159,7 +166,16 @@ COMMANDS: Final[Mapping[str, Command]] = {
             **_NAME,
             **_FORMAT,
             **_count("end after so many messages"),
-            "--reliable": {**_FLAG, "help": "a message that cannot be written goes back to the queue"},
+            "--run": {
+                "metavar": "N",
+                "type": positive_number,
+                "default": 1,
+                "help": "take up to N at once, which is quicker; if it is killed then, as many may be lost",
+            },
+            "--reliable": {
+                **_FLAG,
+                "help": "a message that cannot be written goes back to the queue; they go one by one",
+            },
             "--delete": {**_FLAG, "help": "delete the queue when it is closed and empty"},
             **_TIMEOUT,
             **_QUIET,

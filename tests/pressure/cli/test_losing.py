@@ -57,6 +57,20 @@ def test_reliably_what_cannot_be_written_goes_back(cli: Cli, queue: Queue, raw: 
 
 
 @on_full_disks
+@pytest.mark.parametrize(("options", "taken"), [((), 1), (("--run", "3"), 3), (("--run", "3", "-n", "2"), 2)])
+def test_as_many_are_taken_at_once_as_were_asked_for(
+    cli: Cli, queue: Queue, options: tuple[str, ...], taken: int
+) -> None:
+    values = [b"one", b"two", b"three", b"four"]
+    queue.create()
+    queue.put_many(values)
+    with FULL.open("wb") as full:
+        status, _, err = finish(cli("get", "jobs", *options, stdout=full))
+    assert (status, lost(err)) == (14, values[:taken])
+    assert queue.get_many(9) == values[taken:]
+
+
+@on_full_disks
 def test_bytes_that_are_no_text_are_shown_too(cli: Cli, queue: Queue) -> None:
     queue.create()
     queue.put(b"\xff")
@@ -79,7 +93,7 @@ def test_reliably_a_full_disk_takes_nothing(cli: Cli, queue: Queue, raw: redis.R
     invariant(raw)
 
 
-def test_a_file_takes_many_at_once_and_what_does_not_fit_is_shown(
+def test_of_many_at_once_what_does_not_fit_is_shown(
     redis_url: str, queue: Queue, raw: redis.Redis, tmp_path: Path
 ) -> None:
     queue.create()
@@ -87,7 +101,7 @@ def test_a_file_takes_many_at_once_and_what_does_not_fit_is_shown(
     queue.put_many(messages)
     out = tmp_path / "out"
     environment = {**os.environ, "REDIS_URL": redis_url, "PYTHONPATH": str(ROOT)}
-    line = f"ulimit -f 4; exec {sys.executable} -m pressure get jobs > {out}"  # 4 kB, or 2
+    line = f"ulimit -f 4; exec {sys.executable} -m pressure get jobs --run 256 > {out}"  # 4 kB, or 2
     done = subprocess.run(["bash", "-c", line], env=environment, capture_output=True, check=False)
     assert done.returncode == 14
     *written, part = out.read_bytes().split(b"\n")
@@ -97,14 +111,14 @@ def test_a_file_takes_many_at_once_and_what_does_not_fit_is_shown(
     invariant(raw)
 
 
-def test_into_a_file_many_come_at_once(cli: Cli, queue: Queue, raw: redis.Redis, tmp_path: Path) -> None:
+def test_many_at_once_take_few_commands(cli: Cli, queue: Queue, raw: redis.Redis, tmp_path: Path) -> None:
     queue.create()
     messages = [b"%d" % number for number in range(1000)]
     queue.put_many(messages)
     queue.close()
     raw.config_resetstat()
     with (tmp_path / "out").open("wb") as out:
-        assert finish(cli("get", "jobs", stdout=out))[0] == 0
+        assert finish(cli("get", "jobs", "--run", "256", stdout=out))[0] == 0
     calls = sum(int(each["calls"]) for each in raw.info("commandstats").values())
     assert (tmp_path / "out").read_bytes() == b"".join(message + b"\n" for message in messages)
     assert calls < 100
