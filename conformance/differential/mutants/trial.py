@@ -16,7 +16,7 @@ from ...guilty.trial import changed_copy
 __all__ = ["LIMIT", "Effort", "effort_to_find"]
 
 LIMIT: Final = 150_000
-"""Requests in which each has to be found: a minute's, and as many on a machine that has other things to do."""
+"""Requests in which each has to be found: as many as a minute has room for, however busy the machine is."""
 
 RUN: Final = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
