@@ -186,7 +186,11 @@ class Environment:
 
     def until_blocked(self, count: int) -> None:
         """Waits until so many clients of this check are blocked."""
-        self.until(lambda: self._blocked() - self._blocked_before == count, f"were {count} clients blocked")
+        self.until(lambda: self.blocked() == count, f"were {count} clients blocked")
+
+    def blocked(self) -> int:
+        """How many clients of this check are blocked."""
+        return self._blocked() - self._blocked_before
 
     def _blocked(self) -> int:
         info: Any = self.redis.info("clients")

@@ -14,14 +14,28 @@ import select
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Literal, Self, TypeAlias
 
 from .targets import Address
 
-__all__ = ["Act", "Gate"]
+__all__ = ["Act", "Gate", "Instead"]
 
-Act: TypeAlias = Callable[[], None] | Literal["lose-message", "lose-reply"]
-"""What happens at a message: something is done before it, or it or its reply is lost, and the connection."""
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What a gate answers by itself; the message does not get through then.
+
+    Attributes:
+        answer: the reply to a message, or None to let it through.
+    """
+
+    answer: Callable[[bytes], bytes | None]
+
+
+Act: TypeAlias = Callable[[], None] | Literal["lose-message", "lose-reply"] | Instead
+"""What happens at a message: something is done before it, it is answered by another, or it or its reply is
+lost, and the connection."""
 
 SIZE: Final = 1 << 20
 """Bytes to read at once; a message has to fit."""
@@ -42,7 +56,7 @@ class Gate:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._ends: list[socket.socket] = [self._listener]
         self._threads: list[threading.Thread] = []
-        self._at, self._act = 0, None  # type: tuple[int, Act | None]
+        self._acts: dict[int, Act] = {}
         self._problem: Exception | None = None  # what an act raised, for the thread that leaves the gate
         self.messages = 0
         self._run(self._accept)
@@ -51,12 +65,11 @@ class Gate:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for end in self._ends:
+        for end in list(self._ends):
             hang_up(end)
-        for thread in self._threads:
+        for thread in list(self._threads):
             thread.join()
-        for end in self._ends:
-            end.close()
+        self._listener.close()
         if self._problem is not None:
             raise self._problem
 
@@ -65,9 +78,14 @@ class Gate:
         """Where the server seems to be."""
         return self._address.at(*self._listener.getsockname()[:2]).url
 
-    def arm(self, at: int, act: Act) -> None:
-        """Lets something happen, once, at the ``at``-th message from now on."""
-        self._at, self._act, self.messages = at, act, 0
+    def arm(self, at: int, act: Act, after: Act | None = None) -> None:
+        """Lets something happen, once, at the ``at``-th message from now on, and at the one after it."""
+        self._acts, self.messages = {at: act, **({} if after is None else {at + 1: after})}, 0
+
+    def disarm(self) -> int:
+        """Lets nothing happen any more; how many messages came since ``arm``."""
+        self._acts = {}
+        return self.messages
 
     def _run(self, work: Callable[[], None]) -> None:
         thread = threading.Thread(target=work, name="gate", daemon=True)
@@ -83,6 +101,8 @@ class Gate:
             except OSError:
                 return  # the gate is closed
             self._ends.append(server)
+            for end in (client, server):  # what was sent in two parts is not to wait for the other side
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._run(lambda client=client, server=server: self._pass(client, server))  # type: ignore[misc]
 
     def _pass(self, client: socket.socket, server: socket.socket) -> None:
@@ -97,15 +117,23 @@ class Gate:
         except OSError:
             return
         finally:
-            hang_up(client)
-            hang_up(server)
+            for end in (client, server):
+                hang_up(end)
+                end.close()
+                self._ends.remove(end)
+            self._threads.remove(threading.current_thread())
 
     def _message(self, client: socket.socket, server: socket.socket) -> bool:
         data = client.recv(SIZE)
-        self.messages += 1
-        act = self._act if self.messages == self._at else None
-        if not data or act == "lose-message":
+        if not data:
             return False
+        self.messages += 1
+        act = self._acts.get(self.messages)
+        if act == "lose-message":
+            return False
+        if isinstance(act, Instead) and (answer := act.answer(data)) is not None:
+            client.sendall(answer)
+            return True
         if callable(act):
             try:
                 act()

@@ -7,18 +7,18 @@ those of ``pressure.Queue``; tests/pressure/test_flavours.py holds it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pressure.codecs import Codec
-from pressure.connection import Settings
 from pressure.definition import Definition
 from pressure.errors import QueueClosedError
 from pressure.keys import Keys
 from pressure.protocol import Diagnosis, Operation, RepairReport, Stats
 from pressure.queue import Queue
 from pressure.receiving import AsyncReceiving
+from pressure.settings import Settings
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,10 +37,17 @@ def _like(method: Callable[..., Any]) -> Callable[[F], F]:
 class AsyncQueue(ABC):
     """What the flavours with coroutines share."""
 
-    def __init__(self, name: bytes | str, where: Settings, scripts: bool, codec: Codec | str | None) -> None:
+    def __init__(
+        self,
+        name: bytes | str,
+        where: Settings,
+        scripts: bool,
+        codec: Codec | str | None,
+        lease: float | None,
+    ) -> None:
         self.keys = Keys.of(name, where.prefix)
         self._where = where
-        self._define = Definition(self.keys, self._client_id, scripts=scripts, codec=codec)
+        self._define = Definition(self.keys, self._client_id, scripts=scripts, codec=codec, lease=lease)
 
     @staticmethod
     @abstractmethod
@@ -54,6 +61,9 @@ class AsyncQueue(ABC):
     async def _settle(self, operation: Operation[T]) -> T:
         """Run an operation that is to be run although the task is cancelled."""
         return await self._run(operation)
+
+    async def _renew(self, names: Collection[bytes]) -> None:
+        await self._run(self._define.renew(names))
 
     @abstractmethod
     async def _disconnect(self) -> None:
@@ -129,6 +139,10 @@ class AsyncQueue(ABC):
     @_like(Queue.peek)
     async def peek(self) -> Any:
         return await self._run(self._define.peek())
+
+    @_like(Queue.peek_many)
+    async def peek_many(self, max: int) -> list[Any]:  # noqa: A002
+        return await self._run(self._define.peek_many(max))
 
     @_like(Queue.stats)
     async def stats(self) -> Stats:

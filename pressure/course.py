@@ -17,16 +17,20 @@ from typing import Any, Final, Generic
 
 import hiredis
 
-from pressure.errors import ConnectionFailedError, OutcomeUnknownError
+from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
 from pressure.protocol.steps import Batch, Operation, Reply, Step, T
 
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
 #: Commands that change nothing: when only these were sent, the outcome of an operation is not in doubt.
 _HARMLESS: Final = frozenset(
-    b"EXISTS LLEN LINDEX LRANGE LPOS GET MGET PTTL WATCH UNWATCH CLIENT INFO OBJECT COMMAND TIME SCRIPT "
-    b"ZCARD ZRANGE ZSCORE HMGET XLEN XRANGE XREVRANGE XPENDING XINFO MQ.INSPECT MQ.QINFO".split()
+    b"CLIENT COMMAND CONFIG EXEC EXISTS GET HMGET INFO LLEN LPOS LRANGE MGET MQ.INSPECT MQ.QINFO MULTI "
+    b"OBJECT PTTL SCAN TIME TYPE UNWATCH WATCH XINFO XLEN XPENDING XRANGE XREVRANGE "
+    b"ZCARD ZMSCORE ZRANGE ZSCORE".split()
 )
+
+#: Refusals that an operation is prepared for, and that leave a connection as it was.
+_EXPECTED: Final = frozenset({"NOSCRIPT", "NOGROUP", "EMPTYKEY"})
 
 
 class Course(Generic[T]):
@@ -39,17 +43,20 @@ class Course(Generic[T]):
     Attributes:
         step: What to carry out next; None when the operation is over.
         result: What it returned.
+        refused: Whether the server has refused a command; then keys may still be watched, or worse, and the
+            connection is better not used again.
 
     Raises:
         PressureError: Whatever the operation raises; ``advance`` and ``stop`` raise it too.
     """
 
-    __slots__ = ("_address", "_changed", "_operation", "result", "step")
+    __slots__ = ("_address", "_changed", "_operation", "refused", "result", "step")
 
     def __init__(self, operation: Operation[T], address: str) -> None:
         self._operation = operation
         self._address = address
         self._changed = False
+        self.refused = False
         self.step: Step | None = None
         self.result: T
         self._go(lambda: next(operation))
@@ -74,6 +81,9 @@ class Course(Generic[T]):
 
     def advance(self, replies: list[Reply]) -> None:
         """Hand in the replies to ``step``."""
+        for reply in replies:
+            if type(reply) is ServerReplyError and reply.code not in _EXPECTED:
+                self.refused = True
         self._go(lambda: self._operation.send(replies))
 
     def stop(self, wish: BaseException) -> None:

@@ -11,15 +11,17 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from pressure import protocol
 from pressure.codecs import Codec, codec_of, decoded
-from pressure.connection import SLICE
 from pressure.keys import Keys
+from pressure.lease import Keeper, kept, lease_of
 from pressure.protocol import Context, Diagnosis, Operation, Patience, RepairReport, Server, Stats
+from pressure.protocol.steps import T
 from pressure.receiving import Reception
+from pressure.settings import SLICE
 
 
 class Definition:
@@ -30,22 +32,37 @@ class Definition:
         client_id: Tells the identifier of whoever asks.
         scripts: Whether to run scripts where the server lets us.
         codec: How values are turned into bytes and back; None where they are bytes.
+        lease: For how many seconds a role is taken; None to keep it until it is given back.
+
+    Attributes:
+        keeper: What renews leases; whoever makes us sets it.
 
     Raises:
-        ValueError: There is no codec of that name.
+        ValueError: There is no codec of that name, or the lease cannot be meant.
         TypeError: It is neither a name nor a codec.
     """
 
     def __init__(
-        self, keys: Keys, client_id: Callable[[], bytes], *, scripts: bool, codec: Codec | str | None
+        self,
+        keys: Keys,
+        client_id: Callable[[], bytes],
+        *,
+        scripts: bool,
+        codec: Codec | str | None,
+        lease: float | None = None,
     ) -> None:
         self.keys = keys
         self.server = Server(scripts=scripts)
         self._client_id = client_id
         self._codec = codec_of(codec)
+        self.lease = lease_of(lease)
+        self.keeper: Keeper | None = None
 
     def _context(self) -> Context:
-        return Context(self.keys, self._client_id(), time.monotonic, SLICE, self.server)
+        return Context(self.keys, self._client_id(), time.monotonic, SLICE, self.server, self.lease)
+
+    def _kept(self, context: Context, operation: Operation[T]) -> Operation[T]:
+        return kept(self.keeper, context.client_id, operation)
 
     def create(self, bound: int) -> Operation[None]:
         """Raises ValueError for a bound that is not an integer of 0 or more."""
@@ -73,7 +90,8 @@ class Definition:
         """Raises TypeError for a value that cannot be sent."""
         data = self._codec.encode(value)
         context = self._context()
-        return protocol.put(context, data, _patience(context, block, timeout), overfill=overfill)
+        patience = _patience(context, block, timeout)
+        return self._kept(context, protocol.put(context, data, patience, overfill=overfill))
 
     def put_many(
         self, values: Iterable[Any], block: bool, timeout: float | None, overfill: bool
@@ -81,28 +99,35 @@ class Definition:
         """Raises TypeError for a value that cannot be sent; then none is."""
         data = [self._codec.encode(value) for value in values]
         context = self._context()
-        return protocol.put_many(context, data, _patience(context, block, timeout), overfill=overfill)
+        patience = _patience(context, block, timeout)
+        return self._kept(context, protocol.put_many(context, data, patience, overfill=overfill))
 
     def get_many(self, most: int, block: bool, timeout: float | None) -> Operation[list[Any]]:
         """Raises ValueError for a number below 1."""
-        if most < 1:
-            raise ValueError(f"max must be 1 or more, not {most!r}")
+        _at_least_one(most)
         context = self._context()
-        return self._objects(protocol.get_many(context, _patience(context, block, timeout), most))
+        patience = _patience(context, block, timeout)
+        return self._objects(self._kept(context, protocol.get_many(context, patience, most)))
 
     def get(self, block: bool, timeout: float | None) -> Operation[Any]:
         """Takes one value."""
         context = self._context()
-        return self._object(protocol.get(context, _patience(context, block, timeout)))
+        patience = _patience(context, block, timeout)
+        return self._object(self._kept(context, protocol.get(context, patience)))
 
     def peek(self) -> Operation[Any]:
         """The value that comes next."""
         return self._object(protocol.peek(self._context()))
 
+    def peek_many(self, most: int) -> Operation[list[Any]]:
+        """Raises ValueError for a number below 1."""
+        _at_least_one(most)
+        return self._objects(protocol.peek_many(self._context(), most))
+
     def receive(self, block: bool, timeout: float | None) -> Reception:
         """Takes one value, to be settled."""
         context = self._context()
-        return Reception(context, _patience(context, block, timeout), self._codec)
+        return Reception(context, _patience(context, block, timeout), self._codec, self.keeper)
 
     def _object(self, operation: Operation[bytes]) -> Operation[Any]:
         data = yield from operation
@@ -124,7 +149,7 @@ class Definition:
     def close(self, timeout: float | None) -> Operation[None]:
         """Closes it."""
         context = self._context()
-        return protocol.close(context, _patience(context, True, timeout))
+        return self._kept(context, protocol.close(context, _patience(context, True, timeout)))
 
     def wait_closed(self, timeout: float | None) -> Operation[bool]:
         """Waits until it is closed."""
@@ -135,6 +160,10 @@ class Definition:
         """Deletes it."""
         context = self._context()
         return protocol.delete(context, _patience(context, True, timeout))
+
+    def renew(self, names: Collection[bytes]) -> Operation[None]:
+        """Renews the leases of some clients."""
+        return protocol.renew(self._context(), names)
 
     def doctor(self) -> Operation[Diagnosis]:
         """What is wrong with it."""
@@ -151,6 +180,11 @@ def check_role(role: str) -> None:
     """Raises ValueError for a role that does not exist."""
     if role not in ("producer", "consumer"):
         raise ValueError(f"role must be 'producer' or 'consumer', not {role!r}")
+
+
+def _at_least_one(most: int) -> None:
+    if most < 1:
+        raise ValueError(f"max must be 1 or more, not {most!r}")
 
 
 def _patience(context: Context, block: bool, timeout: float | None) -> Patience:

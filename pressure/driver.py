@@ -22,9 +22,11 @@ import redis
 
 from pressure.connection import SLICE, Connections, Settings
 from pressure.course import Course
-from pressure.errors import PressureError
+from pressure.errors import PressureError, ServerReplyError
+from pressure.finding import ELSEWHERE
+from pressure.keys import Located
 from pressure.protocol.steps import Operation, Pause, Reply, Step, Wait
-from pressure.refusals import plain, refusal
+from pressure.refusals import reply_on
 
 T = TypeVar("T")
 
@@ -61,8 +63,8 @@ class Waiting:
 class Driver:
     """Runs operations, one at a time per thread, over the connections of one queue object."""
 
-    def __init__(self, where: Settings) -> None:
-        self.connections = Connections(where)
+    def __init__(self, where: Settings, keys: Located | None = None) -> None:
+        self.connections = Connections(where, keys)
 
     def run(
         self, operation: Operation[T], interrupt: Interrupt | None = None, waiting: Waiting | None = None
@@ -76,11 +78,19 @@ class Driver:
 
         Raises:
             ConnectionFailedError: The server cannot be reached, or was lost before anything was changed.
+            ClusterError: It is a cluster's, and the queue's name has no hash tag.
             OutcomeUnknownError: The connection was lost after commands were sent that change something.
             PressureError: Whatever the operation raises.
         """
-        connection = self.connections.take()
-        waiting = waiting or Waiting(self.connections)
+        try:
+            return self._whole(operation, interrupt, waiting or Waiting(self.connections))
+        except ServerReplyError as error:
+            if error.code in ELSEWHERE:  # the next operation looks for the server again
+                self.connections.disconnect()
+            raise
+
+    def _whole(self, operation: Operation[T], interrupt: Interrupt | None, waiting: Waiting) -> T:
+        connection, course = self.connections.take(), None
         try:
             course = Course(operation, self.connections.settings.address)
             while (step := course.step) is not None:
@@ -104,7 +114,7 @@ class Driver:
             return course.result
         finally:
             if connection is not None:
-                self.connections.put_back(connection)
+                self.connections.put_back(connection, keep=course is not None and not course.refused)
 
 
 def _carry_out(connection: Any, course: Course[Any], step: Step, interrupt: Interrupt | None) -> list[Reply]:
@@ -112,7 +122,7 @@ def _carry_out(connection: Any, course: Course[Any], step: Step, interrupt: Inte
         _pause(step.seconds, interrupt)
         return []
     connection.send_packed_command((course.packed(step),), check_health=False)
-    return [_reply(connection) for _ in step.commands]
+    return [reply_on(connection) for _ in step.commands]
 
 
 def _pause(seconds: float, interrupt: Interrupt | None) -> None:
@@ -120,11 +130,3 @@ def _pause(seconds: float, interrupt: Interrupt | None) -> None:
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0 and (interrupt is None or interrupt() is None):
         time.sleep(min(left, SLICE))
-
-
-def _reply(connection: Any) -> Reply:
-    """The next reply; an error reply is a value."""
-    try:
-        return plain(connection.read_response())
-    except redis.ResponseError as error:
-        return refusal(error)

@@ -14,7 +14,7 @@ To add a key: a field in ``Keys`` and its suffix in ``SUFFIXES``; ``Keys.of`` an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 #: Field of ``Keys`` -> what the key adds to ``prefix:name``. Only ``queue`` adds nothing.
 SUFFIXES: Final[dict[str, bytes]] = {
@@ -47,6 +47,24 @@ def as_bytes(text: bytes | str) -> bytes:
     if isinstance(text, bytes):
         return text
     raise TypeError(f"a name is bytes or str, not {type(text).__name__}")
+
+
+def hash_tag(key: bytes) -> bytes:
+    """The ``{tag}`` in a key by which Redis Cluster chooses the slot; empty if there is none."""
+    _, _, rest = key.partition(b"{")
+    tag, closing, _ = rest.partition(b"}")
+    return tag if closing else b""
+
+
+class Located(Protocol):
+    """What is known of any kind of queue by which its node of a cluster is found."""
+
+    @property
+    def name(self) -> bytes: ...  # noqa: D102
+    @property
+    def all(self) -> tuple[bytes, ...]: ...  # noqa: D102
+    @property
+    def has_hash_tag(self) -> bool: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +121,14 @@ class Keys:
         return tuple(root + SUFFIXES["bound"] for root in (*longer, *shorter))
 
     @property
+    def hash_tag(self) -> bytes:
+        """The ``{tag}`` in prefix or name by which Redis Cluster chooses the slot; empty if there is none."""
+        return hash_tag(self.queue)
+
+    @property
     def has_hash_tag(self) -> bool:
-        """Whether Redis Cluster keeps all keys in one slot: name or prefix has a ``{tag}`` not empty."""
-        _, brace, rest = self.queue.partition(b"{")
-        tag, closing, _ = rest.partition(b"}")
-        return bool(brace and closing and tag)
+        """Whether Redis Cluster keeps all keys in one slot."""
+        return bool(self.hash_tag)
 
     def __str__(self) -> str:
         """The queue's name for people."""

@@ -8,18 +8,19 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
+from pressure.arguments import settings
 from pressure.codecs import Codec
-from pressure.connection import settings
 from pressure.definition import Definition
 from pressure.driver import Driver, Interrupt, Waiting
 from pressure.errors import QueueClosedError
 from pressure.identity import client_id
 from pressure.interrupts import HeldInterrupt
 from pressure.keys import Keys
+from pressure.lease import ThreadKeeper
 from pressure.protocol import Diagnosis, Operation, RepairReport, Stats
 from pressure.receiving import Receiving
 
@@ -39,8 +40,11 @@ class Queue:
 
     Args:
         name: The queue's name; any bytes, ``str`` is UTF-8.
-        url: ``redis://``, ``rediss://`` or ``unix://`` URL of the server.
-        client: A ``redis.Redis`` whose settings to use; our own connections are made from them.
+        url: ``redis://``, ``rediss://`` or ``unix://`` URL of the server; or what finds it:
+            ``redis+sentinel://host:port,host:port/name/db`` for the master that sentinels call ``name``,
+            ``redis+cluster://host:port,host:port`` for the node of a cluster that has the queue.
+        client: A ``redis.Redis`` whose settings to use, one of ``Sentinel.master_for`` too; our own
+            connections are made from them.
         host: The server's name or address.
         port: Its port.
         db: Its database number.
@@ -50,6 +54,10 @@ class Queue:
         codec: What turns objects into values and back: ``"json"``, ``"pickle"`` (which trusts everybody who
             can put), ``"msgpack"`` (which needs that package), or an object with ``encode`` and ``decode``.
             Without one values are bytes.
+        lease: For how many seconds a role is ours when we take it, unless that is renewed, which is done in
+            the background. A client that hangs, or that cannot reach the server, is told apart from one that
+            works for long by that: its lease runs out, then ``repair`` of a queue object with a lease frees
+            its role whoever is connected, and what the client does next fails with ``QueueInUseError``.
 
     What is left out comes from ``REDIS_URL``, else ``REDIS_SERVER``, ``REDIS_PORT`` and ``REDIS_DB``, and
     ``PRESSURE_PREFIX``; else it is 127.0.0.1, 6379, 0 and ``__pressure__``.
@@ -76,12 +84,15 @@ class Queue:
         prefix: bytes | str | None = None,
         scripts: bool = True,
         codec: Codec | str | None = None,
+        lease: float | None = None,
     ) -> None:
         where = settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
         self.keys = Keys.of(name, where.prefix)
-        self._define = Definition(self.keys, client_id, scripts=scripts, codec=codec)
+        self._define = Definition(self.keys, client_id, scripts=scripts, codec=codec, lease=lease)
+        self._keeper = None if lease is None else ThreadKeeper(lease, self._renew)
+        self._define.keeper = self._keeper
         self.interrupt: Interrupt | None = None
-        self._driver = Driver(where)
+        self._driver = Driver(where, self.keys)
 
     @property
     def name(self) -> bytes:
@@ -98,6 +109,9 @@ class Queue:
             return self._driver.run(
                 operation, lambda: held.pending() or (self.interrupt and self.interrupt()), waiting
             )
+
+    def _renew(self, names: Collection[bytes]) -> None:
+        self._driver.run(self._define.renew(names))
 
     def create(self, bound: int = 0) -> None:
         """Create the queue (pressure protocol 0.15, Create), in one step that either happens or does not.
@@ -255,6 +269,19 @@ class Queue:
         """
         return self._run(self._define.peek())
 
+    def peek_many(self, max: int) -> list[Any]:  # noqa: A002
+        """The values that come next, the next one first, which all stay in the queue.
+
+        Args:
+            max: How many values to look at, at most.
+
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted.
+            CodecError: One of the values is not what the codec makes.
+            ValueError: ``max`` is below 1.
+        """
+        return self._run(self._define.peek_many(max))
+
     def stats(self) -> Stats:
         """The queue at one moment: length, bound, counters, and who is at work.
 
@@ -388,6 +415,8 @@ class Queue:
 
     def disconnect(self) -> None:
         """Close this object's idle connections. The queue is not touched, and the object can be used on."""
+        if self._keeper is not None:
+            self._keeper.stop()
         self._driver.connections.disconnect()
 
     def __enter__(self) -> Queue:

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from pressure.codecs import Codec, decoded
+from pressure.errors import ConnectionFailedError
+from pressure.lease import Keeper
 from pressure.protocol import Context, Operation, Patience, receive, settle
 
 
@@ -41,14 +43,28 @@ class Message:
 class Reception:
     """The operations of one block."""
 
-    def __init__(self, context: Context, patience: Patience, codec: Codec) -> None:
+    def __init__(
+        self, context: Context, patience: Patience, codec: Codec, keeper: Keeper | None = None
+    ) -> None:
         self._context = context
         self._patience = patience
         self._codec = codec
+        self._keeper = keeper
 
     def take(self) -> Operation[bytes]:
-        """Takes the value."""
-        return receive(self._context, self._patience)
+        """Takes the value; its lease is kept until ``over``."""
+        if self._keeper is not None:
+            self._keeper.begin(self._context.client_id)
+        try:
+            return (yield from receive(self._context, self._patience))
+        except BaseException:
+            self.over()
+            raise
+
+    def over(self) -> None:
+        """Its lease is not kept any more."""
+        if self._keeper is not None:
+            self._keeper.end(self._context.client_id)
 
     def settle(self, error: BaseException | None) -> Operation[None]:
         """Is done with it, or puts it back."""
@@ -57,6 +73,9 @@ class Reception:
     def message(self, data: bytes) -> Message:
         """The value as the block sees it."""
         return Message(data, self._codec)
+
+
+_UNSETTLED: Final = "the message is not acknowledged, and its role is still taken; repair puts it back"
 
 
 def _note(error: BaseException, failure: Exception) -> None:
@@ -86,8 +105,12 @@ class Receiving:
             self._run(self._reception.settle(error))
         except Exception as failure:
             if error is None:
+                if isinstance(failure, ConnectionFailedError):
+                    failure.add_note(_UNSETTLED)
                 raise
             _note(error, failure)
+        finally:
+            self._reception.over()
 
 
 class AsyncReceiving:
@@ -114,5 +137,9 @@ class AsyncReceiving:
             await self._settle(self._reception.settle(error))
         except Exception as failure:
             if error is None:
+                if isinstance(failure, ConnectionFailedError):
+                    failure.add_note(_UNSETTLED)
                 raise
             _note(error, failure)
+        finally:
+            self._reception.over()

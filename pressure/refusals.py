@@ -9,6 +9,9 @@ import redis
 from pressure.errors import ServerReplyError
 from pressure.protocol.steps import Reply
 
+#: How redis-py raises an error reply; two of these are connection errors to it.
+REFUSED: Final = (redis.ResponseError, redis.BusyLoadingError, redis.AuthenticationError)
+
 #: redis-py takes the first word off these errors; it is put back.
 _CODES: Final = {
     redis.exceptions.OutOfMemoryError: "OOM",
@@ -22,17 +25,27 @@ _CODES: Final = {
     redis.exceptions.ClusterDownError: "CLUSTERDOWN",
     redis.exceptions.ClusterCrossSlotError: "CROSSSLOT",
     redis.exceptions.MasterDownError: "MASTERDOWN",
+    redis.exceptions.BusyLoadingError: "LOADING",
+    redis.exceptions.AuthenticationError: "NOAUTH",
 }
+
+
+def reply_on(connection: Any) -> Reply:
+    """The next reply on a connection; an error reply is a value."""
+    try:
+        return plain(connection.read_response(disconnect_on_error=False))
+    except REFUSED as error:
+        return refusal(error)
 
 
 def plain(reply: Any) -> Reply:
     """A reply that arrived, errors in a transaction's as values."""
     if type(reply) is list:
-        return [refusal(item) if isinstance(item, redis.ResponseError) else item for item in reply]
+        return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
     return reply
 
 
-def refusal(error: redis.ResponseError) -> ServerReplyError:
+def refusal(error: redis.RedisError) -> ServerReplyError:
     """An error reply, with the first word that redis-py takes off."""
     text, code = str(error), _CODES.get(type(error))
     return ServerReplyError(f"{code} {text}" if code and not text.startswith(code) else text)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from pressure.connection import settings
+from pressure.arguments import settings
 from pressure.driver import Driver
-from pressure.errors import QueueDoesNotExistError
-from pressure.keys import SUFFIXES
-from pressure.protocol import Batch, Diagnosis, Operation
+from pressure.errors import PressureError, QueueDoesNotExistError
+from pressure.keys import SUFFIXES, Keys
+from pressure.protocol import Batch, Context, Diagnosis, Operation, RoleState, examine
 from pressure.protocol.steps import check
-from pressure.queue import Queue
 
+#: How many queues are looked at in one round trip.
+_AT_ONCE: Final = 100
 _SUFFIXES: Final = tuple(suffix for suffix in SUFFIXES.values() if suffix)
 _GLOB: Final = b"\\*?[]^-"
 
@@ -40,6 +43,35 @@ def queues(
         return driver.run(_names(where.prefix + b":"))
     finally:
         driver.connections.disconnect()
+
+
+def survey(prefix: bytes, only: Sequence[bytes] | None = None) -> Operation[list[Diagnosis]]:
+    """All queues under a prefix, or those named: what each looks like at its own moment.
+
+    Those of which there is nothing are left out. One that cannot be looked at, as when another program's
+    keys have such names, is ``"unreadable"``, and its one problem is what the server says.
+    """
+    names = (yield from _names(prefix + b":")) if only is None else only
+    found: list[Diagnosis] = []
+    for some in batched(names, _AT_ONCE):
+        contexts = [Context(Keys.of(name, prefix), b"", time.monotonic) for name in some]
+        seen = yield from examine(contexts)
+        found += filter(None, map(_told, some, seen))
+    return found
+
+
+def batched(names: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
+    """The names, so many at a time."""
+    return (names[start : start + size] for start in range(0, len(names), size))
+
+
+def _told(name: bytes, seen: Diagnosis | PressureError) -> Diagnosis | None:
+    if isinstance(seen, Diagnosis):
+        return seen
+    if isinstance(seen, QueueDoesNotExistError):  # deleted meanwhile
+        return None
+    producer, consumer = (RoleState(role, 1, None, None, None) for role in ("producer", "consumer"))
+    return Diagnosis(name, "unreadable", 0, None, producer, consumer, 0, 0, 0, None, (str(seen),))
 
 
 def _names(root: bytes) -> Operation[list[bytes]]:
@@ -74,11 +106,9 @@ def doctor(
         ServerReplyError: It refused a command.
         ValueError: Arguments that exclude each other or cannot be meant.
     """
-    found: list[Diagnosis] = []
-    for name in queues(url=url, client=client, host=host, port=port, db=db, prefix=prefix):
-        with Queue(name, url=url, client=client, host=host, port=port, db=db, prefix=prefix) as queue:
-            try:
-                found.append(queue.doctor())
-            except QueueDoesNotExistError:  # deleted meanwhile
-                continue
-    return found
+    where = settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
+    driver = Driver(where)
+    try:
+        return driver.run(survey(where.prefix))
+    finally:
+        driver.connections.disconnect()

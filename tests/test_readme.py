@@ -11,6 +11,7 @@ import pytest
 
 import miniredis
 from miniredis.engine.registry import LOOKUP, commands
+from pressure.cli.table import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -41,17 +42,37 @@ def test_example_of_our_code(code: str) -> None:
     assert any(f"\n{code}\n" in module.read_text() for module in modules)
 
 
-def test_example_of_the_command_line() -> None:
-    (script,) = (each for each in blocks("sh") if "pressure put" in each)
+def bash(script: str, timeout: float = 120) -> list[str]:
+    """What a script prints that has a server of its own."""
     scripts = Path(sys.executable).parent
     with miniredis.start() as server:
         done = subprocess.run(
-            ["bash", "-euc", script.replace("100000", "2000") + "wait\n"],
-            env={"PATH": f"{scripts}:/usr/bin:/bin", "REDIS_URL": server.url},
-            capture_output=True, text=True, timeout=120, check=False,
+            ["bash", "-euc", script],
+            env={"PATH": f"{scripts}:/usr/bin:/bin", "REDIS_URL": server.url, "PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True, timeout=timeout, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [str(number) for number in range(1, 2001)]
+    return done.stdout.splitlines()
+
+
+def test_example_of_a_queue_in_the_shell() -> None:
+    (script,) = (each for each in blocks("sh") if "pressure put" in each and "seq " in each)
+    assert bash(script.replace("100000", "2000") + "wait\n") == [str(number) for number in range(1, 2001)]
+
+
+def test_example_of_the_command_line() -> None:
+    (script,) = (each for each in blocks("sh") if "pressure put" in each and "seq " not in each)
+    out = bash(script)
+    looked, rest = out.index("4"), out.index('[{"text": "one"}, {"text": "two"}]')
+    assert out[0].startswith("QUEUE")
+    assert rest == looked + 1
+    assert out[rest + 1 :] == [
+        "one", "a two", "TWO", "LINES", "THREE",
+        "'jobs': closed, 0 of 1000 values", "  producer: free", "  consumer: free", "no problems in 1 queue",
+        "nothing to repair",
+    ]  # fmt: skip
+    told = set(re.findall(r"^pressure ([a-z]+)|\bpressure (put|completion)", script, re.MULTILINE))
+    assert {name for pair in told for name in pair if name} >= set(COMMANDS) - {"exists", "closed"}
 
 
 def test_the_two_commands_are_there() -> None:

@@ -20,7 +20,16 @@ from .model import Measure, Pair
 from .timing import samples
 from .workbench import Workbench
 
-__all__ = ["beside_multiprocessing", "between_processes", "many", "pairs"]
+__all__ = [
+    "VALUE",
+    "beside_multiprocessing",
+    "between_processes",
+    "between_processes_beside_multiprocessing",
+    "many",
+    "pairs",
+    "queue_at",
+    "rate",
+]
 
 VALUE: Final = b"x" * 10
 KEY: Final = "__pressure__:bench"
@@ -56,7 +65,7 @@ def in_and_out(client: Any) -> Callable[[], None]:
     return once
 
 
-def rate(bench: Workbench, once: Callable[[], None], count: int = 1) -> float:
+def rate(bench: Workbench, once: Callable[[], object], count: int = 1) -> float:
     """How often a second something is done that is done ``count`` times each time."""
 
     def timed() -> float:
@@ -118,11 +127,51 @@ def between_processes(bound: int) -> Measure:
             for kind in ("pressure", "textbook"):
                 with queue_at(bench, bound) as (queue, url), Textbook(url, KEY) as other:
                     get = queue.get if kind == "pressure" else other.get
-                    count = 100 + bench.effort.scaled(int(2000 * bench.effort.seconds))
-                    rates.append(through(kind, url, count, get))
+                    rates.append(through(kind, url, messages(bench), get))
             yield Pair(*rates)
 
     return measure
+
+
+def messages(bench: Workbench) -> int:
+    """How many go from process to process in a turn."""
+    return 100 + bench.effort.scaled(int(2000 * bench.effort.seconds))
+
+
+def between_processes_beside_multiprocessing(bench: Workbench) -> Generator[Pair]:
+    """The same beside ``multiprocessing.Queue``."""
+    for _ in bench.turns():
+        count = messages(bench)
+        with queue_at(bench, 1000) as (queue, url):
+            ours = through("pressure", url, count, queue.get)
+        yield Pair(ours, through_multiprocessing(count))
+
+
+def through_multiprocessing(count: int) -> float:
+    """Values a second that come out of a ``multiprocessing.Queue`` while another process puts them."""
+    context = multiprocessing.get_context("spawn")
+    shared, go = context.Queue(1000), context.Event()
+    process = context.Process(target=produce, args=(shared, go, count), daemon=True)
+    process.start()
+    try:
+        assert shared.get() == b"ready"
+        begin = perf_counter()
+        go.set()
+        for _ in range(count):
+            shared.get()
+        return count / (perf_counter() - begin)
+    finally:
+        process.kill()
+        process.join()
+        shared.close()
+
+
+def produce(shared: Any, go: Any, count: int) -> None:
+    """What the other process does."""
+    shared.put(b"ready")
+    go.wait()
+    for _ in range(count):
+        shared.put(VALUE)
 
 
 def through(kind: str, url: str, count: int, get: Callable[[], Any]) -> float:

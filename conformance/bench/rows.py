@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from .enqueuing import PEERS, beside
 from .expiring import slowest_while_expiring
 from .handover import behind_a_queue, beside_a_crowd, round_trip
 from .inprocess import in_process_rates
 from .lists import NEAR_ENDS, growth
 from .memory import blocked_clients, elements, idle_connections, memory_per
 from .model import Row, Target
-from .queues import beside_multiprocessing, between_processes, many, pairs
+from .queues import (
+    beside_multiprocessing,
+    between_processes,
+    between_processes_beside_multiprocessing,
+    many,
+    pairs,
+)
 from .redis_benchmark import VALUE, Load, cpu_per_command, rates
 from .starting import import_time, start_time
 
@@ -170,10 +177,19 @@ def queue_rows() -> Iterator[Row]:
             f"pressure-processes-{limit or 'unbounded'}", "pressure", what, "values/s", pseudocode,
             Target(1.0), between_processes(limit),
         )  # fmt: skip
-    yield Row(
-        "pressure-multiprocessing", "pressure", "put and get, pressure", "values/s", "multiprocessing.Queue",
-        Target(0.0), beside_multiprocessing,
-    )  # fmt: skip
+    for name, what, measure in (
+        ("", "put and get", beside_multiprocessing),
+        ("-processes", "from process to process, a bound of 1000", between_processes_beside_multiprocessing),
+    ):
+        yield Row(
+            f"pressure-multiprocessing{name}", "pressure", f"{what}, pressure", "values/s",
+            "multiprocessing.Queue", Target(0.0), measure,
+        )  # fmt: skip
+    for peer in PEERS:
+        yield Row(
+            f"pressure-enqueue-{peer}", "pressure", "put, pressure", "values/s", f"enqueue, {peer}",
+            Target(0.0), beside(peer),
+        )  # fmt: skip
 
 
 TABLE: Final = (

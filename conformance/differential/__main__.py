@@ -13,7 +13,7 @@ from ..targets import NoRealRedisError, real_redis
 from ..wire import RawConnection
 from .coverage import Coverage, all_names
 from .grammar import LEFT_OUT, Form, read_forms
-from .mutants import MUTANTS, seconds_to_find
+from .mutants import LIMIT, MUTANTS, effort_to_find
 from .pair import Pair
 from .report import transcript
 from .rival import RIVALS
@@ -145,12 +145,11 @@ def summary(coverage: Coverage, used: Counter[str], names: Sequence[str]) -> Ite
 def try_mutants(seed: int) -> int:
     survivors = 0
     for mutant in MUTANTS:
-        seconds = seconds_to_find(mutant, seed)
-        survivors += seconds is None
-        print(
-            f"{mutant.name}: " + ("not found" if seconds is None else f"found in {seconds:.1f} s"), flush=True
-        )
-    print(f"{len(MUTANTS) - survivors} of {len(MUTANTS)} found")
+        effort = effort_to_find(mutant, seed)
+        survivors += effort is None
+        told = f"found after {effort.requests:,} requests, {effort.seconds:.1f} s" if effort else "not found"
+        print(f"{mutant.name}: {told}", flush=True)
+    print(f"{len(MUTANTS) - survivors} of {len(MUTANTS)} found within {LIMIT:,} requests")
     return int(survivors > 0)
 
 

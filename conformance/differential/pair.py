@@ -165,9 +165,10 @@ class Pair:
         """It ends all listening, in the order of a hash table, or spoils the array that EXEC has in RESP2."""
         if step.command not in LISTENING:
             return False
-        if client.session.transaction is not None:
-            return client.session.resp == 2
-        return len(step.words) == 1 and any(len(names) > 1 for names in client.session.subscriptions.values())
+        in_exec = client.session.transaction is not None
+        several = any(len(names) > 1 for names in client.session.subscriptions.values())
+        several |= in_exec and not LISTENING.isdisjoint(client.queued)
+        return (in_exec and client.session.resp == 2) or (len(step.words) == 1 and several)
 
     def _moment_is_luck(self, step: Step) -> bool:
         """Somebody might hear of keys that expire by themselves, which they do when it suits each server."""

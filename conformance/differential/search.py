@@ -46,6 +46,8 @@ NARROW: Final = (
     "set get getex setex persist ttl append pexpiretime",
     "blpop blmpop lpush rpush set getset sort rename copy move del",
     "hset hsetnx hdel hincrby sadd srem spop object|encoding",
+    "sadd srem object|encoding",
+    "zadd",
     "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
     "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
     "@string @bitmap @transactions",

@@ -213,8 +213,11 @@ TOLERATED: Final = (
 )
 """What COMMAND tells of each command is compared by tests/miniredis/test_metadata.py."""
 
-SILENT: Final = (set[str](), {"client|reply"}, LISTENING, LISTENING | {"client|reply"})
+SILENT: Final = (frozenset[str](), frozenset({"client|reply"}), LISTENING, LISTENING | {"client|reply"})
 """Commands in a transaction that may have no reply, or only pushes."""
+
+REFUSED: Final = b" isn't allowed for a DENY BLOCKING client\r\n"
+"""What those hear of that would be silent, but were refused."""
 
 BY_COMMAND: Final = {name: row for row in TOLERATED for name in row.commands}
 
@@ -239,8 +242,18 @@ def equal(ours: bytes, theirs: bytes, commands: list[str], used: Counter[str]) -
     replies, real_replies = ([item for item in each[1] if not is_push(item)] for each in (mine, real))
     if len(replies) != len(real_replies) or pushes != others:
         return False
-    queued = [[command for command in commands[1:] if command not in without] for without in SILENT]
+    queued = [answered(commands[1:], real_replies, silent) for silent in SILENT]
     return any(all_equal(replies, real_replies, each, used) for each in queued)
+
+
+def answered(commands: list[str], replies: list[Tree], silent: frozenset[str]) -> list[str]:
+    """Those commands that have a reply, if some are silent unless they are refused."""
+    answered: list[str] = []
+    for command in commands:
+        reply = replies[len(answered)] if len(answered) < len(replies) else b""
+        if command not in silent or (isinstance(reply, bytes) and reply.endswith(REFUSED)):
+            answered.append(command)
+    return answered
 
 
 def all_equal(ours: list[Tree], theirs: list[Tree], commands: list[str], used: Counter[str]) -> bool:

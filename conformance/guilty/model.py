@@ -17,6 +17,7 @@ class Guilty:
         text: what stands there, once in the file.
         becomes: what it is changed to.
         clauses: the clauses that must fail by it.
+        client: the flavour of our client that the trial is held with.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Guilty:
     text: str
     becomes: str
     clauses: tuple[str, ...]
+    client: str = "sync"
 
     @property
     def package(self) -> str:

@@ -34,7 +34,7 @@ def convicted_of(party: Guilty) -> dict[str, str]:
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         changed_copy(party, Path(folder))
         done = subprocess.run(  # noqa: S603  (our own program)
-            [sys.executable, "-c", RUN, folder, "--target", "embedded", *options],
+            [sys.executable, "-c", RUN, folder, "--target", "embedded", "--client", party.client, *options],
             capture_output=True, text=True, timeout=LIMIT, check=False,
         )  # fmt: skip
     if done.returncode not in {0, 1}:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from .numbers import leading_integer
 from .registry import Command, CountedKeys, Keys, KeywordKeys, UnknownKeys
 
-__all__ = ["KeysError", "keys_of"]
+__all__ = ["KeysError", "keys_of", "tracked_keys"]
 
 
 class KeysError(Exception):
@@ -27,7 +27,19 @@ def keys_of(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]:
     """
     if command.name in BY_RULE:
         return list(BY_RULE[command.name](command, args))
-    return [found for keys in command.keys for found in FINDERS[type(keys)](keys, args)]
+    found = [each for keys in command.keys for each in FINDERS[type(keys)](keys, args)]
+    if not found and command.name in READ_THROUGH:
+        found = list(READ_THROUGH[command.name](args))
+        if not found:
+            raise KeysError
+    return found
+
+
+def tracked_keys(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]:
+    """The keys that a client tracks once it sent a request; for some, Redis finds them in another way."""
+    if command.name in READ_THROUGH:
+        return list(READ_THROUGH[command.name](args))
+    return keys_of(command, args)
 
 
 def in_range(keys: Keys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
@@ -47,7 +59,7 @@ def counted(keys: CountedKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]
 
 def behind(keys: KeywordKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
     word, least = keys.word.encode(), max(keys.limit, 1)
-    found = (at + 1 for at in range(keys.start, len(args) - least) if args[at].upper() == word)
+    found = (at + 1 for at in range(keys.start, len(args) - 1) if args[at].upper() == word)
     first = next(found, None)
     if first is not None:
         end = first + (len(args) - first) // least if keys.last < 0 else first
@@ -104,3 +116,20 @@ def of_sort(command: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
 
 BY_RULE: Final = {b"set": of_set, b"bitfield": of_bitfield, b"sort": of_sort}
 """The commands whose other arguments decide."""
+
+STREAM_OPERANDS: Final = {b"BLOCK": 1, b"COUNT": 1, b"GROUP": 2, b"NOACK": 0}
+
+
+def of_streams(args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    """The first half of what stands behind STREAMS, if that can be halved."""
+    at = 1
+    while at < len(args) and args[at].upper() in STREAM_OPERANDS:
+        at += 1 + STREAM_OPERANDS[args[at].upper()]
+    count, odd = divmod(len(args) - at - 1, 2)
+    if at < len(args) and args[at].upper() == b"STREAMS" and not odd:
+        for key in args[at + 1 : at + 1 + count]:
+            yield key, ""
+
+
+READ_THROUGH: Final = {b"xread": of_streams, b"xreadgroup": of_streams}
+"""The commands that Redis reads through if their declaration tells of no key, and if a client tracks keys."""

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from .key_positions import KeysError, keys_of
+from .key_positions import KeysError, tracked_keys
 from .replies import Push, encode
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class Tracking:
                 self.prefixes.setdefault(prefix, Prefix()).clients[session] = None
             tracker.prefixes |= before.prefixes if before else set()
         session.tracker = tracker
+        self._later = [(each, tracker if each is session else old, keys) for each, old, keys in self._later]
         session.listens = True
         if tracker.redirect:
             self._sessions[tracker.redirect].is_redirected_to()
@@ -137,7 +138,7 @@ class Tracking:
         if not session.tracker.remembers:
             return
         try:
-            keys = keys_of(command, args)
+            keys = tracked_keys(command, args)
         except KeysError:
             return
         for key, _ in keys:
@@ -194,7 +195,7 @@ class Tracking:
         self.items = 0
 
     def command_over(self) -> None:
-        """A client has its reply: it is told what it changed itself, even if it tracks no more."""
+        """A client has its reply: it is told what it changed itself, as it tracks now or, else, did last."""
         if self._later:
             later, self._later = self._later, []
             for session, tracker, keys in later:

@@ -19,9 +19,10 @@ import redis.asyncio
 from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
 from pressure.aio.kinds import BackupQueue, ReliableQueue, RingQueue
+from pressure.aio.lease import TaskKeeper
+from pressure.arguments import settings
 from pressure.asynchronous import AsyncQueue
 from pressure.codecs import Codec
-from pressure.connection import settings
 from pressure.identity import task_client_id
 from pressure.protocol import Operation
 
@@ -53,13 +54,16 @@ class Queue(AsyncQueue):
         prefix: bytes | str | None = None,
         scripts: bool = True,
         codec: Codec | str | None = None,
+        lease: float | None = None,
     ) -> None:
         where = settings(
             url=url, client=client, host=host, port=port, db=db, prefix=prefix,
             clients=(redis.asyncio.Redis, redis.Redis),
         )  # fmt: skip
-        self._driver = Driver(asynchronous(where))
-        super().__init__(name, where, scripts, codec)
+        super().__init__(name, where, scripts, codec, lease)
+        self._driver = Driver(asynchronous(where), self.keys)
+        self._keeper = None if lease is None else TaskKeeper(lease, self._renew)
+        self._define.keeper = self._keeper
 
     @staticmethod
     def _client_id() -> bytes:
@@ -72,4 +76,6 @@ class Queue(AsyncQueue):
         return await self._driver.run(operation)
 
     async def _disconnect(self) -> None:
+        if self._keeper is not None:
+            await self._keeper.stop()
         await self._driver.connections.disconnect()

@@ -11,15 +11,20 @@ import contextlib
 import os
 import select
 from collections import deque
+from dataclasses import replace
 from typing import Any, Final
 
 import redis
 import redis.asyncio.connection as theirs
 import redis.connection
 
-from pressure.connection import CONNECT_TIMEOUT, Settings
 from pressure.errors import ConnectionFailedError
+from pressure.finding import Look, Search, failed
 from pressure.identity import connection_name
+from pressure.keys import Located
+from pressure.protocol.steps import Reply
+from pressure.refusals import REFUSED, plain, refusal
+from pressure.settings import Settings
 
 _CLASSES: Final = {
     redis.connection.Connection: theirs.Connection,
@@ -38,14 +43,17 @@ def asynchronous(where: Settings) -> Settings:
     if not issubclass(kind, theirs.AbstractConnection):
         raise TypeError(f"client connects by {kind.__name__}, which does not work on asyncio")
     # their timeouts are cancellations, which would break a reply off; ours are in the driver
-    return Settings(kind, {**where.kwargs, "socket_timeout": None}, where.prefix, where.client)
+    kwargs = {**where.kwargs, "socket_timeout": None}
+    nodes = tuple(map(asynchronous, where.nodes))
+    return replace(where, connection_class=kind, kwargs=kwargs, nodes=nodes)
 
 
 class Connections:
     """The idle connections of one queue object, on one loop at a time."""
 
-    def __init__(self, where: Settings) -> None:
+    def __init__(self, where: Settings, keys: Located | None = None) -> None:
         self.settings = where
+        self._keys = keys
         self._idle: deque[Any] = deque()
         self._home: tuple[int, Any] = (0, None)
         self._generation = 0  # how often all were closed; those in use then are not kept
@@ -68,27 +76,26 @@ class Connections:
         return await self._connect()
 
     async def _connect(self) -> Any:
-        where = self.settings
-        connection = None
+        search, connection, generation = Search(self.settings, self._keys), None, self._generation
         try:
-            async with asyncio.timeout(CONNECT_TIMEOUT):
-                connection = where.connection_class(**{**where.kwargs, "client_name": connection_name()})
-                await connection.connect()
-                connection.pressure_id = await _id_of(connection)
-                connection.pressure_generation = self._generation
-        except BaseException as error:
+            while (look := search.look) is not None:
+                if connection is not None:
+                    await drop(connection)
+                kwargs = {**look.where.kwargs, "client_name": connection_name()}
+                connection = look.where.connection_class(**kwargs)
+                search.hear(await _heard(connection, look))
+        except BaseException:
             if connection is not None:
                 await drop(connection)
-            if isinstance(error, (redis.RedisError, OSError)):  # TimeoutError is one
-                raise ConnectionFailedError(
-                    f"cannot use the Redis server at {where.address}: {error}"
-                ) from error
             raise
+        assert connection is not None
+        connection.pressure_id = search.number
+        connection.pressure_generation = generation
         return connection
 
-    async def put_back(self, connection: Any) -> None:
-        """Keep the connection for the next operation; all replies were read."""
-        if connection.pressure_generation == self._generation:
+    async def put_back(self, connection: Any, *, keep: bool = True) -> None:
+        """Keep the connection for the next operation, if it can be used; all replies were read."""
+        if keep and connection.pressure_generation == self._generation:
             self._idle.append(connection)
         else:
             await drop(connection)
@@ -106,13 +113,26 @@ class Connections:
         self._idle.clear()
 
 
-async def _id_of(connection: Any) -> int | None:
-    """The connection's number, by which another one can end its wait; None where the server does not tell."""
-    await connection.send_command("CLIENT", "ID", check_health=False)
+async def _heard(connection: Any, look: Look) -> list[Reply] | ConnectionFailedError:
+    """Connect, and ask."""
     try:
-        return int(await connection.read_response())
-    except redis.ResponseError:
-        return None
+        async with asyncio.timeout(look.where.kwargs["socket_connect_timeout"]):
+            await connection.connect()
+            for command in look.ask:
+                await connection.send_command(*command, check_health=False)
+            return [await reply_on(connection) for _ in look.ask]
+    except (redis.RedisError, OSError) as error:  # TimeoutError is one
+        problem = failed(look.where, error or "no answer in time")
+        problem.__cause__ = error
+        return problem
+
+
+async def reply_on(connection: Any) -> Reply:
+    """The next reply on a connection; an error reply is a value."""
+    try:
+        return plain(await connection.read_response(disconnect_on_error=False))
+    except REFUSED as error:
+        return refusal(error)
 
 
 async def drop(connection: Any, nowait: bool = True) -> None:

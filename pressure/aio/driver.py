@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 
 import redis
 
-from pressure.aio.connection import Connections, drop
+from pressure.aio.connection import Connections, drop, reply_on
 from pressure.aio.unbroken import unbroken
-from pressure.connection import REPLY_TIMEOUT, Settings
 from pressure.course import Course
-from pressure.errors import PressureError
+from pressure.errors import PressureError, ServerReplyError
+from pressure.finding import ELSEWHERE
+from pressure.keys import Located
 from pressure.protocol.steps import Batch, Operation, Pause, Reply, Wait
-from pressure.refusals import plain, refusal
+from pressure.settings import REPLY_TIMEOUT, Settings
 
 T = TypeVar("T")
 
@@ -29,8 +30,8 @@ T = TypeVar("T")
 class Driver:
     """Runs operations, one at a time per task, over the connections of one queue object."""
 
-    def __init__(self, where: Settings) -> None:
-        self.connections = Connections(where)
+    def __init__(self, where: Settings, keys: Located | None = None) -> None:
+        self.connections = Connections(where, keys)
 
     async def run(self, operation: Operation[T]) -> T:
         """Run an operation to its end.
@@ -45,9 +46,13 @@ class Driver:
         ride = _Ride(self, Course(operation, self.connections.settings.address), connection)
         try:
             result: T = await ride.whole()
+        except ServerReplyError as error:
+            if error.code in ELSEWHERE:  # the next operation looks for the server again
+                await self.connections.disconnect()
+            raise
         finally:
             if ride.connection is not None:
-                await self.connections.put_back(ride.connection)
+                await self.connections.put_back(ride.connection, keep=not ride.course.refused)
         return result
 
     async def unblock(self, number: int | None) -> None:
@@ -70,7 +75,7 @@ class _Ride:
 
     def __init__(self, driver: Driver, course: Course[Any], connection: Any) -> None:
         self._driver = driver
-        self._course = course
+        self.course = course
         self._cancelled: asyncio.CancelledError | None = None
         self._told = False
         self.connection = connection
@@ -85,10 +90,10 @@ class _Ride:
             self._deliver_later()
             raise
         self._deliver_later()
-        return self._course.result
+        return self.course.result
 
     async def _steps(self) -> None:
-        course = self._course
+        course = self.course
         while (step := course.step) is not None:
             if self._cancelled is not None and course.waits and not self._told:
                 self._told = True
@@ -104,7 +109,7 @@ class _Ride:
         except asyncio.CancelledError as error:
             self._cancelled = error
         else:
-            self._course.advance([])
+            self.course.advance([])
 
     async def _sent(self, step: Batch) -> list[Reply]:
         limit = REPLY_TIMEOUT + (step.seconds if isinstance(step, Wait) else 0)
@@ -113,20 +118,20 @@ class _Ride:
         except BaseException as error:
             connection, self.connection = self.connection, None
             await drop(connection)
-            self._course.abandon()
+            self.course.abandon()
             if isinstance(error, (redis.RedisError, OSError)):
-                raise self._course.lost(error) from error
+                raise self.course.lost(error) from error
             raise
 
     async def _exchange(self, step: Batch) -> list[Reply]:
         connection = self.connection
-        await connection.send_packed_command(self._course.packed(step), check_health=False)
-        return [await _reply(connection) for _ in step.commands]
+        await connection.send_packed_command(self.course.packed(step), check_health=False)
+        return [await reply_on(connection) for _ in step.commands]
 
     async def _noticed(self, error: asyncio.CancelledError) -> None:
         if self._cancelled is None:
             self._cancelled = error
-            if isinstance(self._course.step, Wait):
+            if isinstance(self.course.step, Wait):
                 helper = self._driver.unblock(self.connection.pressure_id)
                 await unbroken(helper, _ignored, REPLY_TIMEOUT)
 
@@ -146,11 +151,3 @@ class _Ride:
 
 async def _ignored(_: asyncio.CancelledError) -> None:
     """One is enough."""
-
-
-async def _reply(connection: Any) -> Reply:
-    """The next reply; an error reply is a value."""
-    try:
-        return plain(await connection.read_response(disconnect_on_error=False))
-    except redis.ResponseError as error:
-        return refusal(error)

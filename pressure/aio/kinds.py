@@ -12,10 +12,11 @@ import redis.asyncio
 
 from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
-from pressure.connection import settings
+from pressure.arguments import settings
 from pressure.errors import PressureError
 from pressure.kinds.backup import BackupMethods
 from pressure.kinds.flavours import Asynchronous
+from pressure.kinds.kind import Place
 from pressure.kinds.reliable import ReliableMethods
 from pressure.kinds.ring import RingMethods
 from pressure.protocol.steps import Operation
@@ -28,9 +29,9 @@ T = TypeVar("T")
 class OnAsyncio(Asynchronous):
     """The flavour for asyncio."""
 
-    def _connect(self, **where: Any) -> None:
+    def _connect(self, place: Place, **where: Any) -> None:
         self._where = settings(**where, clients=(redis.asyncio.Redis, redis.Redis))
-        self._driver = Driver(asynchronous(self._where))
+        self._driver = Driver(asynchronous(self._where), place)
 
     async def _run(self, operation: Operation[T]) -> T:
         return await self._driver.run(operation)

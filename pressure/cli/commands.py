@@ -1,150 +1,98 @@
-"""What each subcommand does: a function of the parsed arguments that returns the exit status.
+"""What the short subcommands do: a function of the call that returns the exit status.
 
-To add one: a function here, and its parser in ``pressure.cli``.
+To add one: a function here, and its row in ``pressure.cli.table``.
 """
 
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+from typing import Any
 
-from pressure.cli.lines import LineWriter, read_lines
-from pressure.cli.stop import Signals, Stop, is_closed, output_closed
-from pressure.errors import QueueClosedError
+from pressure.cli import shown
+from pressure.cli.call import Call, answer, answer_json
+from pressure.cli.framing import FORMATS
+from pressure.cli.status import DONE, NO
+from pressure.cli.streams import Writer
+from pressure.errors import QueueEmptyError
 from pressure.queue import Queue
 
-DONE: Final = 0
-NO: Final = 1
+
+def _queue(call: Call) -> Queue:
+    return call.queue(call.arguments.name)
 
 
-def create(queue: Queue, arguments: Namespace) -> int:
+def _told(call: Call, value: Any, **more: Any) -> None:
+    """Print an answer; for programs with the name of the question, and of the queue."""
+    if call.arguments.json:
+        name = shown.name(_queue(call).name)
+        answer_json({"queue": name, call.arguments.command: value, **more})
+    else:
+        answer(str(value).lower())
+
+
+def create(call: Call) -> int:
     """Create the queue."""
-    queue.create(arguments.bound)
+    _queue(call).create(call.arguments.bound or 0)
     return DONE
 
 
-def length(queue: Queue, _: Namespace) -> int:
+def length(call: Call) -> int:
     """Print how many values are in the queue."""
-    return _answer(queue.length())
+    if call.arguments.json:
+        found = _queue(call).stats()
+        _told(call, found.length, bound=found.bound)
+    else:
+        _told(call, _queue(call).length())
+    return DONE
 
 
-def exists(queue: Queue, _: Namespace) -> int:
+def exists(call: Call) -> int:
     """Print whether the queue exists."""
-    return _answer(queue.exists())
+    found = _queue(call).exists()
+    _told(call, found)
+    return DONE if found else NO
 
 
-def closed(queue: Queue, _: Namespace) -> int:
+def closed(call: Call) -> int:
     """Print whether the queue is closed."""
-    return _answer(queue.closed())
+    found = _queue(call).closed()
+    _told(call, found)
+    return DONE if found else NO
 
 
-def close(queue: Queue, _: Namespace) -> int:
+def close(call: Call) -> int:
     """Close the queue."""
-    with _stoppable(queue):
-        queue.close()
+    _queue(call).close(call.arguments.timeout)
     return DONE
 
 
-def delete(queue: Queue, arguments: Namespace) -> int:
+def delete(call: Call) -> int:
     """Delete the queue, waiting for those at work."""
-    with _stoppable(queue):
-        queue.delete(arguments.timeout)
+    _queue(call).delete(call.arguments.timeout)
     return DONE
 
 
-def repair(queue: Queue, arguments: Namespace) -> int:
+def repair(call: Call) -> int:
     """Free what the dead left taken, and print what was done and what was not."""
-    with _stoppable(queue):
-        report = queue.repair(arguments.force, arguments.role)
-    _print(str(report))
+    report = _queue(call).repair(call.arguments.force, call.arguments.role)
+    if call.arguments.json:
+        name = shown.name(report.queue)
+        answer_json({"queue": name, "done": list(report.done), "left": list(report.left)})
+    else:
+        answer(str(report))
     return NO if report.left else DONE
 
 
-def put(queue: Queue, arguments: Namespace) -> int:
-    """Put the lines of standard input."""
-    with _stoppable(queue) as signals, _counting("put") as acknowledge:
-        if arguments.create:
-            queue.create(arguments.bound or 0)
-        acks = LineWriter(sys.stdout.fileno(), signals) if arguments.acks else None
-        for line in read_lines(sys.stdin.fileno(), signals):
-            signals.check()
-            queue.put(line, overfill=arguments.overfill)
-            count = acknowledge()
-            if acks:
-                acks.write(b"%d" % count)
-        if arguments.close:
-            queue.close()
+def peek(call: Call) -> int:
+    """Print the messages that come next."""
+    queue = _queue(call)
+    values = queue.peek_many(call.arguments.count)
+    if call.arguments.json:
+        answer_json([shown.value(value) for value in values])
+    else:
+        writer = Writer(sys.stdout.fileno(), FORMATS[call.arguments.format](), call.signals)
+        for value in values:
+            writer.write(value)
+    if not values:
+        raise QueueEmptyError(f"queue {queue.keys} is empty")
     return DONE
-
-
-def get(queue: Queue, arguments: Namespace) -> int:
-    """Write what is in the queue to standard output, a line each, until it is closed and empty."""
-    output = sys.stdout.fileno()
-    with _stoppable(queue, output) as signals, _counting("get") as acknowledge:
-        lines = LineWriter(output, signals)
-        while True:
-            lines.wait_ready()
-            try:
-                line = queue.get()
-            except QueueClosedError:
-                break
-            lines.write(line)
-            acknowledge()
-        if arguments.delete:
-            queue.delete()
-    return DONE
-
-
-class _Counter:
-    """Counts the lines that are safely where they belong."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self) -> int:
-        self.count += 1
-        return self.count
-
-
-@contextmanager
-def _counting(command: str) -> Iterator[_Counter]:
-    """Say on the way out, whichever it is, how many lines were acknowledged."""
-    counter = _Counter()
-    try:
-        yield counter
-    finally:
-        sys.stderr.write(f"pressure {command}: {counter.count} lines acknowledged\n")
-
-
-@contextmanager
-def _stoppable(queue: Queue, output: int | None = None) -> Iterator[Signals]:
-    """Let signals, and the closing of the output, stop the queue's operations before their next wait."""
-
-    def wish() -> Stop | None:
-        if stop := signals.wish():
-            return stop
-        return output_closed() if output is not None and is_closed(output) else None
-
-    with Signals() as signals:
-        queue.interrupt = wish
-        try:
-            yield signals
-        finally:
-            queue.interrupt = None
-
-
-def _answer(value: int) -> int:
-    """Print a number, or the answer to a question; the exit status says it too."""
-    if isinstance(value, bool):
-        _print("true" if value else "false")
-        return DONE if value else NO
-    _print(str(value))
-    return DONE
-
-
-def _print(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()

@@ -11,15 +11,21 @@ from __future__ import annotations
 import os
 import select
 import signal
+from collections.abc import Mapping
 from types import FrameType, TracebackType
 from typing import Final
+
+from pressure.errors import PressureError
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _GONE: Final = select.POLLERR | select.POLLHUP
 
 
-class Stop(Exception):  # noqa: N818, it is a wish and not an error
-    """The command ends here; ``status`` is its exit status."""
+class Stop(PressureError):  # noqa: N818, it is a wish and not an error
+    """The command ends here; ``status`` is its exit status.
+
+    An operation that it stops tells it, as it would an error, how much was ``done``.
+    """
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -69,14 +75,22 @@ class Signals:
 
     def wait_for(self, fd: int, events: int) -> int:
         """Wait until ``fd`` has one of the poll events, and return them. Raises Stop if a signal comes."""
+        return self.wait_any({fd: events})[fd]
+
+    def wait_any(self, wanted: Mapping[int, int], seconds: float | None = None) -> dict[int, int]:
+        """Wait until one of the files has one of its poll events; nothing if that took too long.
+
+        Raises:
+            Stop: A signal came.
+        """
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
-        poll.register(fd, events)
-        while True:
-            ready = dict(poll.poll())
-            self.check()
-            if fd in ready:
-                return ready[fd]
+        for fd, events in wanted.items():
+            poll.register(fd, events)
+        self.check()
+        ready = dict(poll.poll(None if seconds is None else seconds * 1000))
+        self.check()
+        return ready
 
 
 def is_closed(fd: int) -> bool:

@@ -3,31 +3,26 @@
 Rules:
     - Whether it runs scripts is found out by asking; a server that refused one is not asked again.
     - A transaction looks first, with what it looks at watched, and is sent only if that holds; it is tried
-    again
-      when somebody else was faster, a moment later, and not for ever.
+      again when somebody else was faster, a moment later, and not for ever.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from pressure.errors import ClusterError, QueueInUseError, ServerReplyError
+from pressure.errors import QueueInUseError, ServerReplyError
 from pressure.kinds.kind import Context
 from pressure.protocol.lua import Script
 from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, atomic, check, executed
 
 T = TypeVar("T")
-P = ParamSpec("P")
 
 #: How often a transaction is tried while others keep changing what it looks at.
 ATTEMPTS: Final = 100
 #: Longest pause between two of these, in seconds.
 LONGEST_PAUSE: Final = 0.02
-
-_ELSEWHERE: Final = frozenset({"CROSSSLOT", "MOVED", "ASK"})
 
 
 class _Nothing:
@@ -35,27 +30,6 @@ class _Nothing:
 
 
 NO_SCRIPTS: Final = _Nothing()
-
-
-def operation(
-    function: Callable[Concatenate[Context, P], Operation[T]], /
-) -> Callable[Concatenate[Context, P], Operation[T]]:
-    """Mark a generator as a whole operation: a server's error that leaves it names the queue."""
-
-    @wraps(function)
-    def whole(ctx: Context, /, *args: P.args, **options: P.kwargs) -> Operation[T]:
-        try:
-            return (yield from function(ctx, *args, **options))
-        except ServerReplyError as error:
-            error.explain(ctx.name)
-            if error.code not in _ELSEWHERE or ctx.has_hash_tag:
-                raise
-            raise ClusterError(
-                f"{error.code}: this is a Redis Cluster, where a queue's keys need a hash tag, "
-                f"as those of a queue called '{{jobs}}' have"
-            ) from error
-
-    return whole
 
 
 def asked(*commands: Command) -> Operation[list[Reply]]:
@@ -100,11 +74,11 @@ def transaction(
         if not commands:
             yield Batch(((b"UNWATCH",),))
             return result, []
-        done = executed((yield Batch(atomic(*commands)))[-1])
+        done = executed((yield Batch(atomic(*commands))))
         if done is not None:
             return result, check(done)
         yield Pause(random.uniform(0, LONGEST_PAUSE))  # noqa: S311, so that two do not meet again
-    raise QueueInUseError(f"queue {ctx.name}: others kept changing it")
+    raise QueueInUseError(f"queue {ctx.keys}: others kept changing it")
 
 
 def now(time: Reply) -> int:

@@ -18,13 +18,14 @@ from functools import partial
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
-from pressure.connection import Settings, settings
+from pressure.arguments import settings
 from pressure.driver import Driver, Interrupt, Waiting
 from pressure.errors import PressureError
 from pressure.interrupts import HeldInterrupt
-from pressure.kinds.kind import Kind
+from pressure.kinds.kind import Kind, Place
 from pressure.kinds.methods import Block, Call, Definition, Errand, Method, Span, Work, definitions, like
 from pressure.protocol.steps import Operation
+from pressure.settings import Settings
 
 T = TypeVar("T")
 
@@ -63,9 +64,9 @@ class Synchronous(Flavour):
 
     interrupt: Interrupt | None = None
 
-    def _connect(self, **where: Any) -> None:
+    def _connect(self, place: Place, **where: Any) -> None:
         self._where = settings(**where)
-        self._driver = Driver(self._where)
+        self._driver = Driver(self._where, place)
 
     def _run(self, operation: Operation[T]) -> T:
         waiting = Waiting(self._driver.connections)
@@ -166,7 +167,7 @@ class Asynchronous(Flavour):
     """What the flavours with coroutines share."""
 
     @abstractmethod
-    def _connect(self, **where: Any) -> None:
+    def _connect(self, place: Place, **where: Any) -> None:
         """Prepare connections; nothing is sent."""
 
     @abstractmethod

@@ -14,13 +14,40 @@ import re
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pressure.codecs import Codec, codec_of, decoded
-from pressure.connection import SLICE
-from pressure.keys import as_bytes
+from pressure.keys import as_bytes, hash_tag
 from pressure.protocol.steps import Patience, Server
+from pressure.settings import SLICE
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a queue is.
+
+    Attributes:
+        name: Its name.
+        all: Its keys, the main one first; of what begins as others do, the beginning.
+    """
+
+    name: bytes
+    all: tuple[bytes, ...]
+
+    @property
+    def main(self) -> bytes:
+        """The main key."""
+        return self.all[0]
+
+    @property
+    def has_hash_tag(self) -> bool:
+        """Whether Redis Cluster keeps all keys in one slot."""
+        return bool(hash_tag(self.main))
+
+    def __str__(self) -> str:
+        """The queue's name for people."""
+        return repr(self.name.decode("utf-8", "backslashreplace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +55,16 @@ class Context:
     """What an operation needs to know.
 
     Attributes:
-        name: The queue, for people.
-        key: Its main key.
+        keys: Where the queue is.
         server: What is known of the server.
         clock: Monotonic time in seconds.
         slice: Longest single wait in seconds.
     """
 
-    name: str
-    key: bytes
+    keys: Place
     server: Server = field(default_factory=Server)
     clock: Callable[[], float] = time.monotonic
     slice: float = SLICE
-
-    @property
-    def has_hash_tag(self) -> bool:
-        """Whether Redis Cluster keeps all keys of the queue in one slot."""
-        return re.search(rb"\{[^}]+\}", self.key) is not None
 
 
 _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) ", re.DOTALL)
@@ -111,7 +131,6 @@ def bytes_of(item: Item | bytes) -> bytes:
 class Kind:
     """The part of a queue object that its kinds share; see ``pressure.kinds.methods``."""
 
-    _name: bytes
     _context: Context
     _wrapping: Wrapping
 
@@ -119,24 +138,29 @@ class Kind:
         self, name: bytes | str, key: bytes | str | None, codec: Codec | str | None, *, scripts: bool,
         envelope: bool = False,
     ) -> None:  # fmt: skip
-        self._name = as_bytes(name)
-        shown = repr(self._name.decode("utf-8", "backslashreplace"))
-        main = b"queue:" + self._name if key is None else as_bytes(key)
-        self._context = Context(shown, main, Server(scripts=scripts))
+        name = as_bytes(name)
+        main = b"queue:" + name if key is None else as_bytes(key)
+        self._context = Context(Place(name, (main,)), Server(scripts=scripts))
         self._wrapping = Wrapping(codec_of(codec), envelope)
 
-    def _connect(self, **where: Any) -> None:
+    def _end(self, *keys: bytes, **where: Any) -> None:
+        """Tell of the other keys, and prepare connections."""
+        place = self._context.keys
+        self._context = replace(self._context, keys=replace(place, all=(place.main, *keys)))
+        self._connect(self._context.keys, **where)
+
+    def _connect(self, place: Place, **where: Any) -> None:
         """Prepare connections, as the flavour does."""
         raise NotImplementedError
 
     @property
     def name(self) -> bytes:
         """The queue's name."""
-        return self._name
+        return self._context.keys.name
 
     def __str__(self) -> str:
         """The queue's name for people."""
-        return self._context.name
+        return str(self._context.keys)
 
     def _patience(self, block: bool, timeout: float | None) -> Patience:
         if timeout is not None and not timeout >= 0:

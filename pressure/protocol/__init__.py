@@ -5,15 +5,18 @@ keep. The modules follow the protocol's own chapters: ``roles`` (taking and givi
 Close), ``get``, ``waits`` (for room, for a value), ``lifecycle`` (Create, Delete, and the questions that take
 no role), ``looks`` (more such questions). ``scripted`` and ``lua`` do in one script what the others do in
 batches. What the protocol leaves open: ``reliable`` (a get that is acknowledged), ``repair`` (a holder that
-died; ``vitals`` tells whether it is dead), ``doctor`` (what is wrong with a queue).
+died; ``vitals`` tells whether it is dead), ``leases`` (a role for so long only), ``doctor`` (what is wrong
+with a queue; ``diagnosis`` is what it finds).
 
 To add an operation: a generator here, its name below, and a method in ``pressure.queue``.
 """
 
-from pressure.protocol.doctor import Diagnosis, RoleState, doctor
+from pressure.protocol.diagnosis import Diagnosis, RoleState
+from pressure.protocol.doctor import doctor, examine
 from pressure.protocol.get import get, get_many
+from pressure.protocol.leases import renew
 from pressure.protocol.lifecycle import closed, create, delete, exists, length, length_and_bound, wait_closed
-from pressure.protocol.looks import Stats, holder, peek, stats
+from pressure.protocol.looks import Stats, holder, peek, peek_many, stats
 from pressure.protocol.put import close, put, put_many
 from pressure.protocol.reliable import receive, settle
 from pressure.protocol.repair import RepairReport, repair
@@ -50,6 +53,7 @@ __all__ = [
     "create",
     "delete",
     "doctor",
+    "examine",
     "exists",
     "get",
     "get_many",
@@ -57,9 +61,11 @@ __all__ = [
     "length",
     "length_and_bound",
     "peek",
+    "peek_many",
     "put",
     "put_many",
     "receive",
+    "renew",
     "repair",
     "settle",
     "stats",

@@ -9,95 +9,27 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from itertools import accumulate, chain
+from typing import Any, Final
 
-from pressure.errors import ServerReplyError
+from pressure.errors import PressureError, ServerReplyError
 from pressure.identity import name_in
-from pressure.protocol.looks import snapshot
+from pressure.protocol.diagnosis import Diagnosis, RoleState, State, shown
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
-from pressure.protocol.steps import Batch, Command, Context, Operation, Reply, operation
+from pressure.protocol.steps import (
+    Batch,
+    Command,
+    Context,
+    Operation,
+    Reply,
+    atomic,
+    check,
+    executed,
+    operation,
+)
 from pressure.protocol.vitals import connected
-
-State: TypeAlias = Literal["open", "closed", "half created", "half deleted"]
-
-
-@dataclass(frozen=True, slots=True)
-class RoleState:
-    """One of the two roles.
-
-    Attributes:
-        role: ``"producer"`` or ``"consumer"``.
-        free: How many elements its list has; 1 while nobody holds it.
-        holder: Who holds it, or held it last; None if nobody has said so.
-        seconds: About how long ago the holder said so; None if that is not known.
-        connected: Whether a connection carries the holder's name; None if that is not known, as of clients
-            that do not name theirs.
-    """
-
-    role: str
-    free: int
-    holder: bytes | None
-    seconds: int | None
-    connected: bool | None
-
-    @property
-    def taken(self) -> bool:
-        """Whether somebody holds it."""
-        return not self.free
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """A queue at one moment.
-
-    Attributes:
-        queue: Its name.
-        state: What it is.
-        length: How many values are in it.
-        bound: How many may be; 0 means any number, None that there is no bound, or none that is a number.
-        producer: The one role.
-        consumer: The other.
-        tokens: Elements of ``:not_full``.
-        marks: Elements of ``:closed``.
-        unacknowledged: Messages that were received and are not acknowledged.
-        blocked: How many clients of the server wait in a blocking command on lists; None if that is not
-            known.
-        problems: What is wrong, a sentence each.
-    """
-
-    queue: bytes
-    state: State
-    length: int
-    bound: int | None
-    producer: RoleState
-    consumer: RoleState
-    tokens: int
-    marks: int
-    unacknowledged: int
-    blocked: int | None
-    problems: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """A few lines for people."""
-        of = f" of {self.bound}" if self.bound else ""
-        name = self.queue.decode("utf-8", "backslashreplace")
-        roles = (f"{role.role}: {_about(role)}" for role in (self.producer, self.consumer))
-        return "\n  ".join((f"{name!r}: {self.state}, {self.length}{of} values", *roles, *self.problems))
-
-
-def _about(role: RoleState) -> str:
-    if not role.taken:
-        return "free"
-    since = "" if role.seconds is None else f" for about {role.seconds} s"
-    return (
-        f"held by {_shown(role.holder)}{since}{', which is not connected' if role.connected is False else ''}"
-    )
-
-
-def _shown(holder: bytes | None) -> str:
-    return holder.decode("utf-8", "backslashreplace") if holder else "nobody known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +52,11 @@ class _Keys:
         except ValueError:
             return None
 
+    @property
+    def counts(self) -> list[int]:
+        """The counters as numbers."""
+        return [int(count) if count and count.isdigit() else 0 for count in self.counters]
+
 
 @operation
 def doctor(ctx: Context) -> Operation[Diagnosis]:
@@ -128,10 +65,35 @@ def doctor(ctx: Context) -> Operation[Diagnosis]:
     Raises:
         QueueDoesNotExistError: There is nothing of it.
     """
+    (found,) = yield from examine((ctx,))
+    if isinstance(found, PressureError):
+        raise found
+    return found
+
+
+def examine(contexts: Sequence[Context]) -> Operation[list[Diagnosis | PressureError]]:
+    """Examine several queues in one round trip, each at one moment; or why one cannot be examined."""
+    looks = [(*_times(ctx), *atomic(*_looks(ctx))) for ctx in contexts]
+    clients, *replies = yield Batch(((b"CLIENT", b"LIST"), *chain.from_iterable(looks)))
+    ends = accumulate(map(len, looks))
+    return [
+        _diagnosis(ctx, clients, replies[end - len(look) : end])
+        for ctx, look, end in zip(contexts, looks, ends, strict=True)
+    ]
+
+
+def _times(ctx: Context) -> tuple[Command, ...]:
+    """How long ago the holders' keys were used, and when they expire.
+
+    Asked first, since to read them is to use them; and not with the rest, since not everybody may ask.
+    """
+    keys = (ctx.keys.producer, ctx.keys.consumer)
+    return (*((b"OBJECT", b"IDLETIME", key) for key in keys), *((b"PTTL", key) for key in keys))
+
+
+def _looks(ctx: Context) -> tuple[Command, ...]:
     keys = ctx.keys
-    idle: tuple[Command, ...] = tuple((b"OBJECT", b"IDLETIME", key) for key in (keys.producer, keys.consumer))
-    clients, times_p, times_c = yield Batch(((b"CLIENT", b"LIST"), *idle))
-    found: list[Any] = yield from snapshot(
+    return (
         (b"GET", keys.bound),
         (b"LLEN", keys.queue),
         (b"LLEN", keys.not_full),
@@ -144,22 +106,34 @@ def doctor(ctx: Context) -> Operation[Diagnosis]:
         (b"LLEN", keys.consumer_free),
         (b"GET", keys.consumer),
     )
+
+
+def _diagnosis(ctx: Context, clients: Reply, replies: list[Reply]) -> Diagnosis | PressureError:
+    idle_p, idle_c, left_p, left_c, *looked = replies
+    try:
+        found: list[Any] = check(executed(looked) or [])
+    except ServerReplyError as error:
+        return error
     seen = _Keys(*found[:7])
     if not seen.keys:
-        raise does_not_exist(ctx)
-    producer = _role(PRODUCER, found[7], found[8], times_p, clients)
-    consumer = _role(CONSUMER, found[9], found[10], times_c, clients)
+        return does_not_exist(ctx)
+    producer = _role(ctx, PRODUCER, found[7], found[8], left_p, idle_p, clients)
+    consumer = _role(ctx, CONSUMER, found[9], found[10], left_c, idle_c, clients)
     state = _state(seen, producer, consumer)
     return Diagnosis(
-        keys.name, state, seen.length, seen.limit, producer, consumer, seen.tokens, seen.marks,
-        seen.unacked, _blocked(clients), tuple(_problems(seen, state, producer, consumer)),
+        ctx.keys.name, state, seen.length, seen.limit, producer, consumer, seen.tokens, seen.marks,
+        seen.unacked, _blocked(clients), tuple(_problems(seen, state, producer, consumer)), *seen.counts,
     )  # fmt: skip
 
 
-def _role(role: Role, free: int, holder: bytes | None, idle: Reply, clients: Reply) -> RoleState:
+def _role(
+    ctx: Context, role: Role, free: int, holder: bytes | None, left: Reply, idle: Reply, clients: Reply
+) -> RoleState:
     names, name = connected(clients), None if holder is None else name_in(holder)
     there = None if names is None or name is None else name in names
-    return RoleState(role.name, free, holder, idle if isinstance(idle, int) else None, there)
+    lease = left / 1000 if isinstance(left, int) and left >= 0 else None
+    lapsed = bool(ctx.lease) and not free and holder is None
+    return RoleState(role.name, free, holder, idle if isinstance(idle, int) else None, there, lease, lapsed)
 
 
 #: What clients of a queue wait in.
@@ -196,8 +170,10 @@ def _problems(seen: _Keys, state: State, producer: RoleState, consumer: RoleStat
         if role.free > 1:
             yield f"the free {role.role} role has {role.free} elements; it should have one"
         if role.taken and role.connected is False:
-            who = _shown(role.holder)
+            who = shown(role.holder)
             yield f"the {role.role} role is held by {who}, which is not connected; repair frees it"
+        if role.lapsed:
+            yield f"the {role.role} role is held by nobody who says so: a lease ran out; repair frees it"
     yield from _lists(seen, producer, consumer)
     yield from _deadlocks(seen, producer, consumer)
 
@@ -215,11 +191,11 @@ def _lists(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterator[st
     room = seen.limit == 0 or (seen.limit is not None and seen.length + seen.unacked < seen.limit)
     if room and not seen.tokens:
         yield "the token that says there is room is lost; repair restores it"
-    counts = [int(count) if count and count.isdigit() else 0 for count in seen.counters]
+    counts = seen.counts
     if counts[0] - counts[2] != seen.length + seen.unacked:
         yield (
             f"the counters do not add up: {counts[0]} messages produced, {counts[2]} consumed, "
-            f"{seen.length + seen.unacked} there"
+            f"{seen.length + seen.unacked} there; repair counts the rest"
         )
 
 
@@ -227,7 +203,7 @@ def _deadlocks(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterato
     full = bool(seen.limit) and seen.length >= (seen.limit or 0)
     if producer.taken and full and not seen.tokens and (not consumer.taken or consumer.connected is False):
         gone = consumer.holder is not None and not consumer.connected
-        who = f"; the last, {_shown(consumer.holder)}, is gone" if gone else ""
+        who = f"; the last, {shown(consumer.holder)}, is gone" if gone else ""
         yield f"the producer waits for room in a full queue, and nobody consumes{who}"
     if consumer.taken and not (seen.length or seen.marks or seen.unacked) and producer.connected is False:
-        yield f"the consumer waits for values, and the last producer, {_shown(producer.holder)}, is gone"
+        yield f"the consumer waits for values, and the last producer, {shown(producer.holder)}, is gone"

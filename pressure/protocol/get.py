@@ -26,6 +26,7 @@ from pressure.protocol.roles import (
     Hold,
     claim,
     does_not_exist,
+    finish,
     give_back,
     holding,
     is_closed,
@@ -40,7 +41,6 @@ from pressure.protocol.steps import (
     Operation,
     Patience,
     Reply,
-    atomic,
     check,
     operation,
 )
@@ -72,15 +72,30 @@ def get_many(ctx: Context, patience: Patience, most: int) -> Operation[list[byte
 
 
 def _get(ctx: Context, patience: Patience, most: int) -> Operation[Sequence[bytes]]:
+    hold = Hold(CONSUMER, held=False)
     if ctx.server.scripts:
-        hold = Hold(CONSUMER, held=False)
-        values = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
-        if values:
-            return values
-    hold = yield from take_role(ctx, CONSUMER, patience)
+        found = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
+        if isinstance(found, Popped):
+            if (yield from _is_ours(ctx)):
+                yield from _finish(ctx, hold, found)
+            return found.values
+        if found:
+            return found
+    if not hold.held:  # else scripts were forbidden in the middle
+        hold = yield from take_role(ctx, CONSUMER, patience)
     popped = yield from holding(ctx, hold, _pop(ctx, hold, patience, most))
     yield from _finish(ctx, hold, popped)
     return popped.values
+
+
+def _is_ours(ctx: Context) -> Operation[bool]:
+    """Whether we are still the consumer, as far as the server tells; it is watched from here on."""
+    keys = ctx.keys
+    *_, holder = yield Batch(((b"WATCH", keys.consumer), (b"GET", keys.consumer)))
+    if isinstance(holder, ServerReplyError) or holder == ctx.client_id:
+        return True
+    yield Batch(((b"UNWATCH",),))
+    return False
 
 
 def _pop(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[Popped]:
@@ -114,12 +129,14 @@ def _values(found: Reply) -> tuple[bytes, ...]:
 
 def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
-    replies = yield Batch(atomic(*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0)))
-    result = replies[-1]
-    refused = trouble([result])
-    if result is None or refused is None:  # None: the role was taken away, so nothing more is ours to write
+    work: tuple[Command, ...] = (*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0))
+    done = yield from finish(ctx, CONSUMER, work)
+    if done is None:  # the role was taken away, so nothing more is ours to write
         return
-    released = isinstance(result, list) and not isinstance(result[-1], ServerReplyError)
+    refused = trouble([*done, popped.bound, popped.length])
+    if refused is None:
+        return
+    released = not isinstance(done[-1], ServerReplyError)
     if not released:
         released = trouble((yield from give_back(ctx, hold))) is None
     role = "" if released else " and the consumer role could not be given back"
@@ -132,15 +149,20 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
 
 
 def effects(ctx: Context, popped: Popped) -> tuple[Command, ...]:
-    """What a delivered value changes beside the list; nothing on a queue that is being deleted."""
-    try:
-        check([popped.bound, popped.length])
-        bound = bound_of(ctx, popped.bound)
-    except PressureError:
-        return ()
+    """What a delivered value changes beside the list; nothing on a queue that is being deleted.
+
+    Where the server does not tell whether there is room, nobody is told that there is.
+    """
+    room = False
+    if trouble([popped.bound, popped.length]) is None:
+        try:
+            bound = bound_of(ctx, popped.bound)
+        except PressureError:
+            return ()
+        room = bound == 0 or popped.length < bound
     keys = ctx.keys
     return (
-        *(refill(ctx) if bound == 0 or popped.length < bound else ()),
+        *(refill(ctx) if room else ()),
         (b"INCRBY", keys.consumed_messages, len(popped.values)),
         (b"INCRBY", keys.consumed_bytes, sum(map(len, popped.values))),
     )

@@ -46,7 +46,7 @@ def create(ctx: Context, bound: int) -> Operation[None]:
             yield Batch(((b"UNWATCH",),))
             raise _already(ctx, taken[0])
         replies = yield Batch(atomic((b"SET", keys.bound, bound), *_fresh(ctx)))
-        if (done := executed(replies[-1])) is not None:
+        if (done := executed(replies)) is not None:
             check(done)
             return
 
@@ -154,10 +154,13 @@ def delete(ctx: Context, patience: Patience) -> Operation[None]:
         QueueInUseError: A role did not come free in time; names its holder.
     """
     yield from _begin_delete(ctx)
-    keys = ctx.keys
-    for role in (PRODUCER, CONSUMER):
-        yield from _collect(ctx, role, patience)
-    check((yield Batch(((b"DEL", *keys.all),))))
+    try:
+        for role in (PRODUCER, CONSUMER):
+            yield from _collect(ctx, role, patience)
+        check((yield Batch(((b"DEL", *ctx.keys.all),))))
+    except Exception as error:
+        error.add_note(f"queue {ctx.keys} is half deleted: delete it again, or repair it")
+        raise
 
 
 def _begin_delete(ctx: Context) -> Operation[None]:
@@ -175,7 +178,7 @@ def _begin_delete(ctx: Context) -> Operation[None]:
             yield Batch(((b"UNWATCH",),))
             raise does_not_exist(ctx)
         replies = yield Batch(atomic(*wake))
-        if (done := executed(replies[-1])) is not None:
+        if (done := executed(replies)) is not None:
             check(done)
             return
 

@@ -44,7 +44,7 @@ class Stats:
 
 def snapshot(*commands: Command) -> Operation[list[object]]:
     """The replies to looks that are taken at one moment."""
-    result = executed((yield Batch(atomic(*commands)))[-1])
+    result = executed((yield Batch(atomic(*commands))))
     return check(result or [])
 
 
@@ -117,10 +117,22 @@ def peek(ctx: Context) -> Operation[bytes]:
         QueueDoesNotExistError: Never created, or deleted by now.
         QueueEmptyError: There is none.
     """
-    found, value = check((yield Batch(((b"EXISTS", ctx.keys.bound), (b"LINDEX", ctx.keys.queue, -1)))))
+    values = yield from peek_many(ctx, 1)
+    if not values:
+        raise QueueEmptyError(f"queue {ctx.keys} is empty")
+    return values[0]
+
+
+@operation
+def peek_many(ctx: Context, most: int) -> Operation[list[bytes]]:
+    """The values that come next, up to so many, which stay where they are.
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+    """
+    found, values = check(
+        (yield Batch(((b"EXISTS", ctx.keys.bound), (b"LRANGE", ctx.keys.queue, -most, -1))))
+    )
     if not found:
         raise does_not_exist(ctx)
-    if value is None:
-        raise QueueEmptyError(f"queue {ctx.keys} is empty")
-    assert isinstance(value, bytes)
-    return value
+    return list(reversed(values))

@@ -29,13 +29,14 @@ class Script:
         object.__setattr__(self, "sha", hashlib.sha1(self.text).hexdigest().encode())  # noqa: S324, its name
 
 
-#: ``free`` and ``holder`` are the keys of the role; ``mode`` says what we hold already: nothing (``free``),
-#: the role without having said so (``popped``), the role (``role``), the role and the token (``token``).
+#: ``free`` and ``holder`` are the keys of the role; ``lease`` is ours in milliseconds, 0 for none; ``mode``
+#: says what we hold already: nothing (``free``), the role without having said so (``popped``), the role
+#: (``role``), the role and the token (``token``).
 _BEGINNING: Final = b"""
 local bound_key, closed, free, holder, not_full = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local me, mode = ARGV[1], ARGV[2]
+local me, mode, lease = ARGV[1], ARGV[2], ARGV[3]
 local held, token, keep = mode ~= 'free', mode == 'token', false
-local stored, uncounted, stuck, values = 0, '', '', {}
+local stored, uncounted, stuck, left, values = 0, '', '', '', {}
 
 local function call(...)
   local reply = redis.pcall(...)
@@ -58,7 +59,7 @@ local function release()
   local refused = nil
   if token then refused = set_token(true) end
   if held then refused = try('LPUSH', free, 0) or refused end
-  stuck = refused or ''
+  stuck = refused or left
 end
 
 local function count(messages, bytes, number, size)
@@ -69,6 +70,11 @@ end
 
 local function is_ours()
   return mode == 'free' or mode == 'popped' or call('GET', holder) == me
+end
+
+local function say(how)
+  if lease == '0' then return how('SET', holder, me) end
+  return how('SET', holder, me, 'PX', lease)
 end
 
 local function limit_of(bound)
@@ -87,7 +93,8 @@ return {status, stored, detail or '', uncounted, stuck, values}
 """
 
 #: KEYS: bound, closed, producer_free, producer, not_full, queue, produced messages, produced bytes.
-#: ARGV: our identifier, mode, over-fill, whether we shall wait for room, whether more values follow, values.
+#: ARGV: our identifier, mode, lease, over-fill, whether we shall wait for room, whether more values follow,
+#: values.
 PUT: Final = Script(
     _BEGINNING
     + b"""
@@ -102,8 +109,9 @@ local function push(first, last, length)
 end
 
 local function main()
-  local overfill, wait, more = ARGV[3] == '1', ARGV[4] == '1', ARGV[5] == '1'
+  local overfill, wait, more = ARGV[4] == '1', ARGV[5] == '1', ARGV[6] == '1'
   if not is_ours() then
+    if token and call('EXISTS', bound_key) == 1 then left = set_token(true) or '' end
     held, token = false, false
     return 'lost', call('GET', holder)
   end
@@ -114,7 +122,7 @@ local function main()
   if call('EXISTS', closed) == 1 then return 'closed' end
   if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
   local tokens, length = call('LLEN', not_full), call('LLEN', KEYS[6])
-  call('SET', holder, me)
+  say(call)
   if not held then
     call('RPOP', free)
     held = true
@@ -123,7 +131,7 @@ local function main()
     call('RPOP', not_full)
     token = true
   end
-  local wanted = #ARGV - 5
+  local wanted = #ARGV - 6
   local room = wanted
   if not overfill then
     if not token then
@@ -133,7 +141,7 @@ local function main()
     end
   end
   if room > 0 then
-    length = push(6, 5 + room, length)
+    length = push(7, 6 + room, length)
     stored, token = room, false
     uncounted = set_token(limit == 0 or length < limit) or uncounted
   end
@@ -149,8 +157,8 @@ end
 )
 
 #: KEYS: bound, closed, consumer_free, consumer, not_full, queue, consumed messages, consumed bytes, unacked.
-#: ARGV: our identifier, mode, how many values at most, whether we shall wait for one, number and bytes of
-#: those that we popped already, whether they are to be kept in unacked.
+#: ARGV: our identifier, mode, lease, how many values at most, whether we shall wait for one, number and bytes
+#: of those that we popped already, whether they are to be kept in unacked.
 GET: Final = Script(
     _BEGINNING
     + b"""
@@ -169,8 +177,8 @@ local function pop(most, reliable)
 end
 
 local function main()
-  local most, wait, number, size = tonumber(ARGV[3]), ARGV[4] == '1', tonumber(ARGV[5]), tonumber(ARGV[6])
-  local reliable = ARGV[7] == '1'
+  local most, wait, number, size = tonumber(ARGV[4]), ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
+  local reliable = ARGV[8] == '1'
   if not is_ours() then
     held = false
     return 'lost', call('GET', holder)
@@ -184,9 +192,9 @@ local function main()
     call('RPOP', free)
     held = true
   end
-  if reliable then call('SET', holder, me) end
+  if reliable then say(call) end
   values = pop(bound and most or 0, reliable)
-  local refused = not reliable and try('SET', holder, me)
+  local refused = not reliable and say(try)
   uncounted = refused or ''
   if #values + number == 0 then
     if refused then return 'error', refused end
@@ -206,19 +214,18 @@ end
     + _END
 )
 
-#: KEYS: as in GET. ARGV: our identifier, ``role``, whether the message is done with or to be put back.
+#: KEYS: as in GET. ARGV: our identifier, ``role``, lease, whether the message is done with or to be put back.
 SETTLE: Final = Script(
     _BEGINNING
     + b"""
-local function main()
-  if not is_ours() then
-    held = false
-    return 'lost', call('GET', holder)
-  end
-  if ARGV[3] ~= '1' then
-    while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end
-    return 'ok'
-  end
+local function put_back()
+  repeat
+    local moved = redis.pcall('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT')
+    if type(moved) == 'table' then left = moved.err end
+  until type(moved) ~= 'string'
+end
+
+local function acknowledge()
   local bound, length = call('GET', bound_key), call('LLEN', KEYS[6])
   local limit = bound and limit_of(bound)
   local value = call('RPOP', KEYS[9])
@@ -226,13 +233,29 @@ local function main()
     uncounted = set_token(limit == 0 or length < limit) or ''
     count(KEYS[7], KEYS[8], 1, #value)
   end
+end
+
+local function main()
+  local fine, mine = pcall(is_ours)
+  if fine and not mine then
+    held = false
+    return 'lost', call('GET', holder)
+  end
+  local refused = mine
+  if fine and ARGV[4] == '1' then
+    fine, refused = pcall(acknowledge)
+    if fine then return 'ok' end
+  end
+  put_back()
+  if not fine then error(refused, 0) end
+  if left ~= '' then error({err = left}, 0) end
   return 'ok'
 end
 """
     + _END
 )
 
-#: KEYS: bound, closed, producer_free, producer, not_full. ARGV: our identifier, mode.
+#: KEYS: bound, closed, producer_free, producer, not_full. ARGV: our identifier, mode, lease.
 CLOSE: Final = Script(
     _BEGINNING
     + b"""
@@ -240,7 +263,7 @@ local function main()
   if not call('GET', bound_key) then return 'gone' end
   local is_closed = call('EXISTS', closed) == 1
   if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
-  call('SET', holder, me)
+  say(call)
   if not held then
     call('RPOP', free)
     held = true

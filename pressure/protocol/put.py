@@ -27,8 +27,10 @@ from pressure.protocol import scripted
 from pressure.protocol.roles import (
     PRODUCER,
     Hold,
+    as_holder,
     claim,
     does_not_exist,
+    finish,
     give_back,
     holding,
     is_closed,
@@ -47,7 +49,6 @@ from pressure.protocol.steps import (
     Reply,
     atomic,
     check,
-    executed,
     operation,
 )
 from pressure.protocol.waits import bound_of, wait_for_room
@@ -90,11 +91,13 @@ def put_many(
 
 
 def _put(ctx: Context, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
-    if ctx.server.scripts:
-        hold = Hold(PRODUCER, held=False)
-        if (yield from holding(ctx, hold, scripted.put(ctx, hold, run, patience, overfill))):
-            return
-    hold = yield from take_role(ctx, PRODUCER, patience, refuse_closed=True)
+    hold = Hold(PRODUCER, held=False)
+    if ctx.server.scripts and (
+        yield from holding(ctx, hold, scripted.put(ctx, hold, run, patience, overfill))
+    ):
+        return
+    if not hold.held:  # else scripts were forbidden in the middle
+        hold = yield from take_role(ctx, PRODUCER, patience, refuse_closed=True)
     yield from holding(ctx, hold, _put_as_producer(ctx, hold, run, patience, overfill))
 
 
@@ -170,42 +173,47 @@ def _push(
     last = run.stored + len(values) == len(run.values)
     if bound == 0 or length + len(values) < bound:
         rest = (*refill(ctx), *_free(ctx.keys)) if last else ()
-        replies = yield Batch(atomic(*_store(ctx.keys, values), *rest))
-        done = yield from _stored(ctx, hold, run, values, replies[-1])
+        work = (*_store(ctx.keys, values), *rest)
+        replies = yield Batch(atomic(*work))
+        done = yield from _stored(
+            ctx, hold, run, values, (yield from as_holder(ctx, PRODUCER, replies, work))
+        )
         hold.token = not last
         if refused := trouble(done):
             yield from _rescue(
                 ctx, hold, refused, released=not (last and isinstance(done[-1], ServerReplyError))
             )
         return
-    producer = ctx.keys.producer
-    replies = yield Batch(
-        (*atomic(*_store(ctx.keys, values)), (b"WATCH", producer), (b"GET", producer)),
+    producer, work = ctx.keys.producer, _store(ctx.keys, values)
+    replies = yield Batch((*atomic(*work), (b"WATCH", producer), (b"GET", producer)))
+    done = yield from _stored(
+        ctx, hold, run, values, (yield from as_holder(ctx, PRODUCER, replies, work, end=-3))
     )
-    done = yield from _stored(ctx, hold, run, values, replies[-3])
     room = done[0] < bound
     if not last:
         hold.token = room
         if refused := trouble(done):
             yield from _rescue(ctx, hold, refused, released=True)
         return
-    if replies[-1] != ctx.client_id:  # the role was taken away since; only the values were ours to write
-        yield Batch(((b"UNWATCH",),))
+    holder = replies[-1]
+    if replies[-3] is None:  # it was done again, and that transaction has ended the watch
+        _, holder = yield Batch(((b"WATCH", producer), (b"GET", producer)))
+    if holder != ctx.client_id and not isinstance(holder, ServerReplyError):
+        yield Batch(((b"UNWATCH",),))  # the role was taken away since; only the values were ours to write
         return
-    replies = yield Batch(atomic(*(refill(ctx) if room else ()), *_free(ctx.keys)))
-    if refused := trouble([done, *replies]):
-        yield from _rescue(ctx, hold, refused, released=trouble(replies) is None)
+    freed = yield from finish(ctx, PRODUCER, (*(refill(ctx) if room else ()), *_free(ctx.keys)))
+    if refused := trouble([done, freed]):
+        yield from _rescue(ctx, hold, refused, released=trouble([freed]) is None)
 
 
 def _stored(
-    ctx: Context, hold: Hold, run: Run, values: Sequence[bytes], result: Reply
+    ctx: Context, hold: Hold, run: Run, values: Sequence[bytes], done: list[Reply] | None
 ) -> Operation[list[Reply]]:
     """The replies of the transaction that pushed values; from here on only the role is to be given back.
 
     Raises:
         PressureError: The values were not stored.
     """
-    done = executed(result)
     if done is None:
         raise (yield from lost_role(ctx, PRODUCER))
     check(done[:1])
@@ -249,11 +257,11 @@ def close(ctx: Context, patience: Patience) -> Operation[None]:
         QueueClosedError: It is closed already: a queue can be closed at most once.
         QueueInUseError: The producer role did not come free in time.
     """
-    if ctx.server.scripts:
-        hold = Hold(PRODUCER, held=False)
-        if (yield from holding(ctx, hold, scripted.close(ctx, hold, patience))):
-            return
-    hold = yield from take_role(ctx, PRODUCER, patience)
+    hold = Hold(PRODUCER, held=False)
+    if ctx.server.scripts and (yield from holding(ctx, hold, scripted.close(ctx, hold, patience))):
+        return
+    if not hold.held:  # else scripts were forbidden in the middle
+        hold = yield from take_role(ctx, PRODUCER, patience)
     yield from holding(ctx, hold, _close_as_producer(ctx, hold))
 
 
@@ -272,8 +280,8 @@ def _close_as_producer(ctx: Context, hold: Hold) -> Operation[None]:
         raise does_not_exist(ctx)
     if closed:
         raise is_closed(ctx)
-    replies = yield Batch(atomic((b"LPUSH", keys.closed, 0, 0), *_free(keys)))
-    done = executed(replies[-1])
+    work: tuple[Command, ...] = ((b"LPUSH", keys.closed, 0, 0), *_free(keys))
+    done = yield from as_holder(ctx, PRODUCER, (yield Batch(atomic(*work))), work)
     if done is None:
         raise (yield from lost_role(ctx, PRODUCER))
     check(done)

@@ -23,11 +23,13 @@ from pressure.protocol.get import effects
 from pressure.protocol.roles import (
     CONSUMER,
     Hold,
-    claim,
+    as_holder,
     does_not_exist,
     holding,
-    in_use,
     is_closed,
+    not_ours,
+    put_back,
+    said,
     take_role,
     trouble,
 )
@@ -40,7 +42,6 @@ from pressure.protocol.steps import (
     atomic,
     blocking,
     check,
-    executed,
     operation,
 )
 from pressure.protocol.waits import Popped, after_pop
@@ -56,12 +57,13 @@ def receive(ctx: Context, patience: Patience) -> Operation[bytes]:
         QueueInUseError: The consumer role did not come free in time.
         QueueEmptyError: No value came in time.
     """
+    hold = Hold(CONSUMER, held=False)
     if ctx.server.scripts:
-        hold = Hold(CONSUMER, held=False)
         value = yield from holding(ctx, hold, _by_script(ctx, hold, patience))
         if value is not None:
             return value
-    hold = yield from take_role(ctx, CONSUMER, patience)
+    if not hold.held:  # else scripts were forbidden in the middle
+        hold = yield from take_role(ctx, CONSUMER, patience)
     return (yield from holding(ctx, hold, _by_batches(ctx, hold, patience)))
 
 
@@ -76,17 +78,14 @@ def _take(ctx: Context) -> Command:
     return (b"LMOVE", ctx.keys.queue, ctx.keys.unacked, b"RIGHT", b"LEFT")
 
 
-def put_back(ctx: Context) -> Command:
-    """The command that puts back what was taken last; once for each value, the order holds."""
-    return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"RIGHT")
-
-
 def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
     keys = ctx.keys
-    said, _ = claim(ctx, CONSUMER)  # nothing is watched: the connection is others' until we settle
+    # nothing is watched: the connection is others' until we settle
     looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
     left: Command = (b"LLEN", keys.unacked)
-    claimed, _, orphans, value, bound, closed = yield Batch((said, put_back(ctx), left, _take(ctx), *looks))
+    claimed, _, orphans, value, bound, closed = yield Batch(
+        (said(ctx, CONSUMER), put_back(ctx), left, _take(ctx), *looks)
+    )
     hold.claimed = not isinstance(claimed, ServerReplyError)
     if isinstance(orphans, int) and orphans:
         back = orphans + isinstance(value, bytes)
@@ -136,21 +135,35 @@ def settle(ctx: Context, done: bool) -> Operation[None]:
     Raises:
         QueueInUseError: The role was taken away meanwhile, by a repair; the value comes again.
     """
-    if ctx.server.scripts and (answer := (yield from scripted.settle(ctx, done))) is not None:
-        if error := scripted.problem(ctx, CONSUMER, answer):
-            raise error
-        scripted.note_uncounted(ctx, CONSUMER, answer, "the value is acknowledged")
-        return
+    try:
+        yield from _settled(ctx, done)
+    except ServerReplyError as error:
+        error.add_note(f"queue {ctx.keys}: the message is not acknowledged; it comes again")
+        raise
+
+
+def _settled(ctx: Context, done: bool) -> Operation[None]:
+    hold = Hold(CONSUMER, claimed=True, unacked=1)
+    if ctx.server.scripts:
+        answer = yield from holding(ctx, hold, scripted.settle(ctx, done))
+        if answer is not None:
+            if error := scripted.problem(ctx, CONSUMER, answer):
+                raise error
+            scripted.note_uncounted(ctx, CONSUMER, answer, "the value is acknowledged")
+            return
+    yield from holding(ctx, hold, _by_transaction(ctx, hold, done))
+
+
+def _by_transaction(ctx: Context, hold: Hold, done: bool) -> Operation[None]:
     keys = ctx.keys
     looks: tuple[Command, ...] = ((b"GET", keys.consumer), (b"LRANGE", keys.unacked, -1, -1))
     watch: Command = (b"WATCH", keys.consumer, keys.unacked)
     _, holder, values, bound, length = check((yield Batch((watch, *looks, *after_pop(ctx)))))
     if holder != ctx.client_id:
+        hold.held = False
         yield Batch(((b"UNWATCH",),))
-        raise in_use(ctx, CONSUMER, holder)
-    hold = Hold(CONSUMER, claimed=True)
-    popped = Popped(tuple(values), bound, length)
-    yield from holding(ctx, hold, _settle(ctx, hold, popped, done))
+        raise not_ours(ctx, CONSUMER, holder)
+    yield from _settle(ctx, hold, Popped(tuple(values), bound, length), done)
 
 
 def _settle(ctx: Context, hold: Hold, popped: Popped, done: bool) -> Operation[None]:
@@ -161,13 +174,14 @@ def _settle(ctx: Context, hold: Hold, popped: Popped, done: bool) -> Operation[N
     else:
         work = (put_back(ctx),) if popped.values else ()
     replies = yield Batch(atomic(*work, free))
-    result = executed(replies[-1])
+    result = yield from as_holder(ctx, CONSUMER, replies, (*work, free))
     if result is None:
         hold.held = False
         (holder,) = check((yield Batch(((b"GET", keys.consumer),))))
-        raise in_use(ctx, CONSUMER, holder)
+        raise not_ours(ctx, CONSUMER, holder)
     hold.held = isinstance(result[-1], ServerReplyError)
     check(result[: 1 if work else 0])
+    hold.unacked = 0
     if refused := trouble(result):
         warnings.warn(
             f"queue {keys}: the value is acknowledged, but the server refused to count it ({refused}); "

@@ -7,6 +7,9 @@ Rules:
     - Without force a holder counts as dead only if its identifier has our form, the role list was empty and
       the identifier the same at two looks ``LOOK_APART`` seconds apart, no connection carried its name at
       either, and the server has been up, and nobody's replica, for ``STEADY`` seconds.
+    - A holder whose lease ran out (``leases``) has no name any more, and loses its role whoever is connected:
+      if it had a lease at the first look and no name at the second, or no name at either and we were told
+      that holders have leases.
     - With force whatever holds a role loses it.
     - A role is compared and freed in one transaction. Its holder key goes with it, so that the last
       transaction of a holder that was alive after all fails instead of freeing the role a second time. What
@@ -19,14 +22,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pressure.protocol.reliable import put_back
-from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist, refill
+from pressure.protocol.counters import restore_counters
+from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist, put_back, refill
 from pressure.protocol.steps import (
     Batch,
     Command,
     Context,
     Operation,
     Pause,
+    Reply,
     atomic,
     check,
     executed,
@@ -70,6 +74,13 @@ class _Findings:
         if orphans:
             what = "a message that was" if orphans == 1 else f"{orphans} messages that were"
             self.done.append(f"put back {what} not acknowledged")
+
+    def note_counted(self, missing: int) -> None:
+        """Says how many messages were counted as consumed, or (below 0) as produced."""
+        if missing:
+            what = "1 message" if abs(missing) == 1 else f"{abs(missing)} messages"
+            how = "taken" if missing > 0 else "put"
+            self.done.append(f"counted {what} that somebody had {how} and not counted")
 
 
 @operation
@@ -134,7 +145,7 @@ def _free(ctx: Context, role: Role, holder: bytes | None, found: _Findings) -> O
     orphans = unacked if role is CONSUMER else 0
     back = (put_back(ctx),) * orphans
     replies = yield Batch(atomic((b"DEL", holder_key), *back, (b"LPUSH", free, 0)))
-    done = executed(replies[-1])
+    done = executed(replies)
     if done is None or not check(done):
         return False
     found.note_put_back(orphans)
@@ -150,7 +161,7 @@ def _restore_orphans(ctx: Context, found: _Findings) -> Operation[None]:
         yield Batch(((b"UNWATCH",),))
         return
     replies = yield Batch(atomic(*(put_back(ctx),) * orphans))
-    if executed(replies[-1]) is not None:
+    if _was_done(replies):
         found.note_put_back(orphans)
 
 
@@ -186,6 +197,14 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
             found.done.append(f"reduced the free {role.name} role from {count} elements to one")
     if settled[CONSUMER] and (yield from _restore_mark(ctx)):
         found.done.append("restored the second mark of the close")
+    if all(settled.values()):
+        found.note_counted((yield from restore_counters(ctx)))
+
+
+def _was_done(replies: list[Reply]) -> bool:
+    """Whether a transaction was carried out, and not given up since somebody was at work."""
+    done = executed(replies)
+    return done is not None and bool(check(done))
 
 
 def _restore_token(ctx: Context, owed: bool) -> Operation[bool]:
@@ -209,7 +228,7 @@ def _restore_token(ctx: Context, owed: bool) -> Operation[bool]:
         yield Batch(((b"UNWATCH",),))
         return False
     replies = yield Batch(atomic(*refill(ctx)))
-    return executed(replies[-1]) is not None
+    return _was_done(replies)
 
 
 def _restore_mark(ctx: Context) -> Operation[bool]:
@@ -220,4 +239,4 @@ def _restore_mark(ctx: Context) -> Operation[bool]:
         yield Batch(((b"UNWATCH",),))
         return False
     replies = yield Batch(atomic((b"LPUSH", marks, 0)))
-    return executed(replies[-1]) is not None
+    return _was_done(replies)

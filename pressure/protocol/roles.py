@@ -35,6 +35,7 @@ from pressure.protocol.steps import (
     blocking,
     check,
     executed,
+    told,
 )
 
 
@@ -66,12 +67,14 @@ class Hold:
         claimed: Whether our identifier was written to the role's holder key.
         token: Whether we hold the element of ``:not_full``.
         held: Whether we hold the role at all.
+        unacked: How many messages we have that are not acknowledged; they go back with the role.
     """
 
     role: Role
     claimed: bool = False
     token: bool = False
     held: bool = True
+    unacked: int = 0
 
     def become(self, other: Hold) -> None:
         """Hold what the other one holds."""
@@ -92,6 +95,17 @@ def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     """The error for a role that another client holds."""
     by = f"held by {holder.decode('utf-8', 'backslashreplace')}" if holder else "taken, by whom is not known"
     return QueueInUseError(f"queue {ctx.keys}: the {role.name} role is {by}", role.name, holder)
+
+
+def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
+    """The error for a role that we held, and hold no more."""
+    if holder or not ctx.lease:
+        return in_use(ctx, role, holder)
+    return QueueInUseError(
+        f"queue {ctx.keys}: the {role.name} role is ours no more: its lease of {ctx.lease:g} s ran out; "
+        "repair frees it",
+        role.name,
+    )
 
 
 def take_role(
@@ -159,7 +173,47 @@ def _holder(ctx: Context, role: Role) -> Operation[bytes | None]:
 def claim(ctx: Context, role: Role, *watched: bytes) -> tuple[Command, Command]:
     """The commands that say we hold the role, and watch that nobody says so after us (and more keys)."""
     holder = role.holder(ctx.keys)
-    return (b"SET", holder, ctx.client_id), (b"WATCH", holder, *watched)
+    return said(ctx, role), (b"WATCH", holder, *watched)
+
+
+def said(ctx: Context, role: Role) -> Command:
+    """The command that says we hold the role, for as long as our lease lasts if we have one."""
+    lease = (b"PX", ctx.lease_ms) if ctx.lease else ()
+    return (b"SET", role.holder(ctx.keys), ctx.client_id, *lease)
+
+
+def as_holder(
+    ctx: Context, role: Role, replies: list[Reply], work: tuple[Command, ...], end: int = -1
+) -> Operation[list[Reply] | None]:
+    """What a holder's transaction answered (see ``executed``), or answers when its work is done again.
+
+    A lease that is renewed changes the key that is watched, so that a transaction fails though the role is
+    ours; then it is tried again. On a queue that was deleted meanwhile a producer has nothing to write any
+    more, while a consumer has its role to give back, for which the delete waits.
+
+    Raises:
+        ServerReplyError: The server refused the transaction as a whole, or the look that comes before it is
+            tried again; nothing was done.
+    """
+    keys, holder = ctx.keys, role.holder(ctx.keys)
+    done = executed(replies, end)
+    while done is None and ctx.lease:
+        _, bound, name = check(
+            (yield Batch(((b"WATCH", holder, keys.bound), (b"EXISTS", keys.bound), (b"GET", holder))))
+        )
+        if name != ctx.client_id or (role is PRODUCER and not bound):
+            yield Batch(((b"UNWATCH",),))
+            return None
+        done = executed((yield Batch(atomic(*work))))
+    return done
+
+
+def finish(ctx: Context, role: Role, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
+    """Do the last work of a holder, as ``as_holder`` does it; a refusal of the whole is a reply, too."""
+    try:
+        return (yield from as_holder(ctx, role, (yield Batch(atomic(*work))), work))
+    except ServerReplyError as error:
+        return [error]
 
 
 def holding(ctx: Context, hold: Hold, body: Operation[T]) -> Operation[T]:
@@ -185,19 +239,40 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
 
     Where the server does not let us ask whose the role is, it counts as ours.
     """
-    release = (*token_back(ctx, hold), (b"LPUSH", hold.role.free(ctx.keys), 0))
+    messages = (put_back(ctx),) * hold.unacked
+    release = (*token_back(ctx, hold), *messages, (b"LPUSH", hold.role.free(ctx.keys), 0))
     if not hold.claimed:
         return (yield Batch(((b"UNWATCH",), *release)))
     holder = hold.role.holder(ctx.keys)
-    replies = yield Batch(((b"UNWATCH",), (b"WATCH", holder), (b"GET", holder)))
-    if replies[-1] != ctx.client_id and not isinstance(replies[-1], ServerReplyError):
+    while True:
+        replies = yield Batch(((b"UNWATCH",), (b"WATCH", holder), (b"GET", holder)))
+        if replies[-1] != ctx.client_id and not isinstance(replies[-1], ServerReplyError):
+            return (yield from _token_that_was_not_ours(ctx, hold))
+        replies = yield Batch(atomic(*release))
+        if replies[-1] is not None or not ctx.lease:  # a lease that is renewed changes the key
+            return told(replies)
+
+
+def _token_that_was_not_ours(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
+    """Somebody who has no role any more took the token from whoever has it; unless the queue is gone."""
+    bound = ctx.keys.bound
+    if not hold.token:
         return (yield Batch(((b"UNWATCH",),)))
-    return (yield Batch(atomic(*release)))
+    *_, exists = replies = yield Batch(((b"UNWATCH",), (b"WATCH", bound), (b"EXISTS", bound)))
+    if exists == 1:
+        return told((yield Batch(atomic(*refill(ctx)))))
+    yield Batch(((b"UNWATCH",),))
+    return replies
 
 
 def token_back(ctx: Context, hold: Hold) -> tuple[Command, ...]:
     """The commands that put the token back which a failed Put had popped."""
     return refill(ctx) if hold.token else ()
+
+
+def put_back(ctx: Context) -> Command:
+    """The command that puts back what was received last; once for each value, the order holds."""
+    return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"RIGHT")
 
 
 def refill(ctx: Context) -> tuple[Command, Command]:
@@ -228,7 +303,7 @@ def lost_role(ctx: Context, role: Role) -> Operation[Exception]:
     """The error for a transaction that was not carried out: the queue was deleted, or the role taken away."""
     keys = ctx.keys
     bound, holder = check((yield Batch(((b"GET", keys.bound), (b"GET", role.holder(keys))))))
-    return does_not_exist(ctx) if bound is None else in_use(ctx, role, holder)
+    return does_not_exist(ctx) if bound is None else not_ours(ctx, role, holder)
 
 
 __all__ = [
@@ -236,16 +311,20 @@ __all__ = [
     "PRODUCER",
     "Hold",
     "Role",
+    "as_holder",
     "attempt",
     "claim",
     "does_not_exist",
-    "executed",
+    "finish",
     "give_back",
     "holding",
     "in_use",
     "is_closed",
     "lost_role",
+    "not_ours",
+    "put_back",
     "refill",
+    "said",
     "take_role",
     "token_back",
     "trouble",

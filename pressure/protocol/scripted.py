@@ -12,6 +12,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,17 +34,19 @@ from pressure.protocol.roles import (
     does_not_exist,
     in_use,
     is_closed,
+    not_ours,
     take_role,
 )
 from pressure.protocol.steps import Batch, Context, Operation, Patience
-from pressure.protocol.waits import bound_of, wait_for_room, wait_for_value
+from pressure.protocol.waits import Popped, bound_of, wait_for_room, wait_for_value
 
 #: Most values, and most bytes, that one script is sent: others wait while it runs.
 _MOST_VALUES: Final = 1000
 _MOST_BYTES: Final = 1 << 20
 
-#: How Redis 7.0 begins what later ones call NOPERM.
-_NOT_ALLOWED: Final = "ERR The user executing the script"
+#: How Redis 6.2 begins an error that its script is told of, and 7.0 what others call NOPERM.
+_WHERE: Final = re.compile(r"^@user_script: ?\d+: ?-?")
+_NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +61,15 @@ class Answer:
     values: list[bytes]
 
 
-def ask(ctx: Context, script: Script, keys: Sequence[bytes], *args: bytes | int) -> Operation[Answer | None]:
+def ask(
+    ctx: Context, script: Script, keys: Sequence[bytes], mode: bytes, *args: bytes | int
+) -> Operation[Answer | None]:
     """Run a script; None if the server runs none for us.
 
     Raises:
         ServerReplyError: It was refused as a whole; nothing was done.
     """
-    operands = (len(keys), *keys, *args)
+    operands = (len(keys), *keys, ctx.client_id, mode, ctx.lease_ms, *args)
     (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
     if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
         (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
@@ -85,8 +90,10 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
         error = does_not_exist(ctx)
     elif answer.status == b"closed":
         error = is_closed(ctx)
-    elif answer.status in (b"busy", b"lost"):
+    elif answer.status == b"busy":
         error = in_use(ctx, role, answer.detail or None)
+    elif answer.status == b"lost":
+        error = not_ours(ctx, role, answer.detail or None)
     elif answer.status == b"full":
         error = QueueFullError(f"queue {ctx.keys} is full")
     elif answer.status == b"empty":
@@ -94,7 +101,7 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
     elif answer.status == b"bound":
         error = _not_a_number(ctx, answer.detail)
     else:
-        error = ServerReplyError(_text(answer.detail).replace(_NOT_ALLOWED, "NOPERM the user", 1))
+        error = ServerReplyError(_text(answer.detail))
     if answer.stuck:
         stuck = _text(answer.stuck)
         error.add_note(f"queue {ctx.keys}: a role could not be given back ({stuck}); repair the queue")
@@ -102,7 +109,9 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
 
 
 def _text(detail: bytes) -> str:
-    return detail.decode("utf-8", "backslashreplace")
+    """An error's text as a command that is run by itself would be answered."""
+    text = _WHERE.sub("", detail.decode("utf-8", "backslashreplace"))
+    return _NOT_ALLOWED.sub("NOPERM the user", text)
 
 
 def _not_a_number(ctx: Context, bound: bytes) -> Exception:
@@ -160,7 +169,7 @@ def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) 
         chunk = run.next()
         more = run.stored + len(chunk) < len(run.values)
         flags = (int(overfill), int(patience.waits), int(more))
-        answer = yield from ask(ctx, PUT, names, ctx.client_id, mode, *flags, *chunk)
+        answer = yield from ask(ctx, PUT, names, mode, *flags, *chunk)
         if answer is None:
             return None
         run.stored += answer.stored
@@ -189,8 +198,12 @@ def _after_put(ctx: Context, hold: Hold, answer: Answer, patience: Patience) -> 
 # Get
 
 
-def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[list[bytes] | None]:
-    """Get up to so many values, but one at least; None if the server runs no scripts."""
+def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[list[bytes] | Popped | None]:
+    """Get up to so many values, but one at least; None if the server runs no scripts.
+
+    A value that was waited for is not lost if the script after the wait is refused: it is returned as
+    ``Popped``, and neither counted nor the role given back.
+    """
     answer = yield from _begin(ctx, hold, patience, most, reliable=False)
     if answer is None:
         return None
@@ -199,13 +212,16 @@ def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[li
     popped = yield from wait_for_value(ctx, patience)
     values = list(popped.values)
     args = (most - len(values), 0, len(values), sum(map(len, values)), 0)
-    answer = yield from ask(ctx, GET, _consumer_keys(ctx), ctx.client_id, b"role", *args)
-    if answer is not None:  # it ran before
-        hold.held = False
-        values += answer.values
-        if answer.status != b"lost":
-            _note_delivered(ctx, answer)
-    return values
+    try:
+        answer = yield from ask(ctx, GET, _consumer_keys(ctx), b"role", *args)
+    except ServerReplyError:
+        return popped
+    if answer is None:
+        return popped
+    hold.held = False
+    if answer.status != b"lost":
+        _note_delivered(ctx, answer)
+    return values + answer.values
 
 
 def _begin(
@@ -216,7 +232,7 @@ def _begin(
     while True:
         wait = patience.waits
         args = (most, int(wait), 0, 0, int(reliable))
-        answer = yield from ask(ctx, GET, _consumer_keys(ctx), ctx.client_id, mode, *args)
+        answer = yield from ask(ctx, GET, _consumer_keys(ctx), mode, *args)
         if answer is None:
             return None
         kept = answer.status == b"wait" or (reliable and answer.status == b"ok")
@@ -254,7 +270,7 @@ def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[byte
 
 def settle(ctx: Context, done: bool) -> Operation[Answer | None]:
     """Be done with the message in unacked, or put it back; None if the server runs no scripts."""
-    return (yield from ask(ctx, SETTLE, _consumer_keys(ctx), ctx.client_id, b"role", int(done)))
+    return (yield from ask(ctx, SETTLE, _consumer_keys(ctx), b"role", int(done)))
 
 
 # Close
@@ -266,7 +282,7 @@ def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None
     names = (keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full)
     mode = b"free"
     while True:
-        answer = yield from ask(ctx, CLOSE, names, ctx.client_id, mode)
+        answer = yield from ask(ctx, CLOSE, names, mode)
         if answer is None:
             return None
         hold.held = False

@@ -23,7 +23,7 @@ from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from pressure.errors import ClusterError, ServerReplyError
-from pressure.keys import Keys
+from pressure.keys import Keys, Located
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -84,6 +84,8 @@ class Context:
         slice: Longest single wait in seconds. Between two of them ``:bound`` is looked at, so that nobody
             waits for ever on a queue that was deleted, and the driver may stop the operation.
         server: What is known of the server.
+        lease: After how many seconds a role that we take is no longer ours unless it is renewed; None if it
+            is ours until we give it back.
     """
 
     keys: Keys
@@ -91,30 +93,42 @@ class Context:
     clock: Callable[[], float]
     slice: float = 1.0
     server: Server = field(default_factory=Server)
+    lease: float | None = None
+
+    @property
+    def lease_ms(self) -> int:
+        """The lease as the server is told it; 0 if there is none."""
+        return max(round(self.lease * 1000), 1) if self.lease else 0
 
 
 #: What a cluster answers when one server does not keep all keys of a command.
 _ELSEWHERE: Final = frozenset({"CROSSSLOT", "MOVED", "ASK"})
 
 
+class About(Protocol):
+    """What is known to an operation on any kind of queue."""
+
+    @property
+    def keys(self) -> Located: ...  # noqa: D102
+
+
+AnyContext = TypeVar("AnyContext", bound=About)
+
+
 def operation(
-    function: Callable[Concatenate[Context, P], Operation[T]], /
-) -> Callable[Concatenate[Context, P], Operation[T]]:
+    function: Callable[Concatenate[AnyContext, P], Operation[T]], /
+) -> Callable[Concatenate[AnyContext, P], Operation[T]]:
     """Mark a generator as a whole operation: a server's error that leaves it names the queue."""
 
     @wraps(function)
-    def whole(ctx: Context, /, *args: P.args, **kwargs: P.kwargs) -> Operation[T]:
+    def whole(ctx: AnyContext, /, *args: P.args, **kwargs: P.kwargs) -> Operation[T]:
         try:
             return (yield from function(ctx, *args, **kwargs))
         except ServerReplyError as error:
             error.explain(str(ctx.keys))
             if error.code not in _ELSEWHERE or ctx.keys.has_hash_tag:
                 raise
-            name = ctx.keys.name.decode("utf-8", "backslashreplace")
-            raise ClusterError(
-                f"{error.code}: this is a Redis Cluster, where a queue's name needs a hash tag, "
-                f"such as {'{' + name + '}'!r} instead of {name!r}"
-            ) from error
+            raise needs_hash_tag(ctx.keys, error.code) from error
 
     return whole
 
@@ -126,6 +140,15 @@ class Timed(Protocol):
     def clock(self) -> Callable[[], float]: ...  # noqa: D102
     @property
     def slice(self) -> float: ...  # noqa: D102
+
+
+def needs_hash_tag(keys: Located, code: str) -> ClusterError:
+    """The error for a queue whose keys a cluster spreads."""
+    name = keys.name.decode("utf-8", "backslashreplace")
+    return ClusterError(
+        f"{code}: this is a Redis Cluster, where a queue's name needs a hash tag, "
+        f"such as {'{' + name + '}'!r} instead of {name!r}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,20 +185,35 @@ def blocking(name: bytes, *arguments: bytes, seconds: float, then: tuple[Command
 
 
 def atomic(*commands: Command) -> tuple[Command, ...]:
-    """The commands as one transaction. Its one result is the last reply of the batch; see ``executed``."""
+    """The commands as one transaction. Its one result is the reply to EXEC; see ``executed``."""
     return ((b"MULTI",), *commands, (b"EXEC",))
 
 
-def executed(reply: Reply) -> list[Reply] | None:
-    """The replies in an EXEC reply, or None when a watched key had changed and nothing was done.
+def executed(replies: list[Reply], end: int = -1) -> list[Reply] | None:
+    """The replies of a batch's transaction, or None when a watched key had changed and nothing was done.
+
+    Args:
+        replies: Those of the batch.
+        end: Which of them is that of EXEC.
 
     Raises:
-        ServerReplyError: The server refused the transaction as a whole; nothing was done.
+        ServerReplyError: The server refused the transaction as a whole, or a command in it when it came;
+            nothing was done.
     """
-    if isinstance(reply, ServerReplyError):
-        raise reply
-    result: list[Reply] | None = reply
+    if isinstance(replies[0], ServerReplyError):
+        return told(replies, end)
+    if isinstance(replies[end], ServerReplyError):
+        check(replies)  # what EXEC says is that there was an error; the first one says which
+    result: list[Reply] | None = replies[end]
     return result
+
+
+def told(replies: list[Reply], end: int = -1) -> list[Reply]:
+    """What tells of a batch that is a transaction what became of its commands.
+
+    Where MULTI is refused, those after it are carried out one by one, and EXEC is refused, too.
+    """
+    return replies[1:end] if isinstance(replies[0], ServerReplyError) else replies
 
 
 def check(replies: list[Reply]) -> list[Reply]:

@@ -42,6 +42,8 @@ class Seen:
         others: How many connections there are beside the one that asks; None if that is not known.
         steady: Whether the list of connections can be trusted.
         patient: Whether the server keeps connections that are silent.
+        leased: The roles whose holder's key expires.
+        leases: Whether whoever looks says that holders have leases.
     """
 
     bound: bytes | None
@@ -54,6 +56,8 @@ class Seen:
     others: int | None = None
     steady: bool = False
     patient: bool = False
+    leased: frozenset[Role] = frozenset()
+    leases: bool = False
 
     @property
     def half_created(self) -> bool:
@@ -79,15 +83,18 @@ def look(ctx: Context, *, ask_server: bool) -> Operation[Seen]:
     commands += [(b"LLEN", keys.unacked)]
     commands += [(b"LLEN", role.free(keys)) for role in ROLES]
     commands += [(b"GET", role.holder(keys)) for role in ROLES]
-    replies = yield Batch((*commands, *(_ASKED if ask_server else ())))
+    times: list[Command] = [(b"PTTL", role.holder(keys)) for role in ROLES]
+    replies = yield Batch((*commands, *((*_ASKED, *times) if ask_server else ())))
     bound, count, used, unacked, free_p, free_c, holder_p, holder_c = check(replies[: len(commands)])
     free, holder = {PRODUCER: free_p, CONSUMER: free_c}, {PRODUCER: holder_p, CONSUMER: holder_c}
     if not ask_server:
         return Seen(bound, count, free, holder, bool(used), unacked)
-    clients, me, timeout, *info = replies[len(commands) :]
+    clients, me, timeout, *info = replies[len(commands) : -len(times)]
+    lefts = zip(ROLES, replies[-len(times) :], strict=True)
+    leased = frozenset(role for role, left in lefts if isinstance(left, int) and left > 0)
     return Seen(
         bound, count, free, holder, bool(used), unacked,
-        connected(clients), _others(clients, me), steady(info), _is_zero(timeout),
+        connected(clients), _others(clients, me), steady(info), _is_zero(timeout), leased, bool(ctx.lease),
     )  # fmt: skip
 
 
@@ -145,6 +152,8 @@ def doubt(role: Role, first: Seen, last: Seen) -> str | None:
     if any(seen.free[role] for seen in looks):
         return "it was free at one look"
     holder = last.holder[role]
+    if holder is None and (last.leases or role in first.leased):
+        return _doubt_about_lease(role, first)
     if holder != first.holder[role]:
         return "its holder changed between two looks"
     if holder is None:
@@ -159,6 +168,16 @@ def doubt(role: Role, first: Seen, last: Seen) -> str | None:
         "its holder may be at work while the server closes silent connections": works and not last.patient,
     }
     return next((doubt for doubt, holds in doubts.items() if holds), None)
+
+
+def _doubt_about_lease(role: Role, first: Seen) -> str | None:
+    """There is no name: a lease ran out, or a client without one has taken the role and not said so yet.
+
+    The latter takes no longer than a moment, so that at one of the looks there was a name, or a lease.
+    """
+    if first.holder[role] is None or role in first.leased:
+        return None
+    return "its holder changed between two looks"
 
 
 def _doubt_about_nobody(first: Seen, last: Seen) -> str | None:

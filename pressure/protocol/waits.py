@@ -9,10 +9,17 @@ Rules:
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Final
 
-from pressure.errors import PressureError, QueueEmptyError, QueueFullError, ServerReplyError
+from pressure.errors import (
+    PressureError,
+    PressureWarning,
+    QueueEmptyError,
+    QueueFullError,
+    ServerReplyError,
+)
 from pressure.protocol.roles import Hold, attempt, does_not_exist, is_closed
 from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, check
 
@@ -91,7 +98,13 @@ def _closed_meanwhile(ctx: Context, mark: bytes, bound: Reply) -> Operation[Popp
         raise does_not_exist(ctx)
     keys = ctx.keys
     replies = yield Batch(((b"LPUSH", keys.closed, mark), (b"RPOP", keys.queue), *after_pop(ctx)))
-    value = replies[1]
+    pushed, value = replies[:2]
+    if isinstance(pushed, ServerReplyError):
+        lost = f"queue {keys}: a mark of the close could not be put back ({pushed}); repair the queue"
+        if not isinstance(value, bytes):
+            pushed.add_note(lost)
+            raise pushed
+        warnings.warn(lost, PressureWarning, stacklevel=2)
     if isinstance(value, bytes):
         return Popped((value,), *replies[-_AFTER:])
     check(replies)

@@ -16,14 +16,15 @@ import redis
 import redis.asyncio
 import trio
 
+from pressure.arguments import settings
 from pressure.asynchronous import AsyncQueue
 from pressure.codecs import Codec
-from pressure.connection import settings
 from pressure.identity import task_client_id
 from pressure.protocol import Operation
 from pressure.trio.connection import check
 from pressure.trio.driver import Driver
 from pressure.trio.kinds import BackupQueue, ReliableQueue, RingQueue
+from pressure.trio.lease import SystemTaskKeeper
 
 __all__ = ["BackupQueue", "Queue", "ReliableQueue", "RingQueue"]
 
@@ -51,14 +52,17 @@ class Queue(AsyncQueue):
         prefix: bytes | str | None = None,
         scripts: bool = True,
         codec: Codec | str | None = None,
+        lease: float | None = None,
     ) -> None:
         where = settings(
             url=url, client=client, host=host, port=port, db=db, prefix=prefix,
             clients=(redis.Redis, redis.asyncio.Redis),
         )  # fmt: skip
         check(where)
-        self._driver = Driver(where)
-        super().__init__(name, where, scripts, codec)
+        super().__init__(name, where, scripts, codec, lease)
+        self._driver = Driver(where, self.keys)
+        self._keeper = None if lease is None else SystemTaskKeeper(lease, self._renew)
+        self._define.keeper = self._keeper
 
     @staticmethod
     def _client_id() -> bytes:
@@ -74,4 +78,6 @@ class Queue(AsyncQueue):
         return result  # noqa: RET504, what leaves a scope may be taken for nothing
 
     async def _disconnect(self) -> None:
+        if self._keeper is not None:
+            await self._keeper.stop()
         await self._driver.connections.disconnect()

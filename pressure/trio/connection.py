@@ -19,10 +19,12 @@ import redis.asyncio.connection as theirs
 import redis.connection
 import trio
 
-from pressure.connection import CONNECT_TIMEOUT, Settings
 from pressure.errors import ConnectionFailedError, ServerReplyError
+from pressure.finding import Look, Search, failed
 from pressure.identity import connection_name
+from pressure.keys import Located
 from pressure.protocol.steps import Reply
+from pressure.settings import Settings
 
 _SIZE: Final = 1 << 16
 
@@ -39,8 +41,11 @@ _KINDS: Final = (
 
 def check(where: Settings) -> None:
     """Raises TypeError if the client that the settings came from connects in a way that is not known here."""
-    if not issubclass(where.connection_class, _KINDS):
-        raise TypeError(f"client connects by {where.connection_class.__name__}, which does not work on Trio")
+    for each in (where, *where.nodes):
+        if not issubclass(each.connection_class, _KINDS):
+            raise TypeError(
+                f"client connects by {each.connection_class.__name__}, which does not work on Trio"
+            )
 
 
 class Connection:
@@ -89,26 +94,45 @@ class Connection:
 _INCOMPLETE: Final = object()
 
 
-async def opened(where: Settings) -> Connection:
-    """A connection that the server has let in.
+async def opened(where: Settings, keys: Located | None = None) -> Connection:
+    """A connection to the server of a queue, which has let it in.
 
     Raises:
         ConnectionFailedError: The server cannot be reached or does not let us in.
+        ClusterError: It is a cluster's, and the queue's name has no hash tag.
     """
-    stream = None
+    search, connection = Search(where, keys), None
     try:
-        with trio.fail_after(CONNECT_TIMEOUT):
+        while (look := search.look) is not None:
+            if connection is not None:
+                await connection.close()
+            connection, heard = await _heard(look)
+            search.hear(heard)
+    except BaseException:
+        if connection is not None:
+            await connection.close()
+        raise
+    assert connection is not None
+    connection.id = search.number
+    return connection
+
+
+async def _heard(look: Look) -> tuple[Connection | None, list[Reply] | ConnectionFailedError]:
+    """Connect, and ask."""
+    where, stream = look.where, None
+    try:
+        with trio.fail_after(where.kwargs["socket_connect_timeout"]):
             stream = await _stream(where)
             connection = Connection(stream)
-            await _introduce(connection, where)
+            return connection, await _introduce(connection, look)
     except BaseException as error:
         if stream is not None:
             await trio.aclose_forcefully(stream)
         if isinstance(error, (*BROKEN, ServerReplyError)):
-            why = str(error) or str(error.__cause__ or type(error).__name__)
-            raise ConnectionFailedError(f"cannot use the Redis server at {where.address}: {why}") from error
+            problem = failed(where, str(error) or str(error.__cause__ or type(error).__name__))
+            problem.__cause__ = error
+            return None, problem
         raise
-    return connection
 
 
 async def _stream(where: Settings) -> trio.abc.Stream:
@@ -129,15 +153,15 @@ async def _stream(where: Settings) -> trio.abc.Stream:
     return secure
 
 
-async def _introduce(connection: Connection, where: Settings) -> None:
-    """Say who we are; raises ServerReplyError if the server does not accept it."""
-    greeting = [*_greeting(where), ("CLIENT", "SETNAME", connection_name()), ("CLIENT", "ID")]
-    data = b"".join(map(hiredis.pack_command, greeting))
-    *replies, number = await connection.exchange(data, len(greeting))
-    for reply in replies:
+async def _introduce(connection: Connection, look: Look) -> list[Reply]:
+    """Say who we are, and ask; raises ServerReplyError if the server does not accept it."""
+    greeting = [*_greeting(look.where), ("CLIENT", "SETNAME", connection_name())]
+    commands = [*greeting, *look.ask]
+    replies = await connection.exchange(b"".join(map(hiredis.pack_command, commands)), len(commands))
+    for reply in replies[: len(greeting)]:
         if isinstance(reply, ServerReplyError):
             raise reply
-    connection.id = number if isinstance(number, int) else None
+    return replies[len(greeting) :]
 
 
 def _greeting(where: Settings) -> list[tuple[Any, ...]]:
@@ -161,8 +185,9 @@ def _greeting(where: Settings) -> list[tuple[Any, ...]]:
 class Connections:
     """The idle connections of one queue object."""
 
-    def __init__(self, where: Settings) -> None:
+    def __init__(self, where: Settings, keys: Located | None = None) -> None:
         self.settings = where
+        self._keys = keys
         self._idle: deque[Connection] = deque()
         self._home: tuple[int, Any] = (0, None)
         self._generation = 0  # how often all were closed; those in use then are not kept
@@ -182,13 +207,14 @@ class Connections:
             if connection.is_quiet:
                 return connection
             await connection.close()
-        connection = await opened(self.settings)
-        connection.generation = self._generation
+        generation = self._generation
+        connection = await opened(self.settings, self._keys)
+        connection.generation = generation
         return connection
 
-    async def put_back(self, connection: Connection) -> None:
-        """Keep the connection for the next operation; all replies were read."""
-        if connection.generation == self._generation:
+    async def put_back(self, connection: Connection, *, keep: bool = True) -> None:
+        """Keep the connection for the next operation, if it can be used; all replies were read."""
+        if keep and connection.generation == self._generation:
             self._idle.append(connection)
             return
         with trio.CancelScope(shield=True):

@@ -16,10 +16,12 @@ from typing import Any, TypeVar
 import trio
 from trio.lowlevel import enable_ki_protection
 
-from pressure.connection import REPLY_TIMEOUT, Settings
 from pressure.course import Course
-from pressure.errors import PressureError
+from pressure.errors import PressureError, ServerReplyError
+from pressure.finding import ELSEWHERE
+from pressure.keys import Located
 from pressure.protocol.steps import Batch, Operation, Pause, Reply, Step, Wait
+from pressure.settings import REPLY_TIMEOUT, Settings
 from pressure.trio.connection import BROKEN, Connection, Connections
 
 T = TypeVar("T")
@@ -28,8 +30,8 @@ T = TypeVar("T")
 class Driver:
     """Runs operations, one at a time per task, over the connections of one queue object."""
 
-    def __init__(self, where: Settings) -> None:
-        self.connections = Connections(where)
+    def __init__(self, where: Settings, keys: Located | None = None) -> None:
+        self.connections = Connections(where, keys)
 
     @enable_ki_protection
     async def run(self, operation: Operation[T]) -> T:
@@ -45,9 +47,13 @@ class Driver:
         ride = _Ride(self, Course(operation, self.connections.settings.address), connection)
         try:
             result: T = await ride.whole()
+        except ServerReplyError as error:
+            if error.code in ELSEWHERE:  # the next operation looks for the server again
+                await self.connections.disconnect()
+            raise
         finally:
             if ride.connection is not None:
-                await self.connections.put_back(ride.connection)
+                await self.connections.put_back(ride.connection, keep=not ride.course.refused)
         return result
 
     @enable_ki_protection
@@ -73,7 +79,7 @@ class _Ride:
 
     def __init__(self, driver: Driver, course: Course[Any], connection: Connection) -> None:
         self._driver = driver
-        self._course = course
+        self.course = course
         self._interrupt: KeyboardInterrupt | None = None
         self.connection: Connection | None = connection
 
@@ -88,11 +94,11 @@ class _Ride:
         finally:
             if self._interrupt is not None:  # held back; Trio raises it at the main task's next checkpoint
                 signal.raise_signal(signal.SIGINT)
-        return self._course.result
+        return self.course.result
 
     @enable_ki_protection
     async def _steps(self) -> None:
-        course, stopped = self._course, False
+        course, stopped = self.course, False
         while (step := course.step) is not None:
             wish = await self._wish() if course.waits and not stopped else None
             if wish is not None:
@@ -123,13 +129,13 @@ class _Ride:
         except KeyboardInterrupt as error:
             self._interrupt = error
             return
-        self._course.advance([])
+        self.course.advance([])
 
     @enable_ki_protection
     async def _sent(self, step: Batch) -> list[Reply]:
         assert self.connection is not None
         connection, under_way = self.connection, _UnderWay()
-        data = self._course.packed(step)
+        data = self.course.packed(step)
         limit = REPLY_TIMEOUT + (step.seconds if isinstance(step, Wait) else 0)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(under_way.exchange, connection, data, len(step.commands), limit)
@@ -138,7 +144,7 @@ class _Ride:
             return under_way.replies
         self.connection = None
         await connection.close()
-        raise self._course.lost(under_way.error) from under_way.error
+        raise self.course.lost(under_way.error) from under_way.error
 
     @enable_ki_protection
     async def _look_out(self, step: Step, connection: Connection, under_way: _UnderWay) -> None:

@@ -10,10 +10,11 @@ import redis
 import redis.asyncio
 import trio
 
-from pressure.connection import settings
+from pressure.arguments import settings
 from pressure.errors import PressureError
 from pressure.kinds.backup import BackupMethods
 from pressure.kinds.flavours import Asynchronous
+from pressure.kinds.kind import Place
 from pressure.kinds.reliable import ReliableMethods
 from pressure.kinds.ring import RingMethods
 from pressure.protocol.steps import Operation
@@ -28,10 +29,10 @@ T = TypeVar("T")
 class OnTrio(Asynchronous):
     """The flavour for Trio."""
 
-    def _connect(self, **where: Any) -> None:
+    def _connect(self, place: Place, **where: Any) -> None:
         self._where = settings(**where, clients=(redis.Redis, redis.asyncio.Redis))
         check(self._where)
-        self._driver = Driver(self._where)
+        self._driver = Driver(self._where, place)
 
     async def _run(self, operation: Operation[T]) -> T:
         return await self._driver.run(operation)

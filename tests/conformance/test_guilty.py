@@ -9,18 +9,23 @@ from typing import Any
 import pytest
 
 from conformance.clauses import CLAUSES
+from conformance.flavours import FLAVOURS
 from conformance.guilty import PARTIES, Guilty, convicted_of
 
 AT_ONCE = 4
 """Trials at the same time; each is a process that mostly waits for what does not come."""
 
-NOBODY = Guilty(
-    "nobody",
-    "miniredis/engine/version.py",
-    '"""Which Redis this is."""',
-    '"""Which Redis this is."""',
-    tuple(dict.fromkeys(clause for party in PARTIES for clause in party.clauses)),
-)
+
+def nobody(client: str) -> Guilty:
+    """A party that changes nothing, judged by all that those are who are judged with this client."""
+    same = '"""Which Redis this is."""'
+    clauses = (clause for party in PARTIES if party.client == client for clause in party.clauses)
+    return Guilty(
+        f"nobody, {client}", "miniredis/engine/version.py", same, same, tuple(dict.fromkeys(clauses)), client
+    )
+
+
+NOBODIES = [nobody(client) for client in sorted({party.client for party in PARTIES})]
 
 Trials = dict[str, Future[dict[str, str]]]
 
@@ -32,7 +37,7 @@ def trials(request: pytest.FixtureRequest) -> Iterator[Trials]:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         yield {
             party.name: pool.submit(convicted_of, party)
-            for party in (*PARTIES, NOBODY)
+            for party in (*PARTIES, *NOBODIES)
             if party.name in chosen
         }
         pool.shutdown(cancel_futures=True)
@@ -51,7 +56,7 @@ def test_guilty_party_is_convicted(party: Guilty, trials: Trials) -> None:
     assert not crashes, "what is wrong with it is to be one small thing, and not that it falls over"
 
 
-@pytest.mark.parametrize("party", [NOBODY], ids=["nobody"])
+@pytest.mark.parametrize("party", NOBODIES, ids=[party.name for party in NOBODIES])
 def test_who_is_not_guilty_is_not_convicted(party: Guilty, trials: Trials) -> None:
     assert trials[party.name].result() == {}
 
@@ -60,6 +65,7 @@ def test_there_are_guilty_servers_and_clients() -> None:
     assert {party.package for party in PARTIES} == {"miniredis", "pressure"}
     assert len({party.name for party in PARTIES}) == len(PARTIES) >= 6
     assert all(clause in CLAUSES for party in PARTIES for clause in party.clauses)
+    assert {party.client for party in PARTIES} == {"sync", "plain"} <= FLAVOURS.keys()
 
 
 def test_a_change_that_does_not_fit_is_told() -> None:

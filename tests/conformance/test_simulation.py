@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from conformance.simulation import Actor, Choose, Simulation, StuckError, every_run, operation, seeded
-from pressure import QueueClosedError, QueueDoesNotExistError, QueueEmptyError, protocol
+from conformance.simulation import Choose, Simulation, StuckError, every_run, operation, seeded
+from pressure import QueueClosedError, QueueDoesNotExistError, protocol
 from pressure.protocol import Context, Patience
 
 FOR_EVER = Patience.of
@@ -130,81 +130,7 @@ def test_crowds_lose_nothing_and_keep_the_order(seed: int) -> None:
     assert holds(simulation) == []
 
 
-# Death
-
-
-VICTIMS: dict[str, tuple[int, list[bytes], Any]] = {
-    "put": (2, [b"a"], put(b"v")),
-    "put onto the last place": (2, [b"a"], put(b"v")),
-    "put without a bound": (0, [b"a"], put(b"v")),
-    "put that waits": (1, [b"a"], put(b"v")),
-    "over-filling put": (1, [b"a"], put(b"v", overfill=True)),
-    "get": (2, [b"a", b"b"], GET),
-    "get that waits": (2, [], GET),
-    "get without waiting": (2, [], operation(protocol.get, at_once)),
-    "close": (2, [b"a"], CLOSE),
-    "get of many": (2, [b"a", b"b"], operation(protocol.get_many, FOR_EVER, 2)),
-}
-
-
-def deaths(victim: str) -> Iterator[tuple[Simulation, Actor]]:
-    """A client that died after each of its steps, the last of them included."""
-    bound, values, what = VICTIMS[victim]
-    steps = 1
-    while True:
-        simulation = queue(lambda _: 0, bound, *values)
-        actor = simulation.actor("victim").will(what)
-        while not actor.is_done and actor.can_go_on and actor.steps < steps:
-            simulation.step()
-        over = actor.is_done or actor.steps < steps
-        actor.kill()
-        yield simulation, actor
-        if over:
-            return
-        steps += 1
-
-
-@pytest.mark.parametrize("victim", VICTIMS)
-def test_after_a_death_at_any_moment_a_repair_without_force_restores_the_queue(victim: str) -> None:
-    _, values, _ = VICTIMS[victim]
-    count = 0
-    for simulation, _ in deaths(victim):
-        count += 1
-        simulation.pass_time(100)
-        simulation.do(operation(protocol.repair))
-        left = holds(simulation)
-        whole = [*values, *([b"v"] if "put" in victim else [])]
-        assert left in ([*values], whole) or (
-            "get" in victim and left == values[2 if "many" in victim else 1 :]
-        )
-        consumer = simulation.actor("next").will(*[operation(protocol.get, at_once)] * (len(left) + 1))
-        simulation.run()
-        assert consumer.results[:-1] == left
-        assert isinstance(consumer.results[-1], QueueEmptyError | QueueClosedError)
-    assert count > 1
-
-
 RECEIVE = operation(protocol.receive, FOR_EVER)
-
-
-@pytest.mark.parametrize("done", [True, False])
-def test_after_a_death_at_any_moment_of_a_reliable_get_no_message_is_gone(done: bool) -> None:
-    steps, over = 1, False
-    while not over:
-        simulation = queue(lambda _: 0, 2, b"a", b"b")
-        actor = simulation.actor("victim").will(RECEIVE, operation(protocol.settle, done))
-        while not actor.is_done and actor.can_go_on and actor.steps < steps:
-            simulation.step()
-        over = actor.is_done
-        actor.kill()
-        simulation.pass_time(100)
-        simulation.do(operation(protocol.repair))
-        acknowledged = simulation.ask("GET", simulation.keys.consumed_messages) == b"1"
-        assert acknowledged or not (over and done)
-        assert holds(simulation) == ([b"b"] if acknowledged else [b"a", b"b"])
-        assert simulation.ask("LLEN", simulation.keys.unacked) == 0
-        steps += 1
-    assert steps > 4
 
 
 def test_every_interleaving_of_a_reliable_get_and_a_put_that_waits() -> None:
@@ -238,9 +164,12 @@ def test_runs_of_puts_and_gets_keep_the_order(bound: int, seed: int) -> None:
     assert some.is_done
 
 
-@pytest.mark.parametrize("victim", ["put that waits", "get that waits"])
-def test_who_is_stopped_gives_everything_back(victim: str) -> None:
-    bound, values, what = VICTIMS[victim]
+@pytest.mark.parametrize(
+    ("bound", "values", "what"),
+    [(1, [b"a"], put(b"v")), (2, [], GET)],
+    ids=["put that waits", "get that waits"],
+)
+def test_who_is_stopped_gives_everything_back(bound: int, values: list[bytes], what: Any) -> None:
     simulation = queue(lambda _: 0, bound, *values)
     actor = simulation.actor("victim").will(what)
     while actor.can_go_on:

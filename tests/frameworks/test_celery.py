@@ -126,7 +126,9 @@ def test_remote_control(app: Any, client: Any, key: str) -> None:
     assert "square" in inspect.registered()["first@here"]
     handle = app.all.hold.delay(key)
     taken(client, f"{key}:started")
-    assert [each["id"] for each in inspect.active()["first@here"]] == [handle.id]
+    assert handle.id in {
+        each["id"] for each in inspect.active()["first@here"]
+    }  # beside what comes each second
     assert handle.state == "STARTED"
     assert inspect.stats()["first@here"]["broker"]["transport"] == "redis"
     client.rpush(key, "go")

@@ -21,6 +21,8 @@ from conformance.targets import Address, NoRealRedisError, find_real_redis, star
 from pressure import Queue
 from tests.conftest import SERVERS
 
+from .runs import RUNS
+
 DEADLINE = 20.0
 ROOT = Path(__file__).parents[2]
 
@@ -95,6 +97,12 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
             return server
 
         yield start
+
+
+@pytest.fixture(params=RUNS)
+def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Makes a queue of each flavour, and makes a call on it."""
+    return RUNS[request.param]
 
 
 @pytest.fixture

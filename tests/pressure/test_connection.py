@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import redis
 
+from conformance.flavours import FLAVOURS
 from pressure import (
     ClusterError,
     ConnectionFailedError,
@@ -19,6 +20,7 @@ from pressure import (
     Queue,
     QueueDoesNotExistError,
     QueueEmptyError,
+    ServerReplyError,
 )
 from pressure.connection import settings
 from pressure.driver import Waiting
@@ -309,3 +311,22 @@ def test_a_script_that_runs_out_of_memory_leaves_nothing_taken(redis_url: str, r
             invariant(raw)
         finally:
             raw.config_set("maxmemory", 0)
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_connection_on_which_something_was_refused_is_not_kept(
+    redis_url: str, raw: redis.Redis, flavour: str
+) -> None:
+    """It may still watch keys, which would make the next transaction fail."""
+    make: Any = FLAVOURS[flavour]
+    queue = make("jobs", url=redis_url)
+    others = {client["id"] for client in raw.client_list()}
+    queue.create()
+    ours = [client["id"] for client in raw.client_list() if client["name"] == connection_name()]
+    kept = set(ours) - others
+    raw.delete(f"{JOBS}:bound")
+    raw.lpush(f"{JOBS}:bound", 0)
+    with pytest.raises(ServerReplyError, match="WRONGTYPE"):
+        queue.length()
+    until(lambda: not {client["id"] for client in raw.client_list()} & kept, "was it closed")
+    queue.disconnect()

@@ -60,7 +60,11 @@ def test_a_peek_leaves_the_value_where_it_is(queue: Queue) -> None:
         queue.peek()
     queue.put_many([b"1", b"2"])
     assert queue.peek() == queue.peek() == b"1"
+    assert queue.peek_many(1) == [b"1"]
+    assert queue.peek_many(9) == [b"1", b"2"]
     assert queue.length() == 2
+    with pytest.raises(ValueError, match="max must be 1 or more"):
+        queue.peek_many(0)
 
 
 @pytest.mark.parametrize("name", ["stats", "peek", "doctor"])

@@ -99,6 +99,7 @@ def test_a_whole_life(play: Callable[..., None], raw: redis.Redis) -> None:
         await queue.put("1")
         await queue.put_nowait(b"2")
         assert (await queue.qsize(), await queue.full()) == (2, True)
+        assert (await queue.peek(), await queue.peek_many(9)) == (b"1", [b"1", b"2"])
         assert str(await queue.repair()) == "nothing to repair"
         assert await queue.get() == b"1"
         invariant(raw)
@@ -255,8 +256,10 @@ def test_two_tasks_wait_and_both_are_cancelled(
 ) -> None:
     async def both(queue: AsyncQueue) -> None:
         if running() == "aio":
-            async with asyncio.timeout(0.1):
-                await asyncio.gather(queue.get(), queue.put(b"2"))
+            # gather would wait for one of them only
+            async with asyncio.timeout(0.1), asyncio.TaskGroup() as group:
+                group.create_task(queue.get())
+                group.create_task(queue.put(b"2"))
         else:
             with trio.fail_after(0.1):
                 async with trio.open_nursery() as nursery:

@@ -280,8 +280,15 @@ def test_a_role_that_is_not_ours_any_more_is_not_given_back(way: str) -> None:
     for replies in script:
         play.reply(*replies)
     play.reply(OK, OK, b"another")
-    assert play.sent == ["UNWATCH"]
-    assert isinstance(play.reply(OK).error, error)
+    if len(play.sent) > 1:  # a token that was popped goes back, or another producer waits for it for ever
+        assert play.sent == ["UNWATCH", "WATCH :bound", "EXISTS :bound"]
+        play.reply(OK, OK, 1)
+        assert play.sent == ["MULTI", "LPUSH :not_full 0", "LTRIM :not_full 0 0", "EXEC"]
+        play.reply(OK, QUEUED, QUEUED, [1, OK])
+    else:
+        assert play.sent == ["UNWATCH"]
+        play.reply(OK)
+    assert isinstance(play.error, error)
 
 
 @pytest.mark.parametrize(
@@ -405,7 +412,7 @@ def test_repair_looks_twice_five_seconds_apart() -> None:
     play = Play(protocol.repair(context()))
     info = [b"id=1 name=other:9 db=0\n", 1, [b"timeout", b"0"]]
     info += [b"uptime_in_seconds:99\n", b"role:master\nmaster_replid2:00\n"]
-    look = [b"5", 4, 1, 0, 0, 1, ME, NULL, *info]
+    look = [b"5", 4, 1, 0, 0, 1, ME, NULL, *info, -1, -2]
     play.reply(*look)
     assert play.step == Pause(5.0)
     play.reply().reply(*look)
@@ -421,7 +428,9 @@ def test_repair_looks_twice_five_seconds_apart() -> None:
 
 def test_the_operations_do_no_io_and_read_no_clock() -> None:
     folder = Path(pressure.protocol.__file__).parent
-    allowed = set("pressure collections dataclasses functools hashlib typing warnings __future__".split())
+    allowed = set(
+        "pressure collections dataclasses functools hashlib itertools re typing warnings __future__".split()
+    )
     for module in folder.glob("*.py"):
         for node in ast.walk(ast.parse(module.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -10,55 +9,10 @@ from typing import Any
 
 import pytest
 import redis
-import trio
 import trustme
 
-import pressure
-import pressure.aio
-import pressure.trio
-
 from .conftest import Server, execute, free_port, until
-
-
-def sync(main: Callable[[Any], Any], **options: Any) -> Any:
-    with pressure.Queue("jobs", **options) as queue:
-        return main(queue)
-
-
-def aio(main: Callable[[Any], Any], **options: Any) -> Any:
-    async def whole() -> Any:
-        async with pressure.aio.Queue("jobs", **options) as queue:
-            return await main(queue)
-
-    return asyncio.run(whole())
-
-
-def on_trio(main: Callable[[Any], Any], **options: Any) -> Any:
-    async def whole() -> Any:
-        async with pressure.trio.Queue("jobs", **options) as queue:
-            return await main(queue)
-
-    return trio.run(whole)
-
-
-RUNS = {"sync": sync, "aio": aio, "trio": on_trio}
-
-
-@pytest.fixture(params=RUNS)
-def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    return RUNS[request.param]
-
-
-def in_and_out(run: Callable[..., Any], **options: Any) -> None:
-    run(lambda queue: queue.create(1), **options)
-    run(lambda queue: queue.put(b"v"), **options)
-    assert run(lambda queue: queue.get(), **options) == b"v"
-    run(lambda queue: queue.delete(), **options)
-
-
-def refused(run: Callable[..., Any], match: str, **options: Any) -> None:
-    with pytest.raises(pressure.ConnectionFailedError, match=match):
-        run(lambda queue: queue.exists(), **options)
+from .runs import in_and_out, refused
 
 
 def listens(client: redis.Redis) -> bool:

@@ -14,9 +14,9 @@ from .scripts import SCRIPTS
 from .sorted_sets import SORTED_SETS
 from .streams import STREAMS
 from .strings import STRINGS
-from .trial import LIMIT, seconds_to_find
+from .trial import LIMIT, effort_to_find
 
-__all__ = ["LIMIT", "MUTANTS", "seconds_to_find"]
+__all__ = ["LIMIT", "MUTANTS", "effort_to_find"]
 
 MUTANTS: Final[tuple[Guilty, ...]] = (
     *LISTS, *STRINGS, *HASHES_AND_SETS, *SORTED_SETS, *STREAMS, *KEYS, *CLIENTS, *MESSAGES, *SCRIPTS,

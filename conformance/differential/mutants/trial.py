@@ -1,21 +1,22 @@
-"""How long it takes to find a fault."""
+"""How much it takes to find a fault."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...guilty.model import Guilty
 from ...guilty.trial import changed_copy
 
-__all__ = ["LIMIT", "seconds_to_find"]
+__all__ = ["LIMIT", "Effort", "effort_to_find"]
 
-LIMIT: Final = 60.0
-"""Seconds in which each has to be found."""
+LIMIT: Final = 150_000
+"""Requests in which each has to be found: as many as a minute has room for, however busy the machine is."""
 
 RUN: Final = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -23,19 +24,28 @@ RUN: Final = (
 )
 
 
-def seconds_to_find(mutant: Guilty, seed: int) -> float | None:
-    """How long it took to find one, in a process of its own; None if it was not found in time.
+class Effort(NamedTuple):
+    """What it took."""
+
+    requests: int
+    seconds: float
+
+
+def effort_to_find(mutant: Guilty, seed: int) -> Effort | None:
+    """What it took to find one, in a process of its own; None if it was not found within the limit.
 
     Raises:
         ValueError: the mutant is not one line of the engine any more, or the comparison did not run.
     """
-    options = ["--as-found", "--minutes", str(LIMIT / 60), "--seed", str(seed)]
+    options = ["--as-found", "--commands", str(LIMIT), "--seed", str(seed)]
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         changed_copy(mutant, Path(folder))
         began = time.monotonic()
         done = subprocess.run(  # noqa: S603  (our own program)
             [sys.executable, "-c", RUN, folder, *options], capture_output=True, text=True, check=False
         )
-    if done.returncode not in {0, 1}:
+    sent = re.search(r"^([\d,]+) requests", done.stdout, re.MULTILINE)
+    if done.returncode not in {0, 1} or sent is None:
         raise ValueError(f"{mutant.name}: the comparison did not run\n{done.stdout}{done.stderr}")
-    return time.monotonic() - began if done.returncode == 1 else None
+    effort = Effort(int(sent[1].replace(",", "")), time.monotonic() - began)
+    return effort if done.returncode == 1 else None

@@ -162,12 +162,12 @@ def client_reply(session: Session, args: list[bytes]) -> Reply:
     """Turns replies to this connection on or off, or leaves out the next one."""
     mode = args[2].upper()
     if mode == b"ON":
-        session.replies_off = session.skipping = session.skip_next = False
+        session.replies_off = session.skipping = False
         return OK
     if mode == b"OFF":
         session.replies_off = True
     elif mode == b"SKIP":
-        session.skip_next = not session.replies_off
+        session.skip_next |= not session.replies_off
     else:
         raise CommandError(errors.SYNTAX)
     return NO_REPLY

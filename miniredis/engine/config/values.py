@@ -96,6 +96,8 @@ class Config:
     def change(self, pairs: Sequence[tuple[str, str]], *, protected_too: bool = False) -> None:
         """Changes several directives, or none if one of them is refused.
 
+        Redis has set those before it by then, and sets them back to what they were shown as, that one too.
+
         Args:
             pairs: names and values.
             protected_too: whether those may be changed that are protected.
@@ -107,8 +109,16 @@ class Config:
         accepted: dict[str, str] = {}
         for name, value in pairs:
             own = canonical(name)
-            accepted[own] = changed(name.lower(), value, self._values[own])
-        self._values.update(accepted)
+            accepted[own] = self._values[own]
+            try:
+                accepted[own] = changed(name.lower(), value, self._values[own])
+            except ConfigurationError:
+                self._take({each: str(self._values[each]) for each in accepted})
+                raise
+        self._take(accepted)
+
+    def _take(self, values: Mapping[str, str]) -> None:
+        self._values.update(values)
         self._integers.clear()
         for listener in self._listeners:
             listener()

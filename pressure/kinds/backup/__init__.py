@@ -88,14 +88,14 @@ class BackupMethods(Kind):
         if maxlen is not None and maxlen < 1:
             raise ValueError(f"maxlen must be 1 or more, not {maxlen!r}")
         self._begin(name, key, codec, scripts=scripts, envelope=envelope)
-        main = self._context.key
+        main = self._context.keys.main
         self.keys = BackupKeys(
             main,
             main + b":processing" if processing is None else as_bytes(processing),
             main + b":claims" if claims is None else as_bytes(claims),
         )
         self._maxlen = maxlen
-        self._connect(url=url, client=client, host=host, port=port, db=db)
+        self._end(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
 
     @method
     def push(self, *values: Any) -> Operation[int]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pressure.kinds.asking import NO_SCRIPTS, asked, now, operation, pairs, scripted, transaction
+from pressure.kinds.asking import NO_SCRIPTS, asked, now, pairs, scripted, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.kind import Context
 from pressure.protocol.steps import (
@@ -29,6 +29,7 @@ from pressure.protocol.steps import (
     blocking,
     check,
     executed,
+    operation,
 )
 
 
@@ -60,7 +61,7 @@ def push(ctx: Context, keys: BackupKeys, items: Sequence[bytes], maxlen: int | N
         (length,) = yield from asked(add)
         return int(length)
     replies = yield Batch(atomic(add, (b"LTRIM", keys.pending, 0, maxlen - 1)))
-    length, _ = check(executed(replies[-1]) or [])
+    length, _ = check(executed(replies) or [])
     return min(int(length), maxlen)
 
 
@@ -101,7 +102,7 @@ def _timed(keys: BackupKeys, item: bytes, time: Reply) -> Batch:
 def remove(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Take an item from what is in progress; False if it was not there."""
     steps = atomic((b"LREM", keys.processing, 1, item), (b"ZREM", keys.claims, item))
-    removed, _ = check(executed((yield Batch(steps))[-1]) or [])
+    removed, _ = check(executed((yield Batch(steps))) or [])
     return bool(removed)
 
 
@@ -166,7 +167,7 @@ def in_progress(ctx: Context, keys: BackupKeys) -> Operation[list[tuple[bytes, i
         (b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),
         (b"TIME",),
     )
-    items, scores, time = check(executed((yield Batch(atomic(*looks)))[-1]) or [])
+    items, scores, time = check(executed((yield Batch(atomic(*looks)))) or [])
     times, at = times_of(scores), now(time)
     return [(item, times.get(item), at) for item in reversed(items)]
 

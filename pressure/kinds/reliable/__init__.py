@@ -79,10 +79,10 @@ class ReliableMethods(Kind):
         if max_deliveries is not None and max_deliveries < 1:
             raise ValueError(f"max_deliveries must be 1 or more, not {max_deliveries!r}")
         self._begin(name, key, codec, scripts=scripts)
-        self.keys = ReliableKeys.of(self._context.key, as_bytes(group))
+        self.keys = ReliableKeys.of(self._context.keys.main, as_bytes(group))
         self._most = max_deliveries
         self._carried = None if backend is None else self._carried_by(backend)
-        self._connect(url=url, client=client, host=host, port=port, db=db)
+        self._end(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
 
     def _carried_by(self, backend: str) -> Carried:
         return Carried(self.keys, BACKENDS[backend](), self._most)

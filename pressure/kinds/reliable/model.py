@@ -38,6 +38,11 @@ class ReliableKeys:
         )
         return cls(queue, delayed, dead, deliveries, beats, group)
 
+    @property
+    def all(self) -> tuple[bytes, ...]:
+        """In the order in which scripts take them."""
+        return self.queue, self.delayed, self.dead, self.deliveries, self.beats
+
 
 @dataclass(frozen=True, slots=True)
 class Delivered:

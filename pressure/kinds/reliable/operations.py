@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pressure.errors import ServerReplyError
-from pressure.kinds.asking import NO_SCRIPTS, asked, now, operation, pairs, scripted, transaction
+from pressure.kinds.asking import NO_SCRIPTS, asked, now, pairs, scripted, transaction
 from pressure.kinds.kind import Context
 from pressure.kinds.reliable.backend import Backend
 from pressure.kinds.reliable.model import Delivered, Info, Pending, ReliableKeys, delayed_of, parts_of
@@ -28,6 +28,7 @@ from pressure.protocol.steps import (
     atomic,
     check,
     executed,
+    operation,
 )
 
 #: How many messages that are due are moved together.
@@ -53,8 +54,7 @@ class Carried:
     @property
     def script_keys(self) -> tuple[bytes, ...]:
         """Those that scripts are told."""
-        keys = self.keys
-        return keys.queue, keys.delayed, keys.dead, keys.deliveries, keys.beats
+        return self.keys.all
 
 
 @operation
@@ -66,7 +66,7 @@ def push(ctx: Context, on: Carried, data: Sequence[bytes]) -> Operation[list[byt
     if len(commands) == 1:
         replies = check((yield Batch(tuple(commands))))
     else:
-        replies = check(executed((yield Batch(atomic(*commands)))[-1]) or [])
+        replies = check(executed((yield Batch(atomic(*commands)))) or [])
     return [on.backend.id_in(reply) for reply in replies]
 
 
@@ -156,7 +156,7 @@ def _ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[byte
     done = yield from scripted(ctx, on.backend.scripts.ack, on.script_keys, on.keys.group, *ids)
     if done is NO_SCRIPTS:
         replies = yield Batch(atomic(*on.backend.acknowledging(on.keys, ids)))
-        done = on.backend.acknowledged(ids, _unless_missing(executed(replies[-1]) or []))
+        done = on.backend.acknowledged(ids, _unless_missing(executed(replies) or []))
     return list(done)
 
 
@@ -182,7 +182,7 @@ def _retry(ctx: Context, on: Carried, message: Delivered, delay: int, *, dead: b
     add: Command = (b"ZADD", on.keys.delayed, now(time) + delay, member)
     remove: Command = (b"ZREM", on.keys.delayed, member)
     acks = on.backend.acknowledging(on.keys, [message.id])
-    _, *replies = check(executed((yield Batch(atomic(add, *acks)))[-1]) or [])
+    _, *replies = check(executed((yield Batch(atomic(add, *acks)))) or [])
     if not on.backend.acknowledged([message.id], replies):
         yield from asked(remove)
         return False

@@ -63,8 +63,8 @@ class RingMethods(Kind):
         locks: bytes | str | None = None,
     ) -> None:
         self._begin(name, key, codec, scripts=scripts, envelope=envelope)
-        self._locks = self._context.key + b":lock:" if locks is None else as_bytes(locks)
-        self._connect(url=url, client=client, host=host, port=port, db=db)
+        self._locks = self._context.keys.main + b":lock:" if locks is None else as_bytes(locks)
+        self._end(self._locks, url=url, client=client, host=host, port=port, db=db)
 
     @method
     def push(self, *values: Any) -> Operation[int]:

@@ -11,23 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pressure.kinds.asking import NO_SCRIPTS, asked, operation, scripted, transaction
+from pressure.kinds.asking import NO_SCRIPTS, asked, scripted, transaction
 from pressure.kinds.kind import Context
 from pressure.kinds.ring.lua import CLAIM, COMPLETE, EXTEND
-from pressure.protocol.steps import Command, Operation, Reply
+from pressure.protocol.steps import Command, Operation, Reply, operation
 
 
 @operation
 def push(ctx: Context, items: Sequence[bytes]) -> Operation[int]:
     """Add items at the back; how many there are then."""
-    (length,) = yield from asked((b"LPUSH", ctx.key, *items) if items else (b"LLEN", ctx.key))
+    (length,) = yield from asked((b"LPUSH", ctx.keys.main, *items) if items else (b"LLEN", ctx.keys.main))
     return int(length)
 
 
 @operation
 def length(ctx: Context) -> Operation[int]:
     """How many items there are, locked or not."""
-    (number,) = yield from asked((b"LLEN", ctx.key))
+    (number,) = yield from asked((b"LLEN", ctx.keys.main))
     return int(number)
 
 
@@ -37,7 +37,7 @@ def claim(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> 
 
     With ``walk``, go on to the next until one can be locked, once around at most.
     """
-    item = yield from scripted(ctx, CLAIM, (ctx.key,), locks, token, ttl, 0 if walk else 1)
+    item = yield from scripted(ctx, CLAIM, (ctx.keys.main,), locks, token, ttl, 0 if walk else 1)
     if item is NO_SCRIPTS:
         item = yield from _walk(ctx, locks, token, ttl, walk=walk)
     result: bytes | None = item
@@ -45,12 +45,12 @@ def claim(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> 
 
 
 def _walk(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
-    turn: Command = (b"LMOVE", ctx.key, ctx.key, b"RIGHT", b"LEFT")
-    item, left = yield from asked(turn, (b"LLEN", ctx.key))
+    turn: Command = (b"LMOVE", ctx.keys.main, ctx.keys.main, b"RIGHT", b"LEFT")
+    item, left = yield from asked(turn, (b"LLEN", ctx.keys.main))
     tries = left if walk else 1
     while item is not None:
         lock: Command = (b"SET", locks + item, token, b"NX", b"PX", ttl)
-        locked, place = yield from asked(lock, (b"LPOS", ctx.key, item))
+        locked, place = yield from asked(lock, (b"LPOS", ctx.keys.main, item))
         if locked is not None and place is not None:
             return bytes(item)
         if locked is not None:
@@ -65,11 +65,11 @@ def _walk(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> 
 @operation
 def complete(ctx: Context, locks: bytes, token: bytes, item: bytes) -> Operation[tuple[bool, bool]]:
     """Remove an item and free its lock; whether the lock was ours still, and the item there."""
-    reply = yield from scripted(ctx, COMPLETE, (ctx.key,), locks, token, item)
+    reply = yield from scripted(ctx, COMPLETE, (ctx.keys.main,), locks, token, item)
     if reply is not NO_SCRIPTS:
         ours, removed = reply
         return bool(ours), bool(removed)
-    remove: Command = (b"LREM", ctx.key, 1, item)
+    remove: Command = (b"LREM", ctx.keys.main, 1, item)
     lock = locks + item
 
     def decide(seen: list[Reply]) -> tuple[Sequence[Command], bool]:
@@ -83,7 +83,7 @@ def complete(ctx: Context, locks: bytes, token: bytes, item: bytes) -> Operation
 @operation
 def extend(ctx: Context, locks: bytes, token: bytes, item: bytes, ttl: int) -> Operation[bool]:
     """Give a lock that is ours another time to live, or free it (0); False if it is not ours."""
-    reply = yield from scripted(ctx, EXTEND, (ctx.key,), locks, token, item, ttl)
+    reply = yield from scripted(ctx, EXTEND, (ctx.keys.main,), locks, token, item, ttl)
     if reply is not NO_SCRIPTS:
         return bool(reply)
     lock = locks + item
@@ -105,7 +105,7 @@ def _change(ctx: Context, lock: bytes, token: bytes, step: Command) -> Operation
 @operation
 def items(ctx: Context, locks: bytes) -> Operation[list[tuple[bytes, bool]]]:
     """All items, the one at the front first, and whether each is locked; two moments apart."""
-    (found,) = yield from asked((b"LRANGE", ctx.key, 0, -1))
+    (found,) = yield from asked((b"LRANGE", ctx.keys.main, 0, -1))
     if not found:
         return []
     locked = yield from asked(*((b"EXISTS", locks + item) for item in found))

@@ -15,7 +15,7 @@ from conformance.simulation import Choose, Simulation, every_run
 from pressure.kinds import asking
 from pressure.kinds.backup import BackupKeys
 from pressure.kinds.backup import operations as backup
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import Context, Place
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
 from pressure.kinds.reliable.operations import Carried
@@ -40,7 +40,7 @@ def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Ca
 
     def run(choose: Choose) -> None:
         simulation = Simulation(choose)
-        context = Context("jobs", JOBS, Server(scripts=False), simulation.seconds)
+        context = Context(Place(b"jobs", (JOBS,)), Server(scripts=False), simulation.seconds)
         setup(simulation)
         actors = [simulation.actor(f"client{number}") for number, _ in enumerate(acts)]
         for actor, act in zip(actors, acts, strict=True):

@@ -10,48 +10,18 @@ import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 import redis
 
 from pressure import Queue
-from pressure.cli import main
+from tests.pressure.conftest import PREFIX, ROOT, Task, invariant, roles_free, until, waiting
 
-from .conftest import PREFIX, ROOT, Task, invariant, roles_free, until, waiting
+from .conftest import Cli, finish, stream
 
 JOBS = PREFIX + "jobs"
-Cli = Callable[..., "subprocess.Popen[bytes]"]
 Start = Callable[[Callable[[], Any]], Task]
-
-
-def finish(
-    process: subprocess.Popen[bytes], text: bytes | None = None, limit: float = 60
-) -> tuple[int, bytes, bytes]:
-    out, err = process.communicate(text, timeout=limit)
-    assert b"Traceback" not in (err or b"")
-    return process.returncode, out, err
-
-
-def stream(file: IO[bytes] | None) -> IO[bytes]:
-    assert file is not None
-    return file
-
-
-@pytest.fixture
-def run(redis_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Runs the command in this process: exit status, output, errors."""
-    monkeypatch.setenv("REDIS_URL", redis_url)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        try:
-            status = main(arguments)
-        except SystemExit as exit_:
-            status = exit_.code  # type: ignore[assignment]
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return call
 
 
 def test_the_questions_answer_by_text_and_exit_status(run: Any) -> None:
@@ -72,7 +42,7 @@ def test_errors_are_one_line_and_a_status(run: Any) -> None:
     assert run("create", "jobs", "--bound", "-1")[0] == 2
     assert run("create", "jobs", "--bound", "x")[0] == 2
     assert run("create", "jobs")[0] == 0
-    assert run("create", "jobs")[::2] == (3, "pressure: queue 'jobs' already exists\n")
+    assert run("create", "jobs")[::2] == (5, "pressure: queue 'jobs' already exists\n")
     assert run("length", "jobs", "--url", "redis://127.0.0.1:1/0")[0] == 4
     assert run("length", "jobs", "--url", "http://127.0.0.1/0")[0] == 2
     assert run("frobnicate", "jobs")[0] == 2
@@ -199,7 +169,7 @@ def test_get_before_a_reader_that_leaves(cli: Cli, raw: redis.Redis, queue: Queu
     get.stdout = None
     assert head == [b"%d\n" % number for number in range(5)]
     status, _, err = finish(get)
-    assert status == 0
+    assert status in (0, 14)  # 14: it had just taken one
     assert b" lines acknowledged" in err
     invariant(raw)
 

@@ -1,0 +1,138 @@
+"""Clients whose plain batches are wrong; where they may run scripts nobody would see it.
+
+Those that have the same guilt in a script are in ``scripts``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .model import Guilty
+
+__all__ = ["BATCHES"]
+
+BATCHES: Final = (
+    Guilty(
+        "keeps its role when it fails",
+        "pressure/protocol/roles.py",
+        '(b"LPUSH", hold.role.free(ctx.keys), 0))',
+        '(b"EXISTS", hold.role.free(ctx.keys)))',
+        ("put.gives-up", "get.gives-up", "put-nowait.full", "decided.role-back-on-error"),
+        client="plain",
+    ),
+    Guilty(
+        "leaves two tokens, as the first document's pseudocode does",
+        "pressure/protocol/roles.py",
+        '(b"LTRIM", ctx.keys.not_full, 0, 0)',
+        '(b"LTRIM", ctx.keys.not_full, 0, 1)',
+        ("put.trims-not-full", "decided.foreign-tokens"),
+        client="plain",
+    ),
+    Guilty(
+        "passes the bound by one",
+        "pressure/protocol/put.py",
+        "room = done[0] < bound",
+        "room = done[0] <= bound",
+        ("put.leaves-full", "queue.synchronized"),
+        client="plain",
+    ),
+    Guilty(
+        "does not count messages",
+        "pressure/protocol/put.py",
+        '(b"INCRBY", keys.produced_messages, len(values))',
+        '(b"EXISTS", keys.produced_messages)',
+        ("put.counts-message", "queue.exclusive"),
+        client="plain",
+    ),
+    Guilty(
+        "counts characters it did not send",
+        "pressure/protocol/put.py",
+        '(b"INCRBY", keys.produced_bytes, sum(map(len, values)))',
+        '(b"INCRBY", keys.produced_bytes, sum(map(len, values)) + 1)',
+        ("put.counts-bytes", "decided.stats-names"),
+        client="plain",
+    ),
+    Guilty(
+        "pushes at the wrong end",
+        "pressure/protocol/put.py",
+        '(b"LPUSH", keys.queue, *values)',
+        '(b"RPUSH", keys.queue, *values)',
+        ("put.pushes-left", "keys.left-in-right-out", "queue.fifo"),
+        client="plain",
+    ),
+    Guilty(
+        "skips the token when it over-fills",
+        "pressure/protocol/put.py",
+        "    if not hold.token and not overfill:\n",
+        "    if overfill and hold.token:\n"
+        "        yield Batch(refill(ctx))\n"
+        "        hold.token = False\n"
+        "    if not hold.token and not overfill:\n",
+        ("decided.overfill-takes-token",),
+        client="plain",
+    ),
+    Guilty(
+        "looks whether the queue is closed only when it has the role",
+        "pressure/protocol/put.py",
+        "take_role(ctx, PRODUCER, patience, refuse_closed=True)",
+        "take_role(ctx, PRODUCER, patience)",
+        ("decided.closed-first",),
+        client="plain",
+    ),
+    Guilty(
+        "marks a close once",
+        "pressure/protocol/put.py",
+        '(b"LPUSH", keys.closed, 0, 0)',
+        '(b"LPUSH", keys.closed, 0)',
+        ("close.marks-twice",),
+        client="plain",
+    ),
+    Guilty(
+        "refills though the queue is over-full",
+        "pressure/protocol/get.py",
+        "room = bound == 0 or popped.length < bound",
+        "room = True",
+        ("get.over-full", "decided.drains-to-bound"),
+        client="plain",
+    ),
+    Guilty(
+        "keeps the token when it fails",
+        "pressure/protocol/roles.py",
+        "return refill(ctx) if hold.token else ()",
+        "return ()",
+        ("decided.token-back-on-error",),
+        client="plain",
+    ),
+    Guilty(
+        "does not notice that the queue is deleted while it puts",
+        "pressure/protocol/put.py",
+        '*claim(ctx, PRODUCER, keys.bound),\n            (b"EXISTS", keys.closed),\n            (b"RPOP"',
+        '*claim(ctx, PRODUCER),\n            (b"EXISTS", keys.closed),\n            (b"RPOP"',
+        ("decided.deleted-meanwhile",),
+        client="plain",
+    ),
+    Guilty(
+        "makes room before a message is done with",
+        "pressure/protocol/reliable.py",
+        "(said(ctx, CONSUMER), put_back(ctx), left, _take(ctx), *looks)",
+        '(said(ctx, CONSUMER), put_back(ctx), (b"LPUSH", keys.not_full, 0), _take(ctx), *looks)',
+        ("decided.reliable-done",),
+        client="plain",
+    ),
+    Guilty(
+        "puts messages back at the wrong end",
+        "pressure/protocol/roles.py",
+        'return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"RIGHT")',
+        'return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"LEFT")',
+        ("decided.reliable-put-back", "decided.reliable-orphans", "decided.reliable-repaired"),
+        client="plain",
+    ),
+    Guilty(
+        "lets other producers in between its values",
+        "pressure/protocol/put.py",
+        "    last = run.stored + len(values) == len(run.values)\n",
+        "    run.values = run.values[: run.stored + len(values)]\n    last = True\n",
+        ("decided.many",),
+        client="plain",
+    ),
+)

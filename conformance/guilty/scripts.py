@@ -1,0 +1,132 @@
+"""Clients whose scripts are wrong; what they send without scripts is right.
+
+The guilts are those of ``batches``, where a script has them too. Two have no counterpart: that a queue is
+closed is looked at by the script and by what waits for the role, and the token of a full queue is popped and
+then deleted, so that no one change undoes either.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .model import Guilty
+
+__all__ = ["SCRIPTS"]
+
+LUA: Final = "pressure/protocol/lua.py"
+
+SCRIPTS: Final = (
+    Guilty(
+        "has a script keep its role when it fails",
+        LUA,
+        "if not keep then release() end",
+        "if not keep and status == 'ok' then release() end",
+        ("put-nowait.full", "get-nowait.empty", "decided.role-back-on-error"),
+    ),
+    Guilty(
+        "has a script leave two tokens",
+        LUA,
+        "try('LTRIM', not_full, 0, 0)",
+        "try('LTRIM', not_full, 0, 1)",
+        ("put.trims-not-full", "decided.foreign-tokens"),
+    ),
+    Guilty(
+        "has a script pass the bound by one",
+        LUA,
+        "uncounted = set_token(limit == 0 or length < limit) or uncounted",
+        "uncounted = set_token(limit == 0 or length <= limit) or uncounted",
+        ("put.leaves-full", "queue.synchronized"),
+    ),
+    Guilty(
+        "has a script count no messages",
+        LUA,
+        "try('INCRBY', messages, number)",
+        "try('EXISTS', messages)",
+        ("put.counts-message", "get.counts-message", "queue.exclusive"),
+    ),
+    Guilty(
+        "has a script count characters it did not send",
+        LUA,
+        "try('INCRBY', bytes, size)",
+        "try('INCRBY', bytes, size + 1)",
+        ("put.counts-bytes", "decided.stats-names"),
+    ),
+    Guilty(
+        "has a script push at the wrong end",
+        LUA,
+        "length = call('LPUSH', KEYS[6], ",
+        "length = call('RPUSH', KEYS[6], ",
+        ("put.pushes-left", "keys.left-in-right-out", "queue.fifo"),
+    ),
+    Guilty(
+        "has a script pop at the wrong end",
+        LUA,
+        "call('RPOP', KEYS[6], most)",
+        "call('LPOP', KEYS[6], most)",
+        ("get.pops-right", "keys.left-in-right-out", "queue.fifo"),
+    ),
+    Guilty(
+        "has a script put onto a closed queue",
+        LUA,
+        "  if call('EXISTS', closed) == 1 then return 'closed' end\n",
+        "",
+        ("put.refuses-closed", "put-nowait.closed"),
+    ),
+    Guilty(
+        "has a script mark a close once",
+        LUA,
+        "call('LPUSH', closed, 0, 0)",
+        "call('LPUSH', closed, 0)",
+        ("close.marks-twice",),
+    ),
+    Guilty(
+        "has a script refill though the queue is over-full",
+        LUA,
+        "set_token(limit == 0 or call('LLEN', KEYS[6]) < limit)",
+        "set_token(true)",
+        ("get.over-full", "decided.drains-to-bound"),
+    ),
+    Guilty(
+        "has a script keep the token when it fails",
+        LUA,
+        "  if token then refused = set_token(true) end\n",
+        "",
+        ("decided.token-back-on-error",),
+    ),
+    Guilty(
+        "has a script not notice that the queue was deleted",
+        LUA,
+        "  if not bound then return 'gone' end\n",
+        "  bound = bound or '0'\n",
+        ("decided.deleted-meanwhile",),
+    ),
+    Guilty(
+        "has a script make room before a message is done with",
+        LUA,
+        "  if reliable then\n    keep = true\n",
+        "  if reliable then\n    set_token(true)\n    keep = true\n",
+        ("decided.reliable-done",),
+    ),
+    Guilty(
+        "has a script put its message back at the wrong end",
+        LUA,
+        "redis.pcall('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT')",
+        "redis.pcall('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'LEFT')",
+        ("decided.reliable-put-back",),
+    ),
+    Guilty(
+        "has a script leave the message of a dead consumer where it is",
+        LUA,
+        "  while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end\n"
+        "  return {call('LMOVE'",
+        "  return {call('LMOVE'",
+        ("decided.reliable-orphans",),
+    ),
+    Guilty(
+        "has a script let other producers in between its values",
+        LUA,
+        "    keep = wait\n    return 'full'\n",
+        "    return 'full'\n",
+        ("decided.many",),
+    ),
+)

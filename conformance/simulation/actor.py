@@ -1,0 +1,169 @@
+"""A client in a simulation, and how it fails: it dies, or its connection does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import hiredis
+
+from pressure.course import Course
+from pressure.errors import ServerReplyError
+from pressure.protocol import Batch, Context, Operation, Pause, Server
+
+if TYPE_CHECKING:
+    from .world import Simulation
+
+__all__ = ["FAULTS", "Actor", "Fault"]
+
+_pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
+
+Fault: TypeAlias = Literal["dies before", "dies waiting", "command lost", "reply lost", "cut short"]
+"""What goes wrong at a step.
+
+``dies before``: the client dies instead of sending it. ``dies waiting``: it dies as soon as the server has
+it, blocked in it, maybe. ``command lost``: its connection breaks instead, and the client is told. ``reply
+lost``: the same when the server has answered, after a wait if there was one. ``cut short``: the connection
+breaks in the middle of what it sends.
+"""
+
+FAULTS: Final[tuple[Fault, ...]] = ("dies before", "dies waiting", "command lost", "reply lost", "cut short")
+
+
+class Actor:
+    """A client: operations of its own, one after the other, over a connection of its own.
+
+    Attributes:
+        name: as its identifier and its connection have it.
+        results: what its operations returned, or the errors that they raised, in order.
+        sizes: of how many commands each of its steps was.
+    """
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation = simulation
+        self._todo: list[Callable[[Context], Operation[Any]]] = []
+        self._course: Course[Any] | None = None
+        self._awaited = 0  # replies that are to come
+        self._until: float | None = None  # when a pause is over
+        self._reader = hiredis.Reader(replyError=ServerReplyError, notEnoughData=self)
+        self._replies: list[Any] = []
+        self._fault: tuple[int, Fault] | None = None
+        self._cut = 0
+        self.name = name
+        self.results: list[Any] = []
+        self.sizes: list[int] = []
+        self.alive = True
+        self.session = simulation.connect(name)
+        self.context = Context(
+            simulation.keys, f"{name}:1/main/{0:08x}".encode(), simulation.seconds, slice=1.0,
+            server=Server(scripts=simulation.scripts), lease=simulation.lease,
+        )  # fmt: skip
+
+    def will(self, *operations: Callable[[Context], Operation[Any]]) -> Actor:
+        """Gives it more to do."""
+        self._todo += operations
+        return self
+
+    def fails(self, at: int, fault: Fault, cut: int = 0) -> Actor:
+        """Has something go wrong at one of its steps, the first being 1; cut short after so many commands."""
+        self._fault, self._cut = (at, fault), cut
+        return self
+
+    @property
+    def steps(self) -> int:
+        """How many steps it has sent, or tried to send."""
+        return len(self.sizes)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing more that it will do."""
+        return not self.alive or (self._course is None and not self._todo)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it waits for nothing."""
+        if self.is_done:
+            return False
+        if self._until is not None:
+            return self._simulation.seconds() >= self._until
+        return len(self._replies) == self._awaited
+
+    def go_on(self) -> None:
+        """Takes the replies that it has, and sends its next step."""
+        if self._course is not None and self._fails_with("reply lost"):
+            self._lose(self._course)
+            return
+        try:
+            if self._course is None:
+                self._course = Course(self._todo.pop(0)(self.context), "simulation")
+            else:
+                self._advance(self._course)
+            self._send(self._course)
+        except Exception as error:
+            self._over(error)
+
+    def _advance(self, course: Course[Any]) -> None:
+        replies, self._replies, self._awaited, self._until = self._replies, [], 0, None
+        course.advance(replies)
+
+    def _send(self, course: Course[Any]) -> None:
+        step = course.step
+        if step is None:
+            self._over(course.result)
+        elif isinstance(step, Pause):
+            self._until = self._simulation.seconds() + step.seconds
+        else:
+            self.sizes.append(len(step.commands))
+            self._send_batch(course, step)
+
+    def _send_batch(self, course: Course[Any], step: Batch) -> None:
+        data = course.packed(step)
+        if self._fails_with("dies before"):
+            self.kill()
+        elif self._fails_with("command lost"):
+            self._lose(course)
+        elif self._fails_with("cut short"):
+            self._simulation.send(self, b"".join(map(_pack, step.commands[: self._cut])))
+            self._lose(course)
+        else:
+            self._awaited = len(step.commands)
+            self._simulation.send(self, data)
+            if self._fails_with("dies waiting"):
+                self.kill()
+
+    def _fails_with(self, fault: Fault) -> bool:
+        return self._fault == (self.steps, fault)
+
+    def _lose(self, course: Course[Any]) -> None:
+        """Its connection breaks: the operation is over, and nothing more is done."""
+        self.kill()
+        self._over(course.lost(OSError("the connection broke")))
+
+    def _over(self, result: Any) -> None:
+        self._course = None
+        self.results.append(result)
+
+    def stop(self, wish: BaseException) -> None:
+        """Throws an exception into its operation in place of a step that waits, which is broken off."""
+        course = self._course
+        assert course is not None
+        assert course.waits
+        if self._until is None:
+            self._simulation.unblock(self)
+        self._replies, self._awaited, self._until = [], 0, None
+        try:
+            course.stop(wish)
+            self._send(course)
+        except BaseException as error:
+            self._over(error)
+
+    def kill(self) -> None:
+        """It dies: its connection is gone, and it does nothing any more."""
+        self.alive = False
+        self._simulation.disconnect(self)
+
+    def hear(self, data: bytes) -> None:
+        """Bytes of the server."""
+        self._reader.feed(data)
+        while (reply := self._reader.gets()) is not self:
+            self._replies.append(reply)

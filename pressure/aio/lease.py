@@ -1,0 +1,58 @@
+"""Keeping leases on asyncio: a task renews them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
+from typing import Any
+
+from pressure.errors import PressureError
+from pressure.lease import Keeper
+
+__all__ = ["TaskKeeper"]
+
+
+class TaskKeeper(Keeper):
+    """Renews in a task of the loop on which the queue is used.
+
+    Args:
+        seconds: How long a lease lasts.
+        renew: Renews the leases of some clients.
+    """
+
+    def __init__(self, seconds: float, renew: Callable[[Collection[bytes]], Awaitable[None]]) -> None:
+        super().__init__(seconds)
+        self._renew = renew
+        self._task: asyncio.Task[None] | None = None
+        self._home: tuple[int, Any] = (0, None)
+
+    def begin(self, name: bytes) -> None:
+        """Somebody begins to work."""
+        home = (os.getpid(), asyncio.get_running_loop())
+        if self._home != home:  # another loop, or a forked child: those at work there are not ours
+            self._at_work.clear()
+            self._home, self._task = home, None
+        super().begin(name)
+
+    async def stop(self) -> None:
+        """End the task; while others are still at work it goes on for them, and ends when it sees none."""
+        task = self._task
+        if self._at_work or task is None or self._home != (os.getpid(), asyncio.get_running_loop()):
+            return
+        task.cancel()
+        await asyncio.wait((task,))
+
+    def _go_on(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._work(), name="pressure-lease")
+
+    async def _work(self) -> None:
+        while True:
+            await asyncio.sleep(self.pause)
+            if not self._at_work:
+                self._task = None
+                return
+            with suppress(PressureError):
+                await self._renew(frozenset(self._at_work))

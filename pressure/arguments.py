@@ -1,0 +1,107 @@
+"""Where the server is: what the arguments of a queue and the environment say.
+
+Pressure protocol 0.15, Message Brokers: host, port, database and prefix are configurable when a queue is
+made, and may come from the environment as ``REDIS_SERVER``, ``REDIS_PORT``, ``REDIS_DB`` and
+``PRESSURE_PREFIX``. ``REDIS_URL`` comes before the first three; what is passed to the constructor wins over
+both.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import redis
+
+from pressure.keys import DEFAULT_PREFIX, as_bytes
+from pressure.settings import Settings, ours
+from pressure.ways import from_client, from_url
+
+
+def settings(
+    *,
+    url: str | None = None,
+    client: Any = None,
+    host: str | None = None,
+    port: int | None = None,
+    db: int | None = None,
+    prefix: bytes | str | None = None,
+    clients: tuple[type, ...] = (redis.Redis,),
+    environ: Mapping[str, str] = os.environ,
+) -> Settings:
+    """The settings that the arguments and, for what they leave out, the environment ask for.
+
+    Args:
+        url: See ``pressure.Queue``, as for all that are not named here.
+        client: See there.
+        host: See there.
+        port: See there.
+        db: See there.
+        prefix: See there.
+        clients: What ``client`` may be.
+        environ: The environment.
+
+    Raises:
+        ValueError: Two arguments that exclude each other, or a value that cannot be meant.
+        TypeError: ``client`` is none of ``clients``.
+    """
+    _exclusive(url=url, client=client, **{"host, port or db": _first(host, port, db)})
+    env_prefix = os.fsencode(environ.get("PRESSURE_PREFIX", "")) or None
+    chosen = as_bytes(_first(prefix, env_prefix, DEFAULT_PREFIX))
+    if client is not None:
+        return from_client(client, clients, chosen)
+    if url is not None:
+        return from_url(url, chosen)
+    if environ.get("REDIS_URL") and host is None and port is None:
+        found = from_url(environ["REDIS_URL"], chosen)
+        extra = {} if db is None else {"db": _database(db)}
+        return replace(found, kwargs={**found.kwargs, **extra})
+    env_host, env_port = _kubernetes(environ.get("REDIS_PORT", ""))
+    kwargs = {
+        "host": _first(host, environ.get("REDIS_SERVER") or None, env_host, "127.0.0.1"),
+        "port": _port(_first(port, env_port, 6379)),
+        "db": _database(_first(db, environ.get("REDIS_DB") or None, 0)),
+    }
+    return Settings(redis.Connection, ours(kwargs), chosen)
+
+
+def _first(*values: Any) -> Any:
+    """The first that is not None."""
+    return next((value for value in values if value is not None), None)
+
+
+def _exclusive(**given: Any) -> None:
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise ValueError(f"pass only one of: {'; '.join(names)}")
+
+
+def _kubernetes(port: str) -> tuple[str | None, str | None]:
+    """Host and port in ``REDIS_PORT``; Kubernetes sets ``tcp://host:port`` for a service called redis."""
+    if port.startswith("tcp://"):
+        host, _, number = port.removeprefix("tcp://").rpartition(":")
+        return host.strip("[]") or None, number
+    return None, port or None
+
+
+def _port(value: Any) -> int:
+    number = _whole(value, "port")
+    if not 0 < number < 65536:
+        raise ValueError(f"port must be from 1 to 65535, not {value!r}")
+    return number
+
+
+def _database(value: Any) -> int:
+    number = _whole(value, "database number")
+    if number < 0:
+        raise ValueError(f"database number must be 0 or more, not {value!r}")
+    return number
+
+
+def _whole(value: Any, what: str) -> int:
+    try:
+        return int(str(value))
+    except ValueError:
+        raise ValueError(f"{what} must be a whole number, not {value!r}") from None

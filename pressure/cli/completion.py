@@ -1,0 +1,112 @@
+"""``completion``: what makes bash, zsh or fish complete the command, made from its parser.
+
+Queue names come from ``pressure ls --names``, with what stands on the line about where the server is.
+
+To add a shell: its module with a function that makes a script of an ``Outline``, and a row in ``SHELLS``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pressure.cli.call import WHERE, Call, write
+from pressure.cli.status import DONE
+
+SHELLS: Final = ("bash", "zsh", "fish")
+
+#: Arguments that are names of queues.
+_QUEUES: Final = frozenset({"name", "names", "patterns", "target"})
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option: its flags, what it takes, and which values that may have."""
+
+    flags: tuple[str, ...]
+    help: str
+    takes: str | None
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand:
+    """One subcommand.
+
+    Attributes:
+        name: Its name.
+        help: What it is for.
+        options: Its options.
+        queues: How many queues it takes, from its first word on; -1 for any number.
+        choices: What its first word may be, where that is no queue.
+        between: Whether a command stands between two ``--``.
+    """
+
+    name: str
+    help: str
+    options: tuple[Option, ...]
+    queues: int
+    choices: tuple[str, ...]
+    between: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The whole command line.
+
+    Attributes:
+        where: The flags that say where the server is; each takes a value.
+        options: The options before the subcommand.
+        commands: The subcommands.
+    """
+
+    where: tuple[str, ...]
+    options: tuple[Option, ...]
+    commands: tuple[Subcommand, ...]
+
+
+def outline(parser: argparse.ArgumentParser) -> Outline:
+    """What there is to complete."""
+    (subparsers,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
+    helps = {each.dest: each.help or "" for each in subparsers._choices_actions}
+    commands = (_subcommand(name, helps[name], sub) for name, sub in subparsers.choices.items())
+    return Outline(tuple(f"--{name}" for name in WHERE), _options(parser), tuple(commands))
+
+
+def _options(parser: argparse.ArgumentParser) -> tuple[Option, ...]:
+    return tuple(
+        Option(tuple(each.option_strings), each.help or "", _takes(each), _choices(each))
+        for each in parser._actions
+        if each.option_strings
+    )
+
+
+def _takes(action: argparse.Action) -> str | None:
+    if action.nargs == 0:
+        return None
+    return str(action.metavar or action.dest).upper()
+
+
+def _choices(action: argparse.Action) -> tuple[str, ...]:
+    return tuple(action.choices or ())
+
+
+def _subcommand(name: str, about: str, parser: Any) -> Subcommand:
+    words = [each for each in parser._actions if not each.option_strings]
+    queues = [each for each in words if each.dest in _QUEUES]
+    many = any(each.nargs == "*" for each in queues)
+    choices = _choices(words[0]) if words else ()
+    return Subcommand(
+        name, about, _options(parser), -1 if many else len(queues), choices, parser.between is not None
+    )
+
+
+def completion(call: Call) -> int:
+    """Print the script for a shell."""
+    from pressure.cli.parser import parser  # it is made from the table, which has us in it
+
+    shell = importlib.import_module(f"pressure.cli.shells.{call.arguments.shell}")
+    write(shell.script(outline(parser())))
+    return DONE

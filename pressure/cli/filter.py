@@ -1,0 +1,159 @@
+"""A command that turns messages into messages: asked one by one, or run once for each.
+
+Rules:
+    - Its input and output are moved at the same time, so that neither side waits for the other for ever.
+    - It has a process group of its own: Ctrl-C reaches us, and we end it.
+    - Its standard error is ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+from collections import deque
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import IO, Final
+
+from pressure.cli.framing import FormatError, Framing
+from pressure.cli.status import CannotRunError, FilterError, NotFoundError
+from pressure.cli.stop import Signals
+
+_CHUNK: Final = 1 << 16
+#: Seconds without an answer after which something may be wrong; seconds that a command has to end when told.
+PATIENCE: Final = 5.0
+_LAST_WORDS: Final = 5.0
+
+
+class EndedError(Exception):
+    """The command has ended, and has not answered."""
+
+
+class Filter:
+    """A running command.
+
+    Args:
+        words: The command and its arguments.
+        framing: Makes the format of its input, and of its output.
+        signals: End every wait.
+        slow: Called once if an answer takes longer than ``patience`` seconds.
+        patience: See there.
+
+    Raises:
+        NotFoundError: There is no such command.
+        CannotRunError: It cannot be run.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        framing: Callable[[], Framing],
+        signals: Signals,
+        slow: Callable[[], None] = lambda: None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._name = words[0]
+        self._signals = signals
+        self._slow: Callable[[], None] | None = slow
+        self._patience = patience
+        self._questions, self._output = framing(), framing()
+        self._outgoing = memoryview(b"")
+        self._answers: deque[bytes] = deque()
+        self._over = False
+        try:
+            self._process = subprocess.Popen(  # noqa: S603, to run it is what we were asked for
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
+            )
+        except FileNotFoundError as error:
+            raise NotFoundError(f"{self._name}: {error.strerror}") from error
+        except OSError as error:
+            raise CannotRunError(f"{self._name}: {error.strerror}") from error
+        self._to, self._from = _own(self._process.stdin), _own(self._process.stdout)
+
+    def ask(self, message: bytes) -> bytes:
+        """Hand it a message; its answer.
+
+        Raises:
+            EndedError: It has ended instead.
+            FormatError: The message cannot be told apart in its input, or its answer is in another format.
+        """
+        self.tell(message)
+        while not self._answers:
+            if self._over:
+                raise EndedError
+            self._move()
+        return self._answers.popleft()
+
+    def tell(self, message: bytes, *, alone: bool = False) -> None:
+        """Hand it a message; one that comes alone need not be told apart."""
+        if not alone and not self._questions.fits(message):
+            raise FormatError("the message has the separator in it; use --each, --null or --binary")
+        self._outgoing = memoryview(bytes(self._outgoing) + self._questions.pack(message))
+
+    def finish(self) -> list[bytes]:
+        """Tell it that nothing more comes; the answers that are left."""
+        while not self._over:
+            if not self._outgoing and not self._to.closed:
+                self._to.close()
+            self._move()
+        answers, self._answers = list(self._answers), deque()
+        return answers
+
+    def check(self) -> None:
+        """Wait for its end. Raises FilterError if it failed."""
+        while (status := self._process.poll()) is None:
+            self._signals.wait_any({}, 0.02)
+        if status:
+            how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
+            raise FilterError(f"{self._name} {how}")
+
+    def _move(self) -> None:
+        """Move what can be moved, or wait until something can."""
+        writes = {self._to.fileno(): select.POLLOUT} if self._outgoing else {}
+        ready = self._signals.wait_any({self._from.fileno(): select.POLLIN, **writes}, self._patience)
+        if not ready and self._slow and not self._to.closed:
+            self._slow()
+            self._slow = None
+        if writes and self._to.fileno() in ready:
+            self._write()
+        if self._from.fileno() in ready:
+            self._read()
+
+    def _write(self) -> None:
+        try:
+            self._outgoing = self._outgoing[os.write(self._to.fileno(), self._outgoing) :]
+        except BrokenPipeError:  # it wants no more; what it does then tells why
+            self._outgoing = memoryview(b"")
+
+    def _read(self) -> None:
+        if data := os.read(self._from.fileno(), _CHUNK):
+            self._answers += self._output.feed(data)
+        else:
+            self._over = True
+            self._answers += self._output.end()
+        self._output.check()
+
+    def __enter__(self) -> Filter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End it, if it has not ended."""
+        self._to.close()
+        self._from.close()
+        if self._process.poll() is None:
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LAST_WORDS)
+        self._process.kill()
+        self._process.wait()
+
+
+def _own(pipe: IO[bytes] | None) -> IO[bytes]:
+    """Our end of a pipe, which never blocks us."""
+    assert pipe is not None
+    os.set_blocking(pipe.fileno(), False)
+    return pipe

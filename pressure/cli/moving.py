@@ -1,0 +1,141 @@
+"""``put`` and ``get``: messages from and to the outside.
+
+Rules:
+    - What has come together is put together; nothing is held up so that more may come.
+    - However they end, they say how many messages are safe, and show those that are not.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+from pressure.cli import progress
+from pressure.cli.call import Call
+from pressure.cli.framing import FORMATS
+from pressure.cli.progress import Meter
+from pressure.cli.status import DONE, LostError
+from pressure.cli.stop import Stop
+from pressure.cli.streams import Writer, read_runs
+from pressure.errors import OutcomeUnknownError, PressureError, QueueClosedError, QueueFullError
+from pressure.queue import Queue
+
+#: How many messages are put in one round trip at most.
+_RUN: Final = 256
+
+
+@contextmanager
+def counting(call: Call, verb: str, unit: str, queue: Queue, data: int | None = None) -> Iterator[Meter]:
+    """Show how it is getting on; say on the way out, whichever it is, how many were acknowledged."""
+    meter = Meter()
+    try:
+        with ExitStack() as stack:
+            if not call.arguments.quiet and progress.wanted(data):
+                stack.enter_context(progress.shown_while(verb, meter, queue))
+            yield meter
+    finally:
+        if not call.arguments.quiet:
+            sys.stderr.write(f"pressure {verb}: {meter.messages} {unit} acknowledged\n")
+
+
+def put(call: Call) -> int:
+    """Put the messages that are arguments, or come from standard input."""
+    options = call.arguments
+    queue, framing = call.queue(options.name), FORMATS[options.format]()
+    source = None if options.messages else sys.stdin.fileno()
+    runs: Iterable[list[bytes]] = [[os.fsencode(text) for text in options.messages]]
+    if source is not None:
+        runs = read_runs(source, framing, call.signals)
+    with counting(call, "put", framing.unit, queue, source) as meter:
+        if options.create:
+            queue.create(options.bound or 0)
+        producer = _Producer(call, queue, meter)
+        for run in runs:
+            producer.put(run)
+        if options.close:
+            queue.close(options.timeout)
+    return DONE
+
+
+class _Producer:
+    """Puts runs of messages.
+
+    A run is no longer than the bound, so that the role is kept from others for no longer than it takes to
+    empty the queue. Where each acknowledgement is printed each message goes alone, so that after a crash one
+    at most is there and not acknowledged.
+    """
+
+    def __init__(self, call: Call, queue: Queue, meter: Meter) -> None:
+        self._call = call
+        self._queue = queue
+        self._meter = meter
+        lines = FORMATS["lines"]()
+        acks = call.arguments.acks
+        self._acks = Writer(sys.stdout.fileno(), lines, call.signals) if acks else None
+        self._most = 1 if acks else min(_RUN, queue.stats().bound or _RUN)
+
+    def put(self, run: Sequence[bytes]) -> None:
+        """Put all of them, in order."""
+        while run:
+            self._call.signals.check()
+            some = run[: self._most]
+            run = run[self._put(some) :]
+            if self._acks:
+                self._acks.write(b"%d" % self._meter.messages)
+
+    def _put(self, some: Sequence[bytes]) -> int:
+        """Put some; how many were put before there was no room for as long as one may wait."""
+        options, done = self._call.arguments, len(some)
+        try:
+            self._queue.put_many(some, timeout=options.timeout, overfill=options.overfill)
+        except PressureError as error:
+            done = error.done
+            error.__notes__ = []  # on how many were put; we say so in the end
+            if isinstance(error, OutcomeUnknownError) and len(some) > 1:
+                error.add_note(f"any of the {len(some)} messages that were sent last may be in the queue")
+            if not done or not isinstance(error, QueueFullError):
+                raise
+        finally:
+            for message in some[:done]:
+                self._meter.add(message)
+        return done
+
+
+def get(call: Call) -> int:
+    """Write what is in the queue to standard output, until it is closed and empty, or it is enough."""
+    options, output = call.arguments, sys.stdout.fileno()
+    queue = call.queue(options.name, output)
+    framing = FORMATS[options.format]()
+    writer = Writer(output, framing, call.signals)
+    with counting(call, "get", framing.unit, queue, output) as meter:
+        take = _reliably if options.reliable else _plainly
+        try:
+            while options.count is None or meter.messages < options.count:
+                writer.wait_ready()
+                left = options.run if options.count is None else options.count - meter.messages
+                take(queue, writer, meter, min(left, options.run), options.timeout)
+        except QueueClosedError:
+            if options.delete:
+                queue.delete(options.timeout)
+    return DONE
+
+
+def _plainly(queue: Queue, writer: Writer, meter: Meter, most: int, timeout: float | None) -> None:
+    """Take messages and write them: a kill takes those with it that were not written."""
+    values = queue.get_many(most, timeout=timeout)
+    for number, value in enumerate(values):
+        try:
+            writer.write(value)
+        except (Stop, OSError) as error:
+            raise LostError(str(error), values[number:]) from error
+        meter.add(value)
+
+
+def _reliably(queue: Queue, writer: Writer, meter: Meter, _: int, timeout: float | None) -> None:
+    """Take a message that goes back to the queue unless it is written."""
+    with queue.receive(timeout=timeout) as message:
+        writer.write(message.data)
+    meter.add(message.data)

@@ -1,0 +1,132 @@
+"""The parser of the command line, made from the table of subcommands.
+
+argparse is helped twice: messages may stand before and after options, and a command may stand between two
+``--``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+from pressure.cli.status import told
+from pressure.cli.table import COMMANDS, JSON, WHERE, Arguments
+
+_EPILOG: Final = f"""\
+where the server is:
+  --url, or --host, --port and --db; else $REDIS_URL; else $REDIS_SERVER, $REDIS_PORT and $REDIS_DB;
+  else 127.0.0.1, 6379 and 0. --prefix, else $PRESSURE_PREFIX, else __pressure__
+
+exit status:
+{told()}
+
+put, get and pipe say on standard error how many messages were acknowledged, however they end.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line.
+
+    Attributes:
+        between: The argument that stands between two ``--``, if there is one.
+    """
+
+    between: str | None = None
+    _inside = False
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.update(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+        super().__init__(**kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where to read how it is right."""
+        self.exit(2, f"{self.prog}: {' '.join(message.split())}; see {self.prog} --help\n")
+
+
+class SubParser(Parser):
+    """The parser of a subcommand: its options may stand between the words it takes."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does it, for words that were looked at before."""
+        if self._inside:
+            return super().parse_known_args(args, namespace)
+        words, between = self._divided(list(args or ()))
+        at = words.index("--") if "--" in words else len(words)
+        after = words[at + 1 :]
+        # argparse would lose the first of them, or take it for an option
+        hidden = [f"{_HIDDEN}{number}" for number in range(len(after))]
+        self._inside = True
+        found, extras = self.parse_known_intermixed_args([*words[:at], *hidden], namespace)
+        for name, value in vars(found).items():
+            setattr(found, name, _restored(value, after))
+        if self.between:
+            setattr(found, self.between, between)
+        return found, extras
+
+    def _divided(self, words: list[str]) -> tuple[list[str], list[str]]:
+        """The words of ours, and those between the first ``--`` and the last."""
+        if not self.between or (words.count("--") < 2 and not {"-h", "--help"}.isdisjoint(words)):
+            return words, []
+        if words.count("--") < 2:
+            self.error("the command stands between two --")
+        first, last = words.index("--"), len(words) - 1 - words[::-1].index("--")
+        if first + 1 == last:
+            self.error("there is no command between the two --")
+        return [*words[:first], *words[last + 1 :]], words[first + 1 : last]
+
+
+#: What stands for a word after ``--`` while argparse is at work; no word of a command line has a NUL in it.
+_HIDDEN: Final = "\0"
+
+
+def _restored(value: Any, after: Sequence[str]) -> Any:
+    if isinstance(value, list):
+        return [_restored(each, after) for each in value]
+    if isinstance(value, str) and value.startswith(_HIDDEN):
+        return after[int(value.removeprefix(_HIDDEN))]
+    return value
+
+
+def parser() -> Parser:
+    """The parser of the whole command line."""
+    where = SubParser(add_help=False, argument_default=argparse.SUPPRESS)
+    _add(where, WHERE)
+    whole = Parser(
+        prog="pressure",
+        description="Bounded distributed queues on any Redis server.",
+        epilog=_EPILOG,
+        parents=[where],
+    )
+    subparsers = whole.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=SubParser
+    )
+    for name, command in COMMANDS.items():
+        sub = subparsers.add_parser(
+            name,
+            help=command.help,
+            description=f"{command.help[0].upper()}{command.help[1:]}.",
+            epilog=_EPILOG,
+            parents=[where],
+            usage=command.usage,
+        )
+        sub.between = command.between
+        _add(sub, command.arguments)
+        if command.json:
+            _add(sub, JSON)
+    return whole
+
+
+def _add(target: argparse.ArgumentParser, arguments: Arguments) -> None:
+    for flags, told_of_it in arguments.items():
+        target.add_argument(*flags.split(), **told_of_it)
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments. Raises ValueError for those that do not go together."""
+    found = parser().parse_args(argv)
+    if getattr(found, "bound", None) is not None and not getattr(found, "create", True):
+        raise ValueError("--bound needs --create")
+    if getattr(found, "count", None) == 0:
+        raise ValueError("--count must be 1 or more")
+    return found

@@ -1,0 +1,94 @@
+"""What ``top`` knows from several looks: rates, and since when roles are held.
+
+Rules:
+    - A rate is the difference of two looks; the first look has none.
+    - To look at who holds a role is to use its key, so only the first look can be asked since when. From then
+      on it is counted from look to look: for as long as the holder is the same and has moved nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pressure.protocol import Diagnosis, RoleState
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What a role's holder does.
+
+    Attributes:
+        doing: ``"free"``, ``"working"``, ``"waiting"`` (for room, or for values) or ``"gone"``: it is not
+            connected.
+        holder: Who it is.
+        seconds: For how long, as far as is known.
+    """
+
+    doing: str
+    holder: bytes | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A queue at a look; the rates are of messages in a second, None at the first look."""
+
+    look: Diagnosis
+    put_rate: float | None
+    get_rate: float | None
+    producer: Activity
+    consumer: Activity
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    holder: bytes | None
+    moved: int
+    since: float
+
+
+class History:
+    """The looks so far."""
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, tuple[float, Diagnosis]] = {}
+        self._held: dict[tuple[bytes, str], _Held] = {}
+
+    def add(self, now: float, looks: Sequence[Diagnosis]) -> list[Row]:
+        """One more look, taken at the time ``now`` in seconds."""
+        rows = [self._row(now, look) for look in looks]
+        self._last = {look.queue: (now, look) for look in looks}
+        return rows
+
+    def _row(self, now: float, look: Diagnosis) -> Row:
+        full = bool(look.bound) and look.length >= (look.bound or 0)
+        empty = not look.length and not look.unacknowledged
+        return Row(
+            look,
+            self._rate(now, look, "produced_messages"),
+            self._rate(now, look, "consumed_messages"),
+            self._activity(now, look, look.producer, look.produced_messages, full),
+            self._activity(now, look, look.consumer, look.consumed_messages, empty),
+        )
+
+    def _rate(self, now: float, look: Diagnosis, counter: str) -> float | None:
+        if look.queue not in self._last:
+            return None
+        before, last = self._last[look.queue]
+        moved: int = getattr(look, counter) - getattr(last, counter)
+        return max(moved, 0) / (now - before) if now > before else None  # less: it was made anew
+
+    def _activity(self, now: float, look: Diagnosis, role: RoleState, moved: int, stuck: bool) -> Activity:
+        key = (look.queue, role.role)
+        if not role.taken:
+            self._held.pop(key, None)
+            return Activity("free")
+        held = self._held.get(key)
+        if held is None and look.queue not in self._last:
+            held = _Held(role.holder, moved, now - (role.seconds or 0))
+        elif held is None or (held.holder, held.moved) != (role.holder, moved):
+            held = _Held(role.holder, moved, now)
+        self._held[key] = held
+        doing = "gone" if role.connected is False else "waiting" if stuck else "working"
+        return Activity(doing, role.holder, now - held.since)

@@ -1,0 +1,92 @@
+"""Names, values and numbers as people and programs are shown them.
+
+Rules:
+    - JSON has text where the bytes are UTF-8, and ``{"base64": ...}`` where they are not.
+    - People are shown no control characters: whoever may put may not write on their terminals.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+from pressure.protocol import Diagnosis, RoleState
+
+
+def plain(data: bytes) -> str:
+    """Bytes for people, on one line."""
+    text = data.decode("utf-8", "backslashreplace")
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def value(data: bytes) -> dict[str, str]:
+    """A value for programs: its key says which, ``text`` or ``base64``."""
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def name(data: bytes) -> str | dict[str, str]:
+    """A name for programs."""
+    told = value(data)
+    return told.get("text", told)
+
+
+def size(count: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def bar(length: int, bound: int | None, width: int = 10) -> str:
+    """How full a queue is: a bar where it has a bound, and the numbers."""
+    if not bound:
+        return f"{' ' * width} {length}"
+    filled = min(width, -(-length * width // bound))
+    return f"{'#' * filled}{'.' * (width - filled)} {length}/{bound}"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows with their columns under each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join("  ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
+
+
+def role(state: RoleState) -> str:
+    """Who holds a role, for people."""
+    if not state.taken:
+        return "free"
+    holder = plain(state.holder) if state.holder else "nobody known"
+    return f"{holder} (not connected)" if state.connected is False else holder
+
+
+def _role_for_programs(state: RoleState) -> dict[str, Any]:
+    holder = None if state.holder is None else name(state.holder)
+    return {
+        "taken": state.taken,
+        "holder": holder if state.taken else None,
+        "last": holder,
+        "seconds": state.seconds if state.taken else None,
+        "connected": state.connected,
+    }
+
+
+def record(found: Diagnosis) -> dict[str, Any]:
+    """A queue for programs."""
+    numbers = (
+        "length", "bound", "unacknowledged", "produced_messages", "produced_bytes", "consumed_messages",
+        "consumed_bytes", "tokens", "marks", "blocked",
+    )  # fmt: skip
+    return {
+        "queue": name(found.queue),
+        "state": found.state,
+        **{field: getattr(found, field) for field in numbers},
+        "producer": _role_for_programs(found.producer),
+        "consumer": _role_for_programs(found.consumer),
+        "problems": list(found.problems),
+    }

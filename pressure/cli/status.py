@@ -1,0 +1,100 @@
+"""What the command's exit status says: each error has one number, in the one table ``STATUSES``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pressure.cli.framing import FormatError
+from pressure.cli.stop import Stop
+from pressure.errors import (
+    ConnectionFailedError,
+    OutcomeUnknownError,
+    PressureError,
+    QueueAlreadyExistsError,
+    QueueClosedError,
+    QueueDoesNotExistError,
+    QueueEmptyError,
+    QueueFullError,
+    QueueInUseError,
+    ServerReplyError,
+)
+
+DONE: Final = 0
+NO: Final = 1
+UNEXPECTED: Final = 70
+
+
+class LostError(PressureError):
+    """Messages were taken from the queue and could not be written.
+
+    Attributes:
+        messages: They; nobody else has them any more.
+    """
+
+    def __init__(self, why: str, messages: list[bytes]) -> None:
+        count = "a message was" if len(messages) == 1 else f"{len(messages)} messages were"
+        super().__init__(f"{why}; {count} got and could not be written")
+        self.messages = messages
+
+
+class FilterError(PressureError):
+    """The command of a pipe failed."""
+
+
+class CannotRunError(PressureError):
+    """The command of a pipe was found and cannot be run."""
+
+
+class NotFoundError(PressureError):
+    """There is no such command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One exit status: its number, what it says, and the errors that end with it."""
+
+    code: int
+    meaning: str
+    errors: tuple[type[Exception], ...] = ()
+
+
+STATUSES: Final = (
+    Status(DONE, "done, or the answer is yes; also when nobody reads the output any more"),
+    Status(NO, "the answer is no, the doctor found something, or something was left unrepaired"),
+    Status(2, "wrong usage", (ValueError,)),
+    Status(3, "the queue does not exist", (QueueDoesNotExistError,)),
+    Status(4, "the server cannot be reached; nothing was changed", (ConnectionFailedError,)),
+    Status(5, "the queue exists already", (QueueAlreadyExistsError,)),
+    Status(6, "the queue is closed", (QueueClosedError,)),
+    Status(7, "somebody else was producing, or consuming, all the time", (QueueInUseError,)),
+    Status(8, "the queue was full all the time", (QueueFullError,)),
+    Status(9, "the queue was empty all the time", (QueueEmptyError,)),
+    Status(10, "the connection was lost: the last thing may or may not be done", (OutcomeUnknownError,)),
+    Status(11, "the server refused a command", (ServerReplyError,)),
+    Status(12, "input or output failed, or was not in its format", (FormatError, OSError)),
+    Status(13, "the command of a pipe failed; its message went back", (FilterError,)),
+    Status(14, "messages were got and could not be written; standard error has them", (LostError,)),
+    Status(15, "the queue's keys are not as the protocol has them", (PressureError,)),
+    Status(UNEXPECTED, "an error that should not be; please report it", (Exception,)),
+    Status(126, "the command of a pipe cannot be run", (CannotRunError,)),
+    Status(127, "the command of a pipe was not found", (NotFoundError,)),
+    Status(130, "stopped by SIGINT; the role was given back first. A second signal kills at once"),
+    Status(143, "stopped by SIGTERM, likewise"),
+)
+
+_CODES: Final = {error: status.code for status in STATUSES for error in status.errors}
+
+
+def status_of(error: BaseException) -> int:
+    """The exit status of a command that an error ended: that of the nearest class in the table."""
+    if isinstance(error, Stop):
+        return error.status
+    if isinstance(error, KeyboardInterrupt):
+        return 130
+    return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
+
+
+def told() -> str:
+    """The table for people."""
+    return "\n".join(f"  {status.code:<4} {status.meaning}" for status in STATUSES)

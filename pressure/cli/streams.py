@@ -1,0 +1,68 @@
+"""Bytes in and bytes out, without buffers in which a message could be lost.
+
+Rules:
+    - Output is waited for before a message is taken from the queue. A pipe that is ready takes 4096 bytes at
+      once, so that no shorter message is held up once it was taken.
+    - A message is written whole, or ``write`` raises.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Iterator
+from typing import Final
+
+from pressure.cli.framing import Framing
+from pressure.cli.stop import Signals, is_closed, output_closed
+
+_CHUNK: Final = 1 << 16
+
+
+def read_runs(fd: int, framing: Framing, signals: Signals) -> Iterator[list[bytes]]:
+    """The messages that can be read from ``fd``, as many together as have come together.
+
+    Raises:
+        FormatError: They are not in the format; all messages before the break have been given.
+    """
+    while chunk := _read(fd, signals):
+        if messages := framing.feed(chunk):
+            yield messages
+        framing.check()
+    if messages := framing.end():
+        yield messages
+    framing.check()
+
+
+def _read(fd: int, signals: Signals) -> bytes:
+    while True:
+        signals.wait_for(fd, select.POLLIN)
+        try:
+            return os.read(fd, _CHUNK)
+        except BlockingIOError:
+            continue
+
+
+class Writer:
+    """Writes whole messages to ``fd``."""
+
+    def __init__(self, fd: int, framing: Framing, signals: Signals) -> None:
+        self._fd = fd
+        self._framing = framing
+        self._signals = signals
+
+    def wait_ready(self) -> None:
+        """Wait until a message can be written. Raises Stop if a signal comes, or when nobody reads."""
+        if self._signals.wait_for(self._fd, select.POLLOUT) & select.POLLERR or is_closed(self._fd):
+            raise output_closed()
+
+    def write(self, message: bytes) -> None:
+        """Write the message. Raises Stop when nobody reads any more."""
+        left = memoryview(self._framing.pack(message))
+        while left:
+            try:
+                left = left[os.write(self._fd, left) :]
+            except BlockingIOError:
+                select.select([], [self._fd], [])
+            except BrokenPipeError:
+                raise output_closed() from None

@@ -1,0 +1,161 @@
+"""Finding the server that has a queue, before each new connection: written once, without I/O.
+
+Sentinels are asked which server is the master, and that server whether it knows. In a cluster the node that
+has the keys is found by following redirections, since all keys of a queue are in one slot.
+
+Rules:
+    - Everything is asked anew for every connection, so that after a failover the next operation finds the new
+      master.
+    - Whoever is asked is asked once. Nobody waits for a failover to end: what cannot be found is an error.
+    - A server that cannot do the work (it is loading, its cluster is down) is one that cannot be used.
+
+A flavour connects to ``Search.look``'s server, asks, and hands in what it heard, for as long as there is a
+look. The connection of the last one is the one to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from pressure.errors import ConnectionFailedError, ServerReplyError
+from pressure.keys import Located
+from pressure.protocol.steps import Command, Reply, needs_hash_tag
+from pressure.settings import Settings
+
+#: How many redirections are followed; a cluster at rest needs one.
+_HOPS: Final = 5
+
+#: Error codes of a server that cannot do the work at the moment.
+_UNFIT: Final = frozenset({"LOADING", "MASTERDOWN", "CLUSTERDOWN"})
+
+#: Error codes by which a server says that it is not, or no longer, the one to ask.
+ELSEWHERE: Final = frozenset({*_UNFIT, "MOVED", "ASK", "READONLY", "UNBLOCKED", "NOAUTH"})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Somebody to connect to, and what to ask.
+
+    Attributes:
+        where: Who.
+        ask: What, in one round trip.
+    """
+
+    where: Settings
+    ask: tuple[Command, ...]
+
+
+#: What a look gives: the replies, or why there are none.
+Heard: TypeAlias = "list[Reply] | ConnectionFailedError"
+_Looks: TypeAlias = Generator[Look, Heard, "int | None"]
+
+
+class Search:
+    """The way to the server.
+
+    Args:
+        where: What is known.
+        keys: The queue; None where any node of a cluster will do.
+
+    Attributes:
+        look: Whom to ask next; None when the last one is the server.
+        number: Its number of our connection, by which another one can end a wait; None if it does not tell.
+
+    Raises:
+        ConnectionFailedError: There is none that can be used; ``hear`` raises it.
+        ClusterError: It is a cluster, and the queue's name has no hash tag; ``hear`` raises it.
+    """
+
+    __slots__ = ("_looks", "look", "number")
+
+    def __init__(self, where: Settings, keys: Located | None) -> None:
+        self._looks = _found(where, keys)
+        self.number: int | None = None
+        self.look: Look | None = next(self._looks)
+
+    def hear(self, heard: Heard) -> None:
+        """Hand in what became of ``look``."""
+        try:
+            self.look = self._looks.send(heard)
+        except StopIteration as stop:
+            self.look, self.number = None, stop.value
+
+
+def failed(where: Settings, error: BaseException | str) -> ConnectionFailedError:
+    """The error for somebody who cannot be reached, or will not have us."""
+    return ConnectionFailedError(f"cannot use the Redis server at {where.address}: {error}")
+
+
+def _found(where: Settings, keys: Located | None) -> _Looks:
+    if not where.nodes:
+        return (yield from _reached(where, keys))
+    problems: dict[str, ConnectionFailedError] = {}
+    for node in where.nodes:
+        server = node
+        try:
+            if where.service is not None:
+                server = where.at(*(yield from _master(node, where.service)))
+            if server.address in problems:  # another sentinel has named it
+                continue
+            return (yield from _reached(server, keys, where.service))
+        except ConnectionFailedError as error:
+            problems[server.address] = error
+    why = "; ".join(str(error) for error in problems.values())
+    raise failed(where, why) from next(iter(problems.values()))
+
+
+def _master(sentinel: Settings, service: str) -> Generator[Look, Heard, tuple[str, int]]:
+    """Where a sentinel says that the master is."""
+    (reply,) = _replies(
+        (yield Look(sentinel, ((b"SENTINEL", b"GET-MASTER-ADDR-BY-NAME", service.encode()),)))
+    )
+    if isinstance(reply, ServerReplyError):
+        raise failed(sentinel, reply)
+    if reply is None:
+        raise failed(sentinel, f"this sentinel knows no {service!r}")
+    host, port = reply
+    return host.decode(), int(port)
+
+
+def _reached(where: Settings, keys: Located | None, service: str | None = None) -> _Looks:
+    """The server, or the node of its cluster that has the keys."""
+    for _ in range(_HOPS):
+        number, present, role = _replies((yield Look(where, _questions(keys, service))))
+        if code := _code(present):
+            if code in _UNFIT:
+                raise failed(where, present)
+            if code == "CROSSSLOT" and keys is not None and not keys.has_hash_tag:
+                raise needs_hash_tag(keys, code)
+        if isinstance(role, list) and role[0] != b"master":
+            raise failed(where, f"the sentinels say that it is the master, it says {role[0].decode()}")
+        if code != "MOVED":
+            return number if isinstance(number, int) else None
+        where = _redirected(where, str(present))
+    raise failed(where, f"redirected {_HOPS} times")
+
+
+def _questions(keys: Located | None, service: str | None) -> tuple[Command, ...]:
+    """What tells our number, whether the keys are here, and whether this is a master."""
+    nothing: Command = (b"CLIENT", b"ID")
+    present: Command = nothing if keys is None else (b"EXISTS", *keys.all)
+    return nothing, present, nothing if service is None else (b"ROLE",)
+
+
+def _redirected(where: Settings, moved: str) -> Settings:
+    """Follow ``MOVED slot host:port``; no host, or a question mark, is the same host at another port."""
+    host, _, port = moved.split(" ")[2].rpartition(":")
+    if "path" in where.kwargs:
+        raise failed(where, f"the queue is on another node of the cluster, {host}:{port}, to be named by URL")
+    return where.at(host.strip("[]").strip("?") or where.kwargs.get("host", "localhost"), int(port))
+
+
+def _replies(heard: Heard) -> list[Any]:
+    if isinstance(heard, ConnectionFailedError):
+        raise heard
+    return heard
+
+
+def _code(reply: Reply) -> str | None:
+    return reply.code if isinstance(reply, ServerReplyError) else None

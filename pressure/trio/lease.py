@@ -1,0 +1,76 @@
+"""Keeping leases on Trio: a system task renews them, since a queue object has no nursery."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
+from typing import Any
+
+import trio
+
+from pressure.lease import Keeper
+
+__all__ = ["SystemTaskKeeper"]
+
+
+class SystemTaskKeeper(Keeper):
+    """Renews in a system task of the run in which the queue is used.
+
+    Args:
+        seconds: How long a lease lasts.
+        renew: Renews the leases of some clients.
+    """
+
+    def __init__(self, seconds: float, renew: Callable[[Collection[bytes]], Awaitable[None]]) -> None:
+        super().__init__(seconds)
+        self._renew = renew
+        self._home: tuple[int, Any] = (0, None)
+        self._running: _Running | None = None
+
+    def begin(self, name: bytes) -> None:
+        """Somebody begins to work."""
+        home = (os.getpid(), trio.lowlevel.current_trio_token())
+        if self._home != home:  # another run of Trio, or a forked child: those at work there are not ours
+            self._at_work.clear()
+            self._home, self._running = home, None
+        super().begin(name)
+
+    async def stop(self) -> None:
+        """End the task; while others are still at work it goes on for them, and ends when it sees none."""
+        running = self._running
+        if self._at_work or running is None or self._home[1] != trio.lowlevel.current_trio_token():
+            return
+        running.scope.cancel()
+        with trio.CancelScope(shield=True):
+            await running.is_over.wait()
+
+    def _go_on(self) -> None:
+        if self._running is None:
+            self._running = _Running()
+            trio.lowlevel.spawn_system_task(self._work, self._running, name="pressure-lease")
+
+    async def _work(self, running: _Running) -> None:
+        try:
+            with running.scope:
+                while await self._somebody_after_a_while():
+                    with suppress(Exception):  # what a system task raises ends the whole run
+                        await self._renew(frozenset(self._at_work))
+        finally:
+            if self._running is running:
+                self._running = None
+            running.is_over.set()
+
+    async def _somebody_after_a_while(self) -> bool:
+        await trio.sleep(self.pause)
+        if not self._at_work:
+            self._running = None
+        return bool(self._at_work)
+
+
+class _Running:
+    """A task that renews."""
+
+    def __init__(self) -> None:
+        self.scope = trio.CancelScope()
+        self.is_over = trio.Event()

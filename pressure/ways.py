@@ -1,0 +1,117 @@
+"""The ways in: URLs and clients, as settings.
+
+One server is named by its own URL. Others find it: the sentinels that watch it, or any node of its cluster.
+
+To add a way: a row in ``_KINDS``, and what asks for the server in ``finding``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+
+import redis
+from redis.connection import parse_url
+
+from pressure.settings import NODE_TIMEOUT, Settings, ours
+
+_SENTINEL_PORT: Final = 26379
+
+#: Settings of a ``client=`` that concern its own pool, or that ours replace.
+_NOT_TAKEN: Final = (
+    "maint_notifications",
+    "maintenance_",
+    "oss_cluster_",
+    "orig_",
+    "cache",
+    "himport_",
+    "retry",
+    "connection_pool",
+)
+
+
+def from_url(url: str, prefix: bytes) -> Settings:
+    """The settings that a URL stands for.
+
+    Raises:
+        ValueError: It cannot be meant.
+    """
+    scheme, _, kind = url.partition("://")[0].partition("+")
+    if not kind:
+        return _one(url, prefix)
+    if scheme not in ("redis", "rediss") or kind not in _KINDS:
+        raise ValueError(f"URL with a scheme that is not known: {scheme}+{kind}")
+    return _KINDS[kind](urlsplit(url)._replace(scheme=scheme), prefix)
+
+
+def _one(url: str, prefix: bytes, **defaults: Any) -> Settings:
+    parse: Callable[[str], dict[str, Any]] = parse_url  # redis-py leaves it without types
+    kwargs = {**defaults, **parse(url)}
+    return Settings(kwargs.pop("connection_class", redis.Connection), ours(kwargs), prefix)
+
+
+def _cluster(url: SplitResult, prefix: bytes) -> Settings:
+    """``redis+cluster://host:port,host:port``: any nodes of a cluster."""
+    who, at, hosts = url.netloc.rpartition("@")
+    urls = (url._replace(netloc=who + at + host).geturl() for host in hosts.split(","))
+    nodes = tuple(_node(_one(each, prefix)) for each in urls)
+    return replace(nodes[0], nodes=nodes)
+
+
+def _sentinels(url: SplitResult, prefix: bytes) -> Settings:
+    """``redis+sentinel://user:password@host:port,host:port/service/db``; the user is the server's."""
+    who, at, hosts = url.netloc.rpartition("@")
+    service, _, database = url.path.strip("/").partition("/")
+    if not service:
+        raise ValueError("URL of sentinels without the name of the server: redis+sentinel://HOSTS/NAME")
+    options = dict(parse_qsl(url.query))
+    words = [quote(options.pop(f"sentinel_{name}", ""), "") for name in ("username", "password")]
+    theirs = ":".join(words) + "@" if any(words) else ""
+    plain = url._replace(query=urlencode(options))
+    server = _one(plain._replace(netloc=who + at + "localhost", path="/" + database).geturl(), prefix)
+    urls = (plain._replace(netloc=theirs + host, path="").geturl() for host in hosts.split(","))
+    nodes = tuple(_node(_one(each, prefix, port=_SENTINEL_PORT)) for each in urls)
+    return replace(server, service=unquote(service), nodes=nodes)
+
+
+def _node(where: Settings) -> Settings:
+    """The settings of one of several to ask: the next is asked soon."""
+    connect = min(where.kwargs["socket_connect_timeout"], NODE_TIMEOUT)
+    return replace(where, kwargs={**where.kwargs, "socket_connect_timeout": connect})
+
+
+#: What follows the plus in the scheme of a URL, and what makes settings of the rest.
+_KINDS: Final[dict[str, Callable[[SplitResult, bytes], Settings]]] = {
+    "sentinel": _sentinels,
+    "cluster": _cluster,
+}
+
+
+def from_client(client: Any, clients: tuple[type, ...], prefix: bytes) -> Settings:
+    """The settings of a client of redis-py.
+
+    Raises:
+        TypeError: It is none of ``clients``.
+        ValueError: It is of a replica.
+    """
+    pool = getattr(client, "connection_pool", None)
+    if not isinstance(client, clients) or pool is None:
+        wanted = " or ".join(f"{kind.__module__.removesuffix('.client')}.{kind.__name__}" for kind in clients)
+        raise TypeError(f"client must be a {wanted}, not {type(client).__name__}")
+    found = _of_pool(pool, prefix)
+    manager = getattr(pool, "sentinel_manager", None)
+    if manager is None:
+        return found
+    if not pool.is_master:
+        raise ValueError("client is of a replica, where no queue can be used: take Sentinel.master_for")
+    asked = tuple(_node(_of_pool(each.connection_pool, prefix)) for each in manager.sentinels)
+    # theirs asks the sentinels when it connects, each library's own way; the class below it just connects
+    plain = next(kind for kind in pool.connection_class.__mro__ if "sentinel" not in kind.__module__)
+    return replace(found, connection_class=plain, service=pool.service_name, nodes=asked)
+
+
+def _of_pool(pool: Any, prefix: bytes) -> Settings:
+    taken = {key: value for key, value in pool.connection_kwargs.items() if not key.startswith(_NOT_TAKEN)}
+    return Settings(pool.connection_class, ours(taken), prefix)

@@ -1,0 +1,93 @@
+"""Messages between processes that are killed: none is missing, and what would be is noticed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+import redis
+
+from conformance.exchange import Exchange, exchanged, judged
+from conformance.exchange.__main__ import main
+from conformance.targets import Address
+
+SERVERS = ["embedded_server", "real_server"]
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["scripts", "plain"])
+@pytest.mark.parametrize("server", SERVERS)
+def test_killed_ends_lose_nothing(server: str, plain: bool, request: pytest.FixtureRequest) -> None:
+    address: Address = request.getfixturevalue(server)
+    exchange = Exchange(messages=600, kills=4, bound=20, force=True, plain=plain)
+    found = exchanged(exchange, address)
+    assert found.problems == []
+    assert found.kills == {"producer": 2, "consumer": 2}
+    assert 600 <= found.came <= 604
+    assert found.again == found.came - 600
+    assert found.repairs
+    with redis.Redis.from_url(address.url) as client:
+        assert client.keys("exchange:*") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("server", SERVERS)
+def test_many_messages_and_repairs_without_force(server: str, request: pytest.FixtureRequest) -> None:
+    found = exchanged(Exchange(messages=50_000, kills=20), request.getfixturevalue(server))
+    assert found.problems == []
+    assert sum(found.kills.values()) == 20
+    assert 50_000 <= found.came <= 50_020
+    assert any(seconds > 5 for seconds in found.repairs), "no holder was looked at twice"
+
+
+@pytest.mark.parametrize(
+    ("came", "in_flight", "wrong"),
+    [
+        ([0, 1, 2, 3], 0, []),
+        ([0, 1, 1, 2, 2, 2, 3], 3, []),
+        ([0, 1, 3], 0, ["1 of 4 messages are missing", "message 3 came behind 1, as number 2"]),
+        ([0, 1, 1, 2, 3], 0, ["1 messages came again, and no more than 0 were in flight at kills"]),
+        ([0, 2, 1, 3], 9, ["message 2 came behind 0, as number 1"]),
+        ([0, 1, 2, 3, 1], 9, ["message 1 came behind 3, as number 4"]),
+    ],
+)
+def test_what_is_wrong_is_told(came: list[int], in_flight: int, wrong: list[str]) -> None:
+    assert list(judged(came, 4, in_flight)) == wrong
+
+
+def test_the_command(capsys: Any) -> None:
+    assert main(["--messages", "50", "--kills", "0", "--bound", "5", "--target", "embedded"]) == 0
+    out = capsys.readouterr().out
+    assert "embedded is miniredis in this process\n50 messages over a bound of 5 in " in out
+    assert out.endswith("0 came again\nnone is missing, and all are in order\n")
+
+
+def test_a_target_that_is_not_there(capsys: Any) -> None:
+    assert main(["--messages", "50", "--target", "redis://127.0.0.1:1/0"]) == 2
+    assert "cannot use the Redis server at 127.0.0.1:1" in capsys.readouterr().out
+
+
+def test_an_end_that_fails_is_told(embedded_server: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any, **options: Any) -> subprocess.Popen[bytes]:
+        return popen([sys.executable, "-c", "raise SystemExit('no such end')"], **options)
+
+    popen = subprocess.Popen
+    monkeypatch.setattr("conformance.exchange.run.subprocess.Popen", fails)
+    found = exchanged(Exchange(messages=5, kills=0), embedded_server)
+    assert "the producer ended with 1: no such end" in found.problems
+    assert "5 of 5 messages are missing" in found.problems
+
+
+def test_an_exchange_that_is_stuck_is_told(embedded_server: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    def waits(*_: Any, **options: Any) -> subprocess.Popen[bytes]:
+        return popen([sys.executable, "-c", "import signal; signal.pause()"], **options)
+
+    popen = subprocess.Popen
+    monkeypatch.setattr("conformance.exchange.run.subprocess.Popen", waits)
+    monkeypatch.setattr("conformance.exchange.run.STALLED", 0.01)
+    begin = time.monotonic()
+    found = exchanged(Exchange(messages=5, kills=2), embedded_server)
+    assert "no message came for 0 s, and 0 did before" in found.problems[0]
+    assert time.monotonic() - begin < 20

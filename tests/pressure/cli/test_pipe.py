@@ -1,0 +1,257 @@
+"""A command between two queues: what it makes, how it ends, and that nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import redis
+
+from pressure import Queue
+from pressure.cli.filter import Filter
+from pressure.cli.framing import FORMATS
+from pressure.cli.stop import Signals
+from tests.pressure.conftest import PREFIX, invariant, until, waiting
+
+from .conftest import Cli, Run, finish
+
+PREFIXED = ("sh", "-c", 'while read -r line; do echo "x$line"; done')
+SILENT = ("sh", "-c", "cat > /dev/null")
+
+
+@pytest.fixture
+def source(make: Callable[..., Queue]) -> Queue:
+    """A closed queue with three messages."""
+    queue = make("jobs")
+    queue.create()
+    queue.put_many([b"1", b"2", b"3"])
+    queue.close()
+    return queue
+
+
+@pytest.fixture
+def target(make: Callable[..., Queue]) -> Queue:
+    """An empty queue."""
+    queue = make("out")
+    queue.create()
+    return queue
+
+
+def untouched(raw: redis.Redis, source: Queue, *left: bytes) -> None:
+    assert source.peek_many(9) == list(left)
+    assert not raw.exists(f"{PREFIX}jobs:unacked")
+    invariant(raw)
+    invariant(raw, "out")
+
+
+def test_each_message_becomes_one(run: Run, source: Queue, target: Queue, raw: redis.Redis) -> None:
+    assert run("pipe", "jobs", "--", *PREFIXED, "--", "out") == (
+        0,
+        "",
+        "pressure pipe: 3 messages acknowledged\n",
+    )
+    assert target.peek_many(9) == [b"x1", b"x2", b"x3"]
+    assert not target.closed()
+    untouched(raw, source)
+
+
+@pytest.mark.usefixtures("source")
+def test_the_close_is_passed_on_when_asked_for(run: Run, target: Queue) -> None:
+    assert run("pipe", "jobs", "--", *PREFIXED, "--", "out", "--close")[0] == 0
+    assert list(target) == [b"x1", b"x2", b"x3"]
+
+
+def test_it_ends_after_so_many(run: Run, source: Queue, target: Queue, raw: redis.Redis) -> None:
+    assert run("pipe", "jobs", "-n", "2", "--close", "--", *PREFIXED, "--", "out")[0] == 0
+    assert target.peek_many(9) == [b"x1", b"x2"]
+    assert not target.closed()
+    untouched(raw, source, b"3")
+
+
+@pytest.mark.usefixtures("source")
+def test_what_comes_at_the_end_is_put_too(run: Run, target: Queue) -> None:
+    counts = 'n=0; while read -r line; do echo "$line"; n=$((n + 1)); done; echo $n; exit 7'
+    status, _, err = run("pipe", "jobs", "--", "sh", "-c", counts, "--", "out", "--close")
+    assert (status, err.splitlines()[-1]) == (13, "pressure: sh failed with status 7")
+    assert target.peek_many(9) == [b"1", b"2", b"3", b"3"]
+    assert not target.closed()
+
+
+@pytest.mark.parametrize("options", [[], ["--each"]])
+@pytest.mark.parametrize(
+    ("end", "how"), [("exit 3", "failed with status 3"), ("kill -9 $$", "ended by signal 9")]
+)
+def test_of_a_command_that_fails_the_message_goes_back(
+    run: Run, source: Queue, target: Queue, raw: redis.Redis, options: list[str], end: str, how: str
+) -> None:
+    script = f"while read -r line; do [ $line = 2 ] && {{ {end}; }}; echo $line; done"
+    status, _, err = run("pipe", "jobs", *options, "--", "sh", "-c", script, "--", "out", "--close")
+    assert status == 13
+    assert how in err
+    assert err.endswith("; the message went back to queue 'jobs'\n")
+    assert target.peek_many(9) == [b"1"]
+    assert not target.closed()
+    untouched(raw, source, b"2", b"3")
+
+
+def test_a_command_that_wants_no_more_ends_it_well(
+    run: Run, source: Queue, target: Queue, raw: redis.Redis
+) -> None:
+    once = 'read -r line; echo "$line"'
+    assert run("pipe", "jobs", "--", "sh", "-c", once, "--", "out", "--close")[0] == 0
+    assert target.peek_many(9) == [b"1"]
+    assert not target.closed()
+    untouched(raw, source, b"2", b"3")
+
+
+@pytest.mark.parametrize(("word", "status"), [("no-such-command", 127), ("/dev/null", 126)])
+@pytest.mark.parametrize("options", [[], ["--each"]])
+@pytest.mark.usefixtures("target")
+def test_a_command_that_cannot_be_run(
+    run: Run, source: Queue, raw: redis.Redis, word: str, status: int, options: list[str]
+) -> None:
+    assert run("pipe", "jobs", *options, "--", word, "--", "out")[0] == status
+    untouched(raw, source, b"1", b"2", b"3")
+
+
+@pytest.mark.parametrize(("state", "status"), [("deleted", 3), ("closed", 6), ("full", 8)])
+def test_what_cannot_be_put_goes_back(
+    run: Run, source: Queue, make: Callable[..., Queue], raw: redis.Redis, state: str, status: int
+) -> None:
+    target = make("out")
+    if state != "deleted":
+        target.create(1)
+        target.put(b"already there")
+    if state == "closed":
+        target.close()
+    assert run("pipe", "jobs", "--timeout", "0", "--", *PREFIXED, "--", "out")[0] == status
+    assert source.peek_many(9) == [b"1", b"2", b"3"]
+    invariant(raw)
+
+
+def test_a_full_queue_holds_it_up(
+    cli: Cli, source: Queue, make: Callable[..., Queue], raw: redis.Redis
+) -> None:
+    target = make("out")
+    target.create(1)
+    pipe = cli("pipe", "jobs", "--close", "--", *PREFIXED, "--", "out")
+    waiting(raw)
+    assert (target.length(), raw.llen(f"{PREFIX}jobs:unacked"), source.length()) == (1, 1, 1)
+    assert list(target) == [b"x1", b"x2", b"x3"]
+    assert finish(pipe)[0] == 0
+    untouched(raw, source)
+
+
+# Once for each message
+
+
+def test_each_makes_any_number_of_lines(run: Run, source: Queue, target: Queue, raw: redis.Redis) -> None:
+    script = 'read -r n; [ $n = 2 ] || { echo "$n"; printf "%s again" "$n"; }'
+    assert run("pipe", "jobs", "--each", "--", "sh", "-c", script, "--", "out")[0] == 0
+    assert target.peek_many(9) == [b"1", b"1 again", b"3", b"3 again"]
+    untouched(raw, source)
+
+
+@pytest.mark.parametrize(
+    ("option", "script", "made"),
+    [
+        ("--binary", "cat", [b"a\nb\0c"]),
+        ("--binary", "cat > /dev/null", [b""]),
+        ("--null", "tr -d '\\n'", [b"ab", b"c"]),
+        ("--each", "cat", [b"a", b"b\0c"]),
+    ],
+)
+def test_each_in_other_formats(
+    run: Run, make: Callable[..., Queue], target: Queue, option: str, script: str, made: list[bytes]
+) -> None:
+    source = make("jobs")
+    source.create()
+    source.put(b"a\nb\0c")
+    source.close()
+    assert run("pipe", "jobs", "--each", option, "--", "sh", "-c", script, "--", "out")[0] == 0
+    assert target.peek_many(9) == made
+
+
+# One that runs all the time
+
+
+@pytest.mark.parametrize("message", [b"x" * 1_000_000, b"", b"two\nlines"])
+def test_any_message_goes_through_with_its_length(
+    run: Run, make: Callable[..., Queue], target: Queue, message: bytes
+) -> None:
+    source = make("jobs")
+    source.create()
+    source.put_many([message, b"after it"])
+    source.close()
+    assert run("pipe", "jobs", "--binary", "--", "cat", "--", "out")[0] == 0
+    assert target.peek_many(9) == [message, b"after it"]
+
+
+@pytest.mark.usefixtures("target")
+def test_lines_that_could_not_be_told_apart_are_refused(
+    run: Run, make: Callable[..., Queue], raw: redis.Redis
+) -> None:
+    source = make("jobs")
+    source.create()
+    source.put(b"two\nlines")
+    status, _, err = run("pipe", "jobs", "--", "cat", "--", "out")
+    assert status == 12
+    assert "the message has the separator in it" in err
+    untouched(raw, source, b"two\nlines")
+
+
+@pytest.mark.usefixtures("target")
+def test_output_in_another_format_is_refused(run: Run, source: Queue, raw: redis.Redis) -> None:
+    status, _, err = run("pipe", "jobs", "--binary", "--", "echo", "hello", "--", "out")
+    assert status == 12
+    assert "as --binary has them" in err
+    untouched(raw, source, b"1", b"2", b"3")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("options", [[], ["--each"]])
+@pytest.mark.usefixtures("target")
+def test_a_signal_ends_both_and_the_message_goes_back(
+    cli: Cli, source: Queue, raw: redis.Redis, tmp_path: Path, number: int, options: list[str]
+) -> None:
+    note = tmp_path / "pid"
+    pipe = cli("pipe", "jobs", *options, "--", "sh", "-c", f"echo $$ > {note}; exec sleep 1000", "--", "out")
+    until(lambda: raw.llen(f"{PREFIX}jobs:unacked") and note.exists() and note.read_text().endswith("\n"))
+    pipe.send_signal(number)
+    assert finish(pipe)[0] == 128 + number
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
+    untouched(raw, source, b"1", b"2", b"3")
+
+
+def test_a_killed_pipe_loses_nothing(
+    cli: Cli, source: Queue, target: Queue, raw: redis.Redis, tmp_path: Path
+) -> None:
+    over = tmp_path / "over"
+    script = f"read -r line; echo $line; cat > /dev/null; touch {over}"
+    pipe = cli("pipe", "jobs", "--", "sh", "-c", script, "--", "out")
+    until(lambda: target.length() and raw.llen(f"{PREFIX}jobs:unacked"))
+    pipe.kill()
+    pipe.wait()
+    assert finish(cli("repair", "jobs", "--force"))[0] == 0
+    until(over.exists, "has the command ended")
+    assert target.peek_many(9) == [b"1"]
+    untouched(raw, source, b"2", b"3")
+
+
+class Slow(Exception):  # noqa: N818
+    """What a test does about it."""
+
+
+def test_a_command_that_keeps_its_answers_is_told_of() -> None:
+    def slow() -> None:
+        raise Slow
+
+    with Signals() as signals:
+        with Filter(SILENT, FORMATS["lines"], signals, slow, patience=0.01) as running, pytest.raises(Slow):
+            running.ask(b"1")
+        with Filter(("cat",), FORMATS["lines"], signals, slow, patience=60) as running:
+            assert running.ask(b"1") == b"1"

@@ -1,0 +1,98 @@
+"""How a long put or get is getting on: on a terminal, with rich or without, and nowhere else."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+
+import pytest
+import redis
+
+from pressure import Queue
+from pressure.cli.progress import Meter, Progress
+from pressure.errors import ConnectionFailedError
+from tests.pressure.conftest import waiting
+
+from .conftest import Process, feed, finish
+from .terminal import Terminal, terminal
+
+
+@pytest.fixture
+def screen() -> Iterator[Terminal]:
+    with terminal() as found:
+        yield found
+
+
+def test_put_shows_how_it_is_getting_on(
+    start: Callable[..., Process], screen: Terminal, queue: Queue, raw: redis.Redis
+) -> None:
+    queue.create(2)
+    put = start("put", "jobs", stdin=subprocess.PIPE, stderr=screen.fd)
+    feed(put, b"a\nb\nc\n", end=True)
+    waiting(raw)
+    screen.wait_for(b"put: 2 messages, 2 B, ", b"/s", b"2/2")
+    queue.get()
+    assert finish(put)[0] == 0
+    screen.wait_for(b"pressure put: 3 lines acknowledged")
+
+
+def test_get_shows_how_it_is_getting_on(
+    start: Callable[..., Process], screen: Terminal, queue: Queue, raw: redis.Redis
+) -> None:
+    queue.create()
+    queue.put(b"x" * 1500)
+    get = start("get", "jobs", stdout=subprocess.PIPE, stderr=screen.fd)
+    waiting(raw)
+    screen.wait_for(b"get: 1 messages, 1.5 kB, ", b"queue 0")
+    queue.close()
+    assert finish(get)[0] == 0
+
+
+@pytest.mark.parametrize("options", [["-q"], []])
+def test_it_stays_out_of_the_way(
+    start: Callable[..., Process], screen: Terminal, queue: Queue, raw: redis.Redis, options: list[str]
+) -> None:
+    """Neither where it is to be quiet, nor on the terminal that the messages are read from."""
+    queue.create(1)
+    source = subprocess.PIPE if options else screen.fd
+    put = start("put", "jobs", "--timeout", "0.6", *options, stdin=source, stderr=screen.fd)
+    if options:
+        feed(put, b"a\nb\n", end=True)
+    else:
+        screen.press(b"a\nb\n")
+    waiting(raw)
+    assert finish(put)[0] == 8
+    assert b"messages" not in screen.wait_for(b"queue 'jobs' is full")
+
+
+def test_in_a_pipe_it_is_silent(start: Callable[..., Process], queue: Queue, raw: redis.Redis) -> None:
+    queue.create(1)
+    put = start("put", "jobs", "--timeout", "0.6", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    feed(put, b"a\nb\n", end=True)
+    waiting(raw)
+    status, _, err = finish(put)
+    assert (status, err) == (8, b"pressure put: 1 lines acknowledged\npressure: queue 'jobs' is full\n")
+
+
+def test_the_rate_is_that_of_the_last_seconds() -> None:
+    now, meter = 100.0, Meter()
+    progress = Progress("put", meter, lambda: (1, 2), lambda: now)
+    assert progress.frame().rate == 0
+    for _ in range(10):
+        meter.add(b"xx")
+    now += 2
+    assert progress.frame().rate == 5
+    for _ in range(8):
+        meter.add(b"x")
+    now += 8
+    assert progress.frame().rate == 1
+    now += 10
+    frame = progress.frame()
+    assert (frame.messages, frame.bytes, frame.rate, frame.fill) == (18, 28, 0, (1, 2))
+
+
+def test_a_server_that_is_gone_is_no_matter() -> None:
+    def fill() -> tuple[int, int]:
+        raise ConnectionFailedError("gone")
+
+    assert Progress("put", Meter(), fill).frame().fill is None

@@ -1,0 +1,139 @@
+"""The least rights that a user needs: what the README gives is enough, and no word of it is too much."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from conformance.flavours import FLAVOURS as CLIENTS
+from conformance.targets import NoRealRedisError
+from pressure import PressureError, PressureWarning, Queue, QueueEmptyError, QueueFullError
+
+from .conftest import ROOT, Server, execute
+
+FLAVOURS: dict[str, Any] = {**CLIENTS}
+
+
+def least() -> list[str]:
+    """The line of the README, as words."""
+    readme = (ROOT / "README.md").read_text()
+    (line,) = re.findall(r"^ACL SETUSER ((?:.*\\\n)*.*)$", readme, re.MULTILINE)
+    return str(line).replace("\\\n", " ").split()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder: Path = tmp_path_factory.mktemp("acl")
+    try:
+        made = Server(folder)
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def user(server: Server) -> Iterator[Callable[..., str]]:
+    """Makes the user ``worker`` with what the README gives but some words; its URL."""
+    with redis.Redis(port=server.port) as admin:
+
+        def make(*without: str) -> str:
+            admin.flushall()
+            admin.script_flush()
+            name, *words = (word for word in least() if word not in without)
+            execute(admin, "ACL", "SETUSER", name, "reset", *words)
+            return f"redis://worker:secret@127.0.0.1:{server.port}/0"
+
+        yield make
+        execute(admin, "ACL", "DELUSER", "worker")
+
+
+def whole_life(queue: Any) -> None:
+    """Everything that can be done with a queue."""
+    queue.create(2)
+    queue.put(b"1")
+    queue.put_many([b"2"])
+    with pytest.raises(QueueFullError):
+        queue.put(b"3", timeout=0.02)
+    queue.put(b"3", overfill=True)
+    assert queue.peek() == b"1"
+    assert (queue.exists(), queue.length(), queue.full(), queue.closed()) == (True, 3, True, False)
+    assert (queue.stats().length, queue.holder("producer")) == (3, None)
+    assert queue.get() == b"1"
+    assert queue.get_many(1) == [b"2"]
+    with queue.receive() as message:
+        assert message.data == b"3"
+    with pytest.raises(QueueEmptyError):
+        queue.get(timeout=0.02)
+    with pytest.raises(QueueEmptyError):
+        queue.receive(timeout=0.02).__enter__()
+    assert not queue.wait_closed(0.02)
+    assert queue.repair(force=True).left == ()
+    assert queue.doctor().problems == ()
+    queue.close()
+    queue.delete()
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("prefix", ["__pressure__", "__pressure__:team"])
+def test_the_least_rights_do(user: Callable[..., str], flavour: str, prefix: str) -> None:
+    queue = FLAVOURS[flavour]("jobs", url=user(), prefix=prefix)
+    try:
+        whole_life(queue)
+    finally:
+        queue.disconnect()
+
+
+def test_the_least_rights_and_two_more_do_for_leases(
+    user: Callable[..., str], server: Server, recwarn: pytest.WarningsRecorder
+) -> None:
+    url = user()
+    with redis.Redis(port=server.port) as admin, Queue("jobs", url=url, lease=0.3) as queue:
+        execute(admin, "ACL", "SETUSER", "worker", "+pexpire", "+pttl")
+        whole_life(queue)
+        queue.create()
+        queue.put(b"v")
+        with queue.receive():
+            time.sleep(0.6)
+            found = queue.doctor().consumer.lease
+            assert found is not None
+            assert found > 0
+        assert queue.stats().consumed_messages == 1
+    assert not recwarn.list
+
+
+def test_other_keys_are_out_of_reach(user: Callable[..., str]) -> None:
+    with (
+        Queue("jobs", url=user(), prefix="other") as queue,
+        pytest.raises(PressureError, match=r"NOPERM|EXECABORT"),
+    ):
+        queue.create()
+
+
+def commands() -> list[str]:
+    """All but those without which only a race, or the end of a wait that is stopped, goes another way."""
+    unseen = ("+client|id", "+client|unblock", "+multi", "+unwatch")
+    return [word for word in least() if word.startswith("+") and word not in unseen]
+
+
+@pytest.mark.parametrize("word", commands())
+def test_no_word_is_too_much(user: Callable[..., str], word: str) -> None:
+    """Without it something fails, or is done in another way."""
+    url = user(word)
+    failed = []
+    for flavour in ("sync", "plain"):
+        with Queue("jobs", url=url, scripts=flavour == "sync") as queue:
+            try:
+                whole_life(queue)
+            except (PressureError, PressureWarning, AssertionError, pytest.fail.Exception) as error:
+                failed.append(error)
+            if not queue._define.server.scripts and flavour == "sync":
+                failed.append(PressureError("scripts are not run"))
+        user(word)
+    assert failed
