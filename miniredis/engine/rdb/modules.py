@@ -5,7 +5,6 @@ A server without the type knows by that number what it lacks, and refuses the pa
 
 from __future__ import annotations
 
-import string as letters
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
@@ -13,7 +12,7 @@ from .reader import BadDataError, Reader, length, string
 
 __all__ = ["END", "load_of", "module_id", "read_text", "read_unsigned", "text", "unsigned"]
 
-ALPHABET: Final = letters.ascii_uppercase + letters.ascii_lowercase + letters.digits + "-_"
+ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 NAME_LENGTH: Final = 9
 
 UNSIGNED: Final = 2
