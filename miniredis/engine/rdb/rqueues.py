@@ -21,6 +21,9 @@ MOST_DELIVERIES: Final = MAX >> 1
 
 Id = tuple[int, int]
 
+FIRST: Final[Id] = (0, 0)
+"""Below every id: what the last one of a queue is before there is any."""
+
 
 def dump_rqueue(queue: RQueue) -> bytes:
     """A queue as a miniredis server reads it; any other refuses it."""
@@ -28,12 +31,8 @@ def dump_rqueue(queue: RQueue) -> bytes:
     parts += [dump_id(each) + text(payload) for each, payload in queue.undelivered]
     parts.append(unsigned(len(queue.delivered)))
     for each, delivery in queue.delivered.items():
-        parts += [
-            dump_id(each),
-            text(delivery.payload),
-            unsigned(delivery.time),
-            unsigned(delivery.deliveries),
-        ]
+        parts += [dump_id(each), text(delivery.payload)]
+        parts += [unsigned(delivery.time), unsigned(delivery.deliveries)]
     return b"".join([*parts, END])
 
 
@@ -53,8 +52,8 @@ def load_rqueue(reader: Reader) -> RQueue:
     undelivered = [(read_two(reader), read_text(reader)) for _ in range(read_unsigned(reader))]
     delivered = [(read_two(reader), read_delivery(reader)) for _ in range(read_unsigned(reader))]
     before = {number for number, _ in delivered}
-    rising = [max(before, default=(0, 0)), *(number for number, _ in undelivered)]
-    if len(before) != len(delivered) or max(rising) > queue.last:
+    rising = [max(before, default=FIRST), *(number for number, _ in undelivered)]
+    if len(before) != len(delivered) or FIRST in before or max(rising) > queue.last:
         raise BadDataError
     if any(one >= other for one, other in pairwise(rising)):
         raise BadDataError
