@@ -9,13 +9,12 @@ recovered. A queue with nothing in it is one all the same, and remembers its las
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Reversible, Sized
-from itertools import islice
-from typing import Final, NamedTuple, Protocol, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
 
 from .errors import QUEUE_EXHAUSTED, CommandError
 
-__all__ = ["LARGEST", "Delivery", "Message", "RQueue", "window"]
+__all__ = ["LARGEST", "Delivery", "Message", "RQueue"]
 
 LARGEST: Final = (1 << 64) - 1
 """The largest number that either part of an id can be."""
@@ -26,32 +25,14 @@ SPARSE: Final = 4
 SMALL: Final = 1000
 """A table of so few is not worth that."""
 
-T_co = TypeVar("T_co", covariant=True)
+Message: TypeAlias = "tuple[bytes, bytes]"
+"""What was pushed: its id, ``milliseconds-sequence``, and its payload."""
 
+Delivery: TypeAlias = "tuple[bytes, int, int]"
+"""A message that was given out: its payload, when that was last, in milliseconds of wall time, and how often.
 
-class Message(NamedTuple):
-    """What was pushed: its id, ``milliseconds-sequence``, and its payload."""
-
-    id: bytes
-    payload: bytes
-
-
-class Delivery(NamedTuple):
-    """A message that was given out.
-
-    Attributes:
-        payload: of the message.
-        time: when it was given out last, in milliseconds of wall time.
-        deliveries: how often it was given out.
-    """
-
-    payload: bytes
-    time: int
-    deliveries: int
-
-
-class Line(Sized, Reversible[T_co], Protocol[T_co]):
-    """What can be walked from either end."""
+Plain tuples of plain values are nothing to Python's collector of garbage, and there may be very many.
+"""
 
 
 class RQueue:
@@ -93,7 +74,7 @@ class RQueue:
             raise CommandError(QUEUE_EXHAUSTED)
         end = sequence + len(payloads)
         ids = [b"%d-%d" % (milliseconds, number) for number in range(sequence + 1, end + 1)]
-        self.undelivered.extend(map(Message, ids, payloads))
+        self.undelivered.extend(zip(ids, payloads, strict=True))
         self.last = milliseconds, end
         return ids
 
@@ -101,13 +82,13 @@ class RQueue:
         """Gives out up to so many of the oldest messages that nobody was given."""
         take = self.undelivered.popleft
         popped = [take() for _ in range(min(count, len(self.undelivered)))]
-        self.delivered.update((message.id, Delivery(message.payload, now, 1)) for message in popped)
+        self.delivered.update((each, (payload, now, 1)) for each, payload in popped)
         self._room = max(self._room, len(self.delivered))
         return popped
 
     def redelivered(self) -> Iterator[Message]:
         """The messages that were given out, as recovering all of them would give them out."""
-        return (Message(each, delivery.payload) for each, delivery in self.delivered.items())
+        return ((each, payload) for each, (payload, _, _) in self.delivered.items())
 
     def acknowledge(self, ids: Iterable[bytes]) -> list[bytes]:
         """Drops messages that were given out; returns the ids of those there were."""
@@ -131,25 +112,7 @@ class RQueue:
             payload, time, deliveries = delivered[oldest]
             if max(now - time, 0) < elapsed:
                 break
-            delivered[oldest] = Delivery(payload, now, deliveries + 1)
+            delivered[oldest] = payload, now, deliveries + 1
             delivered.move_to_end(oldest)
-            recovered.append(Message(oldest, payload))
+            recovered.append((oldest, payload))
         return recovered
-
-
-def window(line: Line[T_co], start: int, count: int) -> list[T_co]:
-    """Up to ``count`` items from one place on, walked to from the nearer end; none beyond either end.
-
-    Args:
-        line: the items.
-        start: the place of the first one; a negative one counts from the end.
-        count: how many.
-    """
-    size = len(line)
-    begin = start + size if start < 0 else start
-    if not 0 <= begin < size:
-        return []
-    end = min(begin + count, size)
-    if begin <= size - end:
-        return list(islice(line, begin, end))
-    return list(islice(reversed(line), size - end, size - begin))[::-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from threading import Thread
 from typing import Any
@@ -17,6 +18,7 @@ from miniredis.engine.registry import commands
 
 from .test_engine import World
 
+PATIENCE = 5.0
 NAMES = [b"mq.push", b"mq.pop", b"mq.ack", b"mq.recover", b"mq.inspect", b"mq.qinfo"]
 
 
@@ -33,6 +35,16 @@ def ask(world: World, *words: str | bytes, resp: str = "2") -> Any:
     reader = hiredis.Reader()
     reader.feed(world.settle()[client.id])
     return reader.gets()
+
+
+def mq(client: redis.Redis, *words: Any) -> Any:
+    return client.execute_command(*words)  # type: ignore[no-untyped-call]
+
+
+def await_blocked(client: redis.Redis) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not client.info("clients")["blocked_clients"]:
+        assert time.monotonic() < deadline, "nobody was ever blocked"
 
 
 # COMMAND
@@ -182,7 +194,7 @@ def test_a_script_cannot_wait(client: redis.Redis) -> None:
 
 
 def test_a_script_that_only_reads(client: redis.Redis) -> None:
-    client.execute_command("MQ.PUSH", "q", "x")
+    mq(client, "MQ.PUSH", "q", "x")
     assert client.eval_ro("return redis.call('MQ.INSPECT', KEYS[1], 0, 1)", 1, "q")[0][1] == "x"
     with pytest.raises(redis.ResponseError, match="Write commands are not allowed from read-only scripts"):
         client.eval_ro("return redis.call('MQ.POP', 1, KEYS[1])", 1, "q")
@@ -191,12 +203,11 @@ def test_a_script_that_only_reads(client: redis.Redis) -> None:
 def test_who_waits_is_served_when_the_script_is_over() -> None:
     with miniredis.start() as server, server.client() as client, server.client() as other:
         got: list[Any] = []
-        waiting = Thread(target=lambda: got.append(other.execute_command("MQ.POP", 9, "q", "BLOCK", 0)))
+        waiting = Thread(target=lambda: got.append(mq(other, "MQ.POP", 9, "q", "BLOCK", 0)))
         waiting.start()
-        while not client.info("clients")["blocked_clients"]:
-            pass
+        await_blocked(client)
         client.eval("redis.call('MQ.PUSH', 'q', 'x') return redis.call('MQ.PUSH', 'q', 'y')", 0)
-        waiting.join(5)
+        waiting.join(PATIENCE)
         assert [payload for _, payload in got[0]] == [b"x", b"y"]
 
 
@@ -205,18 +216,15 @@ def test_who_waits_is_served_when_the_script_is_over() -> None:
 
 def test_over_every_loop(server: miniredis.EmbeddedServer) -> None:
     with redis.Redis.from_url(server.url) as client, redis.Redis.from_url(server.url) as other:
-        ids = client.execute_command("MQ.PUSH", "q", "x", "y")
-        assert client.execute_command("MQ.POP", 1, "q") == [[ids[0], b"x"]]
-        assert client.execute_command("MQ.POP", 1, "q", "BLOCK", 0) == [[ids[1], b"y"]]
-        assert client.execute_command("MQ.POP", 1, "q", "BLOCK", 1) is None
+        ids = mq(client, "MQ.PUSH", "q", "x", "y")
+        assert mq(client, "MQ.POP", 1, "q") == [[ids[0], b"x"]]
+        assert mq(client, "MQ.POP", 1, "q", "BLOCK", 0) == [[ids[1], b"y"]]
+        assert mq(client, "MQ.POP", 1, "q", "BLOCK", 1) is None
         got: list[Any] = []
-        waiting = Thread(
-            target=lambda: got.append(other.execute_command("MQ.POP", 1, "p", "KEYS", 1, "q", "BLOCK", 0))
-        )
+        waiting = Thread(target=lambda: got.append(mq(other, "MQ.POP", 1, "p", "KEYS", 1, "q", "BLOCK", 0)))
         waiting.start()
-        while not client.info("clients")["blocked_clients"]:
-            pass
-        ids += client.execute_command("MQ.PUSH", "q", "z")
-        waiting.join(5)
+        await_blocked(client)
+        ids += mq(client, "MQ.PUSH", "q", "z")
+        waiting.join(PATIENCE)
         assert got == [[[b"q", ids[2], b"z"]]]
-        assert client.execute_command("MQ.ACK", "q", *ids) == ids
+        assert mq(client, "MQ.ACK", "q", *ids) == ids

@@ -7,19 +7,27 @@ checked before its key: nonsense is refused whatever the key holds. MQ.POP is in
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Reversible, Sized
+from itertools import islice
+from typing import Final, Protocol, TypeVar
 
 from .. import errors
 from ..errors import CommandError
 from ..numbers import read_integer
 from ..registry import Keys, command
 from ..replies import Reply
-from ..rqueues import LARGEST, RQueue, window
+from ..rqueues import LARGEST, RQueue
 from ..session import Session
 
 ID: Final = re.compile(rb"(0|[1-9][0-9]{0,19})-(0|[1-9][0-9]{0,19})").fullmatch
 
 PENDING: Final = b"PENDING"
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Line(Sized, Reversible[T_co], Protocol[T_co]):
+    """What can be walked from either end."""
 
 
 @command("MQ.PUSH", -3, "write denyoom module", acl="", keys=Keys(1, "RW insert"), syntax="key#0 element...")
@@ -111,9 +119,27 @@ def mq_inspect(session: Session, args: list[bytes]) -> Reply:
         return [list(message) for message in window(queue.undelivered, start, count)]
     now = session.engine.now.milliseconds
     return [
-        [each, delivery.payload, delivery.time, max(now - delivery.time, 0), delivery.deliveries]
-        for each, delivery in window(queue.delivered.items(), start, count)
+        [each, payload, time, max(now - time, 0), deliveries]
+        for each, (payload, time, deliveries) in window(queue.delivered.items(), start, count)
     ]
+
+
+def window(line: Line[T_co], start: int, count: int) -> list[T_co]:
+    """Up to ``count`` items from one place on, walked to from the nearer end; none beyond either end.
+
+    Args:
+        line: the items.
+        start: the place of the first one; a negative one counts from the end.
+        count: how many.
+    """
+    size = len(line)
+    begin = start + size if start < 0 else start
+    if not 0 <= begin < size:
+        return []
+    end = min(begin + count, size)
+    if begin <= size - end:
+        return list(islice(line, begin, end))
+    return list(islice(reversed(line), size - end, size - begin))[::-1]
 
 
 def existing(session: Session, key: bytes) -> RQueue:

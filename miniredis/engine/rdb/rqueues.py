@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..numbers import MAX
-from ..rqueues import Delivery, Message, RQueue
+from ..rqueues import Delivery, RQueue
 from .kinds import MODULE_2
 from .modules import END, module_id, read_text, read_unsigned, text, unsigned
 from .reader import BadDataError, Reader, length
@@ -30,9 +30,8 @@ def dump_rqueue(queue: RQueue) -> bytes:
     parts = [bytes([MODULE_2]), length(MODULE_ID), two(queue.last), unsigned(len(queue.undelivered))]
     parts += [dump_id(each) + text(payload) for each, payload in queue.undelivered]
     parts.append(unsigned(len(queue.delivered)))
-    for each, delivery in queue.delivered.items():
-        parts += [dump_id(each), text(delivery.payload)]
-        parts += [unsigned(delivery.time), unsigned(delivery.deliveries)]
+    for each, (payload, time, deliveries) in queue.delivered.items():
+        parts += [dump_id(each), text(payload), unsigned(time), unsigned(deliveries)]
     return b"".join([*parts, END])
 
 
@@ -57,16 +56,16 @@ def load_rqueue(reader: Reader) -> RQueue:
         raise BadDataError
     if any(one >= other for one, other in pairwise(rising)):
         raise BadDataError
-    queue.undelivered.extend(Message(id_text(number), payload) for number, payload in undelivered)
+    queue.undelivered.extend((id_text(number), payload) for number, payload in undelivered)
     queue.delivered.update((id_text(number), delivery) for number, delivery in delivered)
     return queue.copy()
 
 
 def read_delivery(reader: Reader) -> Delivery:
-    delivery = Delivery(read_text(reader), read_unsigned(reader), read_unsigned(reader))
-    if delivery.time > MAX or not 0 < delivery.deliveries <= MOST_DELIVERIES:
+    payload, time, deliveries = read_text(reader), read_unsigned(reader), read_unsigned(reader)
+    if time > MAX or not 0 < deliveries <= MOST_DELIVERIES:
         raise BadDataError
-    return delivery
+    return payload, time, deliveries
 
 
 def read_two(reader: Reader) -> Id:
