@@ -221,7 +221,9 @@ def test_over_every_loop(server: miniredis.EmbeddedServer) -> None:
         assert mq(client, "MQ.POP", 1, "q", "BLOCK", 0) == [[ids[1], b"y"]]
         assert mq(client, "MQ.POP", 1, "q", "BLOCK", 1) is None
         got: list[Any] = []
-        waiting = Thread(target=lambda: got.append(mq(other, "MQ.POP", 1, "p", "KEYS", 1, "q", "BLOCK", 0)))
+        waiting = Thread(
+            target=lambda: got.append(mq(other, "MQ.POP", 1, "p", "KEYS", 1, "q", "BLOCK", (1 << 63) - 1))
+        )
         waiting.start()
         await_blocked(client)
         ids += mq(client, "MQ.PUSH", "q", "z")
