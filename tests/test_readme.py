@@ -86,7 +86,7 @@ def test_the_two_commands_are_there() -> None:
 
 
 def test_the_table_of_commands_is_whole() -> None:
-    table = re.findall(r"^\| [a-z/ ]+ \| ([A-Z][A-Z_ ()-]+) \|$", README, re.MULTILINE)
+    table = re.findall(r"^\| [a-z/ ]+ \| ([A-Z][A-Z_. ()-]+) \|$", README, re.MULTILINE)
     named = {name.lower().encode() for row in table for name in re.sub(r"\([^)]*\)", "", row).split()}
     assert named == {each.name for each in commands()}
     for parent, parts in re.findall(r"([A-Z]+) \(([A-Z -]+)\)", " ".join(table)):

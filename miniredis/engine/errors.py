@@ -147,6 +147,12 @@ XSETID_BELOW_GIVEN = b"ERR The ID specified in XSETID is smaller than the provid
 XSETID_BELOW_TOP = b"ERR The ID specified in XSETID is smaller than the target stream top item"
 XSETID_ADDED_SMALL = b"ERR The entries_added specified in XSETID is smaller than the target stream length"
 
+# Reliable queues
+EMPTY_KEY = b"EMPTYKEY"  # the module says no more
+ELAPSED_NEGATIVE = b"ERR elapsed can't be negative"
+MESSAGE_ID = b"ERR Invalid message ID, it should be <milliseconds>-<sequence>"
+QUEUE_EXHAUSTED = b"ERR The queue has exhausted the last possible ID, unable to push more messages"
+
 # HyperLogLogs
 NOT_A_HYPERLOGLOG = b"WRONGTYPE Key is not a valid HyperLogLog string value."
 CORRUPTED_HYPERLOGLOG = b"INVALIDOBJ Corrupted HLL object detected"

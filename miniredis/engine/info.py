@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .publishing import CHANNELS, PATTERNS, SHARDS
-from .version import VERSION
+from .version import MODULE, VERSION
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -178,7 +178,7 @@ def cpu(engine: Engine) -> Fields:
 
 
 def modules(engine: Engine) -> Fields:  # noqa: ARG001
-    return {}
+    return {"module": f"name={MODULE},ver=1,api=1,filters=0,usedby=[],using=[],options=[]"}
 
 
 def command_stats(engine: Engine) -> Fields:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from .numbers import leading_integer
-from .registry import Command, CountedKeys, Keys, KeywordKeys, UnknownKeys
+from .registry import Command, CountedKeys, Keys, KeywordCountedKeys, KeywordKeys, UnknownKeys
 
 __all__ = ["KeysError", "keys_of", "tracked_keys"]
 
@@ -69,6 +69,13 @@ def behind(keys: KeywordKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
         raise KeysError
 
 
+def counted_behind(keys: KeywordCountedKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    word = keys.word.encode()
+    found = next((at for at in range(keys.start, len(args) - 1) if args[at].upper() == word), None)
+    if found is not None:
+        yield from counted(CountedKeys(found + 1, keys.flags), args)
+
+
 def unknown(_: UnknownKeys, __: list[bytes]) -> Iterator[tuple[bytes, str]]:
     return iter(())
 
@@ -77,6 +84,7 @@ FINDERS: Final[dict[type, Callable[[Any, list[bytes]], Iterator[tuple[bytes, str
     Keys: in_range,
     CountedKeys: counted,
     KeywordKeys: behind,
+    KeywordCountedKeys: counted_behind,
     UnknownKeys: unknown,
 }
 

@@ -3,7 +3,8 @@
 There is one way to create a key (``create``, which tells the waiters), one to change it in place
 (``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
 A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
-place, and a type of its own for each of the others. An empty aggregate does not exist, but for a stream.
+place, and a type of its own for each of the others. An empty aggregate does not exist, but for a stream and a
+reliable queue.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from .errors import WRONG_TYPE, CommandError
 from .hashes import HashValue
 from .key_index import KeyIndex
 from .notifications import Everything, unheard
+from .rqueues import RQueue
 from .sets import SetValue
 from .sorted_sets import SortedSet
 from .streams import Stream
@@ -30,7 +32,7 @@ __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplica
 
 ListValue: TypeAlias = "deque[bytes]"
 StringValue: TypeAlias = bytes | bytearray
-Aggregate: TypeAlias = "ListValue | HashValue | SetValue | SortedSet | Stream"
+Aggregate: TypeAlias = "ListValue | HashValue | SetValue | SortedSet | Stream | RQueue"
 Value: TypeAlias = "StringValue | Aggregate"
 
 T = TypeVar("T")
@@ -43,6 +45,7 @@ TYPE_NAMES: Final[dict[type, bytes]] = {
     SetValue: b"set",
     SortedSet: b"zset",
     Stream: b"stream",
+    RQueue: b"Queue-EDU",  # of a module's type, the name it is registered by: so it is in RedisMQ's source
 }
 
 STALE_EXPIRIES: Final = 1000
@@ -54,7 +57,8 @@ class Keyspace:
 
     Args:
         count: how many databases.
-        on_ready: told of every new key, and of streams that change: database index, key, type of its value.
+        on_ready: told of every new key, and of streams and reliable queues that change: database index, key,
+            type of its value.
 
     Attributes:
         on_create: told of every new key, likewise.
@@ -237,6 +241,14 @@ class Database:
         """The stream at a key that is only read, or None; raises WRONGTYPE."""
         return of_type(self.read(key), Stream)
 
+    def find_rqueue(self, key: bytes) -> RQueue | None:
+        """The reliable queue at a key about to be written, or None; raises WRONGTYPE."""
+        return of_type(self.find(key), RQueue)
+
+    def read_rqueue(self, key: bytes) -> RQueue | None:
+        """The reliable queue at a key that is only read, or None; raises WRONGTYPE."""
+        return of_type(self.read(key), RQueue)
+
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
         value = self.peek(key)
@@ -311,6 +323,10 @@ class Database:
     def signal_stream(self, key: bytes) -> None:
         """Who waits for a stream is to be looked after: it has grown, lost a group, or is gone."""
         self.keyspace.on_ready(self.index, key, Stream)
+
+    def signal_rqueue(self, key: bytes) -> None:
+        """Who waits for a reliable queue is to be served: something was pushed to one that was there."""
+        self.keyspace.on_ready(self.index, key, RQueue)
 
     def replace(self, key: bytes, value: Value) -> None:
         """Puts an equal value in another form at an existing key, of which nobody needs to hear."""

@@ -38,6 +38,7 @@ NAMES: Final = {
         "xadd xdel xtrim xsetid xgroup-create xgroup-createconsumer xgroup-setid xgroup-destroy "
         "xgroup-delconsumer"
     ),
+    "d": "mq.push mq.pop mq.ack mq.recover",
     "x": "expired",
     "m": "keymiss",
     "n": "new",

@@ -21,6 +21,7 @@ __all__ = [
     "CountedKeys",
     "KeySpecification",
     "Keys",
+    "KeywordCountedKeys",
     "KeywordKeys",
     "UnknownKeys",
     "command",
@@ -102,6 +103,21 @@ class KeywordKeys(NamedTuple):
     notes: str = ""
 
 
+class KeywordCountedKeys(NamedTuple):
+    """Keys behind a word and an argument that tells how many there are, if the word is there.
+
+    Attributes:
+        word: in capitals.
+        start: the index from which on to look for it.
+        flags: as in ``Keys``.
+    """
+
+    word: str
+    start: int
+    flags: str
+    notes: str = ""
+
+
 class UnknownKeys(NamedTuple):
     """Keys that cannot be told from the request's shape alone."""
 
@@ -109,7 +125,7 @@ class UnknownKeys(NamedTuple):
     notes: str = ""
 
 
-KeySpecification: TypeAlias = Keys | CountedKeys | KeywordKeys | UnknownKeys
+KeySpecification: TypeAlias = Keys | CountedKeys | KeywordKeys | KeywordCountedKeys | UnknownKeys
 
 
 class Docs(NamedTuple):
@@ -141,7 +157,7 @@ class Command:
     Attributes:
         name: in lower case, ``client|kill`` for a subcommand.
         arity: how many arguments, its name included; a negative one means at least so many.
-        flags: in Redis's words and order.
+        flags: in Redis's words and order; ``module`` for what Redis itself has not.
         categories: ACL categories beyond those that the flags imply.
         handler: runs it; None for a container, which has subcommands only.
         allowed_by: the directive that must say yes before it runs.

@@ -2,7 +2,10 @@
 
 from typing import Final
 
-__all__ = ["VERSION"]
+__all__ = ["MODULE", "VERSION"]
 
 VERSION: Final = "7.0.15"
 """The version of redis-server whose behaviour is followed."""
+
+MODULE: Final = "mq"
+"""The name of the module whose commands are there, too: the ones with the flag ``module``."""

@@ -5,12 +5,13 @@ The rules are those of Redis 7.0.15, each of them a test that runs against both 
 * A waiter stands in one FIFO per key it waits for, in the order in which clients blocked. The FIFOs of a key
   are kept apart by the type waited for: a value has one type, so the others keep their places by themselves.
 * A key is signalled ready when it is *created* with a type that somebody may wait for, not when it grows. A
-  stream is signalled when it grows, too, and when it or a group of it goes.
+  stream is signalled when it grows, too, and when it or a group of it goes; so is a reliable queue at every
+  push, since it is there even when it is empty.
 * Ready keys are served after each complete command, EXEC counting as one, in the order of their signals.
   Keys created while serving wait for the next round, so chains of BLMOVE run breadth first.
-* Serving a key takes its waiters oldest first while the value lasts. One whose pop fails hears the error,
-  and the next is tried. Readers of a stream take nothing away from it: each of them is asked once, and who
-  finds nothing new keeps its place.
+* Serving a key takes its waiters oldest first while the value lasts, and has something to give. One whose pop
+  fails hears the error, and the next is tried. Readers of a stream take nothing away from it: each of them is
+  asked once, and who finds nothing new keeps its place.
 * A waiter that says what it answers ``when_gone`` waits for keys that are there: when one of them is served
   and is gone, or of another type, it hears that.
 * A waiter that is served, timed out, unblocked or gone leaves all its FIFOs in one step.
@@ -51,8 +52,8 @@ class Waiter:
         database: the index of the database it waits in.
         keys: the distinct keys it waits for, in the order of its command.
         waits_for: the type of value that serves it.
-        serve: takes from the value at a ready key what the command takes, and returns the reply; a reader of
-            streams returns ``NO_REPLY`` where there is nothing new.
+        serve: takes from the value at a ready key what the command takes, and returns the reply;
+            ``NO_REPLY`` where a stream has nothing new or a reliable queue nothing to give.
         deadline: when it gives up, in microseconds of monotonic time; None for never.
         when_over: the reply when it gives up.
         when_gone: what it hears when a key it waits for ceases to be there; None if it goes on waiting.
@@ -173,9 +174,8 @@ class Waiting:
         stream = value if type(value) is Stream else None
         while value is not None and stream is None:
             queue = self._queues.get((database.index, key), {}).get(type(value))
-            if not queue:
+            if not queue or not self._serve_one(next(iter(queue)), database, key, value):
                 break
-            self._serve_one(next(iter(queue)), database, key, value)
             value = database.find(key)
         if self._blocked_by_type[Stream]:
             self._see_to_readers(database, key, stream)
@@ -189,7 +189,8 @@ class Waiting:
                 self.remove(waiter)
                 self._wake(waiter, waiter.when_gone)
 
-    def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> None:
+    def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> bool:
+        """Lets a waiter take what it waits for; tells whether it did, and waits no more."""
         reply: Reply
         is_news = waiter.session.listens or database.keyspace.heeds_all
         if is_news:
@@ -203,6 +204,7 @@ class Waiting:
             self._wake(waiter, reply)
         if is_news:
             self._attend(waiter, False)
+        return reply is not NO_REPLY
 
     def next_deadline(self) -> int | None:
         """When the next waiter gives up, in microseconds of monotonic time; None if none will."""

@@ -11,6 +11,8 @@ from miniredis.engine.registry import LOOKUP, Command, commands
 from .transcript import Client
 
 ALL = [each for parent in commands(LOOKUP) for each in (parent, *commands(parent.subcommands))]
+OF_REDIS = [each for each in ALL if "module" not in each.flags]
+"""What a real server has without any module; ``test_rqueues.py`` is about the others."""
 
 
 def ask(address: tuple[str, int], line: str) -> Any:
@@ -40,7 +42,7 @@ def without_others(info: list[Any]) -> list[Any]:
 
 
 @pytest.mark.usefixtures("real_version")
-@pytest.mark.parametrize("command", ALL, ids=[each.name.decode() for each in ALL])
+@pytest.mark.parametrize("command", OF_REDIS, ids=[each.name.decode() for each in OF_REDIS])
 def test_metadata(command: Command, embedded_address: tuple[str, int], real_address: tuple[str, int]) -> None:
     line = f"COMMAND INFO {command.name.decode()}"
     (ours,), (theirs,) = ask(embedded_address, line), ask(real_address, line)
@@ -97,7 +99,7 @@ def comparable(told: Any) -> Any:
 
 
 @pytest.mark.usefixtures("real_version")
-@pytest.mark.parametrize("command", ALL, ids=[each.name.decode() for each in ALL])
+@pytest.mark.parametrize("command", OF_REDIS, ids=[each.name.decode() for each in OF_REDIS])
 def test_docs(command: Command, embedded_address: tuple[str, int], real_address: tuple[str, int]) -> None:
     parent, _, part = command.name.decode().partition("|")
     ours, theirs = docs(embedded_address, parent), docs(real_address, parent)

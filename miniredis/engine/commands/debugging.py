@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, TypeAlias
 
 from .. import errors
@@ -17,6 +17,7 @@ from ..keyspace import StringValue, Value
 from ..numbers import leading_integer, read_integer
 from ..registry import Keys, command, container
 from ..replies import OK, Encoded, Reply, status
+from ..rqueues import RQueue
 from ..session import Session
 from ..sets import SetValue
 from ..sorted_sets import SortedSet
@@ -151,6 +152,7 @@ ELEMENTS: Final[dict[type, Callable[[Any], Elements]]] = {
     HashValue: lambda values: values.fields.items(),
     SetValue: zip,
     SortedSet: lambda values: zip(values.scores),
+    RQueue: lambda queue: chain(queue.undelivered, queue.redelivered()),
 }
 """The elements of an aggregate, each as the strings it has."""
 
@@ -163,7 +165,7 @@ def size(value: Value, samples: int) -> int:
         return sum(node.size for node in value.nodes) + sum(map(group_size, value.groups.values()))
     elements = islice(ELEMENTS[type(value)](value), samples or None)
     sizes = [sum(map(len, parts)) + ELEMENT_OVERHEAD for parts in elements]
-    return len(value) * sum(sizes) // len(sizes)
+    return len(value) * sum(sizes) // max(len(sizes), 1)
 
 
 def group_size(group: Group) -> int:

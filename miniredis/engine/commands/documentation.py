@@ -8,7 +8,8 @@ from ..registry import LOOKUP, Command, command, commands
 from ..replies import Map, Reply, Set, status
 from ..session import Session
 from ..syntax import documented, parse
-from .introspection import FLAGS, UNORDERED, named
+from ..version import MODULE
+from .introspection import FLAGS, UNORDERED, is_of_module, named
 
 GROUPS: Final = {
     "bitfields": "bitmap",
@@ -33,6 +34,8 @@ GROUPS: Final = {
     "lists": "list",
     "objects": "generic",
     "pubsub": "pubsub",
+    "rqueue_pops": "module",
+    "rqueues": "module",
     "scanning": "generic",
     "scripting": "scripting",
     "server": "server",
@@ -70,11 +73,12 @@ def command_docs(session: Session, args: list[bytes]) -> Reply:
 def docs(declared: Command) -> Map:
     """One command as COMMAND DOCS shows it."""
     about = declared.docs
-    shown: dict[bytes, Reply] = {
-        b"summary": about.summary.encode(),
-        b"since": about.since.encode(),
-        b"group": GROUPS[about.module.rpartition(".")[2]].encode(),
-    }
+    shown: dict[bytes, Reply] = {b"summary": about.summary.encode()}
+    if about.since:
+        shown[b"since"] = about.since.encode()
+    shown[b"group"] = GROUPS[about.module.rpartition(".")[2]].encode()
+    if is_of_module(declared):
+        shown[b"module"] = MODULE.encode()
     flags = [*(["deprecated"] if about.deprecated else []), *about.flags.split()]
     if flags:
         shown[b"doc_flags"] = Set(status(flag.encode()) for flag in flags)

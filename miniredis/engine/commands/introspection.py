@@ -17,6 +17,7 @@ from ..registry import (
     CountedKeys,
     Keys,
     KeySpecification,
+    KeywordCountedKeys,
     KeywordKeys,
     UnknownKeys,
     command,
@@ -25,6 +26,7 @@ from ..registry import (
 )
 from ..replies import Map, Reply, Set, status
 from ..session import Session
+from ..version import MODULE
 
 FLAGS: Final = "loading stale"
 UNORDERED: Final = "nondeterministic_output_order"
@@ -84,8 +86,13 @@ def command_list(session: Session, args: list[bytes]) -> Reply:
     return [declared.name for declared in everything if passes(declared)]
 
 
+def is_of_module(declared: Command) -> bool:
+    """Whether a command is one that Redis has only where a module is loaded."""
+    return "module" in declared.flags
+
+
 def in_module(name: bytes) -> Callable[[Command], bool]:
-    return lambda _: False
+    return lambda declared: is_of_module(declared) and name == MODULE.encode()
 
 
 def in_category(name: bytes) -> Callable[[Command], bool]:
@@ -196,6 +203,11 @@ def behind(keys: KeywordKeys) -> Where:
     return (b"keyword", {b"keyword": keys.word.encode(), b"startfrom": keys.start}), (b"range", found)
 
 
+def counted_behind(keys: KeywordCountedKeys) -> Where:
+    found = {b"keynumidx": 0, b"firstkey": 1, b"keystep": 1}
+    return (b"keyword", {b"keyword": keys.word.encode(), b"startfrom": keys.start}), (b"keynum", found)
+
+
 def unknown(_: UnknownKeys) -> Where:
     return (b"unknown", {}), (b"unknown", {})
 
@@ -204,6 +216,7 @@ WHERE: Final[dict[type, Callable[[Any], Where]]] = {
     Keys: in_range,
     CountedKeys: counted,
     KeywordKeys: behind,
+    KeywordCountedKeys: counted_behind,
     UnknownKeys: unknown,
 }
 

@@ -14,6 +14,7 @@ from ..keyspace import Value
 from ..numbers import parse_integer
 from ..registry import Keys, command, container
 from ..replies import Reply
+from ..rqueues import RQueue
 from ..session import Session
 from ..sets import SetValue
 from ..sorted_sets import SortedSet
@@ -61,6 +62,7 @@ ENCODINGS: Final[dict[type, Callable[[Any], bytes]]] = {
     SetValue: lambda values: b"intset" if values.is_packed else b"hashtable",
     SortedSet: lambda values: b"listpack" if values.is_packed else b"skiplist",
     Stream: lambda _: b"stream",
+    RQueue: lambda _: b"raw",  # as Redis says of every module's type
 }
 
 

@@ -52,7 +52,7 @@ def scan(session: Session, args: list[bytes]) -> Reply:
 
 def is_of_type(value: object, type_name: bytes) -> bool:
     """Whether a value is there, and of the type asked for, if any."""
-    return value is not None and (not type_name or TYPE_NAMES[type(value)] == type_name)
+    return value is not None and (not type_name or TYPE_NAMES[type(value)].lower() == type_name)
 
 
 def read_cursor(text: bytes) -> int:

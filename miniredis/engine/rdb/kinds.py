@@ -10,6 +10,7 @@ SET: Final = 2
 SORTED_SET: Final = 3
 HASH: Final = 4
 SORTED_SET_2: Final = 5
+MODULE_2: Final = 7
 HASH_ZIPMAP: Final = 9
 LIST_ZIPLIST: Final = 10
 INTSET: Final = 11

@@ -11,10 +11,11 @@ from ..keyspace import ListValue, Value
 from ..listpack import pack_strings
 from ..numbers import fits, parse_integer
 from ..packing import Packing
+from ..rqueues import RQueue
 from ..sets import SetValue
 from ..sorted_sets import SortedSet
 from ..streams import Stream
-from . import hashes, kinds, sets, sorted_sets, streams
+from . import hashes, kinds, modules, rqueues, sets, sorted_sets, streams
 from .crc64 import crc64
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
@@ -123,6 +124,7 @@ DUMPERS: Final[dict[type, Callable[[Any], bytes]]] = {
     SetValue: sets.dump_set,
     SortedSet: sorted_sets.dump_sorted_set,
     Stream: streams.dump_stream,
+    RQueue: rqueues.dump_rqueue,
 }
 """How a value of each type is written."""
 
@@ -165,6 +167,7 @@ LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
     kinds.SORTED_SET: sorted_sets.load_with_texts,
     kinds.HASH: hashes.load_hash,
     kinds.SORTED_SET_2: sorted_sets.load_with_doubles,
+    kinds.MODULE_2: lambda reader, _: modules.load_of(reader, {rqueues.MODULE_ID: rqueues.load_rqueue}),
     kinds.HASH_ZIPMAP: hashes.load_zipmap,
     kinds.LIST_ZIPLIST: lambda reader, _: filled(iter(read_ziplist(reader.string()))),
     kinds.INTSET: sets.load_intset,

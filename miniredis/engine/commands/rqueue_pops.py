@@ -1,0 +1,125 @@
+"""MQ.POP: the oldest messages of one reliable queue, or of several in order of priority, waiting or not.
+
+Null, as modules say it, stands for nothing to give out: at once, when the time is over, and inside MULTI
+instead of waiting. Who waits is served from the queue that was pushed to first, the oldest client first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..keyspace import Database
+from ..numbers import read_integer, read_milliseconds
+from ..registry import Keys, KeywordCountedKeys, command
+from ..replies import NO_REPLY, Reply
+from ..rqueues import RQueue
+from ..session import Session
+from .rqueues import read_count
+
+POPPED: Final = "RW access update"
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What MQ.POP is asked for.
+
+    Attributes:
+        count: how many messages at most, of all queues.
+        keys: of the queues, the most important first.
+        names_keys: each message is told with the key of its queue.
+        waits: if there are none, for some to come.
+        timeout: how long, in milliseconds; None for ever.
+    """
+
+    count: int
+    keys: list[bytes]
+    names_keys: bool = False
+    waits: bool = False
+    timeout: int | None = None
+
+
+@command(
+    "MQ.POP",
+    -3,
+    "write module blocking movablekeys",
+    acl="",
+    keys=(Keys(2, POPPED), KeywordCountedKeys("KEYS", 3, POPPED)),
+    syntax="count:integer key#0 [KEYS more{numkeys:integer key#1...}] [BLOCK milliseconds:integer]",
+)
+def mq_pop(session: Session, args: list[bytes]) -> Reply:
+    """Delivers the oldest messages, which then wait to be acknowledged; may wait until there are some."""
+    wanted = read_wanted(session, args)
+    queues = [(key, session.db.find_rqueue(key)) for key in wanted.keys]  # a wrong type takes nothing
+    popped: list[Reply] = []
+    for key, queue in queues:
+        if queue is not None and queue.undelivered and len(popped) < wanted.count:
+            popped += take(session, session.db, key, queue, wanted, wanted.count - len(popped))
+    if popped or not wanted.waits or not session.may_block:
+        return popped or None
+
+    def serve(db: Database, key: bytes, queue: RQueue) -> Reply:
+        if not queue.undelivered:
+            return NO_REPLY
+        return take(session, db, key, queue, wanted, wanted.count)
+
+    return session.block(wanted.keys, RQueue, serve, wanted.timeout, when_over=None)
+
+
+def take(
+    session: Session, db: Database, key: bytes, queue: RQueue, wanted: Wanted, count: int
+) -> list[Reply]:
+    """Delivers up to ``count`` messages of one queue that has some."""
+    popped = queue.pop(count, session.engine.now.milliseconds)
+    db.touched(key, "mq.pop")
+    if wanted.names_keys:
+        return [[key, *message] for message in popped]
+    return [list(message) for message in popped]
+
+
+# Options
+
+
+def read_wanted(session: Session, args: list[bytes]) -> Wanted:
+    """Reads a request; raises ``CommandError``. Either option may stand first, and once."""
+    wanted = Wanted(read_count(args[1]), [args[2]])
+    left = dict(OPTIONS)
+    rest = args[3:]
+    while rest:
+        word = rest.pop(0).upper()
+        read = left.pop(word, None)
+        if read is None or not rest:
+            raise CommandError(errors.SYNTAX)
+        if session.is_script and word == b"BLOCK":
+            raise CommandError(errors.no_block_in_script(args[0]))
+        rest = read(wanted, rest)
+    return wanted
+
+
+def read_keys(wanted: Wanted, rest: list[bytes]) -> list[bytes]:
+    """``numkeys key ...``; returns what follows."""
+    number = read_integer(rest[0])
+    if number < 1:
+        raise CommandError(errors.NUMKEYS_NOT_POSITIVE)
+    if number >= len(rest):
+        raise CommandError(errors.SYNTAX)
+    wanted.keys += rest[1 : number + 1]
+    wanted.names_keys = True
+    return rest[number + 1 :]
+
+
+def read_block(wanted: Wanted, rest: list[bytes]) -> list[bytes]:
+    """``milliseconds``; returns what follows."""
+    wanted.timeout = read_milliseconds(rest[0])
+    wanted.waits = True
+    return rest[1:]
+
+
+OPTIONS: Final[dict[bytes, Callable[[Wanted, list[bytes]], list[bytes]]]] = {
+    b"KEYS": read_keys,
+    b"BLOCK": read_block,
+}
+"""What reads the operands of each option, of which there is one at least."""

@@ -1,0 +1,159 @@
+"""Reliable queues: pushing to them, acknowledging and recovering what was given out, looking into them.
+
+These are the commands of the module RedisMQ, told as Redis tells of a module's. What a request says is
+checked before its key: nonsense is refused whatever the key holds. MQ.POP is in ``rqueue_pops.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Reversible, Sized
+from itertools import islice
+from typing import Final, Protocol, TypeVar
+
+from .. import errors
+from ..errors import CommandError
+from ..numbers import read_integer
+from ..registry import Keys, command
+from ..replies import Reply
+from ..rqueues import LARGEST, RQueue
+from ..session import Session
+
+ID: Final = re.compile(rb"(0|[1-9][0-9]{0,19})-(0|[1-9][0-9]{0,19})").fullmatch
+
+PENDING: Final = b"PENDING"
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Line(Sized, Reversible[T_co], Protocol[T_co]):
+    """What can be walked from either end."""
+
+
+@command("MQ.PUSH", -3, "write denyoom module", acl="", keys=Keys(1, "RW insert"), syntax="key#0 element...")
+def mq_push(session: Session, args: list[bytes]) -> Reply:
+    """Appends messages to a reliable queue, which is created if need be; returns their ids."""
+    db, key, now = session.db, args[1], session.engine.now.milliseconds
+    queue = db.find_rqueue(key)
+    if queue is not None:
+        ids = queue.push(args[2:], now)
+        db.touched(key, "mq.push")
+        db.signal_rqueue(key)
+        return ids
+    queue = RQueue()
+    ids = queue.push(args[2:], now)
+    db.create(key, queue, "mq.push")
+    return ids
+
+
+@command("MQ.ACK", -3, "write module", acl="", keys=Keys(1, "RW delete"), syntax="key#0 id...")
+def mq_ack(session: Session, args: list[bytes]) -> Reply:
+    """Drops delivered messages that were processed; returns the ids of those that were there."""
+    for text in args[2:]:
+        check_id(text)
+    queue = session.db.find_rqueue(args[1])
+    if queue is None:
+        return None
+    acknowledged = queue.acknowledge(args[2:])
+    if acknowledged:
+        session.db.touched(args[1], "mq.ack")
+    return acknowledged
+
+
+def check_id(text: bytes) -> None:
+    """Raises ``CommandError`` for what is no id in the form in which ids are told."""
+    numbers = ID(text)
+    if numbers is None or max(int(numbers[1]), int(numbers[2])) > LARGEST:
+        raise CommandError(errors.MESSAGE_ID)
+
+
+def read_count(text: bytes) -> int:
+    """How many messages; 1 at least."""
+    count = read_integer(text)
+    if count < 1:
+        raise CommandError(errors.COUNT_NOT_POSITIVE)
+    return count
+
+
+@command(
+    "MQ.RECOVER",
+    4,
+    "write module",
+    acl="",
+    keys=Keys(1, "RW access update"),
+    syntax="key#0 count:integer elapsed:integer",
+)
+def mq_recover(session: Session, args: list[bytes]) -> Reply:
+    """Delivers again messages that were delivered some milliseconds ago and not acknowledged since."""
+    count, elapsed = read_count(args[2]), read_integer(args[3])
+    if elapsed < 0:
+        raise CommandError(errors.ELAPSED_NEGATIVE)
+    queue = session.db.find_rqueue(args[1])
+    if queue is None:
+        return None
+    recovered = queue.recover(count, elapsed, session.engine.now.milliseconds)
+    if recovered:
+        session.db.touched(args[1], "mq.recover")
+    return [list(message) for message in recovered]
+
+
+# Looking
+
+
+@command(
+    "MQ.INSPECT",
+    -4,
+    "readonly module",
+    acl="",
+    keys=Keys(1, "RO access"),
+    syntax="key#0 [PENDING] start:integer count:integer",
+)
+def mq_inspect(session: Session, args: list[bytes]) -> Reply:
+    """The messages from one place on of those not delivered, or of those delivered and not acknowledged."""
+    is_pending = args[2].upper() == PENDING
+    if len(args) != 4 + is_pending:
+        raise CommandError(errors.SYNTAX)
+    start, count = read_integer(args[-2]), read_count(args[-1])
+    queue = existing(session, args[1])
+    if not is_pending:
+        return [list(message) for message in window(queue.undelivered, start, count)]
+    now = session.engine.now.milliseconds
+    return [
+        [each, payload, time, max(now - time, 0), deliveries]
+        for each, (payload, time, deliveries) in window(queue.delivered.items(), start, count)
+    ]
+
+
+def window(line: Line[T_co], start: int, count: int) -> list[T_co]:
+    """Up to ``count`` items from one place on, walked to from the nearer end; none beyond either end.
+
+    Args:
+        line: the items.
+        start: the place of the first one; a negative one counts from the end.
+        count: how many.
+    """
+    size = len(line)
+    begin = start + size if start < 0 else start
+    if not 0 <= begin < size:
+        return []
+    end = min(begin + count, size)
+    if begin <= size - end:
+        return list(islice(line, begin, end))
+    return list(islice(reversed(line), size - end, size - begin))[::-1]
+
+
+def existing(session: Session, key: bytes) -> RQueue:
+    """The queue at a key that is only read, which must be there."""
+    queue = session.db.read_rqueue(key)
+    if queue is None:
+        raise CommandError(errors.EMPTY_KEY)
+    return queue
+
+
+@command("MQ.QINFO", 2, "readonly module", acl="", keys=Keys(1, "RO"), syntax="key#0")
+def mq_qinfo(session: Session, args: list[bytes]) -> Reply:
+    """The last id of a reliable queue, and how many messages it has, delivered or not."""
+    queue = existing(session, args[1])
+    lengths: list[Reply] = [b"undelivered-queue-length", len(queue.undelivered)]
+    lengths += [b"delivered-queue-length", len(queue.delivered)]
+    return [b"last-id", b"%d-%d" % queue.last, *lengths]

@@ -1,0 +1,23 @@
+"""Conversations about reliable queues, written by hand from what the module's README says."""
+
+import pytest
+
+from .rqueue_scenarios import FOLDER, Player, Scenario, read
+
+SCENARIOS = {
+    f"{path.stem}: {scenario.title}": scenario
+    for path in sorted(FOLDER.glob("*.txt"))
+    for scenario in read(path)
+}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
+def test_scenario(scenario: Scenario) -> None:
+    assert scenario.sentences, "it names no sentence"
+    Player().play(scenario)
+
+
+def test_the_player_notices_another_null() -> None:
+    scenario = Scenario("null", steps=[("a", ":", "MQ.POP 1 q"), ("a", "=", r"*-1")])
+    with pytest.raises(AssertionError):
+        Player().play(scenario)
