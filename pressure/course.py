@@ -30,7 +30,8 @@ _HARMLESS: Final = frozenset(
 )
 
 #: Refusals that an operation is prepared for, and that leave a connection as it was.
-_EXPECTED: Final = frozenset({"NOSCRIPT", "NOGROUP", "EMPTYKEY"})
+_EXPECTED: Final = frozenset({"NOSCRIPT", "NOGROUP", "BUSYGROUP", "EMPTYKEY"})
+_NO_KEY: Final = "no such key"
 
 
 class Course(Generic[T]):
@@ -82,8 +83,8 @@ class Course(Generic[T]):
     def advance(self, replies: list[Reply]) -> None:
         """Hand in the replies to ``step``."""
         for reply in replies:
-            if type(reply) is ServerReplyError and reply.code not in _EXPECTED:
-                self.refused = True
+            if type(reply) is ServerReplyError:
+                self.refused |= reply.code not in _EXPECTED and _NO_KEY not in str(reply)
         self._go(lambda: self._operation.send(replies))
 
     def stop(self, wish: BaseException) -> None:
