@@ -10,13 +10,12 @@ from pressure.arguments import settings
 from pressure.driver import Driver
 from pressure.errors import PressureError, QueueDoesNotExistError
 from pressure.keys import SUFFIXES, Keys
-from pressure.protocol import Batch, Context, Diagnosis, Operation, RoleState, examine
-from pressure.protocol.steps import check
+from pressure.protocol import Context, Diagnosis, Operation, RoleState, examine
+from pressure.protocol.scanning import keys_under
 
 #: How many queues are looked at in one round trip.
 _AT_ONCE: Final = 100
 _SUFFIXES: Final = tuple(suffix for suffix in SUFFIXES.values() if suffix)
-_GLOB: Final = b"\\*?[]^-"
 
 
 def queues(
@@ -75,14 +74,8 @@ def _told(name: bytes, seen: Diagnosis | PressureError) -> Diagnosis | None:
 
 
 def _names(root: bytes) -> Operation[list[bytes]]:
-    pattern = b"".join(b"\\%c" % byte if byte in _GLOB else b"%c" % byte for byte in root) + b"*"
-    cursor, names = b"0", set[bytes]()
-    while True:
-        ((cursor, keys),) = check((yield Batch(((b"SCAN", cursor, b"MATCH", pattern, b"COUNT", 500),))))
-        for key in keys:
-            names.update(_name(key.removeprefix(root)))
-        if cursor == b"0":
-            return sorted(names)
+    rests = yield from keys_under(root)
+    return sorted({name for rest in rests for name in _name(rest)})
 
 
 def _name(rest: bytes) -> list[bytes]:

@@ -6,19 +6,19 @@ import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pressure.arguments import settings
 from pressure.cli.stop import Signals, Stop, is_closed, output_closed
 from pressure.driver import Driver
-from pressure.keys import Keys
-from pressure.protocol import Diagnosis
+from pressure.keys import Located
+from pressure.kinds import BackupQueue, ReliableQueue, RingQueue
 from pressure.queue import Queue
 from pressure.settings import Settings
-from pressure.survey import survey
+
+AnyQueue = TypeVar("AnyQueue", Queue, BackupQueue, RingQueue, ReliableQueue)
 
 #: Options that say where the server is, and what the keys are called.
 WHERE: Final = ("url", "host", "port", "db", "prefix")
@@ -48,14 +48,18 @@ class Call:
 
     def queue(self, name: str, output: int | None = None) -> Queue:
         """A queue whose waits end when a signal comes, or when nobody reads the output any more."""
+        return self.using(Queue(os.fsencode(name), **self.where), output)
+
+    def using(self, queue: AnyQueue, output: int | None = None) -> AnyQueue:
+        """A queue of any kind, likewise."""
 
         def wish() -> Stop | None:
             if stop := self.signals.wish():
                 return stop
             return output_closed() if output is not None and is_closed(output) else None
 
-        queue = self._stack.enter_context(Queue(os.fsencode(name), **self.where))
         queue.interrupt = wish
+        self._stack.callback(queue.disconnect)
         return queue
 
     @cached_property
@@ -63,26 +67,12 @@ class Call:
         """Where the server is."""
         return settings(**self.where)
 
-    def _driver(self, tag: bytes | None = None, keys: Keys | None = None) -> Driver:
+    def driver(self, tag: bytes | None = None, keys: Located | None = None) -> Driver:
         """What asks the server that has these keys, and all others with the same hash tag; or any server."""
         if tag not in self._drivers:
             driver = self._drivers[tag] = Driver(self.settings, keys)
             self._stack.callback(driver.connections.disconnect)
         return self._drivers[tag]
-
-    def look(self, names: Sequence[str] = ()) -> list[Diagnosis]:
-        """The queues with these names, or all of them, at this moment; without those that are not there."""
-        prefix = self.settings.prefix
-        if not names:
-            return self._driver().run(survey(prefix))
-        queues = [Keys.of(os.fsencode(name), prefix) for name in names]
-        found: dict[bytes, Diagnosis] = {}
-        for tag in dict.fromkeys(keys.hash_tag for keys in queues):
-            some = [keys for keys in queues if keys.hash_tag == tag]
-            driver = self._driver(tag, some[0])
-            seen = driver.run(survey(prefix, [keys.name for keys in some]))
-            found.update((each.queue, each) for each in seen)
-        return [found[keys.name] for keys in queues if keys.name in found]
 
 
 def write(text: str) -> None:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from pressure.cli import shown
 from pressure.cli.call import Call, answer, answer_json, write
+from pressure.cli.looking import Look, look, one
 from pressure.cli.status import DONE, NO
-from pressure.errors import QueueDoesNotExistError
+from pressure.kinds.looks import Seen
 from pressure.protocol import Diagnosis, RoleState
 
-_HEAD = ("QUEUE", "LENGTH", "BOUND", "STATE", "PRODUCER", "CONSUMER")
+_HEAD = ("QUEUE", "KIND", "LENGTH", "BOUND", "STATE", "PRODUCER", "CONSUMER")
+
+#: What keys do not tell is said.
+_KIND = {"list": "a list: a backup queue, or a ring, of which nothing is taken"}
+_TAKEN = {"ring": "locked", "list": "locked or in progress", "reliable": "delivered"}
+#: Kinds of which it is known since when something is in progress.
+_TIMED = {"backup", "reliable"}
 
 
 def ls(call: Call) -> int:
     """List the queues whose names match one of the patterns, or all."""
     patterns = call.arguments.patterns
-    found = [each for each in call.look() if not patterns or _matches(each.queue, patterns)]
+    found = [each for each in look(call) if not patterns or _matches(each.queue, patterns)]
     if call.arguments.names:
-        write("".join(each.queue.decode("utf-8", "surrogateescape") + "\n" for each in found))
+        names = dict.fromkeys(each.queue for each in found)  # two kinds may share one
+        write("".join(each.decode("utf-8", "surrogateescape") + "\n" for each in names))
     elif call.arguments.json:
         answer_json([shown.record(each) for each in found])
     elif found:
@@ -30,36 +39,48 @@ def _matches(queue: bytes, patterns: list[str]) -> bool:
     return any(fnmatchcase(queue.decode("utf-8", "surrogateescape"), pattern) for pattern in patterns)
 
 
-def _row(found: Diagnosis) -> tuple[str, ...]:
-    roles = map(shown.role, (found.producer, found.consumer))
-    return (shown.plain(found.queue), str(found.length), _bound(found), found.state, *roles)
+def _row(found: Look) -> tuple[str, ...]:
+    roles: Iterable[str] = ("-", "-")
+    if isinstance(found, Diagnosis):
+        roles = map(shown.role, (found.producer, found.consumer))
+    return (shown.plain(found.queue), found.kind, str(found.length), _bound(found), found.state, *roles)
 
 
-def _bound(found: Diagnosis) -> str:
+def _bound(found: Look) -> str:
+    if not isinstance(found, Diagnosis):
+        return "-"
     return "?" if found.bound is None else str(found.bound or "none")
 
 
 def inspect(call: Call) -> int:
     """Print all that can be known of a queue."""
-    found = _one(call)
+    found = one(call)
     if call.arguments.json:
         answer_json(shown.record(found))
     else:
-        write(shown.table(_facts(found)))
+        write(shown.table(_facts(found) if isinstance(found, Diagnosis) else _facts_of_other(found)))
     return DONE
 
 
-def _one(call: Call) -> Diagnosis:
-    found = call.look((call.arguments.name,))
-    if not found:
-        raise QueueDoesNotExistError(f"queue {call.queue(call.arguments.name).keys} does not exist")
-    return found[0]
+def _facts_of_other(found: Seen) -> list[tuple[str, str]]:
+    oldest = "not known" if found.oldest is None else f"for {found.oldest:.0f} s"
+    more = {"delayed": found.delayed, "dead": found.dead} if found.kind == "reliable" else {}
+    return [
+        ("queue", shown.plain(found.queue)),
+        ("kind", _KIND.get(found.kind, found.kind)),
+        ("length", str(found.length)),
+        (_TAKEN.get(found.kind, "in progress"), str(found.in_progress)),
+        *((("the oldest of them", oldest),) if found.in_progress and found.kind in _TIMED else ()),
+        *((name, str(count)) for name, count in more.items()),
+        *(("problem", shown.plain(problem.encode())) for problem in found.problems),
+    ]
 
 
 def _facts(found: Diagnosis) -> list[tuple[str, str]]:
     blocked = "not known" if found.blocked is None else str(found.blocked)
     return [
         ("queue", shown.plain(found.queue)),
+        ("kind", found.kind),
         ("state", found.state),
         ("length", str(found.length)),
         ("bound", _bound(found)),
@@ -83,7 +104,8 @@ def _role(state: RoleState) -> str:
 
 def doctor(call: Call) -> int:
     """Print what is wrong with a queue, or with any of them."""
-    found = [_one(call)] if call.arguments.name is not None else call.look()
+    old = call.arguments.old
+    found = [one(call, old)] if call.arguments.name is not None else look(call, old=old)
     if call.arguments.json:
         answer_json([shown.record(each) for each in found])
     else:
@@ -97,7 +119,7 @@ def _safe(line: str) -> str:
     return shown.plain(line.encode())
 
 
-def _verdict(found: list[Diagnosis]) -> str:
+def _verdict(found: list[Look]) -> str:
     problems = sum(len(each.problems) for each in found)
     count = {0: "no problems", 1: "1 problem"}.get(problems, f"{problems} problems")
     return f"{count} in {len(found)} queue{'' if len(found) == 1 else 's'}"

@@ -7,19 +7,19 @@ Rules:
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from typing import Final
 
-from pressure.cli import progress
+from pressure.cli import kinds
 from pressure.cli.call import Call
+from pressure.cli.counting import counting, runs_of
 from pressure.cli.framing import FORMATS
+from pressure.cli.looking import QUEUE
 from pressure.cli.progress import Meter
 from pressure.cli.status import DONE, LostError
 from pressure.cli.stop import Stop
-from pressure.cli.streams import Writer, read_runs
+from pressure.cli.streams import Writer
 from pressure.errors import OutcomeUnknownError, PressureError, QueueClosedError, QueueFullError
 from pressure.queue import Queue
 
@@ -27,28 +27,13 @@ from pressure.queue import Queue
 _RUN: Final = 256
 
 
-@contextmanager
-def counting(call: Call, verb: str, unit: str, queue: Queue, data: int | None = None) -> Iterator[Meter]:
-    """Show how it is getting on; say on the way out, whichever it is, how many were acknowledged."""
-    meter = Meter()
-    try:
-        with ExitStack() as stack:
-            if not call.arguments.quiet and progress.wanted(data):
-                stack.enter_context(progress.shown_while(verb, meter, queue))
-            yield meter
-    finally:
-        if not call.arguments.quiet:
-            sys.stderr.write(f"pressure {verb}: {meter.messages} {unit} acknowledged\n")
-
-
 def put(call: Call) -> int:
     """Put the messages that are arguments, or come from standard input."""
+    if call.arguments.kind != QUEUE:
+        return kinds.put(call)
     options = call.arguments
     queue, framing = call.queue(options.name), FORMATS[options.format]()
-    source = None if options.messages else sys.stdin.fileno()
-    runs: Iterable[list[bytes]] = [[os.fsencode(text) for text in options.messages]]
-    if source is not None:
-        runs = read_runs(source, framing, call.signals)
+    source, runs = runs_of(call, framing)
     with counting(call, "put", framing.unit, queue, source) as meter:
         if options.create:
             queue.create(options.bound or 0)
@@ -106,6 +91,8 @@ class _Producer:
 
 def get(call: Call) -> int:
     """Write what is in the queue to standard output, until it is closed and empty, or it is enough."""
+    if call.arguments.kind != QUEUE:
+        return kinds.get(call)
     options, output = call.arguments, sys.stdout.fileno()
     queue = call.queue(options.name, output)
     framing = FORMATS[options.format]()
@@ -115,8 +102,9 @@ def get(call: Call) -> int:
         try:
             while options.count is None or meter.messages < options.count:
                 writer.wait_ready()
-                left = options.run if options.count is None else options.count - meter.messages
-                take(queue, writer, meter, min(left, options.run), options.timeout)
+                most = options.run or 1
+                left = most if options.count is None else options.count - meter.messages
+                take(queue, writer, meter, min(left, most), options.timeout)
         except QueueClosedError:
             if options.delete:
                 queue.delete(options.timeout)

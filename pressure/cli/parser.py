@@ -10,8 +10,9 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
+from pressure.cli.options import GOES_WITH, JSON, WHERE, Arguments
 from pressure.cli.status import told
-from pressure.cli.table import COMMANDS, JSON, WHERE, Arguments
+from pressure.cli.table import COMMANDS
 
 _EPILOG: Final = f"""\
 where the server is:
@@ -127,6 +128,14 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     found = parser().parse_args(argv)
     if getattr(found, "bound", None) is not None and not getattr(found, "create", True):
         raise ValueError("--bound needs --create")
+    if COMMANDS[found.command].by_kind:
+        _check_kind(found)
     if getattr(found, "count", None) == 0:
         raise ValueError("--count must be 1 or more")
     return found
+
+
+def _check_kind(found: argparse.Namespace) -> None:
+    for name, kinds in GOES_WITH.items():
+        if getattr(found, name, None) not in (None, False) and found.kind not in kinds:
+            raise ValueError(f"--{name.replace('_', '-')} goes with --kind {' or '.join(kinds)}")

@@ -105,7 +105,11 @@ class Progress:
     """
 
     def __init__(
-        self, verb: str, meter: Meter, fill: Callable[[], Fill], clock: Callable[[], float] = time.monotonic
+        self,
+        verb: str,
+        meter: Meter,
+        fill: Callable[[], Fill | None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._verb = verb
         self._meter = meter
@@ -128,10 +132,12 @@ class Progress:
 
 
 @contextmanager
-def shown_while(verb: str, meter: Meter, queue: Queue) -> Iterator[None]:
-    """Show how it is getting on while the block runs."""
+def shown_while(verb: str, meter: Meter, queue: Queue | None) -> Iterator[None]:
+    """Show how it is getting on while the block runs, with how full the queue is if it can be."""
 
-    def fill() -> Fill:
+    def fill() -> Fill | None:
+        if queue is None:
+            return None
         found = queue.stats()
         return found.length, found.bound
 

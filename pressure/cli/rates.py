@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pressure.cli.looking import Look
 from pressure.protocol import Diagnosis, RoleState
 
 
@@ -32,13 +33,18 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A queue at a look; the rates are of messages in a second, None at the first look."""
+    """A queue at a look; the rates are messages a second, None at the first look or if nobody counts."""
 
-    look: Diagnosis
+    look: Look
     put_rate: float | None
     get_rate: float | None
     producer: Activity
     consumer: Activity
+
+
+def _at_rest(look: Look) -> Row:
+    """A queue of a kind that has no roles, and counts nothing."""
+    return Row(look, None, None, Activity("free"), Activity("free"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +61,10 @@ class History:
         self._last: dict[bytes, tuple[float, Diagnosis]] = {}
         self._held: dict[tuple[bytes, str], _Held] = {}
 
-    def add(self, now: float, looks: Sequence[Diagnosis]) -> list[Row]:
+    def add(self, now: float, looks: Sequence[Look]) -> list[Row]:
         """One more look, taken at the time ``now`` in seconds."""
-        rows = [self._row(now, look) for look in looks]
-        self._last = {look.queue: (now, look) for look in looks}
+        rows = [self._row(now, look) if isinstance(look, Diagnosis) else _at_rest(look) for look in looks]
+        self._last = {look.queue: (now, look) for look in looks if isinstance(look, Diagnosis)}
         return rows
 
     def _row(self, now: float, look: Diagnosis) -> Row:

@@ -32,7 +32,7 @@ def view(rows: Sequence[Row]) -> Table:
     for row in rows:
         *words, producer, consumer = cells(row)
         fill = "red" if row.look.bound and row.look.length >= row.look.bound else ""
-        styles = ["bold", "red" if row.look.problems else "", fill, "", ""]
+        styles = ["bold", "dim", "red" if row.look.problems else "", fill, "", ""]
         roles = ((producer, row.producer), (consumer, row.consumer))
         table.add_row(
             *map(Text, words, styles),

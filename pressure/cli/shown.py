@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
+from pressure.kinds.looks import Seen
 from pressure.protocol import Diagnosis, RoleState
 
 
@@ -76,14 +78,28 @@ def _role_for_programs(state: RoleState) -> dict[str, Any]:
     }
 
 
-def record(found: Diagnosis) -> dict[str, Any]:
+def record(found: Diagnosis | Seen) -> dict[str, Any]:
     """A queue for programs."""
+    return _record_of_queue(found) if isinstance(found, Diagnosis) else _record_of_other(found)
+
+
+def _record_of_other(found: Seen) -> dict[str, Any]:
+    return {
+        **asdict(found),
+        "queue": name(found.queue),
+        "state": found.state,
+        "problems": list(found.problems),
+    }
+
+
+def _record_of_queue(found: Diagnosis) -> dict[str, Any]:
     numbers = (
         "length", "bound", "unacknowledged", "produced_messages", "produced_bytes", "consumed_messages",
         "consumed_bytes", "tokens", "marks", "blocked",
     )  # fmt: skip
     return {
         "queue": name(found.queue),
+        "kind": found.kind,
         "state": found.state,
         **{field: getattr(found, field) for field in numbers},
         "producer": _role_for_programs(found.producer),

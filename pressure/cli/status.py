@@ -9,6 +9,7 @@ from pressure.cli.framing import FormatError
 from pressure.cli.stop import Stop
 from pressure.errors import (
     ConnectionFailedError,
+    ItemLostError,
     OutcomeUnknownError,
     PressureError,
     QueueAlreadyExistsError,
@@ -76,6 +77,7 @@ STATUSES: Final = (
     Status(13, "the command of a pipe failed; its message went back", (FilterError,)),
     Status(14, "messages were got and could not be written; standard error has them", (LostError,)),
     Status(15, "the queue's keys are not as the protocol has them", (PressureError,)),
+    Status(16, "somebody else got a message of ours, too, or it was not in progress", (ItemLostError,)),
     Status(UNEXPECTED, "an error that should not be; please report it", (Exception,)),
     Status(126, "the command of a pipe cannot be run", (CannotRunError,)),
     Status(127, "the command of a pipe was not found", (NotFoundError,)),

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 
 from pressure.cli import shown
 from pressure.cli.call import Call, answer_json, write
+from pressure.cli.looking import Look, look
 from pressure.cli.rates import Activity, History, Row
 from pressure.cli.status import DONE
 from pressure.cli.stop import Stop
@@ -27,7 +28,7 @@ from pressure.protocol import Diagnosis
 
 Show: TypeAlias = Callable[[Sequence[Row]], None]
 
-HEAD: Final = ("QUEUE", "STATE", "LENGTH", "PUT/s", "GET/s", "PRODUCER", "CONSUMER")
+HEAD: Final = ("QUEUE", "KIND", "STATE", "LENGTH", "PUT/s", "GET/s", "PRODUCER", "CONSUMER")
 _LEAVE: Final = b"qQ\x03\x04"
 _INTERRUPTED: Final = 130
 
@@ -43,7 +44,7 @@ def top(call: Call) -> int:
             return any(_leaves(fd) for fd in ready)
 
         try:
-            watch(lambda: call.look(options.names), show, over, once=options.once)
+            watch(lambda: look(call, options.names), show, over, once=options.once)
         except Stop as stop:
             if stop.status != _INTERRUPTED:  # that is the way out of it
                 raise
@@ -51,7 +52,7 @@ def top(call: Call) -> int:
 
 
 def watch(
-    look: Callable[[], Sequence[Diagnosis]],
+    look: Callable[[], Sequence[Look]],
     show: Show,
     over: Callable[[], bool],
     clock: Callable[[], float] = time.monotonic,
@@ -117,7 +118,7 @@ def cells(row: Row) -> tuple[str, ...]:
     rates = ("-" if rate is None else f"{rate:,.1f}" for rate in (row.put_rate, row.get_rate))
     look = row.look
     return (
-        shown.plain(look.queue), look.state, shown.bar(look.length, look.bound), *rates,
+        shown.plain(look.queue), look.kind, look.state, shown.bar(look.length, look.bound), *rates,
         _activity(row.producer), _activity(row.consumer),
     )  # fmt: skip
 
@@ -132,6 +133,8 @@ def _activity(activity: Activity) -> str:
 def record(row: Row) -> dict[str, Any]:
     """A row for programs."""
     found = shown.record(row.look)
+    if not isinstance(row.look, Diagnosis):
+        return found
     for role, activity in (("producer", row.producer), ("consumer", row.consumer)):
         found[role] |= {
             "doing": activity.doing,

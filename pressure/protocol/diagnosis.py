@@ -76,6 +76,9 @@ class Diagnosis:
     consumed_messages: int = 0
     consumed_bytes: int = 0
 
+    #: Of the kinds of queues, the one that this package is named for.
+    kind = "queue"
+
     def __str__(self) -> str:
         """A few lines for people."""
         of = f" of {self.bound}" if self.bound else ""

@@ -1,0 +1,72 @@
+"""``inprogress``: what was taken from a backup queue and is not completed; put back, or given up, by hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from pressure.cli import kinds, shown
+from pressure.cli.call import Call, answer, answer_json, complain, write
+from pressure.cli.status import DONE, NO
+from pressure.kinds import BackupQueue, InProgress
+
+_HEAD = ("SECONDS", "ITEM")
+
+
+def inprogress(call: Call) -> int:
+    """Print what is in progress; or put some of it back, or remove it, and say what that was."""
+    options = call.arguments
+    if options.requeue and options.discard:
+        raise ValueError("--requeue or --discard, not both")
+    if options.discard and not options.items:
+        raise ValueError("--discard needs the items that are given up")
+    queue: BackupQueue = kinds.opened(call, "backup")
+    wanted = [os.fsencode(text) for text in options.items]
+    found = [each for each in queue.in_progress() if _is_meant(each, wanted, options.older)]
+    if not (options.requeue or options.discard):
+        _show(found, as_json=options.json)
+        return _missing(found, wanted)
+    # the last goes first: what is put back is taken next, so that the oldest is the first again
+    act = queue.requeue if options.requeue else queue.discard
+    done = [each for each in reversed(found) if act(each.item)][::-1]
+    _tell(queue, "requeued" if options.requeue else "discarded", done, as_json=options.json)
+    return max(_missing(done, wanted), NO if len(done) < len(found) else DONE)
+
+
+def _is_meant(each: InProgress, wanted: Sequence[bytes], older: float | None) -> bool:
+    """Whether it is one of those, and old enough; of what nobody has noted the time that is not known."""
+    return (not wanted or each.item.data in wanted) and (
+        older is None or (each.age is not None and each.age >= older)
+    )
+
+
+def _missing(found: Sequence[InProgress], wanted: Sequence[bytes]) -> int:
+    """Says which of those that were named are not among these; the exit status."""
+    there = {each.item.data for each in found}
+    gone = [item for item in wanted if item not in there]
+    for item in gone:
+        complain(f"not in progress: {shown.plain(item)}")
+    return NO if gone else DONE
+
+
+def _show(found: Sequence[InProgress], *, as_json: bool) -> None:
+    if as_json:
+        answer_json([_record(each) for each in found])
+    elif found:
+        rows = [
+            ("?" if each.age is None else f"{each.age:.0f}", shown.plain(each.item.data)) for each in found
+        ]
+        write(shown.table([_HEAD, *rows]))
+
+
+def _tell(queue: BackupQueue, what: str, done: Sequence[InProgress], *, as_json: bool) -> None:
+    if as_json:
+        items = [shown.value(each.item.data) for each in done]
+        answer_json({"queue": shown.name(queue.name), what: items})
+    else:
+        answer(f"{what} {len(done)}")
+
+
+def _record(each: InProgress) -> dict[str, Any]:
+    return {**shown.value(each.item.data), "since": each.since, "age": each.age}

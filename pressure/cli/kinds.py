@@ -1,0 +1,137 @@
+"""``put`` and ``get`` for the kinds of queues whose items are taken and then completed.
+
+Rules:
+    - An item is completed when it was written, and not before. What cannot be written is given back.
+    - Who is killed in between leaves it in progress: it comes again, as is promised of these kinds.
+
+To add a kind: a row in ``HANDLED``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pressure.cli.call import Call
+from pressure.cli.counting import counting, runs_of
+from pressure.cli.framing import FORMATS
+from pressure.cli.looking import root_of
+from pressure.cli.status import DONE
+from pressure.cli.streams import Writer
+from pressure.errors import ItemLostError, PressureError, QueueEmptyError
+from pressure.kinds import BackupQueue, Delivered, Item, ReliableQueue, RingQueue
+
+#: How many messages are pushed in one round trip at most.
+_RUN: Final = 256
+#: For how long (seconds) an item of a ring is locked while it is written.
+_LOCK_TTL: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """How a kind is used; a queue of it is the first argument of each.
+
+    Attributes:
+        make: The class.
+        take: Gives an item, or None if none came in time; told the options.
+        finish: The item is done.
+        back: It goes back.
+    """
+
+    make: Any
+    take: Callable[[Any, Namespace], Item | Delivered | None]
+    finish: Callable[[Any, Any], Any]
+    back: Callable[[Any, Any], Any]
+
+
+def _popped(queue: ReliableQueue, options: Namespace) -> Delivered | None:
+    found = [] if options.recover is None else queue.recover(options.recover)
+    found = found or queue.pop(timeout=options.timeout)
+    return found[0] if found else None
+
+
+def _acknowledge(queue: ReliableQueue, message: Delivered) -> None:
+    if not queue.ack(message):
+        raise ItemLostError(f"queue {queue}: the message was done with by another; it was done twice")
+
+
+HANDLED: Final[dict[str, Handled]] = {
+    "backup": Handled(
+        BackupQueue,
+        lambda queue, options: queue.claim(timeout=options.timeout),
+        BackupQueue.complete,
+        BackupQueue.requeue,
+    ),
+    "ring": Handled(
+        RingQueue,
+        lambda queue, options: queue.claim_next(options.lock_ttl or _LOCK_TTL),
+        RingQueue.complete,
+        RingQueue.release,
+    ),
+    "reliable": Handled(ReliableQueue, _popped, _acknowledge, lambda queue, message: queue.retry(message, 0)),
+}
+
+
+def opened(call: Call, kind: str, output: int | None = None) -> Any:
+    """The queue that the call names, as one of a kind."""
+    name = os.fsencode(call.arguments.name)
+    where = {option: value for option, value in call.where.items() if option != "prefix"}
+    return call.using(HANDLED[kind].make(name, key=root_of(call) + b":" + name, **where), output)
+
+
+def put(call: Call) -> int:
+    """Push the messages that are arguments, or come from standard input."""
+    options = call.arguments
+    framing = FORMATS[options.format]()
+    queue = opened(call, options.kind)
+    source, runs = runs_of(call, framing)
+    acks = Writer(sys.stdout.fileno(), FORMATS["lines"](), call.signals) if options.acks else None
+    most = 1 if acks else _RUN
+    with counting(call, "put", framing.unit, None, source) as meter:
+        for run in runs:
+            for start in range(0, len(run), most):
+                _push(call, queue, run[start : start + most])
+                for message in run[start : start + most]:
+                    meter.add(message)
+                if acks:
+                    acks.write(b"%d" % meter.messages)
+    return DONE
+
+
+def _push(call: Call, queue: Any, some: Sequence[bytes]) -> None:
+    call.signals.check()
+    queue.push(*some)
+
+
+def get(call: Call) -> int:
+    """Write items to standard output and complete them, until none comes in time, or it is enough."""
+    options, output = call.arguments, sys.stdout.fileno()
+    framing, handled = FORMATS[options.format](), HANDLED[options.kind]
+    queue = opened(call, options.kind, output)
+    writer = Writer(output, framing, call.signals)
+    with counting(call, "get", framing.unit, None, output) as meter:
+        while options.count is None or meter.messages < options.count:
+            writer.wait_ready()
+            item = handled.take(queue, options)
+            if item is None:
+                raise QueueEmptyError(f"queue {queue} has nothing to take")
+            data = item.payload if isinstance(item, Item) else item.data
+            _written(writer, data, lambda: handled.back(queue, item))  # noqa: B023, called at once
+            handled.finish(queue, item)
+            meter.add(data)
+    return DONE
+
+
+def _written(writer: Writer, data: bytes, back: Callable[[], Any]) -> None:
+    try:
+        writer.write(data)
+    except BaseException as error:
+        try:
+            back()
+        except PressureError as failure:
+            error.add_note(f"the message could not be given back: {failure}")
+        raise

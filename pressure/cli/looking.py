@@ -1,0 +1,96 @@
+"""What queues there are, of every kind, and how they are at this moment.
+
+Rules:
+    - ``--prefix`` is what the keys of every kind begin with. Without it ``$PRESSURE_PREFIX`` is what those of
+      ``pressure.Queue`` do; the others' begin with ``queue``.
+    - What belongs to a ``pressure.Queue`` is not taken for a queue of another kind.
+    - Of a cluster the node is asked that has the keys; for all queues, the one that is named.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias, TypeVar
+
+from pressure.cli.call import Call
+from pressure.errors import QueueDoesNotExistError
+from pressure.keys import SUFFIXES, Keys, Located, hash_tag
+from pressure.kinds import looks
+from pressure.kinds.looks import OLD, PREFIX, Seen
+from pressure.protocol import Diagnosis, Operation
+from pressure.survey import survey
+
+QUEUE: Final = "queue"
+"""The kind that is ``pressure.Queue``."""
+
+KINDS: Final = (QUEUE, "backup", "ring", "reliable")
+
+Look: TypeAlias = Diagnosis | Seen
+L = TypeVar("L", bound=Located)
+Found = TypeVar("Found", Diagnosis, Seen)
+
+
+def root_of(call: Call) -> bytes:
+    """What the keys of the other kinds begin with."""
+    given: bytes | None = call.where["prefix"]
+    return PREFIX if given is None else given
+
+
+def look(call: Call, names: Sequence[str] = (), old: float = OLD) -> list[Look]:
+    """The queues with these names, or all of them; without those that are not there.
+
+    They are of any kind unless ``--kind`` says which; a list that may be of two kinds is of either.
+    """
+    kind = getattr(call.arguments, "kind", None)
+    shared = call.settings.prefix == root_of(call)
+    queues = _queues(call, names) if shared or kind in (None, QUEUE) else []
+    taken = {each.queue + suffix for each in queues for suffix in SUFFIXES.values()} if shared else set()
+    others = [] if kind == QUEUE else _others(call, [os.fsencode(name) for name in names], taken, old)
+    wanted = (each for each in others if kind in (None, each.kind) or _may_be(each, kind))
+    return [*(queues if kind in (None, QUEUE) else ()), *wanted]
+
+
+def _may_be(seen: Seen, kind: str) -> bool:
+    return seen.kind == "list" and kind in ("backup", "ring")
+
+
+def one(call: Call, old: float = OLD) -> Look:
+    """The queue that the call names.
+
+    Raises:
+        QueueDoesNotExistError: There is none.
+    """
+    found = look(call, (call.arguments.name,), old)
+    if not found:
+        raise QueueDoesNotExistError(f"queue {call.queue(call.arguments.name).keys} does not exist")
+    return found[0]
+
+
+def _queues(call: Call, names: Sequence[str]) -> list[Diagnosis]:
+    prefix = call.settings.prefix
+    if not names:
+        return call.driver().run(survey(prefix))
+    places = [Keys.of(os.fsencode(name), prefix) for name in names]
+    return _by_node(call, places, lambda some: survey(prefix, [keys.name for keys in some]))
+
+
+def _others(call: Call, names: Sequence[bytes], taken: set[bytes], old: float) -> list[Seen]:
+    root = root_of(call)
+    if names:
+        places = [looks.place_of(name, root) for name in names if name not in taken]
+        return _by_node(call, places, lambda some: looks.look(some, old))
+    locks = call.driver().run(looks.find(root))
+    places = [looks.place_of(name, root) for name in sorted(locks) if name not in taken]
+    return call.driver().run(looks.look(places, old, locks))
+
+
+def _by_node(
+    call: Call, places: Sequence[L], ask: Callable[[Sequence[L]], Operation[list[Found]]]
+) -> list[Found]:
+    """Ask each node of a cluster for what it has, which is told by the hash tags."""
+    found: dict[bytes, Found] = {}
+    for tag in dict.fromkeys(hash_tag(place.all[-1]) for place in places):
+        some = [place for place in places if hash_tag(place.all[-1]) == tag]
+        found.update((each.queue, each) for each in call.driver(tag, some[0]).run(ask(some)))
+    return [found[place.name] for place in places if place.name in found]

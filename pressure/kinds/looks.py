@@ -1,0 +1,232 @@
+"""What queues of the other kinds look like from outside, by their keys. Nothing is changed.
+
+Rules:
+    - Nobody has to create such a queue: it is there while one of its keys is.
+    - The kind is told by the types of the keys. A list beside which there is nothing may be a backup queue as
+      well as a ring, or another program's; it is a ``"list"``.
+    - What is claimed is told from the one side that is kept for it: the list of what is in progress, the
+      locks, or the server's own account of deliveries.
+
+To add a kind: a row in ``_LOOKS``, and in ``_kind`` what its keys are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from pressure.errors import ServerReplyError
+from pressure.keys import as_bytes
+from pressure.kinds.asking import asked, now, pairs
+from pressure.kinds.kind import Context, Place
+from pressure.kinds.reliable import BACKENDS
+from pressure.kinds.reliable import operations as reliable
+from pressure.kinds.reliable.model import ReliableKeys
+from pressure.kinds.reliable.operations import Carried
+from pressure.protocol.scanning import keys_under
+from pressure.protocol.steps import Batch, Command, Operation, Reply
+
+__all__ = ["OLD", "PREFIX", "Seen", "find", "look", "place_of"]
+
+PREFIX: Final = b"queue"
+"""What keys begin with unless they are named otherwise."""
+
+OLD: Final = 3600.0
+"""From how many seconds on a claim is old, unless it is said otherwise."""
+
+_LOCK: Final = b":lock:"
+_SUFFIXES: Final = (b"", b":processing", b":claims", b":delayed")
+_HIDDEN: Final = (*_SUFFIXES[1:], b":deliveries", b":beats")
+
+#: What carries a reliable queue, by the type of its main key.
+_CARRIERS: Final = {b"stream": "stream", b"Queue-EDU": "module"}
+
+#: How many deliveries are looked at for the oldest; with RedisMQ's commands that is the first.
+_MOST: Final = 100
+
+
+_Locks: TypeAlias = "list[bytes] | None"
+_Look: TypeAlias = "Callable[[Place, _Locks], Operation[Seen]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A queue at one moment, or a few close to each other.
+
+    Attributes:
+        queue: Its name.
+        kind: ``"backup"``, ``"ring"``, ``"reliable"``; ``"list"``, which may be either of the first two; or
+            ``"unreadable"``.
+        length: How many items wait; of a ring, how many there are.
+        in_progress: How many are in progress, locked, or delivered and not acknowledged.
+        oldest: For how many seconds the oldest of these is; None if there is none, or it is not known.
+        delayed: How many wait until they are due.
+        overdue: For how many seconds the first of those is due; None if none is.
+        dead: How many were delivered too often.
+        endless: How many locks never expire.
+        problems: What is wrong, a sentence each.
+    """
+
+    queue: bytes
+    kind: str
+    length: int
+    in_progress: int = 0
+    oldest: float | None = None
+    delayed: int = 0
+    overdue: float | None = None
+    dead: int = 0
+    endless: int = 0
+    problems: tuple[str, ...] = ()
+
+    #: It drops what it does not hold, or holds all: nobody waits for room.
+    bound = None
+
+    @property
+    def state(self) -> str:
+        """What it is doing, in a few words."""
+        doing = {"in progress": self.in_progress, "delayed": self.delayed, "dead": self.dead}
+        words = [f"{count} {what}" for what, count in doing.items() if count]
+        if self.oldest is not None:
+            words.insert(1, f"for up to {self.oldest:.0f} s")
+        return ", ".join(words) or ("idle" if not self.length else "waiting")
+
+    def __str__(self) -> str:
+        """A few lines for people."""
+        name = self.queue.decode("utf-8", "backslashreplace")
+        return "\n  ".join((f"{name!r}: {self.kind}, {self.length} items, {self.state}", *self.problems))
+
+
+def place_of(name: bytes | str, prefix: bytes = PREFIX) -> Place:
+    """Where a queue is, whatever its kind."""
+    name = as_bytes(name)
+    main = prefix + b":" + name
+    return Place(name, tuple(main + suffix for suffix in _SUFFIXES))
+
+
+def find(prefix: bytes = PREFIX) -> Operation[dict[bytes, list[bytes]]]:
+    """The names of all keys under a prefix that may be queues, with their locks; ``look`` tells which are."""
+    rests = yield from keys_under(prefix + b":")
+    found: dict[bytes, list[bytes]] = {_name(rest): [] for rest in rests if _LOCK not in rest}
+    for rest in rests:
+        queue, is_lock, lock = rest.partition(_LOCK)
+        if is_lock and queue in found:
+            found[queue].append(lock)
+    return found
+
+
+def _name(rest: bytes) -> bytes:
+    return next((rest.removesuffix(each) for each in _HIDDEN if rest.endswith(each)), rest)
+
+
+def look(
+    places: Sequence[Place], old: float = OLD, locks: Mapping[bytes, list[bytes]] | None = None
+) -> Operation[list[Seen]]:
+    """Those that are queues, and how they are.
+
+    Args:
+        places: Where they may be.
+        old: From how many seconds on a claim is a problem.
+        locks: Their locks by their names, where they are known; else keys are searched for those of a list.
+    """
+    if not places:
+        return []
+    types = yield Batch(tuple((b"TYPE", key) for place in places for key in place.all))
+    found: list[Seen] = []
+    for number, place in enumerate(places):
+        start = number * len(_SUFFIXES)
+        kind = _kind(types[start : start + len(_SUFFIXES)])
+        if kind is not None:
+            seen = yield from _looked(kind, place, None if locks is None else locks.get(place.name, []))
+            found.append(replace(seen, problems=(*seen.problems, *_problems(seen, old))))
+    return found
+
+
+def _looked(kind: str, place: Place, locks: _Locks) -> Operation[Seen]:
+    """A queue; ``"unreadable"`` if the server does not let us look, or it is changing its kind."""
+    try:
+        return (yield from _LOOKS[kind](place, locks))
+    except ServerReplyError as error:
+        error.explain(str(place))
+        return Seen(place.name, "unreadable", 0, problems=(str(error),))
+
+
+def _kind(types: Sequence[Reply]) -> str | None:
+    main, processing, claims, delayed = types  # an error is none of those
+    if main in _CARRIERS:
+        return _CARRIERS[main]
+    if main not in (b"list", b"none"):
+        return None
+    if processing == b"list" or claims == b"zset":
+        return "backup"
+    if delayed == b"zset" and main == b"none":
+        return "delayed"
+    return "list" if main == b"list" else None
+
+
+def _look_at_backup(place: Place, _: _Locks) -> Operation[Seen]:
+    pending, processing, claims = place.all[:3]
+    first: Command = (b"ZRANGE", claims, 0, 0, b"WITHSCORES")
+    waiting, taken, oldest, time = yield from asked(
+        (b"LLEN", pending), (b"LLEN", processing), first, (b"TIME",)
+    )
+    age = _since(oldest, time) if taken else None
+    return Seen(place.name, "backup", waiting, taken, age)
+
+
+def _since(first: Reply, time: Reply) -> float | None:
+    """For how many seconds the first of a sorted set of times is past; None if there is none."""
+    return (now(time) - float(pairs(first)[0][1])) / 1000 if first else None
+
+
+def _look_at_list(place: Place, known: _Locks) -> Operation[Seen]:
+    root = place.main + _LOCK
+    locks = (yield from keys_under(root)) if known is None else known
+    length, *left = yield from asked((b"LLEN", place.main), *((b"PTTL", root + lock) for lock in locks))
+    held = [each for each in left if each != -2]  # expired meanwhile
+    kind = "ring" if held else "list"
+    return Seen(place.name, kind, length, len(held), endless=held.count(-1))
+
+
+def _look_at_reliable(backend: str) -> _Look:
+    def look_at(place: Place, _: _Locks) -> Operation[Seen]:
+        keys = ReliableKeys.of(place.main, b"workers")
+        on, context = Carried(keys, BACKENDS[backend](), None), Context(place)
+        told = yield from reliable.info(context, on)
+        pending = (yield from reliable.pending(context, on, 0, _MOST)) if told.delivered else []
+        first, time = yield from asked((b"ZRANGE", keys.delayed, 0, 0, b"WITHSCORES"), (b"TIME",))
+        due = _since(first, time)
+        return Seen(
+            place.name, "reliable", told.undelivered, told.delivered,
+            max((each.idle for each in pending), default=None), told.delayed,
+            due if due is not None and due > 0 else None, told.dead,
+        )  # fmt: skip
+
+    return look_at
+
+
+_LOOKS: Final[dict[str, _Look]] = {
+    "backup": _look_at_backup,
+    "list": _look_at_list,
+    "stream": _look_at_reliable("stream"),
+    "module": _look_at_reliable("module"),
+    "delayed": _look_at_reliable("stream"),  # of which there is nothing yet but what is delayed
+}
+
+#: Who brings back what a dead worker had, by the kind of queue.
+_REMEDIES: Final = {
+    "backup": "requeue_stale or 'pressure inprogress --requeue' puts it back",
+    "reliable": "recover delivers it again",
+}
+
+
+def _problems(seen: Seen, old: float) -> Iterator[str]:
+    if seen.oldest is not None and seen.oldest >= old:
+        remedy = _REMEDIES[seen.kind]
+        yield f"the oldest of {seen.in_progress} in progress was taken {seen.oldest:.0f} s ago; {remedy}"
+    if seen.endless:
+        yield f"{seen.endless} locks never expire; their items are never claimed again"
+    if seen.overdue is not None and seen.overdue >= old:
+        yield f"what is delayed is due for {seen.overdue:.0f} s, and nobody pops"
+    if seen.dead:
+        yield f"{seen.dead} were delivered too often, and wait in the queue of the dead"

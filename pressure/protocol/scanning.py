@@ -1,0 +1,20 @@
+"""Which keys there are that begin alike."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pressure.protocol.steps import Batch, Operation, check
+
+_GLOB: Final = b"\\*?[]^-"
+
+
+def keys_under(root: bytes) -> Operation[list[bytes]]:
+    """What follows ``root`` in the names of keys that begin with it; all keys are looked at."""
+    pattern = b"".join(b"\\%c" % byte if byte in _GLOB else b"%c" % byte for byte in root) + b"*"
+    cursor, rests = b"0", set[bytes]()
+    while True:
+        ((cursor, keys),) = check((yield Batch(((b"SCAN", cursor, b"MATCH", pattern, b"COUNT", 500),))))
+        rests.update(key.removeprefix(root) for key in keys)
+        if cursor == b"0":
+            return sorted(rests)

@@ -1,0 +1,251 @@
+"""``put`` and ``get`` with the other kinds of queues, and what is in progress, by the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+import redis
+
+import pressure
+from pressure.cli.streams import Writer
+from tests.pressure.conftest import execute
+
+from .conftest import Cli, Run, finish
+
+KINDS = {"backup": "BackupQueue", "ring": "RingQueue", "reliable": "ReliableQueue"}
+
+Make = Callable[..., Any]
+
+#: How many items of a queue wait, and how many are taken.
+STATES: dict[str, Callable[[Any], tuple[int, int]]] = {
+    "backup": lambda queue: (queue.length(), len(queue.in_progress())),
+    "ring": lambda queue: (queue.length(), sum(locked for _, locked in queue.items())),
+    "reliable": lambda queue: (queue.info().undelivered + queue.info().delayed, queue.info().delivered),
+}
+
+#: The same with one item that is taken: a ring's stay where they are.
+ONE_TAKEN = {"backup": (0, 1), "ring": (1, 1), "reliable": (0, 1)}
+
+
+@pytest.fixture
+def other(redis_url: str) -> Iterator[Make]:
+    """Makes queues of the other kinds."""
+    with ExitStack() as stack:
+        yield lambda kind, name="jobs": stack.enter_context(
+            getattr(pressure, KINDS[kind])(name, url=redis_url)
+        )
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_messages_go_in_and_out(run: Run, other: Make, kind: str) -> None:
+    assert run("put", "jobs", "--kind", kind, "one", "two") == (0, "", "pressure put: 2 lines acknowledged\n")
+    assert STATES[kind](other(kind)) == (2, 0)
+    assert run("get", "jobs", "--kind", kind, "-n", "2") == (
+        0,
+        "one\ntwo\n",
+        "pressure get: 2 lines acknowledged\n",
+    )
+    assert STATES[kind](other(kind)) == (0, 0)
+
+
+def test_messages_come_from_standard_input(cli: Cli, kind: str) -> None:
+    text = b"".join(b"%d\nx\0" % number for number in range(300))
+    put = cli("put", "jobs", "--kind", kind, "--null")
+    assert finish(put, text) == (0, b"", b"pressure put: 300 messages acknowledged\n")
+    got = finish(cli("get", "jobs", "--kind", kind, "--null", "-n", "300", "-q"))
+    assert got == (0, text, b"")
+
+
+def test_each_message_goes_alone_with_acks(run: Run, kind: str) -> None:
+    assert run("put", "jobs", "--kind", kind, "--acks", "-q", "one", "two") == (0, "1\n2\n", "")
+
+
+def test_nothing_to_take(run: Run, kind: str) -> None:
+    status, out, err = run("get", "jobs", "--kind", kind, "--timeout", "0", "-q")
+    assert (status, out, err) == (9, "", "pressure: queue 'jobs' has nothing to take\n")
+
+
+def test_what_is_written_is_completed_after_that(
+    run: Run, other: Make, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue, seen, write = other(kind), [], Writer.write
+    queue.push(b"one")
+
+    def looked(self: Writer, message: bytes) -> None:
+        write(self, message)
+        seen.append(STATES[kind](queue))
+
+    monkeypatch.setattr(Writer, "write", looked)
+    assert run("get", "jobs", "--kind", kind, "-n", "1")[:2] == (0, "one\n")
+    assert seen == [ONE_TAKEN[kind]]
+    assert STATES[kind](queue) == (0, 0)
+
+
+def test_what_cannot_be_written_goes_back(
+    run: Run, other: Make, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other(kind).push(b"one")
+
+    def full(*_: Any) -> None:
+        raise OSError("no room left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "write", full)
+        status, _, err = run("get", "jobs", "--kind", kind)
+    assert (status, err) == (12, "pressure get: 0 lines acknowledged\npressure: no room left\n")
+    assert STATES[kind](other(kind)) == (1, 0)
+    assert run("get", "jobs", "--kind", kind, "-n", "1")[:2] == (0, "one\n")
+
+
+#: What another client does so that an item is not ours any more.
+TAKE_AWAY: dict[str, Callable[[Any, redis.Redis], Any]] = {
+    "backup": lambda queue, raw: queue.discard(b"one"),
+    "ring": lambda queue, raw: raw.delete("queue:jobs:lock:one"),
+    "reliable": lambda queue, raw: queue.ack(*(each.message for each in queue.pending())),
+}
+
+
+def test_who_loses_an_item_is_told(
+    run: Run, other: Make, raw: redis.Redis, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = other(kind)
+    queue.push(b"one")
+    monkeypatch.setattr(Writer, "write", lambda *_: TAKE_AWAY[kind](queue, raw))
+    status, _, err = run("get", "jobs", "--kind", kind, "-n", "1")
+    assert status == 16
+    assert "pressure get: 0 lines acknowledged\n" in err
+
+
+def test_a_message_that_was_left_is_recovered(run: Run, other: Make) -> None:
+    queue = other("reliable")
+    queue.push(b"one", b"two")
+    queue.pop()
+    got = run("get", "jobs", "--kind", "reliable", "-n", "2", "-q", "--recover", "0")
+    assert got == (0, "one\ntwo\n", "")
+
+
+@pytest.mark.parametrize("seconds", ["20", None])
+def test_for_how_long_a_ring_locks(
+    run: Run, other: Make, raw: redis.Redis, seconds: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other("ring").push(b"one")
+    left: list[Any] = []
+    monkeypatch.setattr(Writer, "write", lambda *_: left.append(raw.pttl("queue:jobs:lock:one")))
+    options = [] if seconds is None else ["--lock-ttl", seconds]
+    run("get", "jobs", "--kind", "ring", "-n", "1", *options)
+    wanted = float(seconds or 60) * 1000
+    assert wanted - 10_000 < left[0] <= wanted
+
+
+@pytest.mark.parametrize(
+    ("words", "goes_with"),
+    [
+        ("put --kind ring --close", "--close goes with --kind queue"),
+        ("put --kind backup --create", "--create goes with --kind queue"),
+        ("put --kind reliable --overfill", "--overfill goes with --kind queue"),
+        ("get --kind ring --delete", "--delete goes with --kind queue"),
+        ("get --kind backup --run 3", "--run goes with --kind queue"),
+        ("get --lock-ttl 3", "--lock-ttl goes with --kind ring"),
+        ("get --kind backup --recover 3", "--recover goes with --kind reliable"),
+    ],
+)
+def test_options_that_do_not_go_with_a_kind(run: Run, words: str, goes_with: str) -> None:
+    command, *options = words.split()
+    assert run(command, "jobs", *options) == (2, "", f"pressure: {goes_with}\n")
+
+
+def test_the_prefix_is_what_keys_begin_with(run: Run, raw: redis.Redis, kind: str) -> None:
+    run("put", "jobs", "--kind", kind, "one", "--prefix", "mine")
+    assert raw.keys() == [b"mine:jobs"]
+    assert run("get", "jobs", "--kind", kind, "-n", "1", "--prefix", "mine")[1] == "one\n"
+
+
+# What is in progress
+
+
+@pytest.fixture
+def taken(other: Make, raw: redis.Redis) -> Any:
+    """A queue of which three are taken: long ago, now, and by somebody who has noted no time."""
+    queue = other("backup")
+    queue.push(b"old", b"new", b"\xff", b"waits")
+    for _ in range(3):
+        queue.claim()
+    seconds, _ = execute(raw, "TIME")
+    raw.zadd("queue:jobs:claims", {b"old": (seconds - 5000) * 1000})
+    raw.zrem("queue:jobs:claims", b"\xff")
+    return queue
+
+
+def waiting(raw: redis.Redis) -> list[bytes]:
+    """What waits, the next first."""
+    found: Any = raw.lrange("queue:jobs", 0, -1)
+    return list(reversed(found))
+
+
+@pytest.mark.usefixtures("taken")
+def test_what_is_in_progress(run: Run) -> None:
+    status, out, err = run("inprogress", "jobs")
+    assert (status, err) == (0, "")
+    assert [line.split() for line in out.splitlines()] == [
+        ["SECONDS", "ITEM"],
+        ["5000", "old"],
+        ["0", "new"],
+        ["?", "\\xff"],
+    ]
+    old, new, unknown = json.loads(run("inprogress", "jobs", "--json")[1])
+    assert (old["text"], old["age"] >= 5000, new["text"], new["age"] < 60) == ("old", True, "new", True)
+    assert unknown == {"base64": "/w==", "since": None, "age": None}
+    assert run("inprogress", "jobs", "--older", "60")[1].splitlines()[1:] == ["5000     old"]
+    assert run("inprogress", "jobs", "new")[1].splitlines()[1:] == ["0        new"]
+    assert run("inprogress", "nothing") == (0, "", "")
+
+
+@pytest.mark.usefixtures("taken")
+def test_putting_back(run: Run, raw: redis.Redis) -> None:
+    assert run("inprogress", "jobs", "--requeue", "--older", "60") == (0, "requeued 1\n", "")
+    assert waiting(raw) == [b"old", b"waits"]
+    assert run("inprogress", "jobs", "--requeue") == (0, "requeued 2\n", "")
+    assert waiting(raw) == [b"new", b"\xff", b"old", b"waits"]
+    assert raw.exists("queue:jobs:processing") == 0
+
+
+@pytest.mark.usefixtures("taken")
+def test_putting_back_what_is_named(run: Run, raw: redis.Redis) -> None:
+    status, out, err = run("inprogress", "jobs", "new", "other", "--requeue", "--json")
+    assert (status, err) == (1, "pressure: not in progress: other\n")
+    assert json.loads(out) == {"queue": "jobs", "requeued": [{"text": "new"}]}
+    assert waiting(raw) == [b"new", b"waits"]
+
+
+@pytest.mark.usefixtures("taken")
+def test_giving_up(run: Run, raw: redis.Redis) -> None:
+    assert run("inprogress", "jobs", "--discard", "old") == (0, "discarded 1\n", "")
+    assert waiting(raw) == [b"waits"]
+    assert raw.lrange("queue:jobs:processing", 0, -1) == [b"\xff", b"new"]
+    for words, why in (
+        (["--discard"], "--discard needs the items that are given up"),
+        (["--discard", "--requeue", "old"], "--requeue or --discard, not both"),
+    ):
+        assert run("inprogress", "jobs", *words) == (2, "", f"pressure: {why}\n")
+
+
+def test_what_is_done_meanwhile_is_not_put_back(
+    run: Run, taken: Any, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requeue = pressure.BackupQueue.requeue
+
+    def late(queue: Any, item: Any) -> Any:
+        taken.discard(b"new")
+        return requeue(queue, item)
+
+    monkeypatch.setattr(pressure.BackupQueue, "requeue", late)
+    assert run("inprogress", "jobs", "--requeue")[:2] == (1, "requeued 2\n")
+    assert waiting(raw) == [b"old", b"\xff", b"waits"]
