@@ -16,9 +16,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
 from pressure.cli.call import Call, complain
+from pressure.cli.counting import counting
 from pressure.cli.filter import EndedError, Filter
 from pressure.cli.framing import FORMATS, Whole
-from pressure.cli.moving import counting
 from pressure.cli.progress import Meter
 from pressure.cli.status import DONE
 from pressure.errors import QueueClosedError

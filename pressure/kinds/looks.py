@@ -225,8 +225,8 @@ def _problems(seen: Seen, old: float) -> Iterator[str]:
         remedy = _REMEDIES[seen.kind]
         yield f"the oldest of {seen.in_progress} in progress was taken {seen.oldest:.0f} s ago; {remedy}"
     if seen.endless:
-        yield f"{seen.endless} locks never expire; their items are never claimed again"
+        yield f"locks that never expire, so that nobody claims their items again: {seen.endless}"
     if seen.overdue is not None and seen.overdue >= old:
         yield f"what is delayed is due for {seen.overdue:.0f} s, and nobody pops"
     if seen.dead:
-        yield f"{seen.dead} were delivered too often, and wait in the queue of the dead"
+        yield f"in the queue of the dead, for having been delivered too often: {seen.dead}"

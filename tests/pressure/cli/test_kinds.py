@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -107,9 +108,9 @@ def test_what_cannot_be_written_goes_back(
 
 #: What another client does so that an item is not ours any more.
 TAKE_AWAY: dict[str, Callable[[Any, redis.Redis], Any]] = {
-    "backup": lambda queue, raw: queue.discard(b"one"),
-    "ring": lambda queue, raw: raw.delete("queue:jobs:lock:one"),
-    "reliable": lambda queue, raw: queue.ack(*(each.message for each in queue.pending())),
+    "backup": lambda queue, _: queue.discard(b"one"),
+    "ring": lambda _, raw: raw.delete("queue:jobs:lock:one"),
+    "reliable": lambda queue, _: queue.ack(*(each.message for each in queue.pending())),
 }
 
 
@@ -190,21 +191,24 @@ def waiting(raw: redis.Redis) -> list[bytes]:
     return list(reversed(found))
 
 
+def names(table: str) -> list[str]:
+    """The last column, without its head."""
+    return [line.split()[-1] for line in table.splitlines()[1:]]
+
+
 @pytest.mark.usefixtures("taken")
 def test_what_is_in_progress(run: Run) -> None:
     status, out, err = run("inprogress", "jobs")
     assert (status, err) == (0, "")
-    assert [line.split() for line in out.splitlines()] == [
-        ["SECONDS", "ITEM"],
-        ["5000", "old"],
-        ["0", "new"],
-        ["?", "\\xff"],
-    ]
+    for line, wanted in zip(
+        out.splitlines(), ("SECONDS +ITEM", r"50\d\d +old", r"\d\d? +new", r"\? +\\xff"), strict=True
+    ):
+        assert re.fullmatch(wanted, line)
     old, new, unknown = json.loads(run("inprogress", "jobs", "--json")[1])
     assert (old["text"], old["age"] >= 5000, new["text"], new["age"] < 60) == ("old", True, "new", True)
     assert unknown == {"base64": "/w==", "since": None, "age": None}
-    assert run("inprogress", "jobs", "--older", "60")[1].splitlines()[1:] == ["5000     old"]
-    assert run("inprogress", "jobs", "new")[1].splitlines()[1:] == ["0        new"]
+    assert names(run("inprogress", "jobs", "--older", "60")[1]) == ["old"]
+    assert names(run("inprogress", "jobs", "new")[1]) == ["new"]
     assert run("inprogress", "nothing") == (0, "", "")
 
 

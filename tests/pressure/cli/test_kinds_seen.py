@@ -134,7 +134,9 @@ def test_the_doctor_tells_old_claims(run: Run, raw: redis.Redis) -> None:
     raw.zadd("queue:mails:claims", {"one": (seconds - 5000) * 1000})
     status, out, _ = run("doctor", "mails")
     assert (status, out.splitlines()[-1]) == (1, "1 problem in 1 queue")
-    assert "  the oldest of 1 in progress was taken 5000 s ago; requeue_stale or 'pressure inprog" in out
+    assert re.search(
+        r"  the oldest of 1 in progress was taken 50\d\d s ago; requeue_stale or 'pressure inp", out
+    )
     assert run("doctor", "mails", "--old", "9000")[0] == 0
     status, out, _ = run("doctor", "tasks", "--old", "0")
     assert status == 1
@@ -147,23 +149,19 @@ def test_the_doctor_tells_locks_that_never_expire(run: Run, raw: redis.Redis) ->
     for names in (["rounds"], []):
         status, out, _ = run("doctor", *names)
         assert status == 1
-        assert "  1 locks never expire; their items are never claimed again\n" in out
+        assert "  locks that never expire, so that nobody claims their items again: 1\n" in out
 
 
 @pytest.mark.usefixtures("five")
-def test_the_doctor_tells_the_dead_and_what_nobody_moves(
-    run: Run, raw: redis.Redis, redis_url: str
-) -> None:
+def test_the_doctor_tells_the_dead_and_what_nobody_moves(run: Run, raw: redis.Redis, redis_url: str) -> None:
     with ReliableQueue("tasks", url=redis_url, max_deliveries=1) as tasks:
-        (message,) = tasks.recover(0)
-        assert message.deliveries == 2 or tasks.retry(message, 0)
-    raw.zadd("queue:tasks:delayed", dict.fromkeys(raw.zrange("queue:tasks:delayed", 0, -1), 1000))
-    with ReliableQueue("tasks:dead", url=redis_url) as dead:
-        dead.push("four")
+        assert tasks.recover(0) == []  # it is dead instead
+    (later,) = execute(raw, "ZRANGE", "queue:tasks:delayed", 0, -1)
+    raw.zadd("queue:tasks:delayed", {later: 1000})
     status, out, _ = run("doctor", "tasks")
     assert status == 1
     assert re.search(r"  what is delayed is due for \d+ s, and nobody pops\n", out)
-    assert re.search(r"  \d were delivered too often, and wait in the queue of the dead\n", out)
+    assert "  in the queue of the dead, for having been delivered too often: 1\n" in out
 
 
 def test_only_what_is_delayed(run: Run, redis_url: str) -> None:
@@ -190,7 +188,7 @@ def test_keys_of_others_are_no_queues(run: Run, raw: redis.Redis) -> None:
 
 @pytest.mark.parametrize("given", ["option", "environment"])
 def test_a_queue_is_not_taken_for_one_of_another_kind(
-    run: Run, make: Callable[..., Queue], given: str, monkeypatch: pytest.MonkeyPatch, redis_url: str
+    run: Run, given: str, monkeypatch: pytest.MonkeyPatch, redis_url: str
 ) -> None:
     with Queue("jobs", url=redis_url, prefix="queue") as queue:
         queue.create(3)
