@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from pressure.cli import shown
+from pressure.cli import kinds, shown
 from pressure.cli.call import Call, answer, answer_json
 from pressure.cli.framing import FORMATS
+from pressure.cli.looking import QUEUE
 from pressure.cli.status import DONE, NO
 from pressure.cli.streams import Writer
 from pressure.errors import QueueEmptyError
@@ -38,7 +39,9 @@ def create(call: Call) -> int:
 
 def length(call: Call) -> int:
     """Print how many values are in the queue."""
-    if call.arguments.json:
+    if call.arguments.kind != QUEUE:
+        _told(call, kinds.length(call), kind=call.arguments.kind)
+    elif call.arguments.json:
         found = _queue(call).stats()
         _told(call, found.length, bound=found.bound)
     else:
@@ -85,8 +88,8 @@ def repair(call: Call) -> int:
 
 def peek(call: Call) -> int:
     """Print the messages that come next."""
-    queue = _queue(call)
-    values = queue.peek_many(call.arguments.count)
+    kind, count = call.arguments.kind, call.arguments.count
+    values = kinds.peek(call) if kind != QUEUE else _queue(call).peek_many(count)
     if call.arguments.json:
         answer_json([shown.value(value) for value in values])
     else:
@@ -94,5 +97,5 @@ def peek(call: Call) -> int:
         for value in values:
             writer.write(value)
     if not values:
-        raise QueueEmptyError(f"queue {queue.keys} is empty")
+        raise QueueEmptyError(f"queue {_queue(call).keys} is empty")
     return DONE

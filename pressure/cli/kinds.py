@@ -1,4 +1,4 @@
-"""``put`` and ``get`` for the kinds of queues whose items are taken and then completed.
+"""``put``, ``get``, ``peek`` and ``length`` for the kinds whose items are taken and then completed.
 
 Rules:
     - An item is completed when it was written, and not before. What cannot be written is given back.
@@ -40,12 +40,16 @@ class Handled:
         take: Gives an item, or None if none came in time; told the options.
         finish: The item is done.
         back: It goes back.
+        peek: Gives what is taken next; told how many.
+        length: How many wait; of a ring, how many there are.
     """
 
     make: Any
     take: Callable[[Any, Namespace], Item | Delivered | None]
     finish: Callable[[Any, Any], Any]
     back: Callable[[Any, Any], Any]
+    peek: Callable[[Any, int], Sequence[Item | Delivered]]
+    length: Callable[[Any], int]
 
 
 def _popped(queue: ReliableQueue, options: Namespace) -> Delivered | None:
@@ -65,14 +69,25 @@ HANDLED: Final[dict[str, Handled]] = {
         lambda queue, options: queue.claim(timeout=options.timeout),
         BackupQueue.complete,
         BackupQueue.requeue,
+        BackupQueue.peek,
+        BackupQueue.length,
     ),
     "ring": Handled(
         RingQueue,
         lambda queue, options: queue.claim_next(options.lock_ttl or _LOCK_TTL),
         RingQueue.complete,
         RingQueue.release,
+        RingQueue.peek,
+        RingQueue.length,
     ),
-    "reliable": Handled(ReliableQueue, _popped, _acknowledge, lambda queue, message: queue.retry(message, 0)),
+    "reliable": Handled(
+        ReliableQueue,
+        _popped,
+        _acknowledge,
+        lambda queue, message: queue.retry(message, 0),
+        lambda queue, count: queue.inspect(0, count),
+        lambda queue: queue.info().undelivered,
+    ),
 }
 
 
@@ -119,11 +134,28 @@ def get(call: Call) -> int:
             item = handled.take(queue, options)
             if item is None:
                 raise QueueEmptyError(f"queue {queue} has nothing to take")
-            data = item.payload if isinstance(item, Item) else item.data
+            data = _bytes_of(item)
             _written(writer, data, lambda: handled.back(queue, item))  # noqa: B023, called at once
             handled.finish(queue, item)
             meter.add(data)
     return DONE
+
+
+def peek(call: Call) -> list[bytes]:
+    """What is taken next."""
+    options = call.arguments
+    found = HANDLED[options.kind].peek(opened(call, options.kind), options.count)
+    return [_bytes_of(each) for each in found]
+
+
+def length(call: Call) -> int:
+    """How many wait."""
+    kind = call.arguments.kind
+    return HANDLED[kind].length(opened(call, kind))
+
+
+def _bytes_of(item: Item | Delivered) -> bytes:
+    return item.payload if isinstance(item, Item) else item.data
 
 
 def _written(writer: Writer, data: bytes, back: Callable[[], Any]) -> None:

@@ -167,13 +167,13 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "delete": Command(
         commands.delete, "delete a queue, or finish an interrupted delete", {**NAME, **TIMEOUT}
     ),
-    "length": Command(commands.length, "print how many messages are in a queue", NAME, json=True),
+    "length": Command(commands.length, "print how many messages are in a queue", {**NAME, **KIND}, json=True),
     "exists": Command(commands.exists, "print whether a queue exists; status 0 or 1", NAME, json=True),
     "closed": Command(commands.closed, "print whether a queue is closed; status 0 or 1", NAME, json=True),
     "peek": Command(
         commands.peek,
         "print the messages that come next, and leave them where they are",
-        {**NAME, **FORMAT, **count("how many; 1 without it", 1)},
+        {**NAME, **FORMAT, **count("how many; 1 without it", 1), **KIND},
         json=True,
     ),
     "doctor": Command(

@@ -81,6 +81,12 @@ def transaction(
     raise QueueInUseError(f"queue {ctx.keys}: others kept changing it")
 
 
+def front(key: bytes, count: int) -> Operation[list[bytes]]:
+    """The elements at the right end of a list, where those are that come next; the next one first."""
+    (found,) = yield from asked((b"LRANGE", key, -count, -1))
+    return list(reversed(found))
+
+
 def now(time: Reply) -> int:
     """The server's time in milliseconds, from the reply to TIME."""
     seconds, microseconds = time

@@ -168,6 +168,13 @@ class Kind:
         return Patience.of(self._context, block, timeout)
 
 
+def at_least_one(number: int, what: str) -> int:
+    """A number of things; raises ValueError for less than 1."""
+    if number < 1:
+        raise ValueError(f"{what} must be 1 or more, not {number!r}")
+    return number
+
+
 def milliseconds(seconds: float, what: str, least: int = 0) -> int:
     """A duration as it is sent.
 

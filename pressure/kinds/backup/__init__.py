@@ -10,7 +10,7 @@ from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.keys import as_bytes
 from pressure.kinds.backup import operations
 from pressure.kinds.backup.operations import BackupKeys
-from pressure.kinds.kind import Item, Kind, bytes_of, milliseconds
+from pressure.kinds.kind import Item, Kind, at_least_one, bytes_of, milliseconds
 from pressure.kinds.methods import Span, block, method
 from pressure.protocol.steps import Operation, Patience
 
@@ -223,6 +223,19 @@ class BackupMethods(Kind):
             )
             for data, since, at in found
         ]
+
+    @method
+    def peek(self, count: int = 1) -> Operation[list[Item]]:
+        """The items that are claimed next, in order, left where they are. One round trip.
+
+        Args:
+            count: How many, at most.
+        """
+        return self._peek(at_least_one(count, "count"))
+
+    def _peek(self, count: int) -> Operation[list[Item]]:
+        found = yield from operations.peek(self._context, self.keys, count)
+        return [self._wrapping.item(data) for data in found]
 
     @method
     def length(self) -> Operation[int]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pressure.kinds.asking import NO_SCRIPTS, asked, now, pairs, scripted, transaction
+from pressure.kinds.asking import NO_SCRIPTS, asked, front, now, pairs, scripted, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.kind import Context
 from pressure.protocol.steps import (
@@ -170,6 +170,12 @@ def in_progress(ctx: Context, keys: BackupKeys) -> Operation[list[tuple[bytes, i
     items, scores, time = check(executed((yield Batch(atomic(*looks)))) or [])
     times, at = times_of(scores), now(time)
     return [(item, times.get(item), at) for item in reversed(items)]
+
+
+@operation
+def peek(ctx: Context, keys: BackupKeys, count: int) -> Operation[list[bytes]]:
+    """The items that are claimed next, which stay where they are."""
+    return (yield from front(keys.pending, count))
 
 
 @operation

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pressure.codecs import Codec
 from pressure.errors import ItemLostError, QueueEmptyError, ServerReplyError
 from pressure.keys import as_bytes
-from pressure.kinds.kind import Kind, milliseconds
+from pressure.kinds.kind import Kind, at_least_one, milliseconds
 from pressure.kinds.methods import Errand, Span, block, errand, method
 from pressure.kinds.reliable import operations
 from pressure.kinds.reliable.backend import Backend
@@ -145,7 +145,7 @@ class ReliableMethods(Kind):
         Returns:
             The messages, to be acknowledged; none if none came in time.
         """
-        return self._pop(_least(count, "count"), self._patience(block, timeout))
+        return self._pop(at_least_one(count, "count"), self._patience(block, timeout))
 
     def _pop(self, count: int, patience: Patience) -> Operation[list[Delivered]]:
         on = yield from self._on()
@@ -196,7 +196,7 @@ class ReliableMethods(Kind):
         Returns:
             The messages, to be acknowledged. What was delivered too often goes to the queue of the dead.
         """
-        return self._recover(_least(count, "count"), milliseconds(min_idle, "min_idle"))
+        return self._recover(at_least_one(count, "count"), milliseconds(min_idle, "min_idle"))
 
     def _recover(self, count: int, idle: int) -> Operation[list[Delivered]]:
         on = yield from self._on()
@@ -296,7 +296,7 @@ class ReliableMethods(Kind):
     @method
     def inspect(self, start: int = 0, count: int = 10) -> Operation[list[Delivered]]:
         """Messages that wait, from one place on; a negative one counts from the end. Two round trips."""
-        return self._inspect(start, _least(count, "count"))
+        return self._inspect(start, at_least_one(count, "count"))
 
     def _inspect(self, start: int, count: int) -> Operation[list[Delivered]]:
         on = yield from self._on()
@@ -310,7 +310,7 @@ class ReliableMethods(Kind):
         A negative place counts from the end. With the module they are in the order of their last delivery, on
         a stream in that of their ids.
         """
-        return self._pending(start, _least(count, "count"))
+        return self._pending(start, at_least_one(count, "count"))
 
     def _pending(self, start: int, count: int) -> Operation[list[Pending]]:
         on = yield from self._on()
@@ -341,12 +341,6 @@ class _WorkerSteps:
 
     def retry(self, message: Delivered, delay: float) -> Operation[bool]:
         return self._queue._retry(message, milliseconds(delay, "backoff"))
-
-
-def _least(number: int, what: str) -> int:
-    if number < 1:
-        raise ValueError(f"{what} must be 1 or more, not {number!r}")
-    return number
 
 
 def _ids(messages: tuple[Delivered | bytes, ...]) -> list[bytes]:

@@ -8,7 +8,7 @@ from typing import Any
 from pressure.codecs import Codec
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.keys import as_bytes
-from pressure.kinds.kind import Item, Kind, milliseconds
+from pressure.kinds.kind import Item, Kind, at_least_one, milliseconds
 from pressure.kinds.methods import Span, block, method
 from pressure.kinds.ring import operations
 from pressure.protocol.steps import Operation
@@ -177,6 +177,19 @@ class RingMethods(Kind):
         if item is None:
             raise QueueEmptyError(f"queue {self} has no item that is not locked")
         return item
+
+    @method
+    def peek(self, count: int = 1) -> Operation[list[Item]]:
+        """The items that are tried next, in order, locked or not, left where they are. One round trip.
+
+        Args:
+            count: How many, at most.
+        """
+        return self._peek(at_least_one(count, "count"))
+
+    def _peek(self, count: int) -> Operation[list[Item]]:
+        found = yield from operations.peek(self._context, count)
+        return [self._wrapping.item(data) for data in found]
 
     @method
     def items(self) -> Operation[list[tuple[Item, bool]]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pressure.kinds.asking import NO_SCRIPTS, asked, scripted, transaction
+from pressure.kinds.asking import NO_SCRIPTS, asked, front, scripted, transaction
 from pressure.kinds.kind import Context
 from pressure.kinds.ring.lua import CLAIM, COMPLETE, EXTEND
 from pressure.protocol.steps import Command, Operation, Reply, operation
@@ -22,6 +22,12 @@ def push(ctx: Context, items: Sequence[bytes]) -> Operation[int]:
     """Add items at the back; how many there are then."""
     (length,) = yield from asked((b"LPUSH", ctx.keys.main, *items) if items else (b"LLEN", ctx.keys.main))
     return int(length)
+
+
+@operation
+def peek(ctx: Context, count: int) -> Operation[list[bytes]]:
+    """The items that are tried next, locked or not, which stay where they are."""
+    return (yield from front(ctx.keys.main, count))
 
 
 @operation

@@ -69,6 +69,19 @@ def test_each_message_goes_alone_with_acks(run: Run, kind: str) -> None:
     assert run("put", "jobs", "--kind", kind, "--acks", "-q", "one", "two") == (0, "1\n2\n", "")
 
 
+def test_what_comes_next_and_how_much(run: Run, other: Make, kind: str) -> None:
+    other(kind).push(b"one", b"\xff", b"three")
+    for _ in range(2):  # it is only looked at
+        assert run("peek", "jobs", "--kind", kind) == (0, "one\n", "")
+        told = json.loads(run("peek", "jobs", "--kind", kind, "-n", "2", "--json")[1])
+        assert told == [{"text": "one"}, {"base64": "/w=="}]
+    assert run("length", "jobs", "--kind", kind) == (0, "3\n", "")
+    told = json.loads(run("length", "jobs", "--kind", kind, "--json")[1])
+    assert told == {"queue": "jobs", "length": 3, "kind": kind}
+    assert run("peek", "none", "--kind", kind)[::2] == (9, "pressure: queue 'none' is empty\n")
+    assert run("length", "none", "--kind", kind)[1] == "0\n"
+
+
 def test_nothing_to_take(run: Run, kind: str) -> None:
     status, out, err = run("get", "jobs", "--kind", kind, "--timeout", "0", "-q")
     assert (status, out, err) == (9, "", "pressure: queue 'jobs' has nothing to take\n")
