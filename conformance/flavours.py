@@ -150,10 +150,12 @@ class Synchronous:
             return method
         if name in {"receive", "take"}:
             return lambda *args, **options: Block(self._host, method(*args, **options))
-        return lambda *args, **options: self._host.do(lambda: method(*map(self._coroutine, args), **options))
+        return lambda *args, **options: self._host.do(lambda: method(*map(self._given, args), **options))
 
-    def _coroutine(self, argument: Any) -> Any:
-        """A function as a coroutine function that runs it on a thread; anything else as it is."""
+    def _given(self, argument: Any) -> Any:
+        """A function as a coroutine function that runs it on a thread; a queue as what it stands for."""
+        if isinstance(argument, Synchronous):
+            return argument._queue
         if not isinstance(argument, FunctionType | MethodType):
             return argument
         return lambda *args: self._host.aside(lambda: argument(*args))

@@ -43,7 +43,12 @@ class Driver:
             PressureError: Whatever the operation raises.
         """
         connection = await self.connections.take()
-        ride = _Ride(self, Course(operation, self.connections.settings.address), connection)
+        try:
+            course = Course(operation, self.connections.settings.address)
+        except BaseException:  # it was over before anything was sent
+            await self.connections.put_back(connection)
+            raise
+        ride = _Ride(self, course, connection)
         try:
             result: T = await ride.whole()
         except ServerReplyError as error:

@@ -40,11 +40,16 @@ class Flavour(ABC):
         made = {name: each for name, each in definitions(cls) if inspect.getattr_static(cls, name) is each}
         for name, definition in made.items():  # what a subclass has of its own stays
             setattr(cls, name, like(definition, cls._making[type(definition)](definition)))
-        for base in cls.__mro__:  # what a queue does is told by its kind
-            if made and issubclass(base, Kind) and not issubclass(base, Flavour) and base is not Kind:
-                cls.__doc__ = base.__doc__
+        kinds = (base for base in cls.__mro__ if issubclass(base, Kind) and not issubclass(base, Flavour))
+        if made:  # what a queue does is told by its kind
+            cls.__doc__ = next(kinds).__doc__
 
     _where: Settings
+
+    @property
+    def _server(self) -> tuple[str, Any]:
+        """Which server and database it is on."""
+        return self._where.address, self._where.kwargs.get("db") or 0
 
     def __repr__(self) -> str:
         flavour = type(self).__module__.removeprefix("pressure.").removesuffix("kinds")

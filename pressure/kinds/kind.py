@@ -154,6 +154,11 @@ class Kind:
         raise NotImplementedError
 
     @property
+    def _server(self) -> tuple[str, Any]:
+        """Which server and database it is on."""
+        raise NotImplementedError
+
+    @property
     def name(self) -> bytes:
         """The queue's name."""
         return self._context.keys.name

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-from pressure.codecs import Codec
-from pressure.errors import ItemLostError, QueueEmptyError, ServerReplyError
-from pressure.keys import as_bytes
-from pressure.kinds.kind import Kind, at_least_one, milliseconds
+from pressure.errors import ItemLostError, QueueEmptyError
+from pressure.kinds.kind import milliseconds
 from pressure.kinds.methods import Errand, Span, block, errand, method
 from pressure.kinds.reliable import operations
-from pressure.kinds.reliable.backend import Backend
-from pressure.kinds.reliable.model import Capabilities, Delivered, Info, Pending, ReliableKeys
-from pressure.kinds.reliable.module import Module
-from pressure.kinds.reliable.operations import Carried
-from pressure.kinds.reliable.stream import Stream
+from pressure.kinds.reliable.carrying import BACKENDS
+from pressure.kinds.reliable.looking import Looking
+from pressure.kinds.reliable.model import Capabilities, Delivered, Info, Pending
+from pressure.kinds.reliable.taking import Taking
 from pressure.kinds.reliable.worker import Plan, exponential, working
-from pressure.protocol.steps import Batch, Operation, Patience
+from pressure.protocol.steps import Operation, Patience
 
-__all__ = ["Capabilities", "Delivered", "Info", "Pending", "ReliableMethods", "exponential"]
-
-BACKENDS: Final[dict[str, Callable[[], Backend]]] = {"module": Module, "stream": Stream}
-"""What carries a queue, by the name that ``backend=`` takes."""
+__all__ = ["BACKENDS", "Capabilities", "Delivered", "Info", "Pending", "ReliableMethods", "exponential"]
 
 
-class ReliableMethods(Kind):
+class ReliableMethods(Taking, Looking):
     """A queue whose messages are acknowledged; at least once, with delays, retries and a queue of the dead.
 
     What is popped stays on the server until it is acknowledged; what is not in time is recovered: delivered
@@ -58,54 +52,6 @@ class ReliableMethods(Kind):
         TypeError: A name that is neither ``bytes`` nor ``str``, or a ``client`` that is no redis-py client.
     """
 
-    def __init__(
-        self,
-        name: bytes | str,
-        *,
-        url: str | None = None,
-        client: Any = None,
-        host: str | None = None,
-        port: int | None = None,
-        db: int | None = None,
-        scripts: bool = True,
-        codec: Codec | str | None = None,
-        key: bytes | str | None = None,
-        backend: str | None = None,
-        group: bytes | str = "workers",
-        max_deliveries: int | None = None,
-    ) -> None:
-        if backend is not None and backend not in BACKENDS:
-            raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
-        if max_deliveries is not None and max_deliveries < 1:
-            raise ValueError(f"max_deliveries must be 1 or more, not {max_deliveries!r}")
-        self._begin(name, key, codec, scripts=scripts)
-        self.keys = ReliableKeys.of(self._context.keys.main, as_bytes(group))
-        self._most = max_deliveries
-        self._carried = None if backend is None else self._carried_by(backend)
-        self._end(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
-
-    def _carried_by(self, backend: str) -> Carried:
-        return Carried(self.keys, BACKENDS[backend](), self._most)
-
-    def _on(self) -> Operation[Carried]:
-        """What carries the queue; the server is asked once."""
-        if self._carried is None:
-            (reply,) = yield Batch(((b"COMMAND", b"INFO", b"MQ.PUSH"),))
-            has = not isinstance(reply, ServerReplyError) and any(reply)
-            self._carried = self._carried_by("module" if has else "stream")
-        return self._carried
-
-    def _decoding(self, message: Delivered) -> Delivered:
-        return Delivered(message.id, message.data, message.deliveries, self._wrapping.codec)
-
-    @method
-    def capabilities(self) -> Operation[Capabilities]:
-        """What carries the queue, and what differs by it. One round trip, the first time."""
-        return self._capabilities()
-
-    def _capabilities(self) -> Operation[Capabilities]:
-        return (yield from self._on()).backend.capabilities
-
     @method
     def push(self, *values: Any, delay: float = 0.0) -> Operation[list[bytes]]:
         """Add messages at the end, together. One round trip; with a delay, two.
@@ -128,29 +74,6 @@ class ReliableMethods(Kind):
             return (yield from operations.push(self._context, on, data))
         yield from operations.delay(self._context, on, data, delay)
         return []
-
-    @method
-    def pop(
-        self, count: int = 1, block: bool = True, timeout: float | None = None
-    ) -> Operation[list[Delivered]]:
-        """Deliver the messages at the front.
-
-        One round trip, and with the module another where there are some; another for what is due.
-
-        Args:
-            count: How many, at most.
-            block: Whether to wait for a first one.
-            timeout: How long to wait, in seconds; None for ever.
-
-        Returns:
-            The messages, to be acknowledged; none if none came in time.
-        """
-        return self._pop(at_least_one(count, "count"), self._patience(block, timeout))
-
-    def _pop(self, count: int, patience: Patience) -> Operation[list[Delivered]]:
-        on = yield from self._on()
-        found = yield from operations.pop(self._context, on, count, patience)
-        return [self._decoding(each) for each in found]
 
     @method
     def ack(self, *messages: Delivered | bytes) -> Operation[list[bytes]]:
@@ -184,24 +107,6 @@ class ReliableMethods(Kind):
     def _retry(self, message: Delivered, delay: int) -> Operation[bool]:
         on = yield from self._on()
         return (yield from operations.retry(self._context, on, message, delay))
-
-    @method
-    def recover(self, min_idle: float, count: int = 1) -> Operation[list[Delivered]]:
-        """Deliver again what was delivered long ago and not acknowledged. Two to four round trips.
-
-        Args:
-            min_idle: Seconds since it was delivered, or since its last heartbeat; longer than anything takes.
-            count: How many, at most.
-
-        Returns:
-            The messages, to be acknowledged. What was delivered too often goes to the queue of the dead.
-        """
-        return self._recover(at_least_one(count, "count"), milliseconds(min_idle, "min_idle"))
-
-    def _recover(self, count: int, idle: int) -> Operation[list[Delivered]]:
-        on = yield from self._on()
-        found = yield from operations.recover(self._context, on, count, idle)
-        return [self._decoding(each) for each in found]
 
     @method
     def heartbeat(self, *messages: Delivered | bytes) -> Operation[list[bytes]]:
@@ -279,52 +184,6 @@ class ReliableMethods(Kind):
         """
         plan = Plan(handle, min_idle, heartbeat, backoff, max_messages, until_empty)
         return working(plan, plan.check(), _WorkerSteps(self), self._context.clock)
-
-    @method
-    def move_due(self) -> Operation[int]:
-        """Have what is due delivered next, as every pop does. One round trip, or two without scripts.
-
-        Returns:
-            How many messages were.
-        """
-        return self._move_due()
-
-    def _move_due(self) -> Operation[int]:
-        on = yield from self._on()
-        return (yield from operations.move(self._context, on))
-
-    @method
-    def inspect(self, start: int = 0, count: int = 10) -> Operation[list[Delivered]]:
-        """Messages that wait, from one place on; a negative one counts from the end. Two round trips."""
-        return self._inspect(start, at_least_one(count, "count"))
-
-    def _inspect(self, start: int, count: int) -> Operation[list[Delivered]]:
-        on = yield from self._on()
-        found = yield from operations.inspect(self._context, on, start, count)
-        return [self._decoding(each) for each in found]
-
-    @method
-    def pending(self, start: int = 0, count: int = 10) -> Operation[list[Pending]]:
-        """Messages that are delivered and not acknowledged, from one place on. Three round trips at most.
-
-        A negative place counts from the end. With the module they are in the order of their last delivery, on
-        a stream in that of their ids.
-        """
-        return self._pending(start, at_least_one(count, "count"))
-
-    def _pending(self, start: int, count: int) -> Operation[list[Pending]]:
-        on = yield from self._on()
-        found = yield from operations.pending(self._context, on, start, count)
-        return [Pending(self._decoding(each.message), each.since, each.idle) for each in found]
-
-    @method
-    def info(self) -> Operation[Info]:
-        """How many messages there are, and where. Three round trips."""
-        return self._info()
-
-    def _info(self) -> Operation[Info]:
-        on = yield from self._on()
-        return (yield from operations.info(self._context, on))
 
 
 class _WorkerSteps:

@@ -40,6 +40,14 @@ class Backend(Protocol):
     def popped(self, keys: ReliableKeys, count: int, reply: Reply) -> Operation[list[Delivered]]:
         """The messages in the reply to that, with the count that was asked for."""
 
+    def pop_any(
+        self, queues: Sequence[ReliableKeys], count: int, block: int | None
+    ) -> Operation[list[tuple[int, Delivered]]]:
+        """Deliver messages of the first queues that have some, waiting for so many milliseconds.
+
+        Each with the number of its queue. After a wait there may be none although some are there by now.
+        """
+
     def acknowledging(self, keys: ReliableKeys, ids: Sequence[bytes]) -> tuple[Command, ...]:
         """The commands that acknowledge messages, to be sent as a transaction."""
 

@@ -15,7 +15,7 @@ from pressure.errors import ServerReplyError
 from pressure.kinds.asking import asked, now, pairs
 from pressure.kinds.reliable.lua import MODULE
 from pressure.kinds.reliable.model import Capabilities, Delivered, Pending, ReliableKeys
-from pressure.protocol.steps import Batch, Command, Operation, Reply, check
+from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, check
 
 
 class Module:
@@ -49,6 +49,24 @@ class Module:
             return []
         before = yield from _before(keys, [each for each, _ in reply])
         return [Delivered(each, data, 1 + before[each]) for each, data in reply]
+
+    def pop_any(
+        self, queues: Sequence[ReliableKeys], count: int, block: int | None
+    ) -> Operation[list[tuple[int, Delivered]]]:
+        """One command; what was delivered before is looked up for all queues together."""
+        first, *others = (each.queue for each in queues)
+        waiting: Command = () if block is None else (b"BLOCK", block)
+        command: Command = (b"MQ.POP", count, first, b"KEYS", len(others), *others, *waiting)
+        (reply,) = yield Batch((command,)) if block is None else Wait((command,), block / 1000)
+        numbers = {each.queue: number for number, each in reversed(list(enumerate(queues)))}
+        found = [(numbers[key], each, data) for key, each, data in check([reply])[0] or ()]
+        if not found:
+            return []
+        counts = yield from asked(*((b"HGET", queues[number].deliveries, each) for number, each, _ in found))
+        return [
+            (number, Delivered(each, data, 1 + int(before or 0)))
+            for (number, each, data), before in zip(found, counts, strict=True)
+        ]
 
     def acknowledging(self, keys: ReliableKeys, ids: Sequence[bytes]) -> tuple[Command, ...]:
         """See there."""

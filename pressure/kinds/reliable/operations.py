@@ -22,9 +22,7 @@ from pressure.protocol.steps import (
     Batch,
     Command,
     Operation,
-    Patience,
     Reply,
-    Wait,
     atomic,
     check,
     executed,
@@ -81,48 +79,18 @@ def delay(ctx: Context, on: Carried, data: Sequence[bytes], milliseconds: int) -
 
 
 @operation
-def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[list[Delivered]]:
-    """Deliver up to so many messages; none if none came in time."""
-    looks: tuple[Command, ...] = ((b"ZRANGE", on.keys.delayed, 0, 0, b"WITHSCORES"), (b"TIME",))
-    attempts = patience.attempts()
-    seconds = 0.0
-    while True:
-        block = max(1, int(seconds * 1000)) if seconds else None
-        commands = (on.backend.popping(on.keys, count, block), *looks)
-        reply, first, time = yield Wait(commands, seconds) if seconds else Batch(commands)
-        found = yield from on.backend.popped(on.keys, count, reply)
-        if found:
-            return found
-        left = _until_due(check([first, time])[0], time)
-        if left is not None and left <= 0:
-            yield from _move(ctx, on)
-            seconds = 0.0
-            continue
-        try:
-            seconds = next(attempts)
-        except StopIteration:
-            return []
-        if left is not None:
-            seconds = min(seconds, left)
-
-
-def _until_due(first: Reply, time: Reply) -> float | None:
-    """Seconds until the first delayed message is due; None if there is none."""
-    return (float(pairs(first)[0][1]) - now(time)) / 1000 if first else None
-
-
-@operation
 def move(ctx: Context, on: Carried) -> Operation[int]:
     """Push what is due; how many messages were."""
     moved = 0
     while True:
-        some = yield from _move(ctx, on)
+        some = yield from move_some(ctx, on)
         moved += some
         if some < TOGETHER:
             return moved
 
 
-def _move(ctx: Context, on: Carried) -> Operation[int]:
+def move_some(ctx: Context, on: Carried) -> Operation[int]:
+    """Push some of what is due, together; how many messages were."""
     reply = yield from scripted(ctx, on.backend.scripts.move, on.script_keys, on.keys.group, TOGETHER)
     if reply is not NO_SCRIPTS:
         return int(reply)

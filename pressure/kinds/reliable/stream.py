@@ -18,7 +18,7 @@ from pressure.errors import ServerReplyError
 from pressure.kinds.asking import asked, now, pairs
 from pressure.kinds.reliable.lua import STREAM
 from pressure.kinds.reliable.model import Capabilities, Delivered, Pending, ReliableKeys
-from pressure.protocol.steps import Batch, Command, Operation, Reply, check
+from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, check
 
 CONSUMER: Final = b"pressure"
 
@@ -60,6 +60,21 @@ class Stream:
             (reply,) = yield Batch((self.popping(keys, count, None),))
         check([reply])
         return [_message(entry) for _, entries in pairs(reply or []) for entry in entries]
+
+    def pop_any(
+        self, queues: Sequence[ReliableKeys], count: int, block: int | None
+    ) -> Operation[list[tuple[int, Delivered]]]:
+        """One queue after the other; the wait is for something to be there, and takes nothing."""
+        if block is not None:
+            yield from _wait_for_any(queues, block)
+        found: list[tuple[int, Delivered]] = []
+        for number, keys in enumerate(queues):
+            (reply,) = yield Batch((self.popping(keys, count - len(found), None),))
+            some = yield from self.popped(keys, count - len(found), reply)
+            found += [(number, each) for each in some]
+            if len(found) >= count:
+                break
+        return found
 
     def acknowledging(self, keys: ReliableKeys, ids: Sequence[bytes]) -> tuple[Command, ...]:
         """See there."""
@@ -147,6 +162,15 @@ def _of_group(command: Command) -> Operation[list[Reply]]:
         return []
     found: list[Reply] = check([reply])[0]
     return found
+
+
+def _wait_for_any(queues: Sequence[ReliableKeys], block: int) -> Operation[None]:
+    """Waits until there is something behind what was delivered last, in any of these."""
+    after = []
+    for keys in queues:
+        after.append((yield from _last_delivered(keys)))  # noqa: PERF401, an operation each
+    streams = (b"STREAMS", *(keys.queue for keys in queues), *after)
+    check((yield Wait(((b"XREAD", b"COUNT", 1, b"BLOCK", block, *streams),), block / 1000)))
 
 
 def _last_delivered(keys: ReliableKeys) -> Operation[bytes]:

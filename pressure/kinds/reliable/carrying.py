@@ -1,0 +1,73 @@
+"""What carries a reliable queue, which is asked of the server once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from pressure.codecs import Codec
+from pressure.errors import ServerReplyError
+from pressure.keys import as_bytes
+from pressure.kinds.kind import Kind
+from pressure.kinds.methods import method
+from pressure.kinds.reliable.backend import Backend
+from pressure.kinds.reliable.model import Capabilities, Delivered, ReliableKeys
+from pressure.kinds.reliable.module import Module
+from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.stream import Stream
+from pressure.protocol.steps import Batch, Operation
+
+BACKENDS: Final[dict[str, Callable[[], Backend]]] = {"module": Module, "stream": Stream}
+"""What carries a queue, by the name that ``backend=`` takes."""
+
+
+class Carrying(Kind):
+    """The part of a reliable queue that knows where it is; see ``ReliableMethods``."""
+
+    def __init__(
+        self,
+        name: bytes | str,
+        *,
+        url: str | None = None,
+        client: Any = None,
+        host: str | None = None,
+        port: int | None = None,
+        db: int | None = None,
+        scripts: bool = True,
+        codec: Codec | str | None = None,
+        key: bytes | str | None = None,
+        backend: str | None = None,
+        group: bytes | str = "workers",
+        max_deliveries: int | None = None,
+    ) -> None:
+        if backend is not None and backend not in BACKENDS:
+            raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+        if max_deliveries is not None and max_deliveries < 1:
+            raise ValueError(f"max_deliveries must be 1 or more, not {max_deliveries!r}")
+        self._begin(name, key, codec, scripts=scripts)
+        self.keys = ReliableKeys.of(self._context.keys.main, as_bytes(group))
+        self._most = max_deliveries
+        self._carried = None if backend is None else self._carried_by(backend)
+        self._end(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
+
+    def _carried_by(self, backend: str) -> Carried:
+        return Carried(self.keys, BACKENDS[backend](), self._most)
+
+    def _on(self) -> Operation[Carried]:
+        """What carries the queue; the server is asked once."""
+        if self._carried is None:
+            (reply,) = yield Batch(((b"COMMAND", b"INFO", b"MQ.PUSH"),))
+            has = not isinstance(reply, ServerReplyError) and any(reply)
+            self._carried = self._carried_by("module" if has else "stream")
+        return self._carried
+
+    def _decoding(self, message: Delivered) -> Delivered:
+        return Delivered(message.id, message.data, message.deliveries, self._wrapping.codec)
+
+    @method
+    def capabilities(self) -> Operation[Capabilities]:
+        """What carries the queue, and what differs by it. One round trip, the first time."""
+        return self._capabilities()
+
+    def _capabilities(self) -> Operation[Capabilities]:
+        return (yield from self._on()).backend.capabilities

@@ -1,0 +1,116 @@
+"""Messages that are delivered later, again, or never: one suite for whatever carries them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import redis
+
+from pressure import ReliableQueue, exponential
+
+from ..conftest import Make
+from .conftest import JOBS, Start, counts, datas
+
+
+def test_what_is_delayed_comes_when_it_is_due(queue: Any, age: Callable[[float], None]) -> None:
+    assert queue.push(b"later", delay=60) == []
+    queue.push(b"now")
+    assert counts(queue) == (1, 0, 1, 0)
+    assert datas(queue.pop(5)) == [b"now"]
+    assert queue.pop(block=False) == []
+    age(61)
+    assert datas(queue.pop(5, block=False)) == [b"later"]
+    assert counts(queue) == (0, 2, 0, 0)
+
+
+def test_a_wait_ends_when_something_is_due(queue: Any) -> None:
+    queue.push(b"v", delay=0.2)
+    assert datas(queue.pop(timeout=15)) == [b"v"]
+
+
+def test_what_is_due_can_be_moved(queue: Any, age: Callable[[float], None]) -> None:
+    queue.push(*(b"%d" % number for number in range(150)), delay=60)
+    assert queue.move_due() == 0
+    age(61)
+    assert queue.move_due() == 150
+    assert counts(queue) == (150, 0, 0, 0)
+
+
+def test_a_retry_counts_on(queue: Any, age: Callable[[float], None]) -> None:
+    queue.push(b"a:b")
+    (message,) = queue.pop()
+    assert queue.retry(message, 60)
+    assert counts(queue) == (0, 0, 1, 0)
+    assert not queue.retry(message, 60)
+    assert counts(queue) == (0, 0, 1, 0)
+    age(61)
+    (again,) = queue.pop(block=False)
+    assert (again.data, again.deliveries) == (b"a:b", 2)
+    age(100)
+    (third,) = queue.recover(60)
+    assert third.deliveries == 3
+    assert queue.pending()[0].message.deliveries == 3
+    queue.retry(third)
+    age(3.9)
+    assert queue.pop(block=False) == []
+    age(0.2)
+    assert queue.pop(block=False)[0].deliveries == 4
+
+
+def test_what_was_delivered_too_often_is_dead(make: Make, age: Callable[[float], None]) -> None:
+    queue, dead = make(max_deliveries=2), make("jobs:dead")
+    queue.push(b"1", b"2", b"3")
+    for message in queue.pop(2):
+        queue.retry(message, 0)
+    age(0.001)
+    assert len(queue.pop(3)) == 1
+    for message in queue.pop(3, block=False):
+        assert queue.retry(message, 0)
+    assert counts(queue) == (0, 1, 0, 2)
+    for _ in range(2):
+        age(100)
+        queue.recover(60, 5)
+    assert counts(queue) == (0, 0, 0, 3)
+    assert sorted(datas(dead.pop(5))) == [b"1", b"2", b"3"]
+
+
+def test_recovery_goes_on_behind_the_dead(make: Make, age: Callable[[float], None]) -> None:
+    queue = make(max_deliveries=1)
+    queue.push(b"1")
+    queue.pop()
+    other = make()
+    other.push(b"2")
+    other.pop()
+    age(100)
+    assert queue.recover(60, 1) == []
+    assert counts(queue) == (0, 0, 0, 2)
+
+
+def test_a_backoff_doubles() -> None:
+    assert [exponential(2, 10)(deliveries) for deliveries in (1, 2, 3, 4, 99)] == [2, 4, 8, 10, 10]
+
+
+def test_messages_of_others_are_taken(redis_url: str, raw: redis.Redis) -> None:
+    raw.xadd(JOBS, {"job": "theirs"})
+    raw.zadd(f"{JOBS}:delayed", {"odd": 1})
+    with ReliableQueue("jobs", url=redis_url, backend="stream") as queue:
+        queue.move_due()
+        assert datas(queue.pop(5)) == [b"theirs", b"odd"]
+
+
+def test_two_move_nothing_twice(make: Make, task: Start, age: Callable[[float], None]) -> None:
+    items = [b"%d" % number for number in range(60)]
+    first = make()
+    first.push(*items, delay=60)
+    age(61)
+    begin = threading.Barrier(4)
+
+    def move(queue: Any) -> int:
+        begin.wait()
+        return int(queue.move_due())
+
+    moving = [task(lambda queue=queue: move(queue)) for queue in [make() for _ in range(4)]]  # type: ignore[misc]
+    assert sum(each.result() for each in moving) == 60
+    assert sorted(datas(first.pop(100))) == sorted(items)
