@@ -52,10 +52,16 @@ def wants_a_password(env: Environment) -> bool:
     return bool(env.address.password)
 
 
+def has_no_reliable_queues(env: Environment) -> bool:
+    """MQ.* are commands of a module, and of miniredis."""
+    return env.connect().command("MQ.QINFO", env.key("none")).lower().startswith(b"-err unknown command")
+
+
 LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
     "list-count": pops_without_count,
     "list-move": does_not_move,
     "order:ready": serves_in_order_of_arguments,
+    "reliable-queues": has_no_reliable_queues,
     "databases": has_one_database,
     "no-password": wants_a_password,
 }

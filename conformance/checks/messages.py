@@ -192,6 +192,18 @@ def dead(env: Environment) -> None:
     expect(datas(letters.pop(5)), [b"1", b"2"], "the queue of the dead")
 
 
+@check("reliable.several")
+def several(env: Environment) -> None:
+    first, second = made(env), env.kind("ReliableQueue", "more")
+    second.push(b"late")
+    first.push(b"early", b"next")
+    found = first.pop_any(second, count=2) + first.pop_any(second, count=2)
+    told = [(queue.keys.queue, message.data) for queue, message in found]
+    names = [env.key(name).encode() for name in ("jobs", "more")]
+    wanted = [(names[0], b"early"), (names[0], b"next"), (names[1], b"late")]
+    expect(told, wanted, "what is popped of two queues")
+
+
 @check("reliable.heartbeat")
 def beats(env: Environment) -> None:
     queue = made(env, b"1", b"2")

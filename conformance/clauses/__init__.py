@@ -15,10 +15,11 @@ from .lists import LISTS
 from .model import Clause, Level
 from .protocol import PROTOCOL
 from .queues import QUEUES
+from .rqueues import RQUEUES
 
 __all__ = ["CLAUSES", "SUITES", "Clause", "Level"]
 
-ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES)
+ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES)
 
 CLAUSES: Final[Mapping[str, Clause]] = {clause.id: clause for clause in ALL}
 """Every clause by its id."""

@@ -72,5 +72,6 @@ QUEUES: Final = (
     module("reliable.worker", "MQ.ACK", "A worker acknowledges when it is done, not before.", level="decided"),
     module("reliable.retry", "MQ.RECOVER", "A retry is delivered when it is due, and counted on.", level="decided"),
     module("reliable.dead", "MQ.RECOVER", "What is delivered too often goes to a queue of its own.", level="decided"),
+    module("reliable.several", "MQ.POP", "Of several queues the first that has something is popped.", level="decided"),
     module("reliable.heartbeat", "MQ.RECOVER", "What is being worked on is not recovered.", level="decided"),
 )  # fmt: skip

@@ -96,6 +96,13 @@ KINDS: Final = (
         ("reliable.ack", "reliable.ack-tells"),
     ),
     Guilty(
+        "asks the last of several queues first",
+        "pressure/kinds/reliable/taking.py",
+        "queues = (self, *others)",
+        "queues = (*others, self)",
+        ("reliable.several",),
+    ),
+    Guilty(
         "forgets how often a message was delivered",
         "pressure/kinds/reliable/operations.py",
         "    member = delayed_of(message.data, message.deliveries)\n",
