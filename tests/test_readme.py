@@ -23,7 +23,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.mark.parametrize("code", [each for each in blocks("python") if not each.startswith(("def ", "@"))])
 def test_example(code: str) -> None:
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=200)
 
 
 @pytest.mark.parametrize("code", [each for each in blocks("python") if each.startswith("def test_")])
@@ -31,7 +31,7 @@ def test_example_of_a_test(code: str, tmp_path: Path) -> None:
     (tmp_path / "test_example.py").write_text(code)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
-        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+        capture_output=True, text=True, timeout=200, check=False, cwd=tmp_path,
     )  # fmt: skip
     assert "1 passed" in done.stdout, done.stdout
 
@@ -42,7 +42,7 @@ def test_example_of_our_code(code: str) -> None:
     assert any(f"\n{code}\n" in module.read_text() for module in modules)
 
 
-def bash(script: str, timeout: float = 120) -> list[str]:
+def bash(script: str, timeout: float = 300) -> list[str]:
     """What a script prints that has a server of its own."""
     scripts = Path(sys.executable).parent
     with miniredis.start() as server:

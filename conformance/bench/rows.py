@@ -13,6 +13,7 @@ from .enqueuing import PEERS, beside
 from .expiring import slowest_while_expiring
 from .handover import behind_a_queue, beside_a_crowd, round_trip
 from .inprocess import in_process_rates
+from .kinds import PATTERNS, by_hand
 from .lists import NEAR_ENDS, growth
 from .memory import blocked_clients, elements, idle_connections, memory_per
 from .model import Row, Target
@@ -192,9 +193,20 @@ def queue_rows() -> Iterator[Row]:
         )  # fmt: skip
 
 
+def kind_rows() -> Iterator[Row]:
+    """The other kinds of queues, against the same pattern by hand."""
+    for name, (_, _, servers) in PATTERNS.items():
+        for server in servers:
+            word = name.lower().replace("queue", "").replace(", a ", "-").replace(", ", "-")
+            yield Row(
+                f"kinds-{word}-{server}", "kinds", f"push, take, complete, {name} on {server}", "messages/s",
+                "by hand, redis-py", Target(1.0 if server == "redis-server" else 0.0), by_hand(name, server),
+            )  # fmt: skip
+
+
 TABLE: Final = (
     rate_rows, large_rows, cpu_rows, blocking_rows, scaling_rows, memory_rows, starting_rows, in_process_rows,
-    queue_rows, peer_rows,
+    queue_rows, kind_rows, peer_rows,
 )  # fmt: skip
 
 ROWS: Final[Mapping[str, Row]] = {row.name: row for rows in TABLE for row in rows()}

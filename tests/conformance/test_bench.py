@@ -30,7 +30,9 @@ def outcome(target: Target, *pairs: Pair, **fields: str) -> Outcome:
     return Outcome(row(target), pairs, **fields)
 
 
-@pytest.mark.parametrize("group", ["hand-over", "crowd", "length", "expiring", "memory", "start", "pressure"])
+@pytest.mark.parametrize(
+    "group", ["hand-over", "crowd", "length", "expiring", "memory", "start", "pressure", "kinds"]
+)
 def test_rows_without_other_programs_run_from_end_to_end(group: str, tmp_path: Path) -> None:
     found, drawn = tmp_path / "found.json", tmp_path / "found.md"
     assert command.main(["--rows", group, *TINY, "--json", str(found), "--markdown", str(drawn)]) == 0
