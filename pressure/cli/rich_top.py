@@ -27,12 +27,13 @@ def shower() -> Iterator[Show]:
 def view(rows: Sequence[Row]) -> Table:
     """The rows as a table with colours."""
     table = Table(box=None, expand=True, caption="q leaves")
-    for title in HEAD:
-        table.add_column(title, justify="right" if title in _RIGHT else "left", no_wrap=True)
+    for at, title in enumerate(HEAD):
+        least = max((len(cells(row)[at]) for row in rows), default=0) if title == "LENGTH" else None
+        table.add_column(title, justify="right" if title in _RIGHT else "left", no_wrap=True, min_width=least)
     for row in rows:
         *words, producer, consumer = cells(row)
         fill = "red" if row.look.bound and row.look.length >= row.look.bound else ""
-        styles = ["bold", "dim", "red" if row.look.problems else "", fill, "", ""]
+        styles = ["bold", "red" if row.look.problems else "", fill, "", ""]
         roles = ((producer, row.producer), (consumer, row.consumer))
         table.add_row(
             *map(Text, words, styles),

@@ -28,7 +28,7 @@ from pressure.protocol import Diagnosis
 
 Show: TypeAlias = Callable[[Sequence[Row]], None]
 
-HEAD: Final = ("QUEUE", "KIND", "STATE", "LENGTH", "PUT/s", "GET/s", "PRODUCER", "CONSUMER")
+HEAD: Final = ("QUEUE", "STATE", "LENGTH", "PUT/s", "GET/s", "PRODUCER", "CONSUMER")
 _LEAVE: Final = b"qQ\x03\x04"
 _INTERRUPTED: Final = 130
 
@@ -118,9 +118,14 @@ def cells(row: Row) -> tuple[str, ...]:
     rates = ("-" if rate is None else f"{rate:,.1f}" for rate in (row.put_rate, row.get_rate))
     look = row.look
     return (
-        shown.plain(look.queue), look.kind, look.state, shown.bar(look.length, look.bound), *rates,
+        shown.plain(look.queue), _state(look), shown.bar(look.length, look.bound), *rates,
         _activity(row.producer), _activity(row.consumer),
     )  # fmt: skip
+
+
+def _state(look: Look) -> str:
+    """What it is doing, and its kind unless it has roles; a column more would not fit on many terminals."""
+    return look.state if isinstance(look, Diagnosis) else f"{look.kind}: {look.state}"
 
 
 def _activity(activity: Activity) -> str:

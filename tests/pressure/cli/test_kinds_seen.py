@@ -35,6 +35,11 @@ def five(redis_url: str, make: Callable[..., Queue]) -> None:
         free.push("one")
 
 
+def still(text: str) -> str:
+    """What is told as if no time had passed, however busy the machine is."""
+    return re.sub(r"\b\d+ s\b", "0 s", text)
+
+
 def columns(text: str) -> list[list[str]]:
     return [re.split(r"  +", line) for line in text.splitlines()]
 
@@ -43,7 +48,7 @@ def columns(text: str) -> list[list[str]]:
 def test_ls_has_a_column_for_the_kind(run: Run) -> None:
     status, out, err = run("ls")
     assert (status, err) == (0, "")
-    assert columns(out) == [
+    assert columns(still(out)) == [
         ["QUEUE", "KIND", "LENGTH", "BOUND", "STATE", "PRODUCER", "CONSUMER"],
         ["jobs", "queue", "0", "none", "open", "free", "free"],
         ["free", "list", "1", "-", "waiting", "-", "-"],
@@ -83,7 +88,7 @@ def test_inspect_for_people(run: Run) -> None:
         "jobs": {"kind": "queue", "length": "0"},
     }.items():
         status, out, _ = run("inspect", name)
-        found = dict(columns(out))
+        found = dict(columns(still(out)))
         assert status == 0
         assert {fact: found[fact] for fact in wanted} == wanted
     assert run("inspect", "mails", "--kind", "ring")[::2] == (
@@ -94,7 +99,7 @@ def test_inspect_for_people(run: Run) -> None:
 
 @pytest.mark.usefixtures("five")
 def test_for_programs(run: Run) -> None:
-    mails = json.loads(run("inspect", "mails", "--json")[1])
+    mails = json.loads(still(run("inspect", "mails", "--json")[1]))
     assert 0 <= mails.pop("oldest") < 60
     assert mails == {
         "queue": "mails", "kind": "backup", "state": "1 in progress, for up to 0 s", "length": 2,
@@ -106,14 +111,14 @@ def test_for_programs(run: Run) -> None:
 
 @pytest.mark.usefixtures("five")
 def test_top_shows_all_kinds(run: Run) -> None:
-    lines = columns(run("top", "--once")[1])
-    assert lines[0][:3] == ["QUEUE", "KIND", "STATE"]
+    lines = columns(still(run("top", "--once")[1]))
+    assert lines[0][:2] == ["QUEUE", "STATE"]
     assert [line[:2] for line in lines[1:]] == [
-        ["jobs", "queue"],
-        ["free", "list"],
-        ["mails", "backup"],
-        ["rounds", "ring"],
-        ["tasks", "reliable"],
+        ["jobs", "open"],
+        ["free", "list: waiting"],
+        ["mails", "backup: 1 in progress, for up to 0 s"],
+        ["rounds", "ring: 1 in progress"],
+        ["tasks", "reliable: 1 in progress, for up to 0 s, 1 delayed"],
         [""],
     ]
     rows = json.loads(run("top", "mails", "jobs", "--once", "--json")[1])
@@ -125,7 +130,7 @@ def test_top_shows_all_kinds(run: Run) -> None:
 def test_the_doctor_has_nothing_to_say_of_healthy_ones(run: Run) -> None:
     status, out, _ = run("doctor")
     assert (status, out.splitlines()[-1]) == (0, "no problems in 5 queues")
-    assert "'mails': backup, 2 items, 1 in progress, for up to 0 s\n" in out
+    assert "'mails': backup, 2 items, 1 in progress, for up to 0 s\n" in still(out)
 
 
 @pytest.mark.usefixtures("five")
@@ -140,7 +145,7 @@ def test_the_doctor_tells_old_claims(run: Run, raw: redis.Redis) -> None:
     assert run("doctor", "mails", "--old", "9000")[0] == 0
     status, out, _ = run("doctor", "tasks", "--old", "0")
     assert status == 1
-    assert "was taken 0 s ago; recover delivers it again" in out
+    assert "was taken 0 s ago; recover delivers it again" in still(out)
 
 
 @pytest.mark.usefixtures("five")

@@ -40,9 +40,9 @@ def test_ls_is_a_table(run: Run) -> None:
     status, out, err = run("ls")
     assert (status, err) == (0, "")
     assert out.splitlines() == [
-        "QUEUE   LENGTH  BOUND  STATE   PRODUCER  CONSUMER",
-        "a:done  0       none   closed  free      free",
-        f"jobs    2       3      open    free      {DEAD} (not connected)",
+        "QUEUE   KIND   LENGTH  BOUND  STATE   PRODUCER  CONSUMER",
+        "a:done  queue  0       none   closed  free      free",
+        f"jobs    queue  2       3      open    free      {DEAD} (not connected)",
     ]
 
 

@@ -73,7 +73,7 @@ def test_what_nobody_expected_is_one_line_too(
     def fail(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("what\na mess")
 
-    monkeypatch.setattr("pressure.cli.call.survey", fail)
+    monkeypatch.setattr("pressure.cli.looking.survey", fail)
     assert main(["ls"]) == 70
     assert capsys.readouterr().err == "pressure: unexpected ZeroDivisionError: what a mess\n"
 
