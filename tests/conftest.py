@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
 import redis
 
 import miniredis
+import pressure.protocol
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 
 from .in_process import without_sockets
@@ -18,6 +20,14 @@ def pytest_configure() -> None:
     """Interrupts work even where a shell started the tests in the background, and had them ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_looks() -> Iterator[None]:
+    """Repair looks twice at who may be dead; one test sees that these looks are five seconds apart."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[f"{pressure.protocol.__name__}.repair"], "LOOK_APART", 0.05)
+        yield
 
 
 @pytest.fixture(scope="session")
