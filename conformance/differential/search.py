@@ -48,6 +48,8 @@ NARROW: Final = (
     "hset hsetnx hdel hincrby sadd srem spop object|encoding",
     "sadd srem object|encoding",
     "zadd",
+    "sadd sintercard zintercard",
+    "zadd zrangebyscore zrevrangebyscore zrangebylex zrange",
     "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
     "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
     "@string @bitmap @transactions",
