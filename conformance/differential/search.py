@@ -49,6 +49,8 @@ NARROW: Final = (
     "sadd srem object|encoding",
     "zadd",
     "sadd sintercard zintercard",
+    "xadd xgroup|create xreadgroup xinfo|groups xinfo|stream",
+    "xadd xgroup|create xreadgroup xack xpending xinfo|consumers",
     "zadd zrangebyscore zrevrangebyscore zrangebylex zrange",
     "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
     "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
