@@ -32,7 +32,7 @@ KEYS_WEIGH: Final = 3
 COMMON: Final = tuple(
     "lpush rpush lpush rpush set blpop brpop blmove blmpop brpoplpush multi exec exec discard lmove rename "
     "copy del watch getex setex pexpiretime hset sadd zadd xadd xgroup|create xreadgroup subscribe "
-    "psubscribe psubscribe client|tracking client|tracking".split()
+    "psubscribe psubscribe client|tracking client|tracking client|caching client|caching".split()
 )
 """Commands that are drawn more often than others, so that there is something to meet."""
 
@@ -49,6 +49,7 @@ NARROW: Final = (
     "sadd srem object|encoding",
     "zadd",
     "sadd sintercard zintercard",
+    "client|tracking client|caching get set",
     "xadd xgroup|create xreadgroup xinfo|groups xinfo|stream",
     "xadd xgroup|create xreadgroup xack xpending xinfo|consumers",
     "zadd zrangebyscore zrevrangebyscore zrangebylex zrange",

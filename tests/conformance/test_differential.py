@@ -23,7 +23,7 @@ from conformance.guilty.trial import changed_copy
 from conformance.targets import Address, NoRealRedisError, real_redis
 from conformance.wire import RawConnection
 
-REQUESTS = 20_000
+REQUESTS = 30_000
 EXAMPLES = 40
 
 
@@ -51,7 +51,7 @@ def pair(real: Address) -> Iterator[Pair]:
     pair.close()
 
 
-def test_twenty_thousand_requests(pair: Pair, forms: list[Form]) -> None:
+def test_thirty_thousand_requests(pair: Pair, forms: list[Form]) -> None:
     names = [form.name for form in forms]
 
     def never_ok() -> list[str]:
