@@ -24,7 +24,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def quick_looks() -> Iterator[None]:
-    """Repair looks twice at who may be dead; one test sees that these looks are five seconds apart."""
+    """Repair looks twice at who may be dead; test_protocol sees that these looks are five seconds apart."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules[f"{pressure.protocol.__name__}.repair"], "LOOK_APART", 0.05)
         yield

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import redis
 
-from conformance.targets import Address
 from pressure import Queue, ServerReplyError
 from pressure.identity import client_id, connection_name
 from pressure.protocol.roles import CONSUMER, PRODUCER
-from pressure.protocol.vitals import LOOK_APART, Seen, connected, doubt, steady
+from pressure.protocol.vitals import Seen, connected, doubt, steady
 
-from .conftest import PREFIX, Task, invariant, roles_free, until, waiting
+from .conftest import PREFIX, Task, invariant, roles_free, waiting
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
@@ -73,24 +70,6 @@ def test_a_live_holder_is_left_alone(queue: Queue, raw: redis.Redis, task: Start
     queue.put(b"v")
     assert get.result() == b"v"
     invariant(raw)
-
-
-def test_the_looks_are_five_seconds_apart(
-    embedded_server: Address, task: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        sys.modules["pressure.protocol.repair"], "LOOK_APART", LOOK_APART
-    )  # as it is for users
-    with Queue("looks", url=embedded_server.url) as queue:
-        queue.create()
-        get = task(queue.get)
-        until(lambda: queue.holder("consumer"))
-        began = time.monotonic()
-        assert "left alone" in queue.repair().left[0]
-        assert time.monotonic() - began >= 5
-        queue.put(b"v")
-        assert get.result() == b"v"
-        queue.delete()
 
 
 def test_a_producer_that_waits_gets_the_token_that_a_dead_consumer_owed(
