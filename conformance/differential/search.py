@@ -49,6 +49,7 @@ NARROW: Final = (
     "sadd srem object|encoding",
     "zadd",
     "sadd sintercard zintercard",
+    "zadd zcount zrangebyscore",
     "client|tracking client|caching get set",
     "xadd xgroup|create xreadgroup xinfo|groups xinfo|stream",
     "xadd xgroup|create xreadgroup xack xpending xinfo|consumers",
