@@ -68,6 +68,10 @@ NARROW: Final = (
     "zadd zrange zrevrank sort sort_ro object|encoding copy zpopmin",
     "@hyperloglog get copy strlen",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
+    "rpush lrem lrange",
+    "set getex ttl",
+    "set incr decr incrby decrby",
+    "set getrange setrange",
     "zadd sadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard sunionstore zrange",
     "setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy",
     "blpop lpush multi exec",
@@ -92,9 +96,8 @@ THEMES: Final = tuple(
 """Commands or @groups that conversations are made of, in turn, so that those of one theme meet often, too."""
 
 
-def themed(forms: Sequence[Form], number: int) -> list[Form]:
-    """The forms of the theme of a seed; all of them where it has none of these."""
-    theme = THEMES[number % len(THEMES)]
+def themed(forms: Sequence[Form], theme: Sequence[str]) -> list[Form]:
+    """The forms of a theme; all of them where it has none of these."""
     chosen = [form for form in forms if f"@{form.group}" in theme or form.name in theme]
     return [*chosen, *(form for form in forms if form.name == "hello")] if chosen else list(forms)
 
@@ -169,20 +172,23 @@ def search(
     Args:
         pair: the two servers.
         forms: what to send.
-        number: the seed: the same conversations come again with it. It chooses their theme, too.
+        number: the seed: the same conversations come again with it. It chooses their theme, too; what one
+            theme has to say does not depend on which others there are.
         examples: how many conversations.
         shorten: makes what differs as short as can be, which takes its time.
         tick: called after each.
     """
     last: list[Found] = []
+    turn, place = divmod(number, len(THEMES))
+    theme = THEMES[place]
 
-    @seed(number)
+    @seed(f"{turn} {THEMES[:place].count(theme)} {' '.join(theme)}")
     @settings(
         backend="even", max_examples=examples, database=None, deadline=None,
         phases=(Phase.generate, Phase.shrink) if shorten else (Phase.generate,),
         suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
     )  # fmt: skip
-    @given(conversations(themed(forms, number)))
+    @given(conversations(themed(forms, theme)))
     def run(steps: list[Step | None]) -> None:
         sent, difference = pair.play([step for step in steps if step is not None])
         tick()
