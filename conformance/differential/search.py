@@ -60,6 +60,7 @@ NARROW: Final = (
     "eval evalsha eval_ro script|load get set lpush hset zadd watch multi exec blpop",
     "@scripting set get",
     "function|load fcall fcall_ro get",
+    "function|load function|delete function|list function|dump function|restore",
     "blpop set sort rpush",
     "@geo zadd zrange",
     "hset sadd zadd rpush sort sort_ro",
@@ -84,6 +85,10 @@ NARROW: Final = (
     "psubscribe config|set client|tracking subscribe client|caching hello @string @generic @set @stream",
     "psubscribe config|set @sorted-set @geo @hyperloglog @bitmap hello",
     "dump restore copy move rename type scan object|encoding sort lpush hset sadd zadd xadd set",
+    "blmove lpush multi exec lrange",
+    "client|pause client|unpause multi exec set get",
+    "hset rpush sort",
+    "select reset set get",
 )
 
 EVERYTHING: Final = tuple(f"@{group}" for group in GROUPS)
