@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -25,6 +25,12 @@ BYTES: Final = 64
 """How many are drawn for one step; what needs more gets the first of each choice."""
 
 CUTS: Final = (0, 0, 0, 0, 0, 0, 0, 3, 9, 17)
+
+LAST: Final = -1
+"""In place of a client: the one of the step before."""
+
+STAYS: Final = 2
+"""How often, beside once for each client, a step is said by the client that spoke last."""
 
 KEYS_WEIGH: Final = 3
 """How much more often a command for keys is drawn than another."""
@@ -85,8 +91,10 @@ NARROW: Final = (
     "psubscribe config|set client|tracking subscribe client|caching hello @string @generic @set @stream",
     "psubscribe config|set @sorted-set @geo @hyperloglog @bitmap hello",
     "dump restore copy move rename type scan object|encoding sort lpush hset sadd zadd xadd set",
-    "blmove lpush multi exec lrange",
-    "client|pause client|unpause multi exec set get",
+    "blpop blmove lpush multi exec",
+    "blmpop blpop rpush multi exec",
+    "blpop lpush multi exec",
+    "client|pause client|unpause multi exec lpush lpop",
     "hset rpush sort",
     "select reset set get",
 )
@@ -146,10 +154,21 @@ def conversations(forms: Sequence[Form]) -> st.SearchStrategy[list[Step | None]]
         form = choose([None, *pool])
         if form is None:
             return None  # what a step becomes that is not needed
-        client, cut = choose(range(CLIENTS)), choose(CUTS)
+        client, cut = choose((*range(CLIENTS), *(LAST,) * STAYS)), choose(CUTS)
         return Step(client, tuple(request(form, choose)), form.name, cut)
 
-    return st.lists(st.binary(min_size=BYTES, max_size=BYTES).map(step), min_size=SHORTEST, max_size=LONGEST)
+    steps = st.binary(min_size=BYTES, max_size=BYTES).map(step)
+    return st.lists(steps, min_size=SHORTEST, max_size=LONGEST).map(said_by_somebody)
+
+
+def said_by_somebody(steps: Sequence[Step | None]) -> list[Step | None]:
+    """The steps, those of the last speaker with its number."""
+    last, told = 0, list(steps)
+    for place, step in enumerate(steps):
+        if step is not None:
+            last = last if step.client == LAST else step.client
+            told[place] = replace(step, client=last)
+    return told
 
 
 def chooser(drawn: bytes) -> Choose:
