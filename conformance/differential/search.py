@@ -97,6 +97,7 @@ NARROW: Final = (
     "client|pause client|unpause multi exec lpush lpop",
     "hset rpush sort",
     "select reset set get",
+    "client|tracking client|caching get mget set del",
 )
 
 EVERYTHING: Final = tuple(f"@{group}" for group in GROUPS)
