@@ -97,6 +97,8 @@ NARROW: Final = (
     "client|pause client|unpause multi exec lpush lpop",
     "hset rpush sort",
     "select reset set get",
+    "client|tracking client|caching get mget set del",
+    "client|kill client|list client|id client|info client|setname ping",
 )
 
 EVERYTHING: Final = tuple(f"@{group}" for group in GROUPS)

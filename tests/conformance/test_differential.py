@@ -24,7 +24,7 @@ from conformance.targets import Address, NoRealRedisError, real_redis
 from conformance.wire import RawConnection
 
 REQUESTS = 30_000
-EXAMPLES = 40
+EXAMPLES = 10
 
 
 @pytest.fixture(scope="module")
