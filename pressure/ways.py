@@ -43,7 +43,13 @@ def from_url(url: str, prefix: bytes) -> Settings:
         return _one(url, prefix)
     if scheme not in ("redis", "rediss") or kind not in _KINDS:
         raise ValueError(f"URL with a scheme that is not known: {scheme}+{kind}")
-    return _KINDS[kind](urlsplit(url)._replace(scheme=scheme), prefix)
+    return _KINDS[kind](_split(url)._replace(scheme=scheme), prefix)
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of a URL; Python's own function refuses several hosts if one of them is in brackets."""
+    hosts = url.partition("://")[2].replace("?", "/").replace("#", "/").partition("/")[0]
+    return urlsplit(url.replace(f"://{hosts}", "://", 1))._replace(netloc=hosts)
 
 
 def _one(url: str, prefix: bytes, **defaults: Any) -> Settings:

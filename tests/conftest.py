@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
 import redis
 
 import miniredis
+import pressure.protocol
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 
 from .in_process import without_sockets
@@ -18,6 +21,20 @@ def pytest_configure() -> None:
     """Interrupts work even where a shell started the tests in the background, and had them ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Two for each processor: a test waits for other processes about half of its time."""
+    return 2 * (os.cpu_count() or 1)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_looks() -> Iterator[None]:
+    """Repair looks twice at who may be dead; test_protocol sees that these looks are five seconds apart."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[f"{pressure.protocol.__name__}.repair"], "LOOK_APART", 0.05)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from ..targets import NoRealRedisError, real_redis
@@ -144,11 +146,14 @@ def summary(coverage: Coverage, used: Counter[str], names: Sequence[str]) -> Ite
 
 def try_mutants(seed: int) -> int:
     survivors = 0
-    for mutant in MUTANTS:
-        effort = effort_to_find(mutant, seed)
-        survivors += effort is None
-        told = f"found after {effort.requests:,} requests, {effort.seconds:.1f} s" if effort else "not found"
-        print(f"{mutant.name}: {told}", flush=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        efforts = pool.map(lambda mutant: effort_to_find(mutant, seed), MUTANTS)
+        for mutant, effort in zip(MUTANTS, efforts, strict=True):
+            survivors += effort is None
+            told = (
+                f"found after {effort.requests:,} requests, {effort.seconds:.1f} s" if effort else "not found"
+            )
+            print(f"{mutant.name}: {told}", flush=True)
     print(f"{len(MUTANTS) - survivors} of {len(MUTANTS)} found within {LIMIT:,} requests")
     return int(survivors > 0)
 

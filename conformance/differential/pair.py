@@ -194,7 +194,10 @@ class Pair:
         client.asked = [step.command]
         if client.session.transaction is not None and step.command == "exec":
             client.asked += client.queued
-        heard = self._ask_engine(client, step)
+        try:
+            heard = self._ask_engine(client, step)
+        except Exception as fault:
+            return Difference(client.name, f"<{type(fault).__name__}: {fault}>".encode(), NOTHING)
         self._send_real(client, step)
         self._count(client, step, heard)
         for listener in self.clients:

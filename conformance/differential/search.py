@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -26,13 +26,19 @@ BYTES: Final = 64
 
 CUTS: Final = (0, 0, 0, 0, 0, 0, 0, 3, 9, 17)
 
+LAST: Final = -1
+"""In place of a client: the one of the step before."""
+
+STAYS: Final = 2
+"""How often, beside once for each client, a step is said by the client that spoke last."""
+
 KEYS_WEIGH: Final = 3
 """How much more often a command for keys is drawn than another."""
 
 COMMON: Final = tuple(
     "lpush rpush lpush rpush set blpop brpop blmove blmpop brpoplpush multi exec exec discard lmove rename "
     "copy del watch getex setex pexpiretime hset sadd zadd xadd xgroup|create xreadgroup subscribe "
-    "psubscribe psubscribe client|tracking client|tracking".split()
+    "psubscribe psubscribe client|tracking client|tracking client|caching client|caching".split()
 )
 """Commands that are drawn more often than others, so that there is something to meet."""
 
@@ -48,12 +54,19 @@ NARROW: Final = (
     "hset hsetnx hdel hincrby sadd srem spop object|encoding",
     "sadd srem object|encoding",
     "zadd",
+    "sadd sintercard zintercard",
+    "zadd zcount zrangebyscore",
+    "client|tracking client|caching get set",
+    "xadd xgroup|create xreadgroup xinfo|groups xinfo|stream",
+    "xadd xgroup|create xreadgroup xack xpending xinfo|consumers",
+    "zadd zrangebyscore zrevrangebyscore zrangebylex zrange",
     "zadd bzpopmin bzpopmax bzmpop zpopmin zmpop zunionstore zrangestore zrem del multi exec",
     "xadd xreadgroup xgroup|create xack xclaim xautoclaim xpending xinfo|consumers xdel",
     "@string @bitmap @transactions",
     "eval evalsha eval_ro script|load get set lpush hset zadd watch multi exec blpop",
     "@scripting set get",
     "function|load fcall fcall_ro get",
+    "function|load function|delete function|list function|dump function|restore",
     "blpop set sort rpush",
     "@geo zadd zrange",
     "hset sadd zadd rpush sort sort_ro",
@@ -62,6 +75,10 @@ NARROW: Final = (
     "zadd zrange zrevrank sort sort_ro object|encoding copy zpopmin",
     "@hyperloglog get copy strlen",
     "lpush rpush lrem lpos linsert lset ltrim lindex lrange rpoplpush",
+    "rpush lrem lrange",
+    "set getex ttl",
+    "set incr decr incrby decrby",
+    "set getrange setrange",
     "zadd sadd zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard sunionstore zrange",
     "setex pexpireat expireat expire persist ttl expiretime pexpiretime rename copy",
     "blpop lpush multi exec",
@@ -74,6 +91,14 @@ NARROW: Final = (
     "psubscribe config|set client|tracking subscribe client|caching hello @string @generic @set @stream",
     "psubscribe config|set @sorted-set @geo @hyperloglog @bitmap hello",
     "dump restore copy move rename type scan object|encoding sort lpush hset sadd zadd xadd set",
+    "blpop blmove lpush multi exec",
+    "blmpop blpop rpush multi exec",
+    "blpop lpush multi exec",
+    "client|pause client|unpause multi exec lpush lpop",
+    "hset rpush sort",
+    "select reset set get",
+    "client|tracking client|caching get mget set del",
+    "client|kill client|list client|id client|info client|setname ping",
 )
 
 EVERYTHING: Final = tuple(f"@{group}" for group in GROUPS)
@@ -86,9 +111,8 @@ THEMES: Final = tuple(
 """Commands or @groups that conversations are made of, in turn, so that those of one theme meet often, too."""
 
 
-def themed(forms: Sequence[Form], number: int) -> list[Form]:
-    """The forms of the theme of a seed; all of them where it has none of these."""
-    theme = THEMES[number % len(THEMES)]
+def themed(forms: Sequence[Form], theme: Sequence[str]) -> list[Form]:
+    """The forms of a theme; all of them where it has none of these."""
     chosen = [form for form in forms if f"@{form.group}" in theme or form.name in theme]
     return [*chosen, *(form for form in forms if form.name == "hello")] if chosen else list(forms)
 
@@ -132,10 +156,21 @@ def conversations(forms: Sequence[Form]) -> st.SearchStrategy[list[Step | None]]
         form = choose([None, *pool])
         if form is None:
             return None  # what a step becomes that is not needed
-        client, cut = choose(range(CLIENTS)), choose(CUTS)
+        client, cut = choose((*range(CLIENTS), *(LAST,) * STAYS)), choose(CUTS)
         return Step(client, tuple(request(form, choose)), form.name, cut)
 
-    return st.lists(st.binary(min_size=BYTES, max_size=BYTES).map(step), min_size=SHORTEST, max_size=LONGEST)
+    steps = st.binary(min_size=BYTES, max_size=BYTES).map(step)
+    return st.lists(steps, min_size=SHORTEST, max_size=LONGEST).map(said_by_somebody)
+
+
+def said_by_somebody(steps: Sequence[Step | None]) -> list[Step | None]:
+    """The steps, those of the last speaker with its number."""
+    last, told = 0, list(steps)
+    for place, step in enumerate(steps):
+        if step is not None:
+            last = last if step.client == LAST else step.client
+            told[place] = replace(step, client=last)
+    return told
 
 
 def chooser(drawn: bytes) -> Choose:
@@ -163,20 +198,23 @@ def search(
     Args:
         pair: the two servers.
         forms: what to send.
-        number: the seed: the same conversations come again with it. It chooses their theme, too.
+        number: the seed: the same conversations come again with it. It chooses their theme, too; what one
+            theme has to say does not depend on which others there are.
         examples: how many conversations.
         shorten: makes what differs as short as can be, which takes its time.
         tick: called after each.
     """
     last: list[Found] = []
+    turn, place = divmod(number, len(THEMES))
+    theme = THEMES[place]
 
-    @seed(number)
+    @seed(f"{turn} {THEMES[:place].count(theme)} {' '.join(theme)}")
     @settings(
         backend="even", max_examples=examples, database=None, deadline=None,
         phases=(Phase.generate, Phase.shrink) if shorten else (Phase.generate,),
         suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
     )  # fmt: skip
-    @given(conversations(themed(forms, number)))
+    @given(conversations(themed(forms, theme)))
     def run(steps: list[Step | None]) -> None:
         sent, difference = pair.play([step for step in steps if step is not None])
         tick()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
+import redis
 
 import pressure
 from conformance.capabilities import capabilities_of
@@ -10,8 +13,8 @@ from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES, SUITES
 from conformance.environment import Environment
 from conformance.flavours import FLAVOURS
-from conformance.runner import judge_clause
-from conformance.targets import Address
+from conformance.runner import judge_clause, run
+from conformance.targets import Address, embedded
 
 CAPABILITIES: dict[str, frozenset[str]] = {}
 
@@ -51,6 +54,17 @@ def test_clause_with_every_flavour(
         CLAUSES[clause], capabilities(address), lambda: Environment(address, FLAVOURS[flavour])
     )
     assert outcome.verdict == "passed", outcome.reason
+
+
+def test_queues_need_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of the README's commands installs none, and a server without lupa runs no scripts."""
+    monkeypatch.setitem(sys.modules, "lupa", None)
+    monkeypatch.delitem(sys.modules, "miniredis.scripting.interpreter", raising=False)
+    with embedded() as address:
+        with redis.Redis.from_url(address.url) as client, pytest.raises(redis.ResponseError, match="lupa"):
+            client.eval("return 1", 0)
+        outcomes = run(address, suites=["decisions"])
+    assert [outcome for outcome in outcomes if outcome.verdict != "passed"] == []
 
 
 def test_miniredis_can_do_all_that_is_asked_of_redis_7_0(embedded_server: Address) -> None:

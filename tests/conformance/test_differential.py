@@ -23,8 +23,8 @@ from conformance.guilty.trial import changed_copy
 from conformance.targets import Address, NoRealRedisError, real_redis
 from conformance.wire import RawConnection
 
-REQUESTS = 20_000
-EXAMPLES = 40
+REQUESTS = 30_000
+EXAMPLES = 10
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def pair(real: Address) -> Iterator[Pair]:
     pair.close()
 
 
-def test_twenty_thousand_requests(pair: Pair, forms: list[Form]) -> None:
+def test_thirty_thousand_requests(pair: Pair, forms: list[Form]) -> None:
     names = [form.name for form in forms]
 
     def never_ok() -> list[str]:
@@ -69,7 +69,7 @@ def test_twenty_thousand_requests(pair: Pair, forms: list[Form]) -> None:
 def test_behind_its_loops_the_engine_is_the_same(name: str, forms: list[Form]) -> None:
     with RIVALS[name]() as rival:
         pair = Pair(rival, Coverage(), Counter())
-        for seed in range(3):
+        for seed in range(12):
             found = search(pair, forms, number=seed, examples=EXAMPLES)
             assert found is None, f"they differ:\n\n{transcript(found)}"
         pair.close()

@@ -234,6 +234,17 @@ def test_unblocking_as_timed_out_does_nothing_to_who_is_held_up(world: World) ->
     assert world.wait(1) == {b.id: b"+OK\r\n"}
 
 
+def test_a_transaction_that_pauses_can_set_what_has_expired(world: World) -> None:
+    """A real 7.0.15 crashes here: it keeps what has expired while it is paused, and adds it once more."""
+    a = world.client()
+    world.ask(a, "DEBUG SET-ACTIVE-EXPIRE 0", "SET k v PX 5")
+    world.wait(1)
+    world.ask(a, "MULTI", "CLIENT PAUSE 1000 WRITE", "SET k w")
+    assert world.ask(a, "EXEC") == b"*2\r\n+OK\r\n+OK\r\n"
+    world.wait(1)
+    assert world.ask(a, "GET k", "DBSIZE") == b"$1\r\nw\r\n:1\r\n"
+
+
 def test_monitor_tells_when_and_from_where(world: World) -> None:
     a, b = world.client(), world.client()
     assert world.ask(b, "MONITOR") == b"+OK\r\n"

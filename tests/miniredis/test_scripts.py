@@ -111,7 +111,7 @@ def test_an_engine_by_itself_runs_no_scripts() -> None:
     now = Instant(0, 0)
     session = engine.connect(now)
     engine.receive(session, b"EVAL x 0\r\nPING\r\n", now)
-    assert session.take_output().startswith(b"-ERR scripts need the package lupa")
+    assert session.take_output().startswith(b"-ERR unknown command: scripts need lupa")
 
 
 def test_lupa_is_loaded_by_the_first_script() -> None:

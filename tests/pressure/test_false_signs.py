@@ -24,8 +24,7 @@ ROLES = ["producer", "consumer"]
 
 @pytest.fixture(autouse=True)
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two looks are not far apart, and a server need not have been up for long."""
-    monkeypatch.setattr(sys.modules["pressure.protocol.repair"], "LOOK_APART", 0.05)  # not the function
+    """A server need not have been up for long."""
     monkeypatch.setattr("pressure.protocol.vitals.STEADY", 0)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -105,9 +104,8 @@ def test_who_waits_keeps_the_role(
 
 
 def test_who_hangs_loses_the_role_and_is_told(
-    make: Callable[[float], Any], held: miniredis.Server, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[float], Any], held: miniredis.Server, raw: redis.Redis
 ) -> None:
-    monkeypatch.setattr(sys.modules["pressure.protocol.repair"], "LOOK_APART", 0.0)
     queue, other = make(LONG), make(LONG)
     queue.create(2)
     queue.put(b"v")
@@ -335,7 +333,7 @@ def test_a_lease_that_ran_out_takes_the_token_along_for_nobody(scripts: bool) ->
 
 
 def test_a_repair_without_a_lease_of_its_own_sees_one_run_out() -> None:
-    simulation = Simulation(lambda _: 0, lease=3)
+    simulation = Simulation(lambda _: 0, lease=0.03)  # less than between two looks
     simulation.do(operation(protocol.create, 1))
     hung = simulation.actor("hung").will(RECEIVE)
     simulation.do(operation(protocol.put, b"a", a_while))

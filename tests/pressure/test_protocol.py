@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from pressure import (
 from pressure.identity import client_id, name_in
 from pressure.keys import SUFFIXES, Keys
 from pressure.protocol import Batch, Context, Operation, Patience, Pause, Step, Wait
+from pressure.protocol.vitals import LOOK_APART
 
 KEYS = Keys.of("q", "p")
 ME = b"host:1/main/00000000"
@@ -408,7 +410,10 @@ def test_delete_takes_the_steps_in_order() -> None:
     ]
 
 
-def test_repair_looks_twice_five_seconds_apart() -> None:
+def test_repair_looks_twice_five_seconds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        sys.modules["pressure.protocol.repair"], "LOOK_APART", LOOK_APART
+    )  # as it is for users
     play = Play(protocol.repair(context()))
     info = [b"id=1 name=other:9 db=0\n", 1, [b"timeout", b"0"]]
     info += [b"uptime_in_seconds:99\n", b"role:master\nmaster_replid2:00\n"]
