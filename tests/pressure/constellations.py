@@ -149,12 +149,19 @@ class Cluster:
 
     def home(self, name: str) -> int:
         """The number of the node that has a name's slot, as the slots were shared at first."""
-        return min(self.slot(name) // (16384 // len(self.nodes)), len(self.nodes) - 1)
+        return self._first_owner(self.slot(name))
+
+    def _first_owner(self, slot: int) -> int:
+        return min(slot // (16384 // len(self.nodes)), len(self.nodes) - 1)
 
     def give(self, slot: int, to: int) -> None:
-        """Hands a slot without keys to another node, and waits until all know."""
-        owner = self.ask(to, "CLUSTER", "MYID")
-        for number in range(len(self.nodes)):
+        """Hands a slot without keys from its first owner to another node, and tells all.
+
+        Who imports a slot gets a newer epoch with it, so that no gossip of its first owner's takes it back.
+        """
+        source, owner = (self.ask(number, "CLUSTER", "MYID") for number in (self._first_owner(slot), to))
+        self.ask(to, "CLUSTER", "SETSLOT", slot, "IMPORTING", source)
+        for number in sorted(range(len(self.nodes)), key=lambda number: number != to):
             self.ask(number, "CLUSTER", "SETSLOT", slot, "NODE", owner)
 
 
