@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.wire import RawConnection
@@ -70,8 +70,15 @@ VALUES = st.recursive(
 
 @MODESTLY
 @given(value=VALUES, version=st.sampled_from("23"))
+@example(value="{1, {err='a\\000b'}, {ok='a\\000b'}, 'a\\000b'}", version="2")
+@example(value="{err='a\\000b'}", version="2")
 def test_replies(both: Both, value: str, version: str) -> None:
     both.agree(f"redis.setresp({version}) return {value}")
+
+
+def test_errors_end_at_a_nul(both: Both) -> None:
+    both.agree("error('a\\000b')")
+    both.agree("error({err='CODE a\\000b'})")
 
 
 @MODESTLY

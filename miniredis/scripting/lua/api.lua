@@ -165,7 +165,7 @@ local function reply(ok, result, resp, name)
         return nil, "ERR Error running script " .. name .. ", " .. shown:sub(1, 100), false
     end
     if type(text) == "number" then text = tostring(text) end
-    if type(text) ~= "string" then text = "ERR unknown error" end
+    text = type(text) == "string" and text:gsub("%z.*", "") or "ERR unknown error"
     if not ok and result.line and result.source then
         text = text .. " script: " .. name .. ", on " .. tostring(result.source) .. ":" .. tostring(result.line) .. "."
     end

@@ -13,6 +13,11 @@ local function one_line(text)
     return (gsub(text, "[\r\n]", " "))
 end
 
+-- A status or an error ends where a string of C's does.
+local function until_nul(text)
+    return (gsub(text, "%z.*", ""))
+end
+
 local function bulk(text)
     return "$" .. #text .. "\r\n" .. text .. "\r\n"
 end
@@ -84,11 +89,12 @@ end
 local function of_table(value, resp, script_resp, depth)
     local part = rawget(value, "err")
     if type(part) == "string" then
+        part = until_nul(part)
         if not rawget(value, "ignore_error_stats_update") then host.count_error(part) end
         return "-" .. one_line(part:gsub("^[\r\n]+", ""):gsub("[\r\n]+$", "")) .. "\r\n"
     end
     part = rawget(value, "ok")
-    if type(part) == "string" then return "+" .. one_line(part) .. "\r\n" end
+    if type(part) == "string" then return "+" .. one_line(until_nul(part)) .. "\r\n" end
     part = rawget(value, "double")
     if type(part) == "number" then return double(part, resp) end
     part = rawget(value, "map")
