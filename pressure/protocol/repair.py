@@ -189,8 +189,8 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
     if settled[CONSUMER]:
         yield from _restore_orphans(ctx, found)
     owed = CONSUMER in found.freed
-    if (settled[PRODUCER] or owed) and (yield from _restore_token(ctx, owed)):
-        found.done.append("restored the token that says there is room")
+    if settled[PRODUCER] or owed:
+        yield from _restore_token(ctx, owed, found)
     for role in (role for role in ROLES if settled[role]):
         count, _ = check((yield Batch(((b"LLEN", role.free(keys)), (b"LTRIM", role.free(keys), 0, 0)))))
         if count > 1:
@@ -207,11 +207,12 @@ def _was_done(replies: list[Reply]) -> bool:
     return done is not None and bool(check(done))
 
 
-def _restore_token(ctx: Context, owed: bool) -> Operation[bool]:
-    """Refill ``:not_full`` if there is room, and no producer is at work or a dead consumer owed the token.
+def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None]:
+    """Have one token in ``:not_full`` if there is room, and no producer works or a dead consumer owed it.
 
     In the second case a producer may wait for the token for ever. If it was not waiting but just about to
-    push, the bound is passed by one this once, as the documents' own clients may.
+    push, the bound is passed by one this once, as the documents' own clients may. More than one is what is
+    left where a client could push and not trim.
     """
     keys = ctx.keys
     looks: tuple[Command, ...] = (
@@ -224,11 +225,13 @@ def _restore_token(ctx: Context, owed: bool) -> Operation[bool]:
     )
     _, free, tokens, limit, length, unacked = check((yield Batch(looks)))
     bound = bound_of(ctx, limit)
-    if not (free or owed) or tokens or (bound and length + unacked >= bound):
+    if not (free or owed) or tokens == 1 or (bound and length + unacked >= bound):
         yield Batch(((b"UNWATCH",),))
-        return False
+        return
     replies = yield Batch(atomic(*refill(ctx)))
-    return _was_done(replies)
+    if _was_done(replies):
+        what = f"reduced the {tokens} tokens that say there is room to one"
+        found.done.append(what if tokens else "restored the token that says there is room")
 
 
 def _restore_mark(ctx: Context) -> Operation[bool]:

@@ -93,6 +93,16 @@ def test_a_producer_that_waits_gets_the_token_that_a_dead_consumer_owed(
     assert roles_free(raw)
 
 
+def test_of_several_tokens_one_is_left(queue: Queue, raw: redis.Redis) -> None:
+    """What a client leaves that may push and not trim; then a queue would take one more than its bound."""
+    queue.create(2)
+    queue.put(b"a")
+    raw.lpush("__pressure__:jobs:not_full", 0)
+    assert queue.repair().done == ("reduced the 2 tokens that say there is room to one",)
+    assert raw.llen("__pressure__:jobs:not_full") == 1
+    assert queue.repair().done == ()
+
+
 def test_one_role_can_be_freed_and_the_other_left(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     for role in ("producer", "consumer"):
