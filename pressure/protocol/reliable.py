@@ -91,6 +91,8 @@ def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes
         back = orphans + isinstance(value, bytes)
         *_, value = yield Batch((*(put_back(ctx) for _ in range(back)), _take(ctx)))
     if isinstance(value, bytes):
+        hold.unacked = 1
+        check([claimed])  # who has not said that the role is theirs cannot settle; the value goes back
         return value
     check([claimed, orphans, value, bound, closed])
     if bound is None:

@@ -149,6 +149,8 @@ FAULTS: Final[dict[str, Fault]] = {
     "no reading": forbidden("-@read"),
     "no scripts": forbidden("-@scripting"),
     "no transactions": forbidden("-@transaction"),
+    "no names": forbidden("-set"),
+    "no trimming": forbidden("-ltrim"),
     "nothing": forbidden("-@all"),
     "no keys": forbidden("resetkeys"),
 }

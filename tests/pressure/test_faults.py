@@ -256,6 +256,8 @@ A_FEW = [
     ),
     *(("plain", fault, deed) for fault in ("reply lost", "disk full", "no reading") for deed in FEW),
     *(("leased and plain", fault, deed) for fault in ("out of memory", "no transactions") for deed in FEW),
+    ("plain", "no names", "receive"),
+    ("sync", "no trimming", "get"),
     *(
         (flavour, fault, "get")
         for flavour in ("aio", "trio")
