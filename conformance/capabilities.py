@@ -57,6 +57,11 @@ def has_no_reliable_queues(env: Environment) -> bool:
     return env.connect().command("MQ.QINFO", env.key("none")).lower().startswith(b"-err unknown command")
 
 
+def is_a_server_of_its_own(env: Environment) -> bool:
+    """Only the engine in this process can be explored state by state."""
+    return not env.address.in_process
+
+
 LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
     "list-count": pops_without_count,
     "list-move": does_not_move,
@@ -64,6 +69,7 @@ LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
     "reliable-queues": has_no_reliable_queues,
     "databases": has_one_database,
     "no-password": wants_a_password,
+    "engine": is_a_server_of_its_own,
 }
 """Every capability by the name that clauses use in ``needs``, with what tells that a server lacks it."""
 

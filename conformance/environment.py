@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, Self, TypeVar
 
 import redis
 
+from .evidence import Evidence
 from .flavours import FLAVOURS, MAKERS
 from .gate import Gate
 from .targets import Address
@@ -27,7 +28,11 @@ PATIENCE: Final = 5.0
 
 
 class Failure(Exception):  # noqa: N818  (a verdict)
-    """The clause does not hold; the text says what was seen."""
+    """The clause does not hold; the text says what was seen, and evidence may show it."""
+
+    def __init__(self, text: str, *evidence: Evidence) -> None:
+        super().__init__(text)
+        self.evidence = evidence
 
 
 class Judged(Protocol):

@@ -6,6 +6,7 @@ A check that hangs fails its clauses, and does not stop the run.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -14,6 +15,7 @@ from .capabilities import capabilities_of
 from .checks import CHECKS, Check
 from .clauses import CLAUSES, SUITES, Clause
 from .environment import Client, Environment, Failure
+from .evidence import Evidence
 from .flavours import FLAVOURS
 from .targets import Address
 
@@ -22,7 +24,7 @@ __all__ = ["Outcome", "Verdict", "judge", "run"]
 Verdict: TypeAlias = Literal["passed", "failed", "skipped"]
 
 CHECK_LIMIT: Final = 30.0
-"""Seconds after which a check counts as hung."""
+"""Seconds after which a check counts as hung, unless its clause says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,15 @@ class Outcome:
         clause: the clause.
         verdict: whether it holds.
         reason: why it does not, or which capability is missing.
+        evidence: what a failure has to show.
+        seconds: how long it took to find out.
     """
 
     clause: Clause
     verdict: Verdict
     reason: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    seconds: float = 0.0
 
 
 def run(
@@ -79,14 +85,18 @@ def judge_clause(clause: Clause, able: frozenset[str], environment: Callable[[],
     missing = [name for name in clause.needs if name not in able]
     if missing:
         return Outcome(clause, "skipped", f"needs {', '.join(missing)}")
+    begin = time.monotonic()
     for check in CHECKS[clause.id]:
-        problem = run_check(check, environment)
+        problem = run_check(check, environment, clause.limit)
         if problem is not None:
-            return Outcome(clause, "failed", describe(problem))
-    return Outcome(clause, "passed")
+            shown = problem.evidence if isinstance(problem, Failure) else ()
+            return Outcome(clause, "failed", describe(problem), shown, time.monotonic() - begin)
+    return Outcome(clause, "passed", seconds=time.monotonic() - begin)
 
 
-def run_check(check: Check, environment: Callable[[], Environment]) -> BaseException | None:
+def run_check(
+    check: Check, environment: Callable[[], Environment], limit: float | None = None
+) -> BaseException | None:
     """What the check ended by, if not well. It runs on a thread, which is left behind if it hangs."""
     ended: list[BaseException | None] = []
 
@@ -101,8 +111,9 @@ def run_check(check: Check, environment: Callable[[], Environment]) -> BaseExcep
 
     thread = threading.Thread(target=work, name=f"check {check.__name__}", daemon=True)
     thread.start()
-    thread.join(CHECK_LIMIT)
-    return ended[0] if ended else Failure(f"hung for {CHECK_LIMIT:.0f} s")
+    limit = CHECK_LIMIT if limit is None else limit
+    thread.join(limit)
+    return ended[0] if ended else Failure(f"hung for {limit:.0f} s")
 
 
 def describe(problem: BaseException) -> str:

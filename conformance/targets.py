@@ -50,10 +50,12 @@ class Address:
     Attributes:
         url: as redis clients take it.
         origin: what it is and where it came from, for people.
+        in_process: whether it is miniredis in this process, whose engine can be explored without sockets.
     """
 
     url: str
     origin: str
+    in_process: bool = False
 
     @property
     def host(self) -> str:
@@ -109,7 +111,7 @@ def embedded(engine: Engine | None = None, loop: LoopChoice = None) -> Iterator[
 
     with miniredis.start(engine=engine, loop=loop) as server:
         how = " with a task per stream" if loop == "streams" else ""
-        yield Address(server.url, f"miniredis in this process{how}")
+        yield Address(server.url, f"miniredis in this process{how}", in_process=True)
 
 
 def find_real_redis() -> Path:

@@ -22,6 +22,7 @@ class Clause:
         level: how strongly.
         text: what is asked, in our words.
         needs: the capabilities without which a server cannot be asked.
+        limit: seconds after which a check of it counts as hung, if not the usual ones.
     """
 
     id: str
@@ -30,3 +31,4 @@ class Clause:
     level: Level
     text: str
     needs: tuple[str, ...] = ()
+    limit: float | None = None
