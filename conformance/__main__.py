@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from .clauses import CLAUSES, SUITES, Clause
 from .flavours import FLAVOURS
-from .report import failed, lines
-from .runner import Outcome, judge
+from .reports import Files, Reporting, failed, lines
 from .targets import NoRealRedisError, Target, target_named
 
 __all__ = ["main"]
@@ -34,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--clause", action="append", choices=CLAUSES, metavar="ID", help="only this clause; several allowed"
     )
+    Files.add_options(made)
     made.add_argument("--list", action="store_true", help="print the clauses, and judge nothing")
     return made
 
@@ -48,10 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         targets = [target_named(name) for name in options.target or ("embedded", "real")]
-    except ValueError as error:
+        files = Files.of(options)
+    except (ValueError, OSError) as error:
         parser().error(str(error))
     clients = options.client or ["sync"]
-    return max(judge_target(target, clauses, clients, asked_for=bool(options.target)) for target in targets)
+    with Reporting(files, say) as run:
+        return max(
+            judge_target(run, target, clauses, clients, asked_for=bool(options.target)) for target in targets
+        )
 
 
 def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
@@ -61,19 +65,19 @@ def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
 
 
 def judge_target(
-    target: Target, clauses: Sequence[Clause], clients: Sequence[str], *, asked_for: bool
+    run: Reporting, target: Target, clauses: Sequence[Clause], clients: Sequence[str], *, asked_for: bool
 ) -> int:
     found = 0
     try:
         with target.up() as address:
             say(f"{target.name} is {address.origin}")
             for client in clients:
-                outcomes = judge(address, clauses, FLAVOURS[client], progress=show)
-                clear()
-                for line in lines(target.name if client == "sync" else f"{target.name} {client}", outcomes):
+                judged = run.judge(target.name, client, address, clauses, FLAVOURS[client])
+                for line in lines(judged.name, judged.outcomes):
                     say(line)
-                found |= failed(outcomes)
+                found |= failed(judged.outcomes)
     except (NoRealRedisError, OSError) as error:
+        run.absent(target.name, len(clauses), str(error), excused=not asked_for)
         say(f"{target.name}: {error}{'' if asked_for else '; miniredis alone is judged'}")
         return 2 if asked_for else 0
     return found
@@ -82,18 +86,6 @@ def judge_target(
 def list_clauses(clauses: Sequence[Clause]) -> None:
     for clause in clauses:
         say(f"{clause.id} [{clause.level}; {', '.join(clause.suites)}; {clause.place}] {clause.text}")
-
-
-def show(outcome: Outcome) -> None:
-    """Progress, on a terminal only."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{outcome.clause.id}")
-        sys.stderr.flush()
-
-
-def clear() -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\033[K")
 
 
 def say(line: str) -> None:

@@ -1,0 +1,67 @@
+"""Where reports go, and how each is made."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from .data import as_json
+from .junit import as_junit
+from .model import Judgement
+from .page import as_page
+
+__all__ = ["Files"]
+
+WRITERS: Final[Mapping[str, Callable[[Sequence[Judgement]], str]]] = {
+    "report": as_page,
+    "junit": as_junit,
+    "json": as_json,
+}
+"""What makes each report, by the name of its option."""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files that are asked for.
+
+    Attributes:
+        paths: by the name of the option.
+    """
+
+    paths: Mapping[str, Path]
+
+    @staticmethod
+    def add_options(parser: argparse.ArgumentParser) -> None:
+        """Adds the options that ask for reports."""
+        add = parser.add_argument
+        add("--report", type=Path, metavar="DIR", help="write a page of HTML into this folder: index.html")
+        add("--junit", type=Path, metavar="FILE", help="write JUnit XML, for CI")
+        add("--json", type=Path, metavar="FILE", help="write JSON, for programs")
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Files:
+        """Those that the options ask for; their folders are made.
+
+        Raises:
+            OSError: that cannot be done.
+        """
+        asked = {name: path for name in WRITERS if (path := getattr(options, name)) is not None}
+        if "report" in asked:
+            asked["report"] /= "index.html"
+        for path in asked.values():
+            path.parent.mkdir(parents=True, exist_ok=True)
+        return cls(asked)
+
+    @property
+    def wants_bytes(self) -> bool:
+        """Whether one of them shows what was said."""
+        return bool({"report", "json"} & set(self.paths))
+
+    def write(self, judgements: Sequence[Judgement]) -> Iterator[Path]:
+        """Writes them; each path when its file is there."""
+        for name, path in self.paths.items():
+            path.write_text(WRITERS[name](judgements), encoding="utf-8")
+            yield path

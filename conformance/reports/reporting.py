@@ -1,0 +1,97 @@
+"""Judges, keeps what was found, and writes the reports at the end, however that comes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from typing import Self
+
+from ..clauses import Clause
+from ..environment import Client
+from ..masking import without_secrets
+from ..replay import Replayer
+from ..runner import Outcome, judge
+from ..targets import Address
+from .files import Files
+from .model import Judgement
+from .terminal import Progress
+
+__all__ = ["Reporting"]
+
+
+class Reporting:
+    """A run; leaving it writes the reports, also if it is left by an interrupt.
+
+    Args:
+        files: the reports that are asked for.
+        say: is told each file that was written.
+
+    Attributes:
+        judgements: what was found so far.
+    """
+
+    def __init__(self, files: Files, say: Callable[[str], None] = lambda _: None) -> None:
+        self.judgements: list[Judgement] = []
+        self._files, self._say = files, say
+        self._resources = ExitStack()
+        self._replayer = Replayer() if files.wants_bytes else None
+
+    def __enter__(self) -> Self:
+        if self._replayer is not None:
+            self._resources.enter_context(self._replayer)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._resources.close()
+        for path in self._files.write(self.judgements):
+            self._say(f"written: {path}")
+
+    def judge(
+        self, target: str, name: str, address: Address, clauses: Sequence[Clause], client: Client
+    ) -> Judgement:
+        """Judges a server and a client, whose name is ``name``, and keeps it."""
+        found: list[Outcome] = []
+        started, begin, problem = datetime.now(UTC), time.monotonic(), "interrupted"
+
+        def so_far() -> Judgement:
+            seconds = time.monotonic() - begin
+            return Judgement(
+                target, address.origin, name, tuple(found), started, seconds, len(clauses), problem
+            )
+
+        progress = Progress(so_far().name, len(clauses))
+
+        def known(outcome: Outcome) -> None:
+            found.append(without_secrets(outcome, address.password))
+            progress(outcome)
+
+        try:
+            judge(address, clauses, client, progress=known)
+            self._look_closer(found, so_far().name, address, client, progress)
+            problem = ""
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            progress.clear()
+            self.judgements.append(so_far())
+        return self.judgements[-1]
+
+    def _look_closer(
+        self, found: list[Outcome], name: str, address: Address, client: Client, progress: Progress
+    ) -> None:
+        """Adds what was said to those that failed."""
+        if self._replayer is None:
+            return
+        for number, outcome in enumerate(found):
+            if outcome.verdict == "failed":
+                progress.again(outcome)
+                found[number] = self._replayer.shown(outcome, name, address, client)
+
+    def absent(self, target: str, asked: int, problem: str, *, excused: bool) -> None:
+        """Keeps that a target was not there, unless it has been told by a judgement that broke off."""
+        if not any(each.target == target and each.problem for each in self.judgements):
+            now = datetime.now(UTC)
+            self.judgements.append(Judgement(target, "", "", (), now, 0.0, asked, problem, excused))
