@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from .clauses import CLAUSES, SUITES, Clause
 from .flavours import FLAVOURS
-from .reports import Files, Reporting, failed, lines
+from .reports import Files, Reporting, failed, lines, why
 from .targets import NoRealRedisError, Target, target_named
 
 __all__ = ["main"]
@@ -80,6 +80,9 @@ def judge_target(
         run.absent(target.name, len(clauses), str(error), excused=not asked_for)
         say(f"{target.name}: {error}{'' if asked_for else '; miniredis alone is judged'}")
         return 2 if asked_for else 0
+    except BaseException as error:
+        run.absent(target.name, len(clauses), why(error), excused=False)
+        raise
     return found
 
 

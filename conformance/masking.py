@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from .evidence import Evidence
 from .runner import Outcome
 from .wire import reply_end
 
-__all__ = ["Span", "masked", "secret_spans", "without_secrets"]
+__all__ = ["Span", "masked", "secret_spans", "without", "without_secret", "without_secrets"]
 
 STARS: Final = b"***"
 SHORTEST: Final = 4
@@ -79,7 +80,7 @@ def frame_end(stream: bytes, at: int) -> int:
     """Where a request ends; what is none, or not whole, goes on to the end of the line or of everything."""
     try:
         end = reply_end(stream, at)
-    except ValueError:
+    except (ValueError, RecursionError):
         return stream.find(b"\n", at) + 1 or len(stream)
     return len(stream) if end is None else end
 
@@ -123,14 +124,24 @@ def without(data: bytes, secret: str | None) -> bytes:
 
 
 def without_secrets(outcome: Outcome, secret: str | None) -> Outcome:
-    """The outcome without a password that is known, as it is and as it stands in a URL."""
-    if not secret or len(secret) < SHORTEST:
-        return outcome
-
-    def clean(text: str) -> str:
-        return text.replace(quote(secret, safe=""), STARS.decode()).replace(secret, STARS.decode())
-
+    """The outcome without a password that is known."""
     evidence = tuple(
-        Evidence(clean(each.title), clean(each.text), clean(each.markup)) for each in outcome.evidence
+        Evidence(*(without_secret(text, secret) for text in (each.title, each.text, each.markup)))
+        for each in outcome.evidence
     )
-    return replace(outcome, reason=clean(outcome.reason), evidence=evidence)
+    return replace(outcome, reason=without_secret(outcome.reason, secret), evidence=evidence)
+
+
+def without_secret(text: str, secret: str | None) -> str:
+    """The text without a password that is known, however it is spelt."""
+    for spelling in sorted(spellings(secret or ""), key=len, reverse=True):
+        text = text.replace(spelling, STARS.decode())
+    return text
+
+
+def spellings(secret: str) -> set[str]:
+    """A password as it is, as in URLs, as Python shows it as a string and as bytes, and all of these in HTML."""
+    if len(secret) < SHORTEST:
+        return set()
+    found = {secret, quote(secret, safe=""), repr(secret)[1:-1], repr(secret.encode())[2:-1]}
+    return found | {escape(each) for each in found}

@@ -25,6 +25,9 @@ Side: TypeAlias = Literal["client", "server"]
 SIZE: Final = 1 << 16
 """Bytes to read at once."""
 
+CONNECT_LIMIT: Final = 5.0
+"""Seconds that the server may take to accept a connection."""
+
 KEPT: Final = 1 << 18
 """Bytes that are kept of a recording; what comes later is passed on and counted."""
 
@@ -63,6 +66,7 @@ class Recorder:
     def __init__(self, address: Address) -> None:
         self._server = address
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self._over = False
         self._ends: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
@@ -78,7 +82,7 @@ class Recorder:
         hang_up(self._listener)
         self._listener.close()
         with self._lock:
-            ends = list(self._ends)
+            self._over, ends = True, list(self._ends)
         for end in ends:
             hang_up(end)
         for thread in list(self._threads):
@@ -119,14 +123,19 @@ class Recorder:
             except OSError:
                 return  # the recording is over
             try:
-                server = socket.create_connection((self._server.host, self._server.port))
+                server = socket.create_connection((self._server.host, self._server.port), CONNECT_LIMIT)
             except OSError:
                 client.close()
                 continue
+            server.settimeout(None)
             self._connect(client, server)
 
     def _connect(self, client: socket.socket, server: socket.socket) -> None:
         with self._lock:
+            if self._over:
+                client.close()
+                server.close()
+                return
             self._ends += client, server
             self._talks.append([])
             number = len(self._talks)

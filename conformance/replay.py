@@ -15,6 +15,7 @@ from .checks import CHECKS, Check
 from .clauses import Clause
 from .environment import Client, Environment
 from .evidence import Evidence
+from .masking import without_secret
 from .recording import Move, Recorder
 from .runner import CHECK_LIMIT, Outcome, describe, run_check
 from .targets import Address, NoRealRedisError, embedded, real_redis
@@ -68,9 +69,15 @@ class Replayer:
             late = f"It was not run again: the {BUDGET:.0f} s for this were over."
             evidence = Evidence("What was said", late)
         else:
-            evidence = self._compared(outcome, name, address, client)
+            evidence = self._tried(outcome, name, address, client)
         self._left -= time.monotonic() - begin
         return replace(outcome, evidence=(*outcome.evidence, evidence))
+
+    def _tried(self, outcome: Outcome, name: str, address: Address, client: Client) -> Evidence:
+        try:
+            return self._compared(outcome, name, address, client)
+        except Exception as error:  # what is only to be shown is no reason to end the run
+            return Evidence("What was said", f"It could not be recorded: {describe(error)}")
 
     def _compared(self, outcome: Outcome, name: str, address: Address, client: Client) -> Evidence:
         from .reports.conversation import compared  # reports are made of outcomes, and not needed to judge
@@ -122,4 +129,5 @@ def record(check: Check, name: str, address: Address, client: Client, prefix: st
     with Recorder(address) as recorder:
         problem = run_check(check, environment, limit)
         moves = tuple(recorder.moves())
-    return Take(name, describe(problem) if problem is not None else "", moves, recorder.lost)
+    reason = describe(problem) if problem is not None else ""
+    return Take(name, without_secret(reason, address.password), moves, recorder.lost)

@@ -11,7 +11,7 @@ from .files import Files
 from .junit import as_junit
 from .model import Judgement
 from .page import as_page
-from .reporting import Reporting
+from .reporting import Reporting, why
 from .terminal import failed, lines
 
-__all__ = ["Files", "Judgement", "Reporting", "as_json", "as_junit", "as_page", "failed", "lines"]
+__all__ = ["Files", "Judgement", "Reporting", "as_json", "as_junit", "as_page", "failed", "lines", "why"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Final
 
 from ..evidence import Evidence
@@ -78,12 +78,11 @@ def told(take: Take) -> Iterator[Line]:
     last = max((move.number for move in take.moves), default=0)
     for connection, moves in groupby(take.moves, key=lambda move: move.connection):
         yield Line("", "", f"connection {connection}")
-        mine = list(moves)
-        shown = [move for move in mine if move.number <= FIRST or move.number > last - LAST]
-        for before, move in zip([None, *shown], shown, strict=False):
-            if before is not None and before.number <= FIRST < move.number and last > FIRST + LAST:
-                yield Line("", "", f"… {len(mine) - len(shown)} moves are left out")
-            yield from of_move(move)
+        for left_out, some in groupby(moves, key=lambda move: FIRST < move.number <= last - LAST):
+            if left_out:
+                yield Line("", "", f"… {len(list(some))} moves are left out")
+            else:
+                yield from chain.from_iterable(map(of_move, some))
     if take.lost:
         yield Line("", "", f"… {take.lost:,} bytes more were not written down")
 
@@ -106,15 +105,15 @@ def frames_of(data: bytes) -> Iterator[bytes]:
     while at < len(data):
         try:
             end = reply_end(data, at) or len(data)
-        except ValueError:
+        except (ValueError, RecursionError):  # a server under judgement may say anything
             end = len(data)
         yield data[at:end]
         at = end
 
 
 def bytes_as_text(data: bytes) -> str:
-    r"""As Python writes it, without the quotes."""
-    text = repr(data[:LONGEST])[2:-1].replace("\\'", "'")
+    r"""As Python writes it, without the quotes: ``\r\n``, ``\x00``, and ``\\`` for a backslash."""
+    text = data[:LONGEST].decode("latin-1").encode("unicode_escape").decode()
     return text if len(data) <= LONGEST else f"{text}… ({len(data):,} bytes)"
 
 

@@ -43,25 +43,26 @@ class Files:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Files:
-        """Those that the options ask for; their folders are made.
+        """Those that the options ask for; their folders are made, and the files if there are none.
 
         Raises:
-            OSError: that cannot be done.
+            OSError: that cannot be done, which is better known before the run than after it.
         """
         asked = {name: path for name in WRITERS if (path := getattr(options, name)) is not None}
         if "report" in asked:
             asked["report"] /= "index.html"
         for path in asked.values():
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.open("a").close()
         return cls(asked)
 
     @property
     def wants_bytes(self) -> bool:
-        """Whether one of them shows what was said."""
-        return bool({"report", "json"} & set(self.paths))
+        """Whether one of them shows what was said; they all do."""
+        return bool(self.paths)
 
     def write(self, judgements: Sequence[Judgement]) -> Iterator[Path]:
         """Writes them; each path when its file is there."""
         for name, path in self.paths.items():
-            path.write_text(WRITERS[name](judgements), encoding="utf-8")
+            path.write_text(WRITERS[name](judgements), encoding="utf-8", errors="backslashreplace")
             yield path

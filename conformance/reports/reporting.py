@@ -10,15 +10,15 @@ from typing import Self
 
 from ..clauses import Clause
 from ..environment import Client
-from ..masking import without_secrets
+from ..masking import without_secret, without_secrets
 from ..replay import Replayer
-from ..runner import Outcome, judge
+from ..runner import Outcome, describe, judge
 from ..targets import Address
 from .files import Files
 from .model import Judgement
 from .terminal import Progress
 
-__all__ = ["Reporting"]
+__all__ = ["Reporting", "why"]
 
 
 class Reporting:
@@ -53,7 +53,7 @@ class Reporting:
     ) -> Judgement:
         """Judges a server and a client, whose name is ``name``, and keeps it."""
         found: list[Outcome] = []
-        started, begin, problem = datetime.now(UTC), time.monotonic(), "interrupted"
+        started, begin, problem = datetime.now(UTC), time.monotonic(), ""
 
         def so_far() -> Judgement:
             seconds = time.monotonic() - begin
@@ -70,9 +70,8 @@ class Reporting:
         try:
             judge(address, clauses, client, progress=known)
             self._look_closer(found, so_far().name, address, client, progress)
-            problem = ""
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
+        except BaseException as error:
+            problem = without_secret(why(error), address.password)
             raise
         finally:
             progress.clear()
@@ -95,3 +94,8 @@ class Reporting:
         if not any(each.target == target and each.problem for each in self.judgements):
             now = datetime.now(UTC)
             self.judgements.append(Judgement(target, "", "", (), now, 0.0, asked, problem, excused))
+
+
+def why(error: BaseException) -> str:
+    """Why a run ended before its end, in words."""
+    return describe(error) if isinstance(error, Exception) else "interrupted"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ..runner import Outcome
 from .model import counted, suites_of
+from .text import readable
 
 __all__ = ["Progress", "failed", "lines"]
 
@@ -20,7 +21,7 @@ def lines(target: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"{suite} {target}: {count['passed']}/{judged}" + (f" ({skipped} skipped)" if skipped else "")
         for outcome in mine:
             if outcome.verdict != "passed":
-                yield f"  {outcome.verdict} {outcome.clause.id}: {outcome.reason}"
+                yield readable(f"  {outcome.verdict} {outcome.clause.id}: {outcome.reason}")
 
 
 def failed(outcomes: Sequence[Outcome]) -> bool:

@@ -8,9 +8,9 @@ from typing import Final
 __all__ = ["readable", "shortened"]
 
 HIDDEN: Final = re.compile(
-    "[\x00-\x08\x0b\x0c\x0d\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
-"""Control characters but line ends and tabs, lone surrogates, and what turns the direction of a line."""
+"""Control characters but line ends and tabs, lone surrogates, what has no width, what turns a line around."""
 
 
 def readable(text: str) -> str:

@@ -32,6 +32,7 @@ def as_page(judgements: Sequence[Judgement]) -> str:
             tag_of_policy(script),
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
+            '<link rel="icon" href="data:,">',
             f"<title>Conformance: {title(judgements)}</title>",
             f"<style>{style}</style></head>",
             "<body>",
@@ -54,7 +55,10 @@ def part(name: str) -> str:
 def tag_of_policy(script: str) -> str:
     """What the browser is to allow: this very script, styles and pictures in the page, and nothing else."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    allowed = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    allowed = (
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
     return f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
 
 
