@@ -13,7 +13,7 @@ from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES, SUITES
 from conformance.environment import Environment
 from conformance.flavours import FLAVOURS
-from conformance.runner import judge_clause, run
+from conformance.runner import judge, judge_clause
 from conformance.targets import Address, embedded
 
 CAPABILITIES: dict[str, frozenset[str]] = {}
@@ -56,6 +56,13 @@ def test_clause_with_every_flavour(
     assert outcome.verdict == "passed", outcome.reason
 
 
+#: Clauses in which each operation that may be a script takes part.
+WITH_SCRIPTS = (
+    "many item-before-close token-back-on-error reliable-done reliable-put-back create-atomic closed-first "
+    "drains-to-bound role-back-on-error reliable-repaired close-twice bound-and-one mark-goes-back"
+).split()
+
+
 def test_queues_need_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first of the README's commands installs none, and a server without lupa runs no scripts."""
     monkeypatch.setitem(sys.modules, "lupa", None)
@@ -63,7 +70,7 @@ def test_queues_need_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with embedded() as address:
         with redis.Redis.from_url(address.url) as client, pytest.raises(redis.ResponseError, match="lupa"):
             client.eval("return 1", 0)
-        outcomes = run(address, suites=["decisions"])
+        outcomes = judge(address, [CLAUSES[f"decided.{name}"] for name in WITH_SCRIPTS])
     assert [outcome for outcome in outcomes if outcome.verdict != "passed"] == []
 
 
