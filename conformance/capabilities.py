@@ -42,6 +42,11 @@ def serves_in_order_of_arguments(env: Environment) -> bool:
     return waiter.reply().endswith(b"\r\nf\r\n")
 
 
+def does_not_count_blocked_clients(env: Environment) -> bool:
+    """INFO tells how many clients are blocked, where there is an INFO."""
+    return env.blocked() is None
+
+
 def has_one_database(env: Environment) -> bool:
     """Some servers have a single database, as those of a cluster do."""
     return env.connect().command("SELECT", str(env.other_database)).startswith(b"-ERR")
@@ -67,6 +72,7 @@ LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
     "list-move": does_not_move,
     "order:ready": serves_in_order_of_arguments,
     "reliable-queues": has_no_reliable_queues,
+    "blocked-count": does_not_count_blocked_clients,
     "databases": has_one_database,
     "no-password": wants_a_password,
     "engine": is_a_server_of_its_own,

@@ -26,6 +26,9 @@ Resource = TypeVar("Resource", bound=AbstractContextManager[Any])
 PATIENCE: Final = 5.0
 """Seconds until a condition that should hold has to hold."""
 
+MOMENT: Final = 0.05
+"""Seconds in which a client blocks on a server that does not tell that it has."""
+
 
 class Failure(Exception):  # noqa: N818  (a verdict)
     """The clause does not hold; the text says what was seen, and evidence may show it."""
@@ -94,8 +97,10 @@ class Environment:
         self.prefix = f"conformance:{uuid.uuid4().hex[:12]}"
         self._client = client
         self._resources = ExitStack()
-        self.redis: redis.Redis = redis.Redis.from_url(address.url, protocol=2, socket_timeout=PATIENCE)
-        self._blocked_before = 0
+        self.redis: redis.Redis = redis.Redis.from_url(
+            address.url, protocol=2, socket_timeout=PATIENCE, retry=None  # what is lost is to be seen
+        )
+        self._blocked_before: int | None = 0
 
     def __enter__(self) -> Self:
         self._resources.callback(self.redis.close)
@@ -189,16 +194,29 @@ class Environment:
             if time.monotonic() > deadline:
                 raise Failure(f"never {what}")
 
-    def until_blocked(self, count: int) -> None:
-        """Waits until so many clients of this check are blocked."""
-        self.until(lambda: self.blocked() == count, f"were {count} clients blocked")
+    def until_blocked(self, count: int, unless: Callable[[], bool] = bool) -> None:
+        """Waits until so many clients of this check are blocked, or ``unless`` holds.
 
-    def blocked(self) -> int:
-        """How many clients of this check are blocked."""
-        return self._blocked() - self._blocked_before
+        A server that does not count them gets a moment for each.
+        """
+        if self._blocked_before is None:
+            time.sleep(MOMENT)
+        else:
+            self.until(lambda: unless() or self.blocked() == count, f"were {count} clients blocked")
 
-    def _blocked(self) -> int:
-        info: Any = self.redis.info("clients")
+    def blocked(self) -> int | None:
+        """How many clients of this check are blocked; None where the server does not count them."""
+        if self._blocked_before is None:
+            return None
+        return (self._blocked() or 0) - self._blocked_before
+
+    def _blocked(self) -> int | None:
+        try:
+            info: Any = self.redis.info("clients")
+        except redis.ResponseError as error:
+            if "unknown command" in str(error).lower():
+                return None
+            raise
         blocked: int = info["blocked_clients"]
         return blocked
 
