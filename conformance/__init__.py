@@ -6,7 +6,7 @@ Plain functions that take a target; the command line and pytest are two ways to 
 from .clauses import CLAUSES, SUITES, Clause
 from .environment import Client, Environment, Failure, Judged
 from .runner import Outcome, judge, run
-from .targets import Address, NoRealRedisError, Target, real_redis, target_named
+from .targets import Address, NoRealRedisError, NotInstalledError, Target, real_redis, target_named
 
 __all__ = [
     "CLAUSES",
@@ -18,6 +18,7 @@ __all__ = [
     "Failure",
     "Judged",
     "NoRealRedisError",
+    "NotInstalledError",
     "Outcome",
     "Target",
     "judge",

@@ -11,7 +11,7 @@ from .clauses import CLAUSES, SUITES, Clause
 from .flavours import FLAVOURS
 from .report import failed, lines
 from .runner import Outcome, judge
-from .targets import NoRealRedisError, Target, target_named
+from .targets import TARGETS, NotInstalledError, Target, target_named
 
 __all__ = ["main"]
 
@@ -24,7 +24,8 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--target", action="append", metavar="TARGET",
-        help="embedded, real or a redis:// URL; several allowed (default: embedded and real)",
+        help=f"{', '.join(TARGETS)}, a redis:// URL, or a program like redis-server as PATH or NAME=PATH; "
+        "several allowed (default: embedded and real)",
     )  # fmt: skip
     made.add_argument(
         "--client", action="append", choices=FLAVOURS,
@@ -73,7 +74,7 @@ def judge_target(
                 for line in lines(target.name if client == "sync" else f"{target.name} {client}", outcomes):
                     say(line)
                 found |= failed(outcomes)
-    except (NoRealRedisError, OSError) as error:
+    except (NotInstalledError, OSError) as error:
         say(f"{target.name}: {error}{'' if asked_for else '; miniredis alone is judged'}")
         return 2 if asked_for else 0
     return found

@@ -14,8 +14,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from .environment import Environment
+from .limits import ended_by
 
 __all__ = ["LACKS", "capabilities_of"]
+
+PROBE_LIMIT: Final = 10.0
+"""Seconds in which a server that lives shows what it can do."""
 
 
 def pops_without_count(env: Environment) -> bool:
@@ -86,8 +90,11 @@ def capabilities_of(environment: Callable[[], Environment]) -> frozenset[str]:
 
 
 def says_so(lacks: Callable[[Environment], bool], environment: Callable[[], Environment]) -> bool:
-    try:
+    told = False
+
+    def ask() -> None:
+        nonlocal told
         with environment() as env:
-            return lacks(env)
-    except Exception:  # what it is, the clauses will tell
-        return False
+            told = lacks(env)
+
+    return ended_by(ask, PROBE_LIMIT) is None and told  # what goes wrong here, the clauses will tell

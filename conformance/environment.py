@@ -18,7 +18,7 @@ from .gate import Gate
 from .targets import Address
 from .wire import RawConnection
 
-__all__ = ["Client", "Environment", "Failure", "Judged", "Running", "expect", "expect_error"]
+__all__ = ["Client", "Environment", "Failure", "Judged", "Running", "Unsupported", "expect", "expect_error"]
 
 T = TypeVar("T")
 Resource = TypeVar("Resource", bound=AbstractContextManager[Any])
@@ -36,6 +36,10 @@ class Failure(Exception):  # noqa: N818  (a verdict)
     def __init__(self, text: str, *evidence: Evidence) -> None:
         super().__init__(text)
         self.evidence = evidence
+
+
+class Unsupported(Failure):
+    """The client cannot be asked this, and says so; the clause is skipped."""
 
 
 class Judged(Protocol):
@@ -98,7 +102,10 @@ class Environment:
         self._client = client
         self._resources = ExitStack()
         self.redis: redis.Redis = redis.Redis.from_url(
-            address.url, protocol=2, socket_timeout=PATIENCE, retry=None  # what is lost is to be seen
+            address.url,
+            protocol=2,
+            socket_timeout=PATIENCE,
+            retry=None,  # what is lost is to be seen
         )
         self._blocked_before: int | None = 0
 

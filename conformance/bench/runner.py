@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
-from ..wire import Hangup
 from ..processes import NotInstalledError
+from ..wire import Hangup
 from .model import Effort, Outcome, Pair, Row
 from .workbench import Workbench
 
