@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from .adapter import Adapter
 from .clauses import CLAUSES, SUITES, Clause
+from .environment import Client
 from .flavours import FLAVOURS
 from .report import failed, lines
 from .runner import Outcome, judge
@@ -31,6 +34,10 @@ def parser() -> argparse.ArgumentParser:
         "--client", action="append", choices=FLAVOURS,
         help="which flavour of the pressure client; several allowed (default: sync)",
     )  # fmt: skip
+    made.add_argument(
+        "--adapter", action="append", metavar="COMMAND", default=[],
+        help="a program that is a client, as pydoc conformance.adapter says; several allowed",
+    )  # fmt: skip
     made.add_argument("--suite", action="append", choices=SUITES, help="only this suite; several allowed")
     made.add_argument(
         "--clause", action="append", choices=CLAUSES, metavar="ID", help="only this clause; several allowed"
@@ -51,8 +58,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         targets = [target_named(name) for name in options.target or ("embedded", "real")]
     except ValueError as error:
         parser().error(str(error))
-    clients = options.client or ["sync"]
+    clients = {name: FLAVOURS[name] for name in options.client or ([] if options.adapter else ["sync"])}
+    clients |= {command: adapter_of(command) for command in options.adapter}
     return max(judge_target(target, clauses, clients, asked_for=bool(options.target)) for target in targets)
+
+
+def adapter_of(command: str) -> Client:
+    """The client that a command is.
+
+    Raises:
+        SystemExit: there is no such command.
+    """
+    made = Adapter(command)
+    if not made.words or shutil.which(made.words[0]) is None:
+        parser().error(f"no command {command!r} that can be run")
+    return made
 
 
 def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
@@ -62,14 +82,14 @@ def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
 
 
 def judge_target(
-    target: Target, clauses: Sequence[Clause], clients: Sequence[str], *, asked_for: bool
+    target: Target, clauses: Sequence[Clause], clients: Mapping[str, Client], *, asked_for: bool
 ) -> int:
     found = 0
     try:
         with target.up() as address:
             say(f"{target.name} is {address.origin}")
-            for client in clients:
-                outcomes = judge(address, clauses, FLAVOURS[client], progress=show)
+            for client, make in clients.items():
+                outcomes = judge(address, clauses, make, progress=show)
                 clear()
                 for line in lines(target.name if client == "sync" else f"{target.name} {client}", outcomes):
                     say(line)

@@ -71,6 +71,11 @@ def is_a_server_of_its_own(env: Environment) -> bool:
     return not env.address.in_process
 
 
+def is_judged_with_another_client(env: Environment) -> bool:
+    """What is asked of our packages alone is not asked of a client that is another program."""
+    return env.foreign
+
+
 LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
     "list-count": pops_without_count,
     "list-move": does_not_move,
@@ -79,6 +84,7 @@ LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
     "blocked-count": does_not_count_blocked_clients,
     "databases": has_one_database,
     "no-password": wants_a_password,
+    "our-client": is_judged_with_another_client,
     "engine": is_a_server_of_its_own,
 }
 """Every capability by the name that clauses use in ``needs``, with what tells that a server lacks it."""

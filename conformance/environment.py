@@ -101,6 +101,7 @@ class Environment:
         self.prefix = f"conformance:{uuid.uuid4().hex[:12]}"
         self._client = client
         self._resources = ExitStack()
+        self._running: list[Running[Any]] = []
         self.redis: redis.Redis = redis.Redis.from_url(
             address.url,
             protocol=2,
@@ -121,6 +122,9 @@ class Environment:
 
     def __exit__(self, *error: object) -> None:
         self._resources.close()
+        for running in self._running:  # nobody may have waited for it yet
+            if running.done() and isinstance(unsupported := running.exception(), Unsupported):
+                raise unsupported
 
     def _remove_keys(self) -> None:
         keys: Any = self.redis.keys(f"{self.prefix}*")
@@ -146,12 +150,21 @@ class Environment:
         return made
 
     def ours(self, name: str | bytes, **settings: object) -> Any:
-        """Our client, of the flavour under test if it is one of ours; the caller's to disconnect."""
+        """A client with settings of its own, ours or the foreign one; the caller's to disconnect."""
+        if self.foreign:
+            foreign: Any = self._client
+            return foreign(name, **settings)
         client: Any = self._client if self._client in FLAVOURS.values() else FLAVOURS["sync"]
         return client(name, **settings)
 
     def kind(self, kind: str, name: str = "jobs", **options: Any) -> Any:
-        """A queue of another kind, of the flavour under test if it is one of ours, in this check's corner."""
+        """A queue of another kind, of the flavour under test if it is one of ours, in this check's corner.
+
+        Raises:
+            Unsupported: the client is not one of ours.
+        """
+        if self.foreign:
+            raise Unsupported(f"not supported by the client: {kind}")
         flavour = next((each for each, made in FLAVOURS.items() if made is self._client), "sync")
         settings = {"url": self.address.url, "key": self.key(name), **options}
         made = MAKERS[flavour](kind, name, **settings)
@@ -172,6 +185,11 @@ class Environment:
         self._resources.callback(made.disconnect)
         made.exists()
         return made, gate
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the client under test is another program."""
+        return getattr(self._client, "foreign", False)
 
     def created(self, bound: int = 0) -> Judged:
         """A client under test of a queue that has just been created."""
@@ -229,7 +247,8 @@ class Environment:
 
     def start(self, work: Callable[[], T]) -> Running[T]:
         """Runs something on a thread of its own, such as an operation that is to wait."""
-        return Running(work)
+        self._running.append(Running(work))
+        return self._running[-1]
 
 
 class Running(Future[T]):

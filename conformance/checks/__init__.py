@@ -2,6 +2,7 @@
 
 from . import (
     backup,
+    beside,
     closing,
     decisions,
     deleting,
@@ -24,6 +25,7 @@ __all__ = [
     "CHECKS",
     "Check",
     "backup",
+    "beside",
     "check",
     "closing",
     "decisions",

@@ -125,5 +125,6 @@ PROTOCOL: Final = (
     of("queue.fifo", "The pressure Protocol", "Values come out in the order in which they went in, none missing, none twice."),
     of("queue.bounded", "The pressure Protocol", "However many producers there are, a bounded queue that nobody gets from holds its bound and no more."),
     of("queue.synchronized", "The pressure Protocol", "A producer that is faster than its consumer waits for it."),
+    of("queue.beside-ours", "The pressure Protocol", "Clients that conform share a queue: beside ours, at either end or at both, nothing is lost, doubled or out of order."),
     of("queue.exclusive", "The pressure Protocol", "However many clients put and get at once, nothing is lost, doubled or miscounted."),
 )  # fmt: skip
