@@ -22,7 +22,7 @@ from .limits import Hung, ended_by
 from .targets import Address
 from .wire import Hangup, RawConnection
 
-__all__ = ["Outcome", "Verdict", "judge", "run"]
+__all__ = ["Judging", "Outcome", "Verdict", "judge", "run"]
 
 Verdict: TypeAlias = Literal["passed", "failed", "skipped"]
 
