@@ -9,12 +9,17 @@ To add a capability, write a function that says whether it is lacking, and a row
 
 from __future__ import annotations
 
+import importlib.util
 import uuid
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 
 from .environment import Environment
+from .flavours import FLAVOURS
 from .limits import ended_by
+from .processes import NotInstalledError
+from .targets import real_redis
 
 __all__ = ["LACKS", "capabilities_of"]
 
@@ -71,6 +76,36 @@ def is_a_server_of_its_own(env: Environment) -> bool:
     return not env.address.in_process
 
 
+def is_no_redis_7_0(env: Environment) -> bool:
+    """A Redis of 7.0 has what came with it, and nothing of what came with 7.2."""
+    connection = env.connect()
+    known = [connection.command("COMMAND", "INFO", name) for name in ("LMPOP", "WAITAOF")]
+    return [reply.startswith(b"*1\r\n*10\r\n") for reply in known] != [True, False]
+
+
+def runs_no_scripts(env: Environment) -> bool:
+    """Some servers know no EVAL; miniredis without lupa says that it needs it."""
+    reply = env.connect().command("EVAL", "return 1", "0").lower()
+    return reply.startswith(b"-err unknown command") or b"lupa" in reply
+
+
+def has_no_reference(env: Environment) -> bool:
+    """Bytes are compared on a Redis 7.0 that may be emptied: one of its own kind, or one beside miniredis."""
+    if importlib.util.find_spec("hypothesis") is None:
+        return True
+    return not has_redis_7_0() if env.address.in_process else env.address.another is None
+
+
+@cache
+def has_redis_7_0() -> bool:
+    """Whether the real Redis of this machine is one of 7.0."""
+    try:
+        with real_redis() as address, Environment(address, FLAVOURS["sync"]) as env:
+            return not is_no_redis_7_0(env)
+    except NotInstalledError:
+        return False
+
+
 def is_judged_with_another_client(env: Environment) -> bool:
     """What is asked of our packages alone is not asked of a client that is another program."""
     return env.foreign
@@ -84,6 +119,9 @@ LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
     "blocked-count": does_not_count_blocked_clients,
     "databases": has_one_database,
     "no-password": wants_a_password,
+    "scripts": runs_no_scripts,
+    "redis-7.0": is_no_redis_7_0,
+    "reference": has_no_reference,
     "our-client": is_judged_with_another_client,
     "engine": is_a_server_of_its_own,
 }

@@ -18,6 +18,7 @@ from . import (
     settings,
     together,
     waiting,
+    wire,
 )
 from .registry import CHECKS, Check, check
 
@@ -42,4 +43,5 @@ __all__ = [
     "settings",
     "together",
     "waiting",
+    "wire",
 ]
