@@ -146,6 +146,10 @@ class DifferError(AssertionError):
     """Tells hypothesis that a conversation is what is looked for."""
 
 
+class EnoughError(BaseException):
+    """Ends hypothesis at once; what is an Exception is only one more failure to it."""
+
+
 def conversations(forms: Sequence[Form]) -> st.SearchStrategy[list[Step | None]]:
     """Lists of steps, of all commands."""
     by_name = {form.name: form for form in forms}
@@ -252,7 +256,7 @@ def converse(
     def run(steps: list[Step | None]) -> None:
         nonlocal end
         if time.monotonic() > end:
-            return
+            raise EnoughError
         sent, difference = pair.play([step for step in steps if step is not None])
         tick()
         if difference is not None:
@@ -262,6 +266,6 @@ def converse(
 
     try:
         run()
-    except (DifferError, Flaky):
+    except (DifferError, EnoughError, Flaky):
         return last[0]
     return None
