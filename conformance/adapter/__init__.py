@@ -27,7 +27,7 @@ request                                                result
 ====================================================== ====================================================
 ``open name, url, prefix``                             null; ``host``, ``port``, ``db`` may be there for
                                                        ``url``, or nothing, and so may ``prefix``
-``create bound``                                       null
+``create``, with ``bound`` perhaps                     null; without, the bound is 0
 ``exists``, ``closed``                                 true or false
 ``length``                                             a number
 ``put value``, with ``timeout``, ``overfill`` perhaps  null
