@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from .adapter import Adapter
 from .clauses import CLAUSES, SUITES, Clause
+from .environment import Client
 from .flavours import FLAVOURS
 from .report import failed, lines
 from .runner import Outcome, judge
-from .targets import NoRealRedisError, Target, target_named
+from .targets import TARGETS, NotInstalledError, Target, target_named
 
 __all__ = ["main"]
 
@@ -24,11 +27,16 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--target", action="append", metavar="TARGET",
-        help="embedded, real or a redis:// URL; several allowed (default: embedded and real)",
+        help=f"{', '.join(TARGETS)}, a redis:// URL, or a program like redis-server as PATH or NAME=PATH; "
+        "several allowed (default: embedded and real)",
     )  # fmt: skip
     made.add_argument(
         "--client", action="append", choices=FLAVOURS,
         help="which flavour of the pressure client; several allowed (default: sync)",
+    )  # fmt: skip
+    made.add_argument(
+        "--adapter", action="append", metavar="COMMAND", default=[],
+        help="a program that is a client, as pydoc conformance.adapter says; several allowed",
     )  # fmt: skip
     made.add_argument("--suite", action="append", choices=SUITES, help="only this suite; several allowed")
     made.add_argument(
@@ -50,8 +58,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         targets = [target_named(name) for name in options.target or ("embedded", "real")]
     except ValueError as error:
         parser().error(str(error))
-    clients = options.client or ["sync"]
+    clients = {name: FLAVOURS[name] for name in options.client or ([] if options.adapter else ["sync"])}
+    clients |= {command: adapter_of(command) for command in options.adapter}
     return max(judge_target(target, clauses, clients, asked_for=bool(options.target)) for target in targets)
+
+
+def adapter_of(command: str) -> Client:
+    """The client that a command is.
+
+    Raises:
+        SystemExit: there is no such command.
+    """
+    made = Adapter(command)
+    if not made.words or shutil.which(made.words[0]) is None:
+        parser().error(f"no command {command!r} that can be run")
+    return made
 
 
 def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
@@ -61,19 +82,19 @@ def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
 
 
 def judge_target(
-    target: Target, clauses: Sequence[Clause], clients: Sequence[str], *, asked_for: bool
+    target: Target, clauses: Sequence[Clause], clients: Mapping[str, Client], *, asked_for: bool
 ) -> int:
     found = 0
     try:
         with target.up() as address:
             say(f"{target.name} is {address.origin}")
-            for client in clients:
-                outcomes = judge(address, clauses, FLAVOURS[client], progress=show)
+            for client, make in clients.items():
+                outcomes = judge(address, clauses, make, progress=show)
                 clear()
                 for line in lines(target.name if client == "sync" else f"{target.name} {client}", outcomes):
                     say(line)
                 found |= failed(outcomes)
-    except (NoRealRedisError, OSError) as error:
+    except (NotInstalledError, OSError) as error:
         say(f"{target.name}: {error}{'' if asked_for else '; miniredis alone is judged'}")
         return 2 if asked_for else 0
     return found

@@ -2,14 +2,17 @@
 
 from . import (
     backup,
+    beside,
     closing,
     decisions,
+    defaults,
     deleting,
     getting,
     lifecycle,
     lists,
     messages,
     moments,
+    nonblocking,
     putting,
     reliable,
     ring,
@@ -17,6 +20,7 @@ from . import (
     settings,
     together,
     waiting,
+    wire,
 )
 from .registry import CHECKS, Check, check
 
@@ -24,15 +28,18 @@ __all__ = [
     "CHECKS",
     "Check",
     "backup",
+    "beside",
     "check",
     "closing",
     "decisions",
+    "defaults",
     "deleting",
     "getting",
     "lifecycle",
     "lists",
     "messages",
     "moments",
+    "nonblocking",
     "putting",
     "reliable",
     "ring",
@@ -40,4 +47,5 @@ __all__ = [
     "settings",
     "together",
     "waiting",
+    "wire",
 ]
