@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from .lists import COMMANDS, Stored, apply, keys_of
-from .model import Operation, Verdict
+from .model import History, Operation, Verdict
 
 __all__ = ["BUDGET", "Step", "check", "search"]
 
@@ -29,19 +29,19 @@ Step: TypeAlias = Callable[[Any, Operation], tuple[bool, Any]]
 """From a state and an operation to whether it can have been answered so, and the state after it."""
 
 
-def check(operations: Iterable[Operation], budget: int = BUDGET) -> Verdict:
+def check(history: History, budget: int = BUDGET) -> Verdict:
     """Judges operations on lists, which are all empty at the beginning.
 
     Args:
-        operations: in whatever order; those that are no commands on lists are passed over.
+        history: operations that are no commands on lists are passed over.
         budget: how many steps to take at most.
 
     Returns:
-        ``ok`` with the order in which they may have taken effect; ``illegal`` with the longest beginning of one
-        that there is, and the operations of which none can follow; ``unknown`` if the budget did not suffice.
+        ``ok`` with the order in which they may have taken effect; ``illegal`` with the longest beginning of
+        one, and the operations of which none can follow; ``unknown`` if the budget did not suffice.
     """
     order: list[Operation] = []
-    for keys, mine in apart(operations):
+    for keys, mine in apart(history.operations):
         step = partial(_step, {key: place for place, key in enumerate(keys)})
         verdict, budget = search(mine, ((),) * len(keys), step, budget)
         if verdict.answer != "ok":
