@@ -59,6 +59,10 @@ GOOD = {
         "p put a 0 1\np put b 2 3\no put c 4 5\nx get = a 6 7\nx get = b 8 9\np put d 10 11",
         Facts(bounds={"q": 2}, overfilling=frozenset("o")),
     ),
+    "put back behind more than there is room for": (
+        "p put a 0 1\np put b 2 3\nc receive = a 4 5\np put c 6 7\nc put_back a 8 9\nc get_many 3 = a b c 10 11",
+        TWO,
+    ),
     "closed and drained": (
         "p put a 0 1\np close 2 3\np put b ! QueueClosedError 4 5\nc get = a 6 7\nc get ! QueueClosedError 8 9",
         EMPTY,
@@ -165,6 +169,12 @@ BAD = {
     "over the bound in one go": ("p put_many a b c 0 1", TWO, "bound", "bound"),
     "an open get takes one at most": (
         "x get ? 0\np put a 0 1\np put b 2 3\np put c 4 5\np put d 6 7",
+        TWO,
+        "bound",
+        "bound",
+    ),
+    "over the bound beside what was put back": (
+        "p put a 0 1\np put b 2 3\nc receive = a 4 5\nc put_back a 8 9\np put c 10 11\np put d 12 13",
         TWO,
         "bound",
         "bound",

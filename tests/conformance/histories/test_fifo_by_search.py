@@ -69,7 +69,7 @@ def test_both_answers_are_common() -> None:
     """Else the comparisons above would compare nothing."""
     answers: Counter[tuple[str, Answer]] = Counter()
     for seed in range(400):
-        luck = Random(seed)
+        luck = Random(seed)  # noqa: S311
         wide = 1 + 39 * (seed % 3 == 0)
         done = [Deed(luck.random() < 0.5, luck.randint(1, wide), luck.randint(1, wide)) for _ in range(11)]
         how = CORRUPTIONS[seed % len(CORRUPTIONS)]
@@ -96,7 +96,7 @@ def test_segments_say_what_the_whole_says(
 
 
 def many(count: int) -> tuple[list[Operation], Facts]:
-    luck, full, done = Random(0), 0, list[Deed]()
+    luck, full, done = Random(0), 0, list[Deed]()  # noqa: S311
     while len(done) < count:
         puts = full < 50 and (not full or luck.random() < 0.5)
         full += 1 if puts else -1
@@ -112,7 +112,7 @@ def test_a_million_operations_in_seconds(capsys: pytest.CaptureFixture[str]) -> 
     assert answer(operations, facts) == "ok"
     took = time.process_time() - begin
     with capsys.disabled():
-        print(f"\n{len(operations):,} operations judged in {took:.1f} s of one processor's time")
+        print(f"\n{len(operations):,} operations judged in {took:.1f} s of one processor's time")  # noqa: T201
     assert took < 60
-    swapped = corrupted(operations, "swap", Random(1))
+    swapped = corrupted(operations, "swap", Random(1))  # noqa: S311
     assert answer(swapped, facts) == "illegal"

@@ -36,7 +36,7 @@ class Playing:
     """A client whose operations do what they are told to."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
-        self.put = self.put_many = self.get = self.get_many = self.close = lambda *args, **options: act()
+        self.put = self.put_many = self.get = self.get_many = self.close = lambda *_, **__: act()
 
 
 def recorded(act: Callable[[], Any]) -> tuple[RecordedQueue, Notebook]:
@@ -126,15 +126,20 @@ def test_a_queue(server: str, request: pytest.FixtureRequest, tmp_path: Path) ->
     ]
 
 
+def fail_when_the_role_is_gone(queue: RecordedQueue, client: Queue) -> None:
+    with queue.receive():
+        client.repair(force=True)
+        raise ZeroDivisionError
+
+
 def test_a_put_back_that_did_not_come_through_is_open(real_server: Address) -> None:
     notebook = Notebook()
     with Queue("recorded", url=real_server.url) as client:
         client.create()
         queue = RecordedQueue(client, Recorder("c", notebook), "q")
         queue.put(b"a")
-        with pytest.raises(ZeroDivisionError), queue.receive():
-            client.repair(force=True)  # takes the role away, so that there is nothing to put back
-            raise ZeroDivisionError
+        with pytest.raises(ZeroDivisionError):
+            fail_when_the_role_is_gone(queue, client)
         client.delete()
     assert [(each.name, each.outcome) for each in notebook.operations][-1] == ("put_back", "open")
 

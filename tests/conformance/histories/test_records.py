@@ -17,7 +17,7 @@ from .notation import history, operation
 words = st.lists(st.binary(max_size=6)).map(tuple)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(words)
 def test_words_come_back_from_text(given_: tuple[bytes, ...]) -> None:
     text = text_of(given_)
@@ -33,7 +33,7 @@ def test_words_read_well() -> None:
     assert words_of(None) is None
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(
     st.builds(
         Operation,
@@ -46,7 +46,7 @@ def test_words_read_well() -> None:
         st.none() | st.integers(),
         st.sampled_from(["ok", "error", "open"]),
         st.text(),
-    )  # fmt: skip
+    )
 )
 def test_operations_come_back_from_flat_records(one: Operation) -> None:
     record = json.loads(json.dumps(record_of(one)))
