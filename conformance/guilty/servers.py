@@ -153,7 +153,7 @@ SERVERS: Final = (
         "miniredis/engine/commands/list_elements.py",
         "from_tail=count < 0",
         "from_tail=False",
-        ("list.lrem.tail-and-all",),
+        ("list.lrem.tail-and-all", "history.linearizable"),
     ),
     Guilty(
         "recovers without counting a delivery",
