@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.histories import Facts, History, fifo, worst
-from conformance.histories.fifo import check, check_queue, rules_of
+from conformance.histories.fifo import check, check_queue, rules_of, segments
 
 from .notation import history, table
 
@@ -21,6 +21,10 @@ GOOD = {
         EMPTY,
     ),
     "gets at once come in either order": ("p put a 0 1\np put b 2 3\nc get = b 4 9\nd get = a 5 8", EMPTY),
+    "puts that touch": ("p put a 0 2\no put b 2 3\nc get = b 4 5\nc get = a 6 7", EMPTY),
+    "puts that touch, and one never came": ("p put a 0 2\no put b 2 3\nc get = b 4 5", Facts()),
+    "gets that touch": ("p put a 0 1\np put b 2 3\nc get = b 4 6\nd get = a 6 7", EMPTY),
+    "one that holds a role twice": ("c hold consumer 0 5\nc hold consumer 4 9", Facts()),
     "what is left": ("p put a 0 1", LEFT_A),
     "what nobody looked at": ("p put a 0 1", Facts()),
     "an open put that happened": ("p put a ? 0\nc get = a 5 6", EMPTY),
@@ -254,6 +258,29 @@ def test_values_put_twice_are_counted_and_else_unknown() -> None:
 def test_what_is_deleted_is_unknown() -> None:
     verdict = worst(check_queue(table("p put a 0 1\nx delete 2 3"), EMPTY, "q").values())
     assert (verdict.answer, verdict.reason[:21]) == ("unknown", "the queue was deleted")
+
+
+def test_no_segment_ends_while_something_is_received() -> None:
+    lines = table(
+        "p put a 0 1\nc receive = a 2 3\nc ack a 4 5\np put b 6 7\nc receive = b 8 9\nc put_back b 10 11"
+    )
+    parts = list(segments(lines))
+    assert [[each.name for each in part.operations] for part in parts] == [
+        ["put", "receive", "ack"],
+        ["put", "receive", "put_back"],
+    ]
+    assert [part.carried for part in parts] == [0, 0]
+
+
+def test_a_segment_begins_with_what_is_left_and_with_closes() -> None:
+    lines = table("p put_many a b c 0 1\nc get = a 2 3\np close 4 5\nc get = b 6 7\nc get = c 8 9")
+    *_, last = segments(lines)
+    assert [str(each) for each in last.operations] == [
+        "p: put_many b c -> ok",
+        "p: close -> ok",
+        "c: get -> b",
+    ]
+    assert (last.carried, last.last) == (2, True)
 
 
 def test_queues_are_judged_apart() -> None:

@@ -23,6 +23,7 @@ GOOD = {
     "in an order that only the answers tell": "a RPUSH x = 2 0 9\nb RPUSH y = 1 1 8\nc LRANGE 0 -1 = y x 10 11",
     "a pop in the middle of a push": "a RPUSH x = 1 0 9\nb LPOP = x 1 8",
     "a wait is a pop that succeeds": "b BLPOP 0 = q x 0 9\na RPUSH x = 1 2 3",
+    "calls and returns that touch": "b LPOP = x 0 5\na RPUSH x = 1 5 6",
     "an open push that happened": "a RPUSH x ? 0\nb LPOP = x 5 6",
     "an open push that did not": "a RPUSH x ? 0\nb LPOP = nil 5 6",
     "an open pop that did both": "a RPUSH x = 1 0 1\nb LPOP ? 2\nc LLEN = 1 3 4\nc LLEN = 0 5 6",
