@@ -276,9 +276,9 @@ def test_a_segment_begins_with_what_is_left_and_with_closes() -> None:
     lines = table("p put_many a b c 0 1\nc get = a 2 3\np close 4 5\nc get = b 6 7\nc get = c 8 9")
     *_, last = segments(lines)
     assert [str(each) for each in last.operations] == [
-        "p: put_many b c -> ok",
+        "p: put_many c -> ok",
         "p: close -> ok",
-        "c: get -> b",
+        "c: get -> c",
     ]
     assert (last.carried, last.last) == (2, True)
 
