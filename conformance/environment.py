@@ -149,6 +149,11 @@ class Environment:
         self._resources.callback(made.disconnect)
         return made
 
+    @property
+    def flavour(self) -> str:
+        """The flavour under test if it is one of ours, else ``sync``."""
+        return next((name for name, made in FLAVOURS.items() if made is self._client), "sync")
+
     def ours(self, name: str | bytes, **settings: object) -> Any:
         """A client with settings of its own, ours or the foreign one; the caller's to disconnect."""
         if self.foreign:
@@ -165,9 +170,8 @@ class Environment:
         """
         if self.foreign:
             raise Unsupported(f"not supported by the client: {kind}")
-        flavour = next((each for each, made in FLAVOURS.items() if made is self._client), "sync")
         settings = {"url": self.address.url, "key": self.key(name), **options}
-        made = MAKERS[flavour](kind, name, **settings)
+        made = MAKERS[self.flavour](kind, name, **settings)
         self._resources.callback(made.disconnect)
         return made
 

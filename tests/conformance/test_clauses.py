@@ -25,12 +25,25 @@ def capabilities(address: Address) -> frozenset[str]:
     return CAPABILITIES[address.url]
 
 
+#: What takes more than a moment takes part once for each server, with the usual client.
+LONG = [each.id for each in CLAUSES.values() if each.suites == ("histories",)]
+
 #: What every server is asked here; test_wire.py plays the rest once for each kind.
-ASKED = [each.id for each in CLAUSES.values() if each.suites != ("wire",)]
+ASKED = [each.id for each in CLAUSES.values() if each.suites != ("wire",) and each.id not in LONG]
 
 
 @pytest.mark.parametrize("clause", ASKED)
 def test_clause(clause: str, server_address: Address) -> None:
+    expect_passed(clause, server_address)
+
+
+@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
+@pytest.mark.parametrize("clause", LONG)
+def test_long_clause(clause: str, server: str, request: pytest.FixtureRequest) -> None:
+    expect_passed(clause, request.getfixturevalue(server))
+
+
+def expect_passed(clause: str, server_address: Address) -> None:
     outcome = judge_clause(
         CLAUSES[clause], capabilities(server_address), lambda: Environment(server_address, pressure.Queue)
     )
@@ -43,7 +56,7 @@ def test_clause(clause: str, server_address: Address) -> None:
 OURS = [
     each.id
     for each in CLAUSES.values()
-    if each.suites not in {("list-notes",), ("wire",)} and "reliable-queues" not in each.needs
+    if each.id in ASKED and each.suites != ("list-notes",) and "reliable-queues" not in each.needs
 ]
 
 
@@ -102,5 +115,6 @@ def test_the_suites_are_the_documents_and_the_wire() -> None:
         "list-notes",
         "distributed-queues",
         "redismq",
+        "histories",
         "wire",
     )
