@@ -1,0 +1,95 @@
+"""Runs by luck, for scenarios that are too large to be known whole; and what is wrong made short.
+
+The same seed gives the same run. A schedule that something is wrong with is shrunk by leaving moves out, as
+many at a time as can be, for as long as anything is still wrong with what is left.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .explore import STUCK, Violation, is_stuck, replay
+from .laws import Laws
+from .moves import Game, Move
+
+__all__ = ["Wandered", "shrunk", "wander"]
+
+PATIENCE = 200
+"""After how many moves in which nobody came further a run is looked at, whether it still has an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wandered:
+    """What came of runs by luck.
+
+    Attributes:
+        runs: how many there were.
+        moves: how many moves they had together.
+        states: how many states they passed, each counted once.
+        seconds: how long it took.
+        seed: of the run in which something was wrong; None if nothing was.
+        violation: what that is, shrunk.
+    """
+
+    runs: int
+    moves: int
+    states: int
+    seconds: float
+    seed: int | None = None
+    violation: Violation | None = None
+
+
+def wander(
+    game: Game, runs: int, seed: int = 0, clock: Callable[[], float] = time.perf_counter
+) -> Wandered:
+    """Runs a scenario so many times, with seeds from one on, until something is wrong."""
+    begin, laws, moves = clock(), Laws(game), 0
+    seen = {game.start}
+    for count in range(runs):
+        schedule, problem = _run(game, laws, random.Random(seed + count), seen)  # noqa: S311, nothing is secret
+        moves += len(schedule)
+        if problem:
+            violation = shrunk(game, Violation(problem, tuple(schedule)))
+            return Wandered(count + 1, moves, len(seen), clock() - begin, seed + count, violation)
+    return Wandered(runs, moves, len(seen), clock() - begin)
+
+
+def _run(
+    game: Game, laws: Laws, luck: random.Random, seen: set[tuple[int, ...]]
+) -> tuple[list[Move], str]:
+    state, schedule, idle = game.start, [], 0
+    while not game.is_over(state):
+        move, after = luck.choice(game.moves(state))
+        schedule.append(move)
+        if problem := laws.broken_by(state, after):
+            return schedule, problem
+        idle = idle + 1 if after in seen else 0
+        state = after
+        seen.add(state)
+        if idle > PATIENCE and idle % PATIENCE == 0 and is_stuck(game, state):
+            return schedule, STUCK
+    return schedule, laws.broken_at_end(state)
+
+
+def shrunk(game: Game, violation: Violation) -> Violation:
+    """A violation whose schedule is such that something is right as soon as any one move is left out."""
+    at_once = max(len(violation.schedule) // 2, 1)
+    while at_once:
+        shorter = _without_some(game, violation, at_once)
+        if shorter is None:
+            at_once //= 2
+        else:
+            violation = shorter
+    return violation
+
+
+def _without_some(game: Game, violation: Violation, at_once: int) -> Violation | None:
+    schedule = violation.schedule
+    for start in range(0, len(schedule), at_once):
+        found = replay(game, schedule[:start] + schedule[start + at_once :], strict=False)
+        if found is not None and len(found.schedule) < len(schedule):
+            return found
+    return None
