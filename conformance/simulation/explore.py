@@ -10,13 +10,16 @@ import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
+
+from pressure.protocol import Command
 
 from .laws import Laws
 from .moves import Game, Move, State
 
-__all__ = ["Found", "Violation", "explore", "is_stuck", "replay"]
+__all__ = ["STUCK", "Found", "Violation", "explore", "is_stuck", "replay"]
 
-STUCK = "nobody comes to an end any more"
+STUCK: Final = "nobody comes to an end any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,10 @@ class Found:
 class Explorer:
     """The states that were reached, in the order in which they were, and how."""
 
-    def __init__(self, game: Game, limit: int) -> None:
+    def __init__(self, game: Game, limit: int, about: str) -> None:
         self._game = game
-        self._laws = Laws(game)
+        self._about = about
+        self._laws = Laws(game, about)
         self._limit = limit
         self.states: list[State] = [game.start]
         self._numbers: dict[State, int] = {game.start: 0}
@@ -120,7 +124,16 @@ class Explorer:
                     fine[before] = 1
                     left.append(before)
         first = fine.find(0)
-        return None if first < 0 else Violation(STUCK, self._schedule(first))
+        if first < 0:
+            return None
+        stuck = (number for number in range(first, len(self.states)) if not fine[number])
+        shown = next((number for number in stuck if self._is_still(number)), first)
+        problem = _stuck(self._game, self.states[shown])
+        return Violation(problem, self._schedule(shown)) if self._about in problem else None
+
+    def _is_still(self, number: int) -> bool:
+        """Whether nobody can go on; only time can pass, if that."""
+        return all(move.endswith("~") for move, _ in self._game.moves(self.states[number]))
 
     def _schedule(self, number: int) -> tuple[Move, ...]:
         moves: list[Move] = []
@@ -132,19 +145,37 @@ class Explorer:
         return tuple(reversed(moves))
 
 
-def explore(game: Game, limit: int = 1_000_000, clock: Callable[[], float] = time.perf_counter) -> Found:
+def explore(
+    game: Game, limit: int = 2_000_000, about: str = "", clock: Callable[[], float] = time.perf_counter
+) -> Found:
     """Explores a scenario.
 
     Args:
         game: the scenario.
         limit: after how many states to stop.
+        about: what is wrong has to have these words in it; empty for anything.
         clock: tells seconds.
     """
-    begin, explorer = clock(), Explorer(game, limit)
+    begin, explorer = clock(), Explorer(game, limit, about)
     violation = explorer.violation()
     return Found(
         len(explorer.states), explorer.moves, len(explorer.ends), clock() - begin, explorer.whole, violation
     )
+
+
+def _stuck(game: Game, state: State) -> str:
+    """Who waits for what, where all wait for ever."""
+    waiting = (
+        f"{game.names[who]} for {_lists(commands[0])}"
+        for who, commands in game.server(state).waiting
+    )
+    return f"{STUCK}: {', '.join(waiting) or 'they go round in circles'}"
+
+
+def _lists(command: Command) -> str:
+    """What a blocking command waits for."""
+    keys = [str(word, "utf-8", "replace") for word in command[1:-1] if isinstance(word, bytes)]
+    return " and ".join(key.partition("jobs")[2] or "a value" for key in keys if "jobs" in key)
 
 
 def is_stuck(game: Game, state: State, limit: int = 20_000) -> bool:
@@ -185,5 +216,5 @@ def replay(game: Game, schedule: tuple[Move, ...], *, strict: bool = True) -> Vi
     if game.is_over(state):
         problem = laws.broken_at_end(state)
     else:
-        problem = STUCK if is_stuck(game, state) else ""
+        problem = _stuck(game, state) if is_stuck(game, state) else ""
     return Violation(problem, tuple(played)) if problem else None

@@ -42,14 +42,20 @@ AFTERWARDS: Final = b"afterwards"
 
 
 class Laws:
-    """The laws for one scenario; each state of the server is judged once."""
+    """The laws for one scenario; each state of the server is judged once.
 
-    def __init__(self, game: Game) -> None:
+    Args:
+        game: the scenario.
+        about: what is wrong has to have these words in it; empty for anything.
+    """
+
+    def __init__(self, game: Game, about: str = "") -> None:
         self._game = game
+        self._about = about
         self._keys = game.keys
         scenario = game.scenario
         self._deeds = [deed for member in scenario.members for deed in member.deeds]
-        self._weak = scenario.weak or not game.scripts
+        self._weak = not (game.scripts if scenario.strong is None else scenario.strong)
         self._over_filling = sum(len(deed.values) for deed in self._deeds if deed.kind == "over-filling put")
         self._allowed = {deed.kind: frozenset(self._errors(deed.kind)) for deed in self._deeds}
         self._of_server: dict[int, str] = {}
@@ -84,12 +90,15 @@ class Laws:
         for who, (was, now) in enumerate(zip(before[1:], after[1:], strict=True)):
             if was != now and not problem:
                 problem = self._once(self._of_result, (who, now), self._result)
-        return problem or self._twice(after)
+        return problem or self._first(self._twice(after))
 
     def _once(self, known: dict[Any, str], key: tuple[int, ...], law: Any) -> str:
         if (said := known.get(key)) is None:
-            said = known[key] = next(iter(law(*key)), "")
+            said = known[key] = self._first(law(*key))
         return said
+
+    def _first(self, problems: Wrong) -> str:
+        return next((problem for problem in problems if self._about in problem), "")
 
     def _server(self, number: int) -> Wrong:
         server, keys = self._game.servers.states[number], self._keys
@@ -166,7 +175,7 @@ class Laws:
         if result.kind not in self._allowed[deed.kind]:
             yield f"{client.member.name}'s {deed.kind} raised {result.kind}: {result.text}"
 
-    def _twice(self, state: State) -> str:
+    def _twice(self, state: State) -> Wrong:
         held = self._held.get(state[0])
         if held is None:
             values = dict(self._game.servers.states[state[0]].values)
@@ -175,16 +184,15 @@ class Laws:
         seen = [*held]
         for client, number in zip(self._game.clients, state[1:], strict=True):
             seen += client.states[number].delivered
-        if len(set(seen)) == len(seen):
-            return ""
-        twice = next(value for value in seen if seen.count(value) > 1)
-        return f"{_text(twice)} is there twice"
+        if len(set(seen)) != len(seen):
+            twice = next(value for value in seen if seen.count(value) > 1)
+            yield f"{_text(twice)} is there twice"
 
     # When all is over
 
     def broken_at_end(self, state: State) -> str:
         """What is wrong when nobody does anything more; empty if nothing is."""
-        return next(self._end(state), "") or self._once(self._of_repair, (state[0],), self._repaired)
+        return self._first(self._end(state)) or self._once(self._of_repair, (state[0],), self._repaired)
 
     def _end(self, state: State) -> Wrong:
         game, keys = self._game, self._keys

@@ -133,7 +133,7 @@ class Game:
     ) -> Iterator[tuple[Move, State]]:
         for who, local in enumerate(locals_):
             name = self.names[who]
-            if who in server.blocked:
+            if who in server.blocked and not _waits_for_ever(local):
                 yield f"{name}~", self._after(state, *self.servers.end_wait(state[0], who))
             elif local.pauses and not local.dead:
                 yield f"{name}~", _with(state, who, self.clients[who].hear(state[who + 1], ()))
@@ -181,6 +181,11 @@ class Game:
     def server(self, state: State) -> Server:
         """The server's state."""
         return self.servers.states[state[0]]
+
+
+def _waits_for_ever(local: Local) -> bool:
+    """Whether what it is blocked in has no timeout."""
+    return local.commands is not None and local.commands[0][-1] in (0, b"0")
 
 
 def _with(state: State, who: int, number: int) -> State:

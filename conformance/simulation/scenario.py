@@ -121,8 +121,7 @@ class Scenario:
         values: what is in it at first, oldest first.
         faults: how many clients may die in a run.
         tries: after how many waits in vain a client gives up; None for never.
-        weak: whether only the weaker form of the invariant is asked for, since clients send plain batches
-            that are written from the documents, or a repair by force is at work.
+        strong: whether the strong form of the invariant is asked for; None asks for it of scripts alone.
         text: what is shown by it.
     """
 
@@ -132,5 +131,5 @@ class Scenario:
     values: tuple[bytes, ...] = ()
     faults: int = 0
     tries: int | None = None
-    weak: bool = False
+    strong: bool | None = None
     text: str = ""
