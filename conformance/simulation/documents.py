@@ -134,7 +134,7 @@ def puts(*values: bytes, careful: bool = True, overfill: bool = False) -> tuple[
 
 
 def gets(count: int = 1, *, careful: bool = True, compares: bool = True) -> tuple[Deed, ...]:
-    return (Deed("get", lambda ctx, _: get(ctx, careful, compares)),) * count
+    return (Deed("get", lambda ctx, _: get(ctx, careful, compares), takes=1),) * count
 
 
 CREATE: Final = Deed("create", lambda ctx, _: create(ctx, 1))

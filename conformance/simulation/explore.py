@@ -111,18 +111,7 @@ class Explorer:
 
     def _stuck(self) -> Violation | None:
         """The first state from which no moves lead to an end, or to a state of which that is not known."""
-        into: list[list[int]] = [[] for _ in self.states]
-        for one, other in zip(*self._edges, strict=True):
-            into[other].append(one)
-        fine = bytearray(len(self.states))
-        left = [*self.ends, *range(self.expanded, len(self.states))]
-        for number in left:
-            fine[number] = 1
-        while left:
-            for before in into[left.pop()]:
-                if not fine[before]:
-                    fine[before] = 1
-                    left.append(before)
+        fine = self._lead_to_an_end()
         first = fine.find(0)
         if first < 0:
             return None
@@ -130,6 +119,25 @@ class Explorer:
         shown = next((number for number in stuck if self._is_still(number)), first)
         problem = _stuck(self._game, self.states[shown])
         return Violation(problem, self._schedule(shown)) if self._about in problem else None
+
+    def _lead_to_an_end(self) -> bytearray:
+        """Of each state 1 if moves lead from it to an end, or to a state of which that is not known."""
+        origins, targets = self._edges
+        last, before = array("q", [-1]) * len(self.states), array("q", [-1]) * len(targets)
+        for edge, target in enumerate(targets):  # the edges into a state, as a chain
+            before[edge], last[target] = last[target], edge
+        fine = bytearray(len(self.states))
+        left = [*self.ends, *range(self.expanded, len(self.states))]
+        for number in left:
+            fine[number] = 1
+        while left:
+            edge = last[left.pop()]
+            while edge >= 0:
+                if not fine[origins[edge]]:
+                    fine[origins[edge]] = 1
+                    left.append(origins[edge])
+                edge = before[edge]
+        return fine
 
     def _is_still(self, number: int) -> bool:
         """Whether nobody can go on; only time can pass, if that."""

@@ -56,6 +56,7 @@ class Laws:
         scenario = game.scenario
         self._deeds = [deed for member in scenario.members for deed in member.deeds]
         self._weak = not (game.scripts if scenario.strong is None else scenario.strong)
+        self._repaired_meanwhile = any(deed.kind.startswith("repair") for deed in self._deeds)
         self._over_filling = sum(len(deed.values) for deed in self._deeds if deed.kind == "over-filling put")
         self._allowed = {deed.kind: frozenset(self._errors(deed.kind)) for deed in self._deeds}
         self._of_server: dict[int, str] = {}
@@ -112,12 +113,16 @@ class Laws:
         limit, there = int(bound), _length(values, keys.queue) + _length(values, keys.unacked)
         if limit and there > limit + self._over_filling + (self._weak or died):
             yield f"there are {there} values, and the bound is {limit}"
-        if not died and all(_length(values, key) for key in (keys.producer_free, keys.consumer_free)):
-            yield from self._quiet(values, limit, there)
+        if not died and not self._repaired_meanwhile:
+            yield from self._quiet(values)
 
-    def _quiet(self, values: dict[bytes, Value], limit: int, there: int) -> Wrong:
-        """Nobody has a role, and nobody has died."""
+    def _quiet(self, values: dict[bytes, Value]) -> Wrong:
+        """What holds while nobody has a role, and nobody has died."""
         keys = self._keys
+        if not all(_length(values, key) for key in (keys.producer_free, keys.consumer_free)):
+            return
+        limit = int(values[keys.bound])  # type: ignore[arg-type]
+        there = _length(values, keys.queue) + _length(values, keys.unacked)
         tokens, room = _length(values, keys.not_full), limit == 0 or there < limit
         if room and not tokens:
             yield "there is room, and no token that says so: nobody can put any more"
@@ -212,14 +217,16 @@ class Laws:
             shut = [deed for deed, result in deeds if deed.kind in ("get", "receive") and _is_shut(result)]
             if shut and _length(values, keys.queue):
                 yield "somebody was told that the queue is closed, and there is still something in it"
-        yield from self._gone(state, locals_, died)
+        if not died:
+            yield from self._quiet(values)
+        yield from self._gone(state, locals_)
         yield from self._out_of_order(locals_)
 
     def _done(self, locals_: list[Local]) -> Iterator[tuple[Deed, Any]]:
         for client, local in zip(self._game.clients, locals_, strict=True):
             yield from zip(client.member.deeds, local.results, strict=False)
 
-    def _gone(self, state: State, locals_: list[Local], died: int) -> Wrong:
+    def _gone(self, state: State, locals_: list[Local]) -> Wrong:
         """Values that were put and are nowhere, or that are somewhere and were not put."""
         present = {*self._held.get(state[0], ())}.union(*(local.delivered for local in locals_))
         stored, refused = set(self._game.scenario.values), set()
@@ -232,16 +239,15 @@ class Laws:
                 stored.update(deed.values[: result.done])
                 refused.update(deed.values[result.done :])
         if lost := stored - present:
-            taken = sum(local.dead for local in locals_) and self._most_at_once()
-            if len(lost) > taken * bool(died):
+            if len(lost) > self._on_their_way(locals_):
                 yield f"{_text(min(lost))} was put, and is gone"
         if there := refused & present:
             yield f"{_text(min(there))} was refused, and is there"
 
-    def _most_at_once(self) -> int:
-        """How many values may be on their way to a client that dies."""
-        kinds = {deed.kind for deed in self._deeds}
-        return 3 if "get" in kinds else 1
+    def _on_their_way(self, locals_: list[Local]) -> int:
+        """How many values may be gone with those who died."""
+        dead = [client for client, local in zip(self._game.clients, locals_, strict=True) if local.dead]
+        return sum(max(deed.takes for deed in client.member.deeds) for client in dead)
 
     def _out_of_order(self, locals_: list[Local]) -> Wrong:
         """What one client puts comes to one client in that order."""

@@ -54,12 +54,14 @@ class Deed:
         kind: what it is, for ``laws``.
         begin: begins it.
         values: those that it puts.
+        takes: how many values may be gone with a client that dies in it.
         settles: it is not done if what comes before it failed.
     """
 
     kind: str
     begin: Begin
     values: tuple[bytes, ...] = ()
+    takes: int = 0
     settles: bool = False
 
 
@@ -73,16 +75,16 @@ def put_many(*values: bytes) -> Deed:
 
 
 def get_many(most: int) -> Deed:
-    return Deed("get", lambda ctx, patience: protocol.get_many(ctx, patience, most))
+    return Deed("get", lambda ctx, patience: protocol.get_many(ctx, patience, most), takes=most)
 
 
 def create(bound: int) -> Deed:
     return Deed("create", lambda ctx, _: protocol.create(ctx, bound))
 
 
-GET = Deed("get", lambda ctx, patience: protocol.get(ctx, patience))
+GET = Deed("get", lambda ctx, patience: protocol.get(ctx, patience), takes=1)
 RECEIVE = Deed("receive", lambda ctx, patience: protocol.receive(ctx, patience))
-ACKNOWLEDGE = Deed("acknowledge", lambda ctx, _: protocol.settle(ctx, True), settles=True)
+ACKNOWLEDGE = Deed("acknowledge", lambda ctx, _: protocol.settle(ctx, True), takes=1, settles=True)
 PUT_BACK = Deed("put back", lambda ctx, _: protocol.settle(ctx, False), settles=True)
 CLOSE = Deed("close", lambda ctx, patience: protocol.close(ctx, patience))
 DELETE = Deed("delete", lambda ctx, patience: protocol.delete(ctx, patience))

@@ -4,7 +4,7 @@ A client that waits does so for ever where nobody dies, so that a scenario in wh
 no end, which is a finding. Where somebody may die a client gives up after so many waits in vain, and at the
 end of every run a repair has to restore the queue.
 
-To add one: a row in ``ALL``.
+To add one: a row in ``ALL``, or in ``LARGE`` if it is too large to be known whole.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .scenario import (
     put_many,
 )
 
-__all__ = ["SCENARIOS"]
+__all__ = ["ALL", "LARGE", "SCENARIOS"]
 
 
 def who(name: str, *deeds: Deed, **options: bool | float) -> Member:
@@ -78,4 +78,19 @@ ALL: Final = (
     Scenario("leases", (who("p1", put(b"1"), lease=30.0), who("p2", put(b"2"), lease=30.0), who("r", REPAIR, fails=False)), 2, tries=2, text="roles that run out, and a repair that gives them to the next"),
 )  # fmt: skip
 
-SCENARIOS: Final = {scenario.name: scenario for scenario in ALL}
+
+
+def crowd(name: str, text: str, *others: Member, faults: int = 0, tries: int | None = None) -> Scenario:
+    """Three producers, three consumers, nine messages, and others."""
+    producers = [who(f"p{at}", *(put(b"%d-%d" % (at, number)) for number in range(3))) for at in range(3)]
+    consumers = [who(f"c{at}", GET, GET, GET) for at in range(3)]
+    return Scenario(name, (*producers, *consumers, *others), 2, faults=faults, tries=tries, text=text)
+
+
+LARGE: Final = (
+    crowd("crowd", "3 producers, 3 consumers, 9 messages"),
+    crowd("crowd-closed-deleted", "the same, a close and a delete", CLOSER, DELETER),
+    crowd("crowd-dies", "the same; two die, and a repair works beside the others", CLOSER, who("r", REPAIR, fails=False, later=True), faults=2, tries=3),
+)  # fmt: skip
+
+SCENARIOS: Final = {scenario.name: scenario for scenario in (*ALL, *LARGE)}
