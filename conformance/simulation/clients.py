@@ -1,8 +1,9 @@
 """Every state of a client that is reached, numbered, and what it makes of the replies it gets.
 
-A client's state is that of its operations, and those are generators, which cannot be copied. But what one does
-depends on the replies that it was sent and on nothing else: from the replies it is brought to where it was.
-Each step is so computed once, and two histories after which a client goes on alike (``gist``) are one state.
+A client's state is that of its operations, and those are generators, which cannot be copied. But what one
+does depends on the replies that it was sent and on nothing else: from the replies it is brought to where it
+was. Each step is so computed once, and two histories after which a client goes on alike (``gist``) are one
+state.
 """
 
 from __future__ import annotations

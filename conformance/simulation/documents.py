@@ -160,9 +160,7 @@ class Hole:
     about: str = ""
 
 
-def hole(
-    text: str, instead: str, *members: Member, bound: int = 1, about: str = "", **options: Any
-) -> Hole:
+def hole(text: str, instead: str, *members: Member, bound: int = 1, about: str = "", **options: Any) -> Hole:
     return Hole(text, Scenario(text, members, bound, strong=True, **options), instead, about)
 
 
@@ -174,7 +172,7 @@ HOLES: Final = {
     ),
     "bound-passed": hole(
         "Get compares length and bound, two Puts run, Get refills",
-        "with scripts this is one step; plain batches can pass the bound by one, which the weaker form allows",
+        "with scripts this is one step; plain batches can pass the bound by one, as the weaker form allows",
         Member("p", puts(b"1", b"2", b"3")), Member("c", gets(1)), bound=2, values=(b"0",),
         about="the bound is",
     ),

@@ -1,6 +1,6 @@
 """A schedule as a picture: a lane for each client, each batch with what it was answered.
 
-As text the batches stand below each other, in the order in which they were sent; as SVG they stand in columns.
+As text the batches stand below each other, in the order in which they were sent; as SVG in columns.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ..evidence import Evidence
 from .clients import Error
 from .explore import Violation
 from .moves import Game, Move, State
+from .schedules import written
 from .servers import Refusal
 
 __all__ = ["Happening", "happenings", "picture"]
@@ -110,7 +111,7 @@ def _result(result: Any) -> str:
 def picture(game: Game, violation: Violation) -> Evidence:
     """What leads to a violation, drawn."""
     found = list(happenings(game, violation.schedule))
-    text = "\n".join([f"schedule: {' '.join(violation.schedule)}", *_text(game, found), violation.what])
+    text = "\n".join([f"schedule: {written(violation.schedule)}", *_text(game, found), violation.what])
     return Evidence(f"{game.scenario.name}: {violation.what}", text, _markup(game, found, violation))
 
 
@@ -135,8 +136,8 @@ def _markup(game: Game, found: Sequence[Happening], violation: Violation) -> str
             top += LINE * len(lines) + LINE // 2
     shapes.append(f'<text x="8" y="{top + LINE}" font-weight="bold">{escape(violation.what)}</text>')
     lanes = [
-        f'<line x1="{lane * WIDE + 4}" y1="{2 * LINE}" x2="{lane * WIDE + 4}" y2="{top}" stroke="currentColor"/>'
-        for lane in range(len(names))
+        f'<line x1="{left}" y1="{2 * LINE}" x2="{left}" y2="{top}" stroke="currentColor"/>'
+        for left in range(4, len(names) * WIDE, WIDE)
     ]
     size = f'viewBox="0 0 {max(len(names), 2) * WIDE} {top + 2 * LINE}"'
     return (

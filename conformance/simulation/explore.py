@@ -17,7 +17,7 @@ from pressure.protocol import Command
 from .laws import Laws
 from .moves import Game, Move, State
 
-__all__ = ["STUCK", "Found", "Violation", "explore", "is_stuck", "replay"]
+__all__ = ["STUCK", "Found", "Violation", "explore", "is_stuck", "replay", "stuck"]
 
 STUCK: Final = "nobody comes to an end any more"
 
@@ -115,9 +115,9 @@ class Explorer:
         first = fine.find(0)
         if first < 0:
             return None
-        stuck = (number for number in range(first, len(self.states)) if not fine[number])
-        shown = next((number for number in stuck if self._is_still(number)), first)
-        problem = _stuck(self._game, self.states[shown])
+        left = (number for number in range(first, len(self.states)) if not fine[number])
+        shown = next((number for number in left if self._is_still(number)), first)
+        problem = stuck(self._game, self.states[shown])
         return Violation(problem, self._schedule(shown)) if self._about in problem else None
 
     def _lead_to_an_end(self) -> bytearray:
@@ -146,9 +146,9 @@ class Explorer:
     def _schedule(self, number: int) -> tuple[Move, ...]:
         moves: list[Move] = []
         while number:
-            before = self._from[number]
-            after = self.states[number]
-            moves.append(next(move for move, state in self._game.moves(self.states[before]) if state == after))
+            before, after = self._from[number], self.states[number]
+            options = self._game.moves(self.states[before])
+            moves.append(next(move for move, state in options if state == after))
             number = before
         return tuple(reversed(moves))
 
@@ -171,12 +171,9 @@ def explore(
     )
 
 
-def _stuck(game: Game, state: State) -> str:
+def stuck(game: Game, state: State) -> str:
     """Who waits for what, where all wait for ever."""
-    waiting = (
-        f"{game.names[who]} for {_lists(commands[0])}"
-        for who, commands in game.server(state).waiting
-    )
+    waiting = (f"{game.names[who]} for {_lists(commands[0])}" for who, commands in game.server(state).waiting)
     return f"{STUCK}: {', '.join(waiting) or 'they go round in circles'}"
 
 
@@ -199,18 +196,22 @@ def is_stuck(game: Game, state: State, limit: int = 20_000) -> bool:
     return True
 
 
-def replay(game: Game, schedule: tuple[Move, ...], *, strict: bool = True) -> Violation | None:
+def replay(
+    game: Game, schedule: tuple[Move, ...], about: str = "", *, strict: bool = True
+) -> Violation | None:
     """Plays a schedule, and then looks whether there is a way to an end.
 
     Args:
         game: the scenario.
         schedule: the moves.
+        about: what is wrong has to have these words in it; empty for anything.
         strict: whether each of them has to be possible; else those that are not are left out.
 
     Raises:
         ValueError: a move is not possible.
     """
-    laws, state, played = Laws(game), game.start, []
+    laws, state = Laws(game, about), game.start
+    played: list[Move] = []
     for move in schedule:
         possible = {} if game.is_over(state) else dict(game.moves(state))
         if move not in possible:
@@ -224,5 +225,5 @@ def replay(game: Game, schedule: tuple[Move, ...], *, strict: bool = True) -> Vi
     if game.is_over(state):
         problem = laws.broken_at_end(state)
     else:
-        problem = _stuck(game, state) if is_stuck(game, state) else ""
-    return Violation(problem, tuple(played)) if problem else None
+        problem = stuck(game, state) if is_stuck(game, state) else ""
+    return Violation(problem, tuple(played)) if problem and about in problem else None

@@ -14,7 +14,7 @@ To have another type of value: a row in ``GISTS``, or make it a dataclass.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any, Final
@@ -49,7 +49,7 @@ def gist(value: Any) -> Hashable:
     raise TypeError(f"what a {kind.__name__} will do is not known")
 
 
-def of_generator(value: Generator[Any, Any, Any]) -> Hashable:
+def of_generator(value: GeneratorType[Any, Any, Any]) -> Hashable:
     """Where it and those that it delegates to stand."""
     frame, inner = value.gi_frame, value.gi_yieldfrom
     if frame is None:

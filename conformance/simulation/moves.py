@@ -20,6 +20,7 @@ from pressure.keys import Keys
 from pressure.protocol import create
 
 from .clients import Client, Local
+from .contents import Contents
 from .scenario import Deed, Member, Scenario, put
 from .servers import Deliveries, Server, Servers
 
@@ -43,6 +44,9 @@ class Game:
     Attributes:
         servers: the states of the server.
         clients: the clients, each with its states.
+        deeds: what is done by anybody.
+        weak: whether only the weaker form of the invariant is asked for.
+        is_repaired: whether one of them repairs the queue while others work.
         start: the first state.
     """
 
@@ -59,6 +63,10 @@ class Game:
             Client(member, KEYS, scripts=scripts, tries=scenario.tries, exact=exact)
             for member in scenario.members
         ]
+        self._contents: dict[int, Contents] = {}
+        self.deeds = [deed for member in scenario.members for deed in member.deeds]
+        self.weak = not (scripts if scenario.strong is None else scenario.strong)
+        self.is_repaired = any(deed.kind.startswith("repair") for deed in self.deeds)
         self.start: State = (self._set_up(), *(0 for _ in self.clients))
 
     def _set_up(self) -> int:
@@ -126,7 +134,10 @@ class Game:
         else:
             yield f"{name}!reply-lost", self._after(told, *whole)
         for count in range(1, len(commands)):
-            yield f"{name}!cut-short-{count}", self._after(told, *servers.cut(state[0], who, commands[:count]))
+            yield (
+                f"{name}!cut-short-{count}",
+                self._after(told, *servers.cut(state[0], who, commands[:count])),
+            )
 
     def _time_passes(
         self, state: State, server: Server, locals_: Sequence[Local]
@@ -161,13 +172,19 @@ class Game:
 
     # What is the case
 
-    def has_died(self, server: Server) -> bool:
-        """Whether anybody has."""
-        return not all(server.connected[: len(self.clients)])
+    def has_died(self, server: int) -> bool:
+        """Whether anybody has, in a state of the server."""
+        return not all(self.servers.states[server].connected[: len(self.clients)])
+
+    def contents(self, server: int) -> Contents:
+        """What is in the queue, in a state of the server."""
+        if (known := self._contents.get(server)) is None:
+            known = self._contents[server] = Contents(self.servers.states[server], KEYS)
+        return known
 
     def is_over(self, state: State) -> bool:
         """Whether nobody will do anything more."""
-        locals_ = [client.states[number] for client, number in zip(self.clients, state[1:], strict=True)]
+        locals_ = self.locals(state)
         died = any(local.dead for local in locals_)
         return all(
             local.over or (client.member.later and not died)

@@ -13,8 +13,8 @@ from pressure import protocol
 from pressure.protocol import Context, Operation
 
 __all__ = [
-    "ACKNOWLEDGE", "CLOSE", "DELETE", "FORCED_REPAIR", "GET", "PUT_BACK", "RECEIVE", "REPAIR", "WAIT_CLOSED", "Begin", "Deed",
-    "Member", "Scenario", "Tries", "create", "get_many", "put", "put_many",
+    "ACKNOWLEDGE", "CLOSE", "DELETE", "FORCED_REPAIR", "GET", "PUT_BACK", "RECEIVE", "REPAIR", "WAIT_CLOSED",
+    "Begin", "Deed", "Member", "Scenario", "Tries", "create", "get_many", "put", "put_many",
 ]  # fmt: skip
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (a table, a scenario a line)
 """The named scenarios.
 
 A client that waits does so for ever where nobody dies, so that a scenario in which somebody waits in vain has
@@ -77,7 +78,6 @@ ALL: Final = (
     Scenario("two-each-dies", (P12, P3, C12, C3), faults=1, tries=1, text="2 producers, 2 consumers, 3 messages; one dies"),
     Scenario("leases", (who("p1", put(b"1"), lease=30.0), who("p2", put(b"2"), lease=30.0), who("r", REPAIR, fails=False)), 2, tries=2, text="roles that run out, and a repair that gives them to the next"),
 )  # fmt: skip
-
 
 
 def crowd(name: str, text: str, *others: Member, faults: int = 0, tries: int | None = None) -> Scenario:

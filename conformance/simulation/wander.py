@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .explore import STUCK, Violation, is_stuck, replay
+from .explore import Violation, is_stuck, replay, stuck
 from .laws import Laws
 from .moves import Game, Move
 
@@ -43,23 +43,21 @@ class Wandered:
 
 
 def wander(
-    game: Game, runs: int, seed: int = 0, clock: Callable[[], float] = time.perf_counter
+    game: Game, runs: int, seed: int = 0, about: str = "", clock: Callable[[], float] = time.perf_counter
 ) -> Wandered:
     """Runs a scenario so many times, with seeds from one on, until something is wrong."""
-    begin, laws, moves = clock(), Laws(game), 0
+    begin, laws, moves = clock(), Laws(game, about), 0
     seen = {game.start}
     for count in range(runs):
         schedule, problem = _run(game, laws, random.Random(seed + count), seen)  # noqa: S311, nothing is secret
         moves += len(schedule)
         if problem:
-            violation = shrunk(game, Violation(problem, tuple(schedule)))
+            violation = shrunk(game, Violation(problem, tuple(schedule)), about)
             return Wandered(count + 1, moves, len(seen), clock() - begin, seed + count, violation)
     return Wandered(runs, moves, len(seen), clock() - begin)
 
 
-def _run(
-    game: Game, laws: Laws, luck: random.Random, seen: set[tuple[int, ...]]
-) -> tuple[list[Move], str]:
+def _run(game: Game, laws: Laws, luck: random.Random, seen: set[tuple[int, ...]]) -> tuple[list[Move], str]:
     state, schedule, idle = game.start, [], 0
     while not game.is_over(state):
         move, after = luck.choice(game.moves(state))
@@ -70,15 +68,15 @@ def _run(
         state = after
         seen.add(state)
         if idle > PATIENCE and idle % PATIENCE == 0 and is_stuck(game, state):
-            return schedule, STUCK
+            return schedule, stuck(game, state)
     return schedule, laws.broken_at_end(state)
 
 
-def shrunk(game: Game, violation: Violation) -> Violation:
+def shrunk(game: Game, violation: Violation, about: str = "") -> Violation:
     """A violation whose schedule is such that something is right as soon as any one move is left out."""
     at_once = max(len(violation.schedule) // 2, 1)
     while at_once:
-        shorter = _without_some(game, violation, at_once)
+        shorter = _without_some(game, violation, at_once, about)
         if shorter is None:
             at_once //= 2
         else:
@@ -86,10 +84,10 @@ def shrunk(game: Game, violation: Violation) -> Violation:
     return violation
 
 
-def _without_some(game: Game, violation: Violation, at_once: int) -> Violation | None:
+def _without_some(game: Game, violation: Violation, at_once: int, about: str) -> Violation | None:
     schedule = violation.schedule
     for start in range(0, len(schedule), at_once):
-        found = replay(game, schedule[:start] + schedule[start + at_once :], strict=False)
+        found = replay(game, schedule[:start] + schedule[start + at_once :], about, strict=False)
         if found is not None and len(found.schedule) < len(schedule):
             return found
     return None
