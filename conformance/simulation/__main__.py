@@ -7,65 +7,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Final
 
 from .documents import HOLES
 from .drawing import picture
-from .explore import Violation, explore, replay
-from .moves import Game
-from .scenario import Scenario
+from .explore import Violation, replay
 from .scenarios import LARGE, SCENARIOS
 from .schedules import read, written
-from .wander import wander
+from .tasks import HEAD, Task, explored
 
 __all__ = ["main"]
-
-MODES: Final = {"plain": False, "scripts": True}
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A scenario that is to be explored, and how.
-
-    Attributes:
-        name: of the scenario.
-        mode: ``plain`` or ``scripts``.
-        faults: how many may die; None for as many as the scenario says.
-        free: whether a wait may end at any moment.
-        limit: after how many states to stop.
-        runs: how many runs by luck, instead of all; 0 for all.
-        seed: of the first of them.
-    """
-
-    name: str
-    mode: str
-    faults: int | None
-    free: bool
-    limit: int
-    runs: int
-    seed: int
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario, with as many deaths as were asked for."""
-        found = SCENARIOS[self.name] if self.name in SCENARIOS else HOLES[self.name].scenario
-        if self.faults is None:
-            return found
-        tries = found.tries if self.faults == 0 or found.tries is not None else 1
-        return replace(found, faults=self.faults, tries=tries)
-
-    def game(self) -> Game:
-        """It, state by state."""
-        return Game(self.scenario, scripts=MODES[self.mode], free=self.free)
-
-    @property
-    def about(self) -> str:
-        """What is to be found."""
-        return HOLES[self.name].about if self.name in HOLES else ""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -134,12 +87,6 @@ def modes_of(options: argparse.Namespace, name: str) -> Iterator[str]:
             say(f"{name}: scripts need lupa, which is not installed; plain batches alone are explored")
 
 
-HEAD: Final = (
-    f"{'scenario':28} {'mode':8}{'faults':>6} {'states':>9} {'moves':>9} {'ends':>5} {'seconds':>8} "
-    f"{'states/s':>9}  verdict"
-)
-
-
 def explore_all(tasks: Sequence[Task], processes: int, svg: str | None) -> int:
     """Explores each, prints a row for each, and draws what is wrong; the exit status."""
     say(HEAD)
@@ -155,31 +102,6 @@ def explore_all(tasks: Sequence[Task], processes: int, svg: str | None) -> int:
                 status = 1
                 draw(task, violation, svg)
     return status
-
-
-def explored(task: Task) -> tuple[str, Violation | None]:
-    """Explores one: its row of the table, and what is wrong."""
-    if task.runs:
-        return wandered(task)
-    found = explore(task.game(), task.limit, task.about)
-    verdict = "right in all" if found.whole else f"stopped at {found.states:,} states; right so far"
-    row = row_of(task, found.states, found.moves, f"{found.ends}", found.seconds)
-    return f"{row}  {found.violation.what if found.violation else verdict}", found.violation
-
-
-def wandered(task: Task) -> tuple[str, Violation | None]:
-    found = wander(task.game(), task.runs, task.seed, task.about)
-    row = row_of(task, found.states, found.moves, "-", found.seconds)
-    if found.violation is not None:
-        return f"{row}  seed {found.seed}: {found.violation.what}", found.violation
-    return f"{row}  right in {found.runs:,} runs by luck from seed {task.seed} on; not all states", None
-
-
-def row_of(task: Task, states: int, moves: int, ends: str, seconds: float) -> str:
-    return (
-        f"{task.name:28} {task.mode:8}{task.scenario.faults:>6} {states:>9,} {moves:>9,} {ends:>5} "
-        f"{seconds:>8.1f} {states / seconds if seconds else 0:>9,.0f}"
-    )
 
 
 def play(task: Task, schedule: str, svg: str | None) -> int:
