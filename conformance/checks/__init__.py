@@ -15,6 +15,7 @@ from . import (
     ring,
     rqueues,
     settings,
+    simulation,
     together,
     waiting,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "ring",
     "rqueues",
     "settings",
+    "simulation",
     "together",
     "waiting",
 ]

@@ -16,10 +16,11 @@ from .model import Clause, Level
 from .protocol import PROTOCOL
 from .queues import QUEUES
 from .rqueues import RQUEUES
+from .simulation import SIMULATION
 
 __all__ = ["CLAUSES", "SUITES", "Clause", "Level"]
 
-ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES)
+ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES, *SIMULATION)
 
 CLAUSES: Final[Mapping[str, Clause]] = {clause.id: clause for clause in ALL}
 """Every clause by its id."""

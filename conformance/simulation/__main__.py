@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from importlib.util import find_spec
@@ -92,7 +92,7 @@ def explore_all(tasks: Sequence[Task], processes: int, svg: str | None) -> int:
     say(HEAD)
     status = 0
     with ExitStack() as stack:
-        results = map(explored, tasks)
+        results: Iterable[tuple[str, Violation | None]] = map(explored, tasks)
         if processes > 1:
             pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
             results = stack.enter_context(pool).map(explored, tasks)

@@ -182,7 +182,7 @@ HOLES: Final = {
         Member("p", puts(b"1", b"2", b"3")), Member("c", gets(1, compares=False)), bound=2, values=(b"0",),
         about="the bound is",
     ),
-    "over-filled": hole(
+    "token-skipped": hole(
         "a Put that over-fills may skip the token, and leaves it to the next one",
         "a Put that over-fills takes the token if there is one",
         Member("p1", puts(b"1", overfill=True)), Member("p2", puts(b"2")), Member("p3", puts(b"3")),
@@ -197,7 +197,7 @@ HOLES: Final = {
         "it waits in slices, and looks at the bound between them",
         Member("c", gets()), Member("d", (DELETE,)), values=(b"0",),
     ),
-    "create-beside-delete": hole(
+    "create-in-delete": hole(
         "a Create while a Delete runs leaves only some keys of a queue",
         "Create is one step, and refused while any key is there",
         Member("n", (CREATE, replace(*puts(b"1"), settles=True))), Member("d", (DELETE,)),
@@ -213,5 +213,6 @@ HOLES: Final = {
         "a client dies with a role, and nobody ever gets it",
         "repair, and leases",
         Member("p1", puts(b"1")), Member("p2", puts(b"2")), bound=2, faults=1,
+        about=STUCK,
     ),
 }  # fmt: skip

@@ -126,6 +126,8 @@ class Endings:
             yield f"after a repair there are {now.tokens} tokens, and {len(now.values)} values"
         if now.marks not in (0, 2):
             yield f"after a repair {now.marks} mark of the close is left"
+        if any(uncounted := tuple(now.uncounted())):
+            yield f"after a repair the counters are wrong by {uncounted[0]} messages, {uncounted[1]} bytes"
         if now.unacked:
             yield "after a repair a message is still not acknowledged"
 

@@ -123,6 +123,9 @@ class Laws:
         stayed = tuple(value for value in after.values if value in before.values)
         if after.limit is not None and stayed != before.values[: len(stayed)]:
             yield "a value comes out that is not the oldest"
+        back = tuple(value for value in after.values if value in before.unacked)
+        if back != after.values[len(after.values) - len(back) :]:
+            yield "a value that is put back does not come next"
         if fresh and before.marks:
             yield "a value is put to a queue that is closed"
         if self._reopened(before, after):
