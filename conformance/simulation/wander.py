@@ -1,7 +1,8 @@
 """Runs by luck, for scenarios that are too large to be known whole; and what is wrong made short.
 
 The same seed gives the same run. A schedule that something is wrong with is shrunk by leaving moves out, as
-many at a time as can be, for as long as anything is still wrong with what is left.
+many at a time as can be, for as long as anything is still wrong with what is left. What comes of it is the
+shortest there is where all schedules that short can be explored; else no one move of it can be left out.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
-from .explore import Violation, is_stuck, replay, stuck
+from .explore import Violation, explore, is_stuck, replay, stuck
 from .laws import Laws
 from .moves import Game, Move
 
 __all__ = ["Wandered", "shrunk", "wander"]
 
-PATIENCE = 200
+PATIENCE: Final = 200
 """After how many moves in which nobody came further a run is looked at, whether it still has an end."""
+
+
+FEW: Final = 5_000
+"""So many states are explored for a shorter schedule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ def wander(
         schedule, problem = _run(game, laws, random.Random(seed + count), seen)  # noqa: S311, nothing is secret
         moves += len(schedule)
         if problem:
-            violation = shrunk(game, Violation(problem, tuple(schedule)), about)
+            violation = shortest(game, shrunk(game, Violation(problem, tuple(schedule)), about))
             return Wandered(count + 1, moves, len(seen), clock() - begin, seed + count, violation)
     return Wandered(runs, moves, len(seen), clock() - begin)
 
@@ -70,6 +76,12 @@ def _run(game: Game, laws: Laws, luck: random.Random, seen: set[tuple[int, ...]]
         if idle > PATIENCE and idle % PATIENCE == 0 and is_stuck(game, state):
             return schedule, stuck(game, state)
     return schedule, laws.broken_at_end(state)
+
+
+def shortest(game: Game, violation: Violation) -> Violation:
+    """The same by a shortest schedule, if there are not too many that are shorter."""
+    found = explore(game, FEW, violation.what).violation
+    return found if found and len(found.schedule) < len(violation.schedule) else violation
 
 
 def shrunk(game: Game, violation: Violation, about: str = "") -> Violation:
