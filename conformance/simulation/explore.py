@@ -103,9 +103,12 @@ class Explorer:
                 known = self._numbers[after] = len(self.states)
                 self.states.append(after)
                 self._from.append(number)
+                problem = laws.broken_by(state, after)
+            else:
+                problem = laws.broken_on_the_way(state, after)
             self._edges[0].append(number)
             self._edges[1].append(known)
-            if problem := laws.broken_by(state, after):
+            if problem:
                 return Violation(problem, (*self._schedule(number), move))
         return None
 

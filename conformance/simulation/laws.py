@@ -75,10 +75,15 @@ class Laws:
                 yield ERRORS["delete"]
 
     def broken_by(self, before: State, after: State) -> str:
-        """What is wrong in a state that a move has led to; empty if nothing is."""
-        if before[0] != after[0] and (
-            problem := self._once(self._step, before[0], after[0]) or self._once(self._server, after[0])
-        ):
+        """What is wrong with a move, or in the state that it has led to; empty if nothing is."""
+        return self.broken_on_the_way(before, after) or self._broken_in(before, after)
+
+    def broken_on_the_way(self, before: State, after: State) -> str:
+        """What is wrong with a move itself; enough to ask for if the state it leads to was judged before."""
+        return self._once(self._step, before[0], after[0]) if before[0] != after[0] else ""
+
+    def _broken_in(self, before: State, after: State) -> str:
+        if before[0] != after[0] and (problem := self._once(self._server, after[0])):
             return problem
         for who, number in enumerate(after[1:]):
             if number != before[who + 1] and (problem := self._once(self._result, who, number)):
