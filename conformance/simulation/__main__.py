@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Final
 
 from .documents import HOLES
 from .drawing import picture
@@ -19,6 +20,9 @@ from .schedules import read, written
 from .tasks import HEAD, Task, explored
 
 __all__ = ["main"]
+
+RUNS: Final = 300
+"""How many runs by luck there are of what is too large to be known whole."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -68,7 +72,7 @@ def tasks_of(options: argparse.Namespace, names: Sequence[str]) -> Iterator[Task
         for mode in modes_of(options, name):
             runs = options.random
             if runs is None:
-                runs = 1000 if name in {scenario.name for scenario in LARGE} else 0
+                runs = RUNS if name in {scenario.name for scenario in LARGE} else 0
             yield Task(name, mode, options.faults, options.free, options.limit, runs, options.seed)
 
 

@@ -17,7 +17,7 @@ __all__ = ["HEAD", "Task", "explored"]
 MODES: Final = {"plain": False, "scripts": True}
 
 HEAD: Final = (
-    f"{'scenario':28} {'mode':8}{'faults':>6} {'states':>9} {'moves':>9} {'ends':>5} {'seconds':>8} "
+    f"{'scenario':28} {'mode':8}{'faults':>6} {'states':>9} {'moves':>9} {'ends':>5} {'CPU s':>8} "
     f"{'states/s':>9}  verdict"
 )
 

@@ -26,7 +26,7 @@ from conformance.simulation.scenarios import ALL, LARGE, SCENARIOS
 from conformance.simulation.schedules import read, written
 from conformance.simulation.wander import shrunk, wander
 from pressure import protocol
-from pressure.protocol import Batch, Patience, reliable, roles, waits
+from pressure.protocol import Batch, Patience, lua, reliable, roles, scripted, waits
 
 # The names of these modules are also those of functions in the package.
 PUT, GET, REPAIR = (sys.modules[f"pressure.protocol.{name}"] for name in ("put", "get", "repair"))
@@ -35,7 +35,7 @@ MODES = pytest.mark.parametrize("scripts", [False, True], ids=["plain", "scripts
 
 
 @pytest.fixture(autouse=True)
-def lua(request: pytest.FixtureRequest) -> None:
+def with_lua(request: pytest.FixtureRequest) -> None:
     if "scripts" in request.fixturenames and request.getfixturevalue("scripts"):
         pytest.importorskip("lupa", reason="scripts need the extra 'lua'")
 
@@ -163,6 +163,22 @@ def counts_no_bytes(keys: Any, values: Any) -> Any:
     return STORE(keys, values)[:-1]
 
 
+def pushes_twice(keys: Any, values: Any) -> Any:
+    return ((b"LPUSH", keys.queue, *values, *values), *STORE(keys, values)[1:])
+
+
+def pushes_nothing(keys: Any, values: Any) -> Any:
+    return ((b"LLEN", keys.queue), *STORE(keys, values)[1:])
+
+
+def takes_the_newest(ctx: Any) -> Any:
+    return (b"LMOVE", ctx.keys.queue, ctx.keys.unacked, b"LEFT", b"LEFT")
+
+
+def knows_no_bound(ctx: Any, reply: Any) -> Any:
+    raise ZeroDivisionError("of all things")
+
+
 def puts_back_at_the_wrong_end(ctx: Any) -> Any:
     return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"LEFT")
 
@@ -180,6 +196,10 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "does not watch the bound": ("delete-beside", {"put.claim": does_not_watch_the_bound}, "a value is put to a queue that was deleted", "p*2 d*2 p"),
     "pushes at the wrong end": ("two-producers", {"put._store": pushes_at_the_wrong_end}, "a value goes in at the wrong end", "p1*3 p2*3"),
     "counts no bytes": ("one-each", {"put._store": counts_no_bytes}, "the counters are wrong by 0 messages and -1 bytes", "p*4"),
+    "pushes twice": ("one-each", {"put._store": pushes_twice}, "1 is there twice", "p*3"),
+    "pushes nothing": ("two-producers", {"put._store": pushes_nothing}, "1 was put, and is gone", "p1*3 p2*3"),
+    "takes the newest": ("reliable-room", {"reliable._take": takes_the_newest}, "a value comes out that is not the oldest", "p*6 c1*2"),
+    "raises anything": ("one-each", {"put.bound_of": knows_no_bound}, "p's put raised ZeroDivisionError: of all things", "p*4"),
     "puts back at the wrong end": ("reliable-room", {"reliable.put_back": puts_back_at_the_wrong_end}, "a value that is put back does not come next", "p*6 c2*4"),
     "restores no token": ("full-dies", {"repair._restore_token": restores_nothing}, "after a repair there are 0 tokens, and 0 values", "p*3 c c!dies-waiting p~ p*3"),
     "restores no counters": ("full-dies", {"repair.restore_counters": restores_nothing}, "after a repair the counters are wrong by 1 messages, 1 bytes", "p*3 c c!dies-waiting p~ p*3"),
@@ -203,13 +223,21 @@ def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> t
 
 def test_what_is_broken_is_found_by_a_shortest_schedule(broken: tuple[Scenario, Violation]) -> None:
     scenario, expected = broken
-    found = explore(Game(scenario))
+    found = explore(Game(scenario), about=expected.what)
     assert found.violation is not None
     assert (found.violation.what, written(found.violation.schedule)) == (
         expected.what,
         written(expected.schedule),
     )
-    assert replay(Game(scenario), found.violation.schedule) == found.violation
+    assert replay(Game(scenario), found.violation.schedule, expected.what) == found.violation
+
+
+def test_scripts_are_held_to_the_strong_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("lupa", reason="scripts need the extra 'lua'")
+    one_more = lua.PUT.text.replace(b"limit == 0 or length < limit", b"limit == 0 or length <= limit")
+    monkeypatch.setattr(scripted, "PUT", lua.Script(one_more))
+    found = explore(Game(SCENARIOS["one-each"], scripts=True))
+    assert found.violation == Violation("the queue is full, and there is a token", ("p", "p"))
 
 
 @pytest.mark.parametrize(
