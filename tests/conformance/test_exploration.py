@@ -115,6 +115,34 @@ def test_states_of_a_client_that_are_taken_for_the_same_are(name: str) -> None:
     assert sum(len(each.states) for each in merged.clients) < sum(len(each.states) for each in exact.clients)
 
 
+def test_operations_that_stand_elsewhere_are_told_apart() -> None:
+    def twice() -> Any:
+        yield
+        yield
+
+    one, other = twice(), twice()
+    assert gist(one) == gist(other)
+    next(one)
+    assert gist(one) != gist(other)
+    next(other)
+    assert gist(one) == gist(other)
+    next(one)
+    assert gist(one) != gist(other)
+
+
+def test_who_loses_the_reply_to_a_wait_is_gone_with_what_it_was_answered() -> None:
+    game = Game(SCENARIOS["one-each-dies"])
+    state = game.start
+    for move in read("c*2 c!reply-lost p*3"):
+        assert game.server(state).connected[1]
+        state = dict(game.moves(state))[move]
+    producer, consumer = game.locals(state)
+    assert (producer.dead, consumer.dead) == (False, True)
+    assert [str(result) for result in consumer.results] == ["OutcomeUnknownError"]
+    assert not game.server(state).connected[1]
+    assert game.contents(state[0]).values == ()
+
+
 def test_what_a_client_will_do_has_to_be_known() -> None:
     with pytest.raises(TypeError, match="what a object will do is not known"):
         gist(object())
