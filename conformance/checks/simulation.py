@@ -24,7 +24,7 @@ SCENARIOS_OF: Final = {
     "many": ("many",),
     "deaths": ("one-each-dies", "full-dies", "delete-dies", "reliable-dies"),
     "lost-replies": ("two-producers-die", "close-dies", "many-dies"),
-    "repair": ("repair-beside",),
+    "repair": ("repair-beside", "close-after-death", "delete-after-death"),
     "leases": ("leases",),
 }
 #: How many runs by luck there are of each crowd.

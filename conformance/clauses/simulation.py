@@ -26,7 +26,7 @@ SIMULATION: Final = (
     explored("many", "a run of Puts or Gets", "decided", "However runs of values come between the others, they are in order, and none is lost."),
     explored("deaths", "a client dies holding a role", "decided", "Whenever a client dies, a repair makes the queue whole, and no more is gone than the client had."),
     explored("lost-replies", "0.15, Queues: 'must fail and report their failure'", "must", "Whenever a command or a reply is lost, what was acknowledged is there, and what was refused is not."),
-    explored("repair", "a client dies holding a role", "decided", "However a repair comes between clients that live, it takes nothing from them."),
+    explored("repair", "a client dies holding a role", "decided", "However a repair comes between clients that live, it takes nothing from them, and leaves one of each thing."),
     explored("leases", "a client dies holding a role", "decided", "However the lease of a role runs out, a repair gives the role to the next, once."),
     explored("random", "all of it", "must", "Three producers, three consumers and others keep to all this in runs by luck."),
 )  # fmt: skip

@@ -54,7 +54,7 @@ class Endings:
         if now.tokens and not now.room and not self._game.weak:
             yield "the queue is full, and there is a token"
         if now.marks not in (0, 2):
-            yield f"{now.marks} mark of the close is left"
+            yield f"marks of the close: {now.marks}"
         if any(uncounted := tuple(now.uncounted())):
             yield f"the counters are wrong by {uncounted[0]} messages and {uncounted[1]} bytes"
 
@@ -125,7 +125,7 @@ class Endings:
         if now.tokens != int(now.room) and not (self._game.weak and now.tokens == 1):
             yield f"after a repair there are {now.tokens} tokens, and {len(now.values)} values"
         if now.marks not in (0, 2):
-            yield f"after a repair {now.marks} mark of the close is left"
+            yield f"after a repair marks of the close: {now.marks}"
         if any(uncounted := tuple(now.uncounted())):
             yield f"after a repair the counters are wrong by {uncounted[0]} messages, {uncounted[1]} bytes"
         if now.unacked:

@@ -75,6 +75,9 @@ ALL: Final = (
     Scenario("many-dies", (who("p", put_many(b"1", b"2", b"3")), who("c", get_many(2))), 2, faults=1, tries=1, text="runs of values; one dies"),
     Scenario("repair-beside", (P, C, DOCTOR), text="a put, a get, and a repair that finds nobody dead"),
     Scenario("repair-after-death", (P1, P2, C, who("r", REPAIR, fails=False, later=True)), faults=1, tries=2, text="two puts and a get; one dies, and a repair works beside the others"),
+    Scenario("close-after-death", (CLOSER, C1, C2, who("r", REPAIR, fails=False, later=True)), faults=1, tries=2, text="a close and two gets; one dies, and a repair works beside the others"),
+    Scenario("reliable-after-death", (P, who("c1", RECEIVE, ACKNOWLEDGE), who("c2", RECEIVE, ACKNOWLEDGE), who("r", REPAIR, fails=False, later=True)), faults=1, tries=2, text="messages that are acknowledged; one dies, and a repair works beside the others"),
+    Scenario("delete-after-death", (P, DELETER, who("r", REPAIR, fails=False, later=True)), faults=1, tries=2, text="a put and a delete; one dies, and a repair works beside the other"),
     Scenario("two-each-dies", (P12, P3, C12, C3), faults=1, tries=1, text="2 producers, 2 consumers, 3 messages; one dies"),
     Scenario("leases", (who("p1", put(b"1"), lease=30.0), who("p2", put(b"2"), lease=30.0), who("r", REPAIR, fails=False)), 2, tries=2, text="roles that run out, and a repair that gives them to the next"),
 )  # fmt: skip

@@ -217,7 +217,7 @@ def restores_nothing(*_: Any) -> Any:
 
 
 BROKEN: dict[str, tuple[str, dict[str, Any], str, str]] = {
-    "eats the mark": ("close-while-get-waits", {"waits._closed_meanwhile": eats_the_mark}, "1 mark of the close is left", "x*2 c*2 x c*4"),
+    "eats the mark": ("close-while-get-waits", {"waits._closed_meanwhile": eats_the_mark}, "marks of the close: 1", "x*2 c*2 x c*4"),
     "keeps its role on errors": ("close-beside", {"get.holding": keeps_the_role}, f"{STUCK}: c2 for :consumer_free", "c1 c2*2 x*3 p*2 c1"),
     "takes no token": ("two-each", {"put.wait_for_room": takes_no_token}, "there are 3 values, and the bound is 1", "p1*9 p2*4"),
     "leaves two tokens": ("room", {"put.refill": leaves_two_tokens, "get.refill": leaves_two_tokens}, "there are 2 tokens", "p*3 c*3"),
