@@ -17,11 +17,12 @@ from .model import Clause, Level
 from .protocol import PROTOCOL
 from .queues import QUEUES
 from .rqueues import RQUEUES
+from .simulation import SIMULATION
 from .wire import WIRE
 
 __all__ = ["CLAUSES", "SUITES", "Clause", "Level"]
 
-ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES, *HISTORIES, *WIRE)
+ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES, *SIMULATION, *HISTORIES, *WIRE)
 
 CLAUSES: Final[Mapping[str, Clause]] = {clause.id: clause for clause in ALL}
 """Every clause by its id."""

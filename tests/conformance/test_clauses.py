@@ -26,7 +26,7 @@ def capabilities(address: Address) -> frozenset[str]:
 
 
 #: What takes more than a moment takes part once for each server, with the usual client.
-LONG = [each.id for each in CLAUSES.values() if each.suites == ("histories",)]
+LONG = [each.id for each in CLAUSES.values() if each.suites in {("simulation",), ("histories",)}]
 
 #: What every server is asked here; test_wire.py plays the rest once for each kind.
 ASKED = [each.id for each in CLAUSES.values() if each.suites != ("wire",) and each.id not in LONG]
@@ -115,6 +115,7 @@ def test_the_suites_are_the_documents_and_the_wire() -> None:
         "list-notes",
         "distributed-queues",
         "redismq",
+        "simulation",
         "histories",
         "wire",
     )
