@@ -229,6 +229,7 @@ class Play:
         self._operation = deed.begin(self._context, Tries(SLICE, self._tries))
         try:
             self._course = Course(self._operation, "simulation")
+            self._course.begin()
         except Exception as error:
             self._over(_told(error))
 
