@@ -8,13 +8,14 @@ killed.
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
+from ..environment import Running
 from .model import Facts, History
 from .recorder import Notebook, RecordedConnection, RecordedQueue, Recorder
 
@@ -134,6 +135,7 @@ def threads(
 
     Raises:
         TimeoutError: it is stuck.
+        Exception: what a client raised that it should not.
     """
     notebook = Notebook()
 
@@ -147,25 +149,22 @@ def threads(
         else:
             consume(client(f"c{place}"), luck)
 
-    started = [
-        threading.Thread(target=working, args=("p", place), daemon=True) for place in range(plan.producers)
-    ]
-    getting = [
-        threading.Thread(target=working, args=("c", place), daemon=True) for place in range(plan.consumers)
-    ]
-    for each in started + getting:
-        each.start()
-    _join(started, limit)
+    putting = [Running(partial(working, "p", place)) for place in range(plan.producers)]
+    getting = [Running(partial(working, "c", place)) for place in range(plan.consumers)]
+    _join(putting, limit)
     client("closer").close()
     _join(getting, limit)
     return History(notebook.operations, facts())
 
 
-def _join(working: Sequence[threading.Thread], limit: float) -> None:
+def _join(working: Sequence[Running[None]], limit: float) -> None:
     for each in working:
-        each.join(limit)
-        if each.is_alive():
-            raise TimeoutError(f"clients are stuck for {limit:.0f} s")
+        try:
+            each.result(limit)
+        except TimeoutError:
+            if each.done():
+                raise
+            raise TimeoutError(f"clients are stuck for {limit:.0f} s") from None
 
 
 def connections(
