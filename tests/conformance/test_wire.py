@@ -34,7 +34,10 @@ def test_every_group_of_commands_is_a_clause() -> None:
 
 @pytest.mark.usefixtures("real_server")
 @pytest.mark.parametrize(("target", "clause"), [("embedded", "wire.transactions"), ("real", "wire.lists")])
-def test_it_is_compared_whichever_is_judged(target: str, clause: str) -> None:
+def test_it_is_compared_whichever_is_judged(
+    target: str, clause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.checks.wire.EXAMPLES", 8)
     (outcome,) = judged(target, clause)
     if outcome.verdict == "skipped":
         pytest.skip(outcome.reason)
@@ -164,6 +167,7 @@ def test_an_older_redis_beside_a_newer_one(capsys: pytest.CaptureFixture[str]) -
     assert "of redis-server heard -ERR unknown command '" in said.out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("real_server")
 def test_a_redis_beside_itself() -> None:
     assert command.main(["--target", "redis-server", "--commands", "300", "--only", *COMMON[:4]]) == 0
