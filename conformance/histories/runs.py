@@ -193,6 +193,10 @@ def connections(
     return History(notebook.operations)
 
 
+WAIT: Final = "0.002"
+"""Seconds that a BLPOP waits; of one millisecond Redis 6.2 makes none, which is for ever."""
+
+
 def _commands(luck: random.Random, keys: Sequence[str], count: int, mark: str) -> Iterator[Sequence[str]]:
     """Commands on lists; there are a few values only, so that LREM finds some."""
     for number in range(count):
@@ -201,7 +205,7 @@ def _commands(luck: random.Random, keys: Sequence[str], count: int, mark: str) -
         yield luck.choice((
             ("LPUSH", key, value), ("LPUSH", key, "a", value, "a"), ("RPUSH", key, value),
             ("RPUSH", key, "a", value, "a"),
-            ("LPOP", key), ("RPOP", key), ("LPOP", key, "2"), ("RPOP", key, "2"), ("BLPOP", key, "0.001"),
+            ("LPOP", key), ("RPOP", key), ("LPOP", key, "2"), ("RPOP", key, "2"), ("BLPOP", key, WAIT),
             ("LLEN", key), ("LINDEX", key, place), ("LRANGE", key, "0", "-1"), ("LRANGE", key, place, "2"),
             ("LTRIM", key, "-9", "-1"), ("LTRIM", key, "0", "8"), ("LREM", key, place, "a"),
             ("LMOVE", key, other, "LEFT", "RIGHT"), ("LMOVE", key, other, "RIGHT", "LEFT"), ("DEL", key),
