@@ -28,7 +28,7 @@ SCENARIOS_OF: Final = {
     "leases": ("leases",),
 }
 #: How many runs by luck there are of each crowd.
-RUNS: Final = 4
+RUNS: Final = 2
 
 
 def modes() -> tuple[bool, ...]:
