@@ -125,7 +125,7 @@ SERVERS: Final = (
         "    push(session.db, args[1], args[2:], RIGHT)\n"
         "    session.engine.waiting.serve_ready()\n"
         "    return len(session.db.find_list(args[1]) or ())\n",
-        ("list.block.push-reply", "list.block.fifo", "list.block.chain"),
+        ("list.block.push-reply", "list.block.chain"),
     ),
     Guilty(
         "ends a wait with the wrong null",
