@@ -24,6 +24,7 @@ from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES
 from conformance.environment import Environment
 from conformance.flavours import FLAVOURS
+from conformance.programs import wheels_redis
 from conformance.runner import Outcome, judge, run
 from conformance.targets import (
     TARGETS,
@@ -32,7 +33,6 @@ from conformance.targets import (
     NotInstalledError,
     find_real_redis,
     target_named,
-    wheels_redis,
 )
 from conformance.wire import RawConnection
 
