@@ -10,7 +10,7 @@ import redis
 import pressure
 from conformance.capabilities import LACKS, capabilities_of
 from conformance.checks import CHECKS
-from conformance.clauses import CLAUSES, SUITES
+from conformance.clauses import CLAUSES, SUITES, Clause
 from conformance.environment import Environment
 from conformance.flavours import FLAVOURS
 from conformance.runner import judge, judge_clause
@@ -25,21 +25,28 @@ def capabilities(address: Address) -> frozenset[str]:
     return CAPABILITIES[address.url]
 
 
-#: What takes more than a moment takes part once for each server, with the usual client.
-LONG = [each.id for each in CLAUSES.values() if each.suites in {("simulation",), ("histories",)}]
+#: What is asked here; test_wire.py plays the rest once for each kind of server.
+ASKED = [each for each in CLAUSES.values() if each.suites != ("wire",)]
 
-#: What every server is asked here; test_wire.py plays the rest once for each kind.
-ASKED = [each.id for each in CLAUSES.values() if each.suites != ("wire",) and each.id not in LONG]
+#: What takes more than a moment takes part with the usual client only.
+LONG = {("simulation",), ("histories",)}
 
-
-@pytest.mark.parametrize("clause", ASKED)
-def test_clause(clause: str, server_address: Address) -> None:
-    expect_passed(clause, server_address)
+#: What is asked of a server alone, however its bytes are carried.
+ANSWERS = {"list-notes", "redismq"}
 
 
-@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
-@pytest.mark.parametrize("clause", LONG)
-def test_long_clause(clause: str, server: str, request: pytest.FixtureRequest) -> None:
+def servers(clause: Clause) -> list[str]:
+    """On which servers a clause is played."""
+    if "engine" in clause.needs:
+        return ["embedded_server"]
+    carried = ["streams_server", "local_server"] if set(clause.suites) <= ANSWERS else []
+    return ["embedded_server", "real_server", *carried]
+
+
+@pytest.mark.parametrize(
+    ("clause", "server"), [(each.id, server) for each in ASKED for server in servers(each)]
+)
+def test_clause(clause: str, server: str, request: pytest.FixtureRequest) -> None:
     expect_passed(clause, request.getfixturevalue(server))
 
 
@@ -55,8 +62,8 @@ def expect_passed(clause: str, server_address: Address) -> None:
 #: What a client of ours takes part in; the others are replies to plain commands.
 OURS = [
     each.id
-    for each in CLAUSES.values()
-    if each.id in ASKED and each.suites != ("list-notes",) and "reliable-queues" not in each.needs
+    for each in ASKED
+    if each.suites not in LONG and each.suites != ("list-notes",) and "reliable-queues" not in each.needs
 ]
 
 
