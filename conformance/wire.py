@@ -7,12 +7,16 @@ checks of commands compare replies as they are on the wire.
 from __future__ import annotations
 
 import socket
+import time
 from typing import Any, Final, Self
 
 __all__ = ["Hangup", "RawConnection", "encode"]
 
 PATIENCE: Final = 5.0
 """Seconds to wait for a reply that is due."""
+
+WHOLE: Final = 30.0
+"""Seconds in which a whole reply has to come, however much of it there is."""
 
 
 class Hangup(Exception):  # noqa: N818  (it is what a server does)
@@ -83,7 +87,10 @@ class RawConnection:
             Hangup: the server closed the connection.
             TimeoutError: no whole reply came in time.
         """
+        deadline = time.monotonic() + WHOLE
         while (end := reply_end(self._buffer, 0)) is None:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the reply does not end")
             self._receive()
         reply = bytes(self._buffer[:end])
         del self._buffer[:end]

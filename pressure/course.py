@@ -1,8 +1,8 @@
 """One operation on its way: what every driver keeps to, whatever carries the commands.
 
-A driver takes ``step`` for as long as there is one, carries it out, and hands the replies to ``advance``. To
-stop the operation it calls ``stop`` instead of carrying out a step that ``waits``. A connection that is lost
-goes to ``lost``, which gives the error to raise.
+A driver calls ``begin``, takes ``step`` for as long as there is one, carries it out, and hands the replies to
+``advance``. To stop the operation it calls ``stop`` instead of carrying out a step that ``waits``. If the
+connection is lost, ``lost`` gives the error to raise.
 
 Rules:
     - Whatever has arrived is handed in, also when the operation is to be stopped.
@@ -48,7 +48,7 @@ class Course(Generic[T]):
             connection is better not used again.
 
     Raises:
-        PressureError: Whatever the operation raises; ``advance`` and ``stop`` raise it too.
+        PressureError: Whatever the operation raises: by ``begin``, ``advance`` and ``stop``.
     """
 
     __slots__ = ("_address", "_changed", "_operation", "refused", "result", "step")
@@ -60,7 +60,10 @@ class Course(Generic[T]):
         self.refused = False
         self.step: Step | None = None
         self.result: T
-        self._go(lambda: next(operation))
+
+    def begin(self) -> None:
+        """Come to the first step."""
+        self._go(lambda: next(self._operation))
 
     def _go(self, proceed: Callable[[], Step]) -> None:
         try:

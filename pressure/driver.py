@@ -90,9 +90,10 @@ class Driver:
             raise
 
     def _whole(self, operation: Operation[T], interrupt: Interrupt | None, waiting: Waiting) -> T:
-        connection, course = self.connections.take(), None
+        connection = self.connections.take()
+        course = Course(operation, self.connections.settings.address)
         try:
-            course = Course(operation, self.connections.settings.address)
+            course.begin()
             while (step := course.step) is not None:
                 if interrupt is not None and course.waits and (stop := interrupt()) is not None:
                     interrupt = None
@@ -114,7 +115,7 @@ class Driver:
             return course.result
         finally:
             if connection is not None:
-                self.connections.put_back(connection, keep=course is not None and not course.refused)
+                self.connections.put_back(connection, keep=not course.refused)
 
 
 def _carry_out(connection: Any, course: Course[Any], step: Step, interrupt: Interrupt | None) -> list[Reply]:

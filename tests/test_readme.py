@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import miniredis
+from conformance.simulation import HOLES, Game, replay
+from conformance.simulation.schedules import read, written
 from miniredis.engine.registry import LOOKUP, commands
 from pressure.cli.table import COMMANDS
 
@@ -73,6 +75,23 @@ def test_example_of_the_command_line() -> None:
     ]  # fmt: skip
     told = set(re.findall(r"^pressure ([a-z]+)|\bpressure (put|completion)", script, re.MULTILINE))
     assert {name for pair in told for name in pair if name} >= set(COMMANDS) - {"exists", "closed"}
+
+
+def test_example_of_histories(tmp_path: Path) -> None:
+    (script,) = (each for each in blocks("sh") if "--record" in each)
+    out = bash(f"cd {tmp_path}\n{script}")
+    assert [line.rpartition(": ")[2] for line in out if line.startswith("  ")] == ["ok"] * 12
+    assert (tmp_path / "run.html").read_text().count("<svg") == 1
+
+
+def test_what_exploring_found_is_found_by_the_schedules_that_are_told() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \| `([^`]+)` \| [^|]+ \|$", README, re.MULTILINE)
+    assert [name for name, _ in rows] == list(HOLES)
+    for name, schedule in rows:
+        hole = HOLES[name]
+        violation = replay(Game(hole.scenario), read(schedule), about=hole.about)
+        assert violation is not None, name
+        assert written(violation.schedule) == schedule
 
 
 def test_the_two_commands_are_there() -> None:

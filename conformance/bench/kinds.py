@@ -3,12 +3,14 @@
 What is done by hand is what their documents say, and no more: no times of claims, no tokens that are looked
 at, no delays, no dead letters. In these rows "ours" is ``pressure``.
 
-To add a kind, write a function for either side, and a row to ``PATTERNS``.
+To add a kind, write a function for either side, and add a row to ``PATTERNS``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import redis
@@ -19,7 +21,7 @@ from .model import Measure, Pair
 from .queues import VALUE, rate
 from .workbench import Workbench
 
-__all__ = ["PATTERNS", "by_hand"]
+__all__ = ["PATTERNS", "Pattern", "by_hand"]
 
 Once = Callable[[], object]
 
@@ -102,28 +104,44 @@ def stream_by_hand(client: Any) -> None:
 Ours = Callable[[str], tuple[Any, Once]]
 Theirs = Callable[[Any], object]
 
-PATTERNS: Final[Mapping[str, tuple[Ours, Theirs, tuple[str, ...]]]] = {
-    "BackupQueue": (backup, backup_by_hand, ("redis-server", "miniredis")),
-    "RingQueue": (ring, ring_by_hand, ("redis-server", "miniredis")),
-    "ReliableQueue, a stream": (
-        lambda url: reliable("stream", url),
-        stream_by_hand,
-        ("redis-server", "miniredis"),
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A kind of queue, and the same by hand.
+
+    Attributes:
+        title: the kind, for people.
+        ours: makes a queue, and what puts one message through it.
+        theirs: puts one message through it by hand.
+        servers: those that it is measured on.
+    """
+
+    title: str
+    ours: Callable[[str], tuple[Any, Once]]
+    theirs: Callable[[Any], object]
+    servers: tuple[str, ...] = ("redis-server", "miniredis")
+
+
+PATTERNS: Final[Mapping[str, Pattern]] = {
+    "backup": Pattern("BackupQueue", backup, backup_by_hand),
+    "ring": Pattern("RingQueue", ring, ring_by_hand),
+    "reliable-stream": Pattern("ReliableQueue, a stream", partial(reliable, "stream"), stream_by_hand),
+    "reliable-redismq": Pattern(
+        "ReliableQueue, RedisMQ", partial(reliable, "module"), module_by_hand, ("miniredis",)
     ),
-    "ReliableQueue, RedisMQ": (lambda url: reliable("module", url), module_by_hand, ("miniredis",)),
 }
-"""A kind of queue, the same by hand, and the servers that it is measured on."""
+"""By the name that their rows have."""
 
 
 def by_hand(name: str, server: str) -> Measure:
     """Messages a second that one client pushes, takes and completes, one by one."""
-    ours, theirs, _ = PATTERNS[name]
+    pattern = PATTERNS[name]
 
     def measure(bench: Workbench) -> Generator[Pair]:
         url = f"redis://127.0.0.1:{bench.server(server).port}/0"
-        queue, once = ours(url)
+        queue, once = pattern.ours(url)
         with queue, redis.Redis.from_url(url, protocol=2) as client:
             for _ in bench.turns():
-                yield Pair(rate(bench, once), rate(bench, lambda: theirs(client)))
+                yield Pair(rate(bench, once), rate(bench, lambda: pattern.theirs(client)))
 
     return measure

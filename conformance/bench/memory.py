@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 
+from ..processes import NotInstalledError
 from .crowds import allow_files, answered, blocked, idle
 from .lists import fill
-from .model import Measure, MissingError, Pair
+from .model import Measure, Pair
 from .servers import RunningServer
 from .workbench import Workbench
 
@@ -38,7 +39,7 @@ def memory_per(load: Load, count: int, *, connections: bool = False) -> Measure:
             ours = side(bench, "miniredis")
             try:
                 theirs = side(bench, "redis-server")
-            except MissingError:
+            except NotInstalledError:
                 yield Pair(ours)
             else:
                 yield Pair(ours, theirs)

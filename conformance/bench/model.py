@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Final, Literal
 
+from ..processes import NotInstalledError
+
 if TYPE_CHECKING:
     from .workbench import Workbench
 
@@ -15,7 +17,7 @@ __all__ = ["Effort", "Measure", "MissingError", "Outcome", "Pair", "Row", "Targe
 Verdict = Literal["met", "missed", "not available", "failed"]
 
 
-class MissingError(Exception):
+class MissingError(NotInstalledError):
     """What a row needs is not on this machine; the text says what."""
 
 

@@ -195,11 +195,11 @@ def queue_rows() -> Iterator[Row]:
 
 def kind_rows() -> Iterator[Row]:
     """The other kinds of queues, against the same pattern by hand."""
-    for name, (_, _, servers) in PATTERNS.items():
-        for server in servers:
-            word = name.lower().replace("queue", "").replace(", a ", "-").replace(", ", "-")
+    for name, pattern in PATTERNS.items():
+        for server in pattern.servers:
+            what = f"push, take, complete, {pattern.title} on {server}"
             yield Row(
-                f"kinds-{word}-{server}", "kinds", f"push, take, complete, {name} on {server}", "messages/s",
+                f"kinds-{name}-{server}", "kinds", what, "messages/s",
                 "by hand, redis-py", Target(1.0 if server == "redis-server" else 0.0), by_hand(name, server),
             )  # fmt: skip
 

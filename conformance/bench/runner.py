@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
+from ..processes import NotInstalledError
 from ..wire import Hangup
-from .model import Effort, MissingError, Outcome, Pair, Row
+from .model import Effort, Outcome, Pair, Row
 from .workbench import Workbench
 
 __all__ = ["run"]
@@ -35,7 +36,7 @@ def measured(row: Row, bench: Workbench, progress: Callable[[Row, int], None]) -
             for pair in turns:
                 pairs.append(pair)
                 progress(row, len(pairs))
-    except MissingError as missing:
+    except NotInstalledError as missing:
         return Outcome(row, pairs, missing=str(missing))
     except (OSError, Hangup) as error:
         return Outcome(row, pairs, fault=str(error) or type(error).__name__)

@@ -5,10 +5,8 @@ To compare another one, add a context manager and a row to ``SERVERS``.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import selectors
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from ..targets import START_LIMIT, NoRealRedisError, accepts, end, find_real_redis, free_port, start_real
+from ..processes import START_LIMIT, at_free_port, end, start_real
+from ..targets import fakeredis_command, find_real_redis, go_miniredis_command
 from ..wire import RawConnection
 from .model import MissingError
 
@@ -105,10 +104,7 @@ def first_line(stream: IO[bytes]) -> str:
 @contextmanager
 def redis_server() -> Iterator[RunningServer]:
     """The real one, with no persistence."""
-    try:
-        executable = find_real_redis()
-    except NoRealRedisError as error:
-        raise MissingError(str(error)) from None
+    executable = find_real_redis()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         process, port = start_real(executable, Path(folder), *CROWD)
         try:
@@ -117,43 +113,21 @@ def redis_server() -> Iterator[RunningServer]:
             end(process)
 
 
-@contextmanager
-def fakeredis() -> Iterator[RunningServer]:
+def fakeredis() -> AbstractContextManager[RunningServer]:
     """The TCP server of fakeredis, a thread per client."""
-    if importlib.util.find_spec("fakeredis") is None:
-        raise MissingError("no fakeredis: install the extra 'bench'")
-    program = (
-        "import sys, fakeredis; fakeredis.TcpFakeServer(('127.0.0.1', int(sys.argv[1]))).serve_forever()"
-    )
-    with at_free_port("fakeredis", lambda port: [sys.executable, "-c", program, str(port)]) as server:
-        yield server
+    return told_its_port("fakeredis", fakeredis_command)
+
+
+def go_miniredis() -> AbstractContextManager[RunningServer]:
+    """Go's miniredis: ``miniredis-server``, which takes ``-addr``."""
+    return told_its_port("go-miniredis", go_miniredis_command)
 
 
 @contextmanager
-def go_miniredis() -> Iterator[RunningServer]:
-    """Go's miniredis: ``miniredis-server`` as CONFORMANCE_GO_MINIREDIS or PATH has it; it takes ``-addr``."""
-    executable = shutil.which(os.environ.get("CONFORMANCE_GO_MINIREDIS", "miniredis-server"))
-    if executable is None:
-        raise MissingError("no miniredis-server of Go in $CONFORMANCE_GO_MINIREDIS or on PATH")
-    with at_free_port("go-miniredis", lambda port: [executable, "-addr", f"127.0.0.1:{port}"]) as server:
-        yield server
-
-
-@contextmanager
-def at_free_port(name: str, command: Callable[[int], Sequence[str]]) -> Iterator[RunningServer]:
+def told_its_port(name: str, command: Callable[[int], Sequence[str]]) -> Iterator[RunningServer]:
     """Any server that is told its port."""
-    for _ in range(5):  # another process may take the port first
-        port = free_port()
-        process = subprocess.Popen(  # noqa: S603  (found by those who call)
-            command(port), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        try:
-            if accepts(port, process):
-                yield RunningServer(name, port, process)
-                return
-        finally:
-            end(process)
-    raise OSError(f"{name} does not start")
+    with at_free_port(name, command) as (process, port):
+        yield RunningServer(name, port, process)
 
 
 SERVERS: Final[Mapping[str, Callable[[], AbstractContextManager[RunningServer]]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import wait
 
-from pressure import QueueDoesNotExistError
+from pressure import QueueClosedError, QueueDoesNotExistError
 
 from ..environment import Environment, Running, expect, expect_error
 from .getting import filled
@@ -92,6 +92,25 @@ def waits_for_roles(env: Environment) -> None:
         expect(count(env), 0, "keys that are left")
 
 
+@check("delete.in-order")
+def in_order(env: Environment) -> None:
+    queue = filled(env, b"v")
+    producer = [env.queue_key(":producer"), env.queue_key(PRODUCER)]
+    with held(env, PRODUCER):
+        delete = env.start(queue.delete)
+        env.until(lambda: length(env, ":closed") > 0, "was the queue marked as closed")
+        expect(env.redis.exists(env.queue_key(":bound")), 0, "the bound, which goes before that")
+        env.redis.rpop(env.queue_key(CONSUMER))
+    env.until(
+        lambda: not env.redis.exists(*producer), "did the producer's keys go while a consumer is at work"
+    )
+    left = (values(env), length(env, ":closed") > 0, number(env, "produced_messages"))
+    expect(left, ([b"v"], True, 1), "values, marks and counters until the consumer is done")
+    env.redis.lpush(env.queue_key(CONSUMER), "back")
+    delete.finish("delete when both roles are free")
+    expect(count(env), 0, "keys that are left")
+
+
 @check("delete.then-create")
 def then_create(env: Environment) -> None:
     queue = filled(env, b"v")
@@ -130,6 +149,19 @@ def fifo(env: Environment) -> None:
     got = env.start(lambda: consume(env, MESSAGES))
     produce(env, sent, close=True)
     expect(got.finish("a consumer of a bounded queue"), sent, "what is got")
+
+
+@check("queue.paradigm")
+def paradigm(env: Environment) -> None:
+    producer, consumer = env.queue(), env.queue()
+    producer.create(2)
+    put = env.start(lambda: produce(env, [b"1", b"2", b"3"], close=True))
+    expect([consumer.get() for _ in range(3)], [b"1", b"2", b"3"], "what is got")
+    put.finish("a producer that closes")
+    with expect_error(QueueClosedError, "get when all has been read"):
+        consumer.get()
+    consumer.delete()
+    expect(count(env), 0, "keys that are left")
 
 
 @check("queue.bounded")

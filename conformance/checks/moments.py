@@ -103,7 +103,7 @@ def deleted_at_any_moment_of_close(env: Environment) -> None:
 def spoiled_at_any_moment_of_a_put_that_waits(env: Environment) -> None:
     for queue in moments(env, lambda: spoil(env), setup=queue_of(env, b"1", b"2", b"3")):
         put = env.start(lambda queue=queue: queue.put(b"v"))  # type: ignore[misc]
-        env.until(lambda put=put: put.done() or env.blocked() == 1, "did a Put wait for room")  # type: ignore[misc]
+        env.until_blocked(1, unless=put.done)
         tokens = 0 if put.done() else env.redis.lpush(env.queue_key(":not_full"), "0")
         if put.error("a Put that there is room for") is not None:
             expect(length(env, ":not_full"), tokens, "elements of not_full after a Put that failed")

@@ -11,18 +11,21 @@ from collections.abc import Mapping
 from typing import Final
 
 from .decisions import DECISIONS
+from .histories import HISTORIES
 from .lists import LISTS
 from .model import Clause, Level
 from .protocol import PROTOCOL
 from .queues import QUEUES
 from .rqueues import RQUEUES
+from .simulation import SIMULATION
+from .wire import WIRE
 
 __all__ = ["CLAUSES", "SUITES", "Clause", "Level"]
 
-ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES)
+ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES, *SIMULATION, *HISTORIES, *WIRE)
 
 CLAUSES: Final[Mapping[str, Clause]] = {clause.id: clause for clause in ALL}
 """Every clause by its id."""
 
 SUITES: Final = tuple(dict.fromkeys(suite for clause in ALL for suite in clause.suites))
-"""The documents that are judged, each a suite of its own."""
+"""What is judged: each document is a suite of its own, and so is the wire."""

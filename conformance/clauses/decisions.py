@@ -16,6 +16,8 @@ def decided(id_: str, place: str, text: str, *, needs: tuple[str, ...] = ()) -> 
     return Clause(id_, ("decisions",), place, "decided", text, needs)
 
 
+RECEIVE: Final = ("list-move", "our-client")
+
 DECISIONS: Final = (
     decided("decided.producer-is-producer", "prose of Queues swaps two keys", ":producer names the producer and :consumer the consumer."),
     decided("decided.stats-names", "prose against pseudocode", "The counters are under :stats:."),
@@ -51,12 +53,12 @@ DECISIONS: Final = (
     decided("decided.textbook", "slips of the pseudocode", "Our client and one written from 0.15 alone, its pseudocode corrected where it cannot run, share a queue, at either end or at both."),
     decided("decided.textbook-first", "slips of the pseudocode of 0.1", "So do ours and one written from 0.1, which does not over-fill, and whose Get always makes room."),
     decided("decided.textbook-moves", "BRPOPLPUSH onto not_full", "So do ours and one whose Get is a BRPOPLPUSH onto not_full."),
-    decided("decided.reliable-done", "room for 'additional data reliability'", "A received message leaves the server when its block ends well; the role is held, and not_full and counters stay, until then.", needs=("list-move",)),
-    decided("decided.reliable-put-back", "the same", "A received message goes back to the front when its block ends by an error.", needs=("list-move",)),
-    decided("decided.reliable-orphans", "the same", "What a dead consumer received comes first, with a repair or without.", needs=("list-move",)),
-    decided("decided.reliable-repaired", "the same", "A repair that frees the role puts the message back, and its receiver is told.", needs=("list-move",)),
-    decided("decided.reliable-close", "the same", "A reliable get that waits hears of a close, and leaves both marks.", needs=("list-move",)),
-    decided("decided.reliable-unseen", "the same", "Other clients see a Get that takes long, and a Delete takes all along.", needs=("list-move",)),
+    decided("decided.reliable-done", "room for 'additional data reliability'", "A received message leaves the server when its block ends well; the role is held, and not_full and counters stay, until then.", needs=RECEIVE),
+    decided("decided.reliable-put-back", "the same", "A received message goes back to the front when its block ends by an error.", needs=RECEIVE),
+    decided("decided.reliable-orphans", "the same", "What a dead consumer received comes first, with a repair or without.", needs=RECEIVE),
+    decided("decided.reliable-repaired", "the same", "A repair that frees the role puts the message back, and its receiver is told.", needs=RECEIVE),
+    decided("decided.reliable-close", "the same", "A reliable get that waits hears of a close, and leaves both marks.", needs=RECEIVE),
+    decided("decided.reliable-unseen", "the same", "Other clients see a Get that takes long, and a Delete takes all along.", needs=RECEIVE),
     decided("decided.many", "a run of Puts or Gets", "Many values at once are one Put or Get after the other, by one producer or consumer.", needs=("list-count",)),
-    decided("decided.standard-errors", "names of errors", "Full and empty are the standard queue's errors too, and all errors share one base."),
+    decided("decided.standard-errors", "names of errors", "Full and empty are the standard queue's errors too, and all errors share one base.", needs=("our-client",)),
 )  # fmt: skip

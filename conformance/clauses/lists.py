@@ -73,7 +73,7 @@ LISTS: Final = (
     of("list.wrong-arity", "3", "Too few arguments are an error, and the connection stays open."),
     # 4) Blocking engine
     of("list.block.at-once", "4", "With an element there, the reply is at once, from the first key that has one in the command's order; keys behind it do not matter."),
-    of("list.block.registers", "4", "Otherwise the client is blocked, and INFO counts it."),
+    of("list.block.registers", "4", "Otherwise the client is blocked, and INFO counts it.", needs=("blocked-count",)),
     of("list.block.holds-input", "4", "What a blocked client sends meanwhile is answered after its wait (the notes are silent).", level="decided"),
     of("list.block.inside-transaction", "4", "Inside MULTI nobody waits: with nothing to take a pop answers a null array, a move a null bulk string (the notes are silent).", level="decided"),
     of("list.block.wakes-on-push", "4", "A push wakes the client that waits, and so does a move to its list (the notes name LPUSH and RPUSH alone)."),

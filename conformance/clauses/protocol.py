@@ -36,10 +36,13 @@ PROTOCOL: Final = (
     of("broker.database", "Message Brokers", "The number of the database can be chosen.", needs=(*OPEN, "databases")),
     of("broker.prefix", "Message Brokers", "The prefix of all keys can be chosen."),
     of("broker.default-prefix", "Message Brokers", "Without a prefix of their own, keys start with __pressure__."),
+    of("broker.default-host-and-database", "Message Brokers", "Without a host and a database of its own, a queue is at 127.0.0.1, in database 0.", needs=OPEN),
+    of("broker.default-port", "Message Brokers", "Without a port of its own, a queue is at 6379."),
     of("broker.environment", "Message Brokers", "The connection may come from environment variables.", level="may", needs=OPEN),
     of("broker.down", "Message Brokers", "With no working server every operation fails and says so."),
     of("client.identifier", "Clients", "Each client has an identifier of its own that stays the same over its operations."),
     of("client.identifiers-differ", "Clients", "Two clients never share an identifier."),
+    of("client.identifier-readable", "Clients", "An identifier may be one that people can read.", level="may"),
     # Keys
     of("keys.twelve", "Queues", "A queue has its twelve keys and no others, each of its type, prefix and name in front."),
     of("keys.any-name", "Queues", "Any name that a Redis key may have will do: spaces, colons, non-ASCII letters."),
@@ -47,6 +50,7 @@ PROTOCOL: Final = (
     # Create
     of("create.refuses-existing", "Create", "Creating a queue whose bound is set is an error, and changes nothing."),
     of("create.saves-bound", "Create", "The bound is saved, and 0 as well."),
+    of("create.default-bound", "Queues", "Without a bound of its own, a queue has 0, which is none."),
     of("create.fills-roles", "Create", "Both role lists begin with one element."),
     of("create.fills-not-full", "Create", "The not_full list begins with one element."),
     of("create.starts-open", "Create", "A queue begins open and empty, and with nothing counted."),
@@ -62,6 +66,7 @@ PROTOCOL: Final = (
     of("put.needs-queue", "Put", "To put to a queue that does not exist is an error, and leaves no key."),
     of("put.refuses-closed", "Put", "To put to a closed queue is an error, and stores nothing."),
     of("put.waits-for-role", "Put", "While another client is the producer a Put waits or, its time over, is an error; it stores nothing."),
+    of("put.keeps-trying", "Put", "While another client is the producer a Put should try on until its time is over.", level="should"),
     of("put.takes-role", "Put", "A Put takes the element of producer_free while it works."),
     of("put.names-producer", "Put", "A Put leaves its client's identifier as the producer."),
     of("put.waits-for-room", "Put", "A Put to a full queue waits until not_full has an element."),
@@ -77,6 +82,9 @@ PROTOCOL: Final = (
     of("put.overfills", "Put", "A client may put onto a full queue, if it says so.", level="may", suites=LATER),
     # Put without waiting
     of("put-nowait.puts", "Put (Non-Blocking)", "With the role free and room to spare it puts at once.", suites=LATER),
+    of("put-nowait.names-producer", "Put (Non-Blocking)", "It leaves its client's identifier as the producer.", suites=LATER),
+    of("put-nowait.counts-bytes", "Put (Non-Blocking)", "It may add the value's length to the bytes produced.", level="may", suites=LATER),
+    of("put-nowait.refills", "Put (Non-Blocking)", "When it leaves room, not_full has exactly one element.", suites=LATER),
     of("put-nowait.role-taken", "Put (Non-Blocking)", "While another client is the producer it is an error at once.", suites=LATER),
     of("put-nowait.full", "Put (Non-Blocking)", "On a full queue it is an error at once, and the role goes back.", suites=LATER),
     of("put-nowait.closed", "Put (Non-Blocking)", "On a closed queue it is an error.", suites=LATER),
@@ -84,6 +92,7 @@ PROTOCOL: Final = (
     # Get
     of("get.needs-queue", "Get", "To get from a queue that does not exist is an error, and leaves no key."),
     of("get.waits-for-role", "Get", "While another client is the consumer a Get waits or, its time over, is an error; it takes nothing."),
+    of("get.keeps-trying", "Get", "While another client is the consumer a Get should try on until its time is over.", level="should"),
     of("get.takes-role", "Get", "A Get takes the element of consumer_free while it works."),
     of("get.names-consumer", "Get", "A Get leaves its client's identifier as the consumer."),
     of("get.pops-right", "Get", "The oldest value comes out first, byte for byte."),
@@ -99,6 +108,9 @@ PROTOCOL: Final = (
     of("get.drains-closed", "Get", "From a closed queue what is left is delivered, and then it is an error."),
     # Get without waiting
     of("get-nowait.gets", "Get (Non-Blocking)", "With the role free and a value there it gets it at once.", suites=LATER),
+    of("get-nowait.names-consumer", "Get (Non-Blocking)", "It leaves its client's identifier as the consumer.", suites=LATER),
+    of("get-nowait.counts-bytes", "Get (Non-Blocking)", "It may add the value's length to the bytes consumed.", level="may", suites=LATER),
+    of("get-nowait.refills", "Get (Non-Blocking)", "When it leaves room below the bound, not_full has exactly one element, and else none is added.", suites=LATER),
     of("get-nowait.role-taken", "Get (Non-Blocking)", "While another client is the consumer it takes nothing and is an error at once.", suites=LATER),
     of("get-nowait.empty", "Get (Non-Blocking)", "On an empty open queue it is an error at once, and the role goes back.", suites=LATER),
     of("get-nowait.closed", "Get (Non-Blocking)", "On a closed and empty queue it is an error.", suites=LATER),
@@ -115,6 +127,7 @@ PROTOCOL: Final = (
     of("delete.needs-queue", "Delete", "To delete a queue that does not exist is an error."),
     of("delete.leaves-nothing", "Delete", "After a Delete none of the twelve keys is left."),
     of("delete.hides-first", "Delete", "The bound goes first: from then on the queue does not exist."),
+    of("delete.in-order", "Delete", "The bound goes, then the waiting are woken, then the producer's keys go when that role is free, then the consumer's, and the rest last."),
     of("delete.fills-not-full", "Delete", "A Delete puts an element into not_full, so that whoever waits for room is woken."),
     of("delete.marks-twice", "Delete", "A Delete puts two elements into the closed list, so that a Get and whoever else waits for a close are woken."),
     of("delete.wakes-producer", "Delete", "A Put that waits for room ends with an error."),
@@ -124,6 +137,8 @@ PROTOCOL: Final = (
     # The whole
     of("queue.fifo", "The pressure Protocol", "Values come out in the order in which they went in, none missing, none twice."),
     of("queue.bounded", "The pressure Protocol", "However many producers there are, a bounded queue that nobody gets from holds its bound and no more."),
+    of("queue.paradigm", "Clients", "The producer may create and close a queue, and the consumer delete it when all has been read.", level="may", suites=LATER),
     of("queue.synchronized", "The pressure Protocol", "A producer that is faster than its consumer waits for it."),
+    of("queue.beside-ours", "The pressure Protocol", "Clients that conform share a queue: beside ours, at either end or at both, nothing is lost, doubled or out of order."),
     of("queue.exclusive", "The pressure Protocol", "However many clients put and get at once, nothing is lost, doubled or miscounted."),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""``python -m conformance.differential``: miniredis and a real Redis, request by request."""
+"""``python -m conformance.differential``: miniredis and a real Redis, or any two, request by request."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Final
 
-from ..targets import NoRealRedisError, real_redis
+from ..targets import NotInstalledError, real_redis
 from ..wire import RawConnection
+from .both import Both
 from .coverage import Coverage, all_names
 from .grammar import LEFT_OUT, Form, read_forms
 from .mutants import LIMIT, MUTANTS, effort_to_find
 from .pair import Pair
 from .report import transcript
-from .rival import RIVALS
-from .search import Found, search
+from .rival import RIVALS, rival_named
+from .search import Found, Player, search
 from .tolerated import TOLERATED
+
+ENGINE: Final = "miniredis"
+"""What is compared unless told otherwise: the engine, in this process."""
 
 EXAMPLES: Final = 10
 """Conversations of one seed."""
@@ -34,19 +39,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with real_redis() as address, RawConnection(address.host, address.port) as server:
             forms = read_forms(server, chosen(options))
-        with RIVALS[options.against]() as rival:
-            print(f"miniredis beside {rival.origin}")
-            coverage, used = Coverage(), Counter[str]()
-            pair = Pair(rival, coverage, used)
-            found = look(pair, forms, options)
-            pair.close()
-    except NoRealRedisError as error:
+        coverage, used = Coverage(), Counter[str]()
+        with ExitStack() as up:
+            player = players(options, coverage, used, up)
+            found = look(player, coverage, forms, options)
+    except (NotInstalledError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
     print("\n".join(summary(coverage, used, [form.name for form in forms])))
     if found:
-        print(f"\nThey differ:\n\n{transcript(found)}")
+        theirs = "redis-server" if options.target == ENGINE else options.against
+        print(f"\nThey differ:\n\n{transcript(found, options.target, theirs)}")
     return int(found is not None)
+
+
+def players(
+    options: argparse.Namespace, coverage: Coverage, used: Counter[str], up: ExitStack
+) -> Pair | Both:
+    """The servers side by side, which ``up`` ends."""
+
+    def beside_engine(name: str) -> Pair:
+        rival = up.enter_context(rival_named(name))
+        print(f"{ENGINE} beside {rival.origin}")
+        pair = Pair(rival, coverage, used)
+        up.callback(pair.close)
+        return pair
+
+    if options.target == ENGINE:
+        return beside_engine(options.against)
+    return Both(beside_engine(options.target), beside_engine(options.against))
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -60,8 +81,13 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", default=[], metavar="COMMAND", help="only these")
     parser.add_argument("--without", nargs="+", default=[], metavar="COMMAND", help="all but these")
     parser.add_argument(
-        "--against", choices=RIVALS, default="redis-server",
-        help="a real server, or miniredis again behind one of its loops, which must change nothing",
+        "--target", default=ENGINE, metavar="SERVER",
+        help="what is compared (default: miniredis): a program like redis-server, or one of --against",
+    )  # fmt: skip
+    parser.add_argument(
+        "--against", default="redis-server", metavar="SERVER",
+        help=f"{', '.join(RIVALS)}: a real server, or miniredis again behind one of its loops, which must "
+        "change nothing; or a program like redis-server",
     )  # fmt: skip
     parser.add_argument("--as-found", action="store_true", help="do not shorten what differs")
     parser.add_argument(
@@ -77,19 +103,21 @@ def chosen(options: argparse.Namespace) -> list[str]:
     return [name for name in names if name in options.only] if options.only else names
 
 
-def look(pair: Pair, forms: Sequence[Form], options: argparse.Namespace) -> Found | None:
+def look(
+    player: Player, coverage: Coverage, forms: Sequence[Form], options: argparse.Namespace
+) -> Found | None:
     """Goes from seed to seed until something differs, or there was enough."""
     began = time.monotonic()
     progress = Progress(began, (options.minutes or 0) * 60, options.commands)
     number = options.seed
-    while not progress.is_over(pair.coverage.total):
+    while not progress.is_over(coverage.total):
         found = search(
-            pair,
+            player,
             forms,
             number=number,
             examples=EXAMPLES,
             shorten=not options.as_found,
-            tick=lambda: progress.show(pair.coverage.total),
+            tick=lambda: progress.show(coverage.total),
         )
         if found:
             progress.end()

@@ -8,12 +8,12 @@ from ..wire import encode
 from .pair import Step
 from .search import Found
 
-__all__ = ["transcript"]
+__all__ = ["line", "shown", "transcript"]
 
 
-def transcript(found: Found) -> str:
-    """What was sent, in the notation of the recorded conversations, and who heard what."""
-    return "\n".join([*map(line, found.steps), *heard(found)])
+def transcript(found: Found, ours: str = "miniredis", theirs: str = "redis-server") -> str:
+    """What was sent, in the notation of the recorded conversations, and who heard what of which server."""
+    return "\n".join([*map(line, found.steps), *heard(found, ours, theirs)])
 
 
 def line(sent: tuple[str, Step]) -> str:
@@ -26,10 +26,10 @@ def line(sent: tuple[str, Step]) -> str:
     return f"{name}! " + data.decode("latin-1").encode("unicode_escape").decode()
 
 
-def heard(found: Found) -> Iterator[str]:
+def heard(found: Found, ours: str, theirs: str) -> Iterator[str]:
     difference = found.difference
-    yield f"# {difference.client} of redis-server heard {shown(difference.theirs)}"
-    yield f"# {difference.client} of miniredis heard {shown(difference.ours)}"
+    yield f"# {difference.client} of {theirs} heard {shown(difference.theirs)}"
+    yield f"# {difference.client} of {ours} heard {shown(difference.ours)}"
 
 
 def shown(data: bytes) -> str:

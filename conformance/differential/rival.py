@@ -5,11 +5,12 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ..targets import Address, real_redis
+from ..processes import NotInstalledError
+from ..targets import Address, Target, real_redis, target_named
 from ..wire import RawConnection
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
     from .pair import Client
 
-__all__ = ["RIVALS", "Rival"]
+__all__ = ["DEBUG", "RIVALS", "Rival", "rival_named"]
+
+DEBUG: Final = ("--enable-debug-command", "yes")
+"""Lets clients of a Redis since 7.0 use DEBUG."""
 
 
 class Rival:
@@ -61,7 +65,7 @@ class InProcess(Rival):
 
 @contextmanager
 def real() -> Iterator[Rival]:
-    with real_redis("--enable-debug-command", "yes") as address:
+    with real_redis(*DEBUG) as address:
         yield Rival(address)
 
 
@@ -90,3 +94,26 @@ RIVALS: Final[Mapping[str, Callable[[], AbstractContextManager[Rival]]]] = {
     "in-process": in_process,
 }
 """By their names on the command line."""
+
+
+def rival_named(name: str) -> AbstractContextManager[Rival]:
+    """One of ``RIVALS``, or a server that the conformance suite has a target for and that may be emptied.
+
+    Raises:
+        ValueError: it is neither, or it was there before.
+    """
+    if name in RIVALS:
+        return RIVALS[name]()
+    return started(target_named(name))
+
+
+@contextmanager
+def started(target: Target) -> Iterator[Rival]:
+    """A server of that kind, with DEBUG allowed where one has to ask for that."""
+    with target.up() as address, ExitStack() as up:
+        if address.another is None:
+            raise ValueError(f"{target.name} is not started here, and would be emptied")
+        try:
+            yield Rival(up.enter_context(address.another(*DEBUG)))
+        except NotInstalledError:  # it is older, and knows no such flag
+            yield Rival(address)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -12,10 +14,10 @@ from hypothesis.errors import Flaky
 from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 
 from .grammar import GROUPS, Form
-from .pair import CLIENTS, Difference, Pair, Step
+from .pair import CLIENTS, Difference, Step
 from .requests import Choose, request
 
-__all__ = ["Found", "search"]
+__all__ = ["Found", "Player", "converse", "search", "themed"]
 
 SHORTEST: Final = 30
 LONGEST: Final = 80
@@ -42,6 +44,7 @@ COMMON: Final = tuple(
 )
 """Commands that are drawn more often than others, so that there is something to meet."""
 
+# Each comes in its turn. What is here twice comes twice as often: some faults show late.
 NARROW: Final = (
     "@list @transactions",
     "blpop brpop blmove blmpop brpoplpush lpush rpush lmove del multi exec",
@@ -144,6 +147,10 @@ class DifferError(AssertionError):
     """Tells hypothesis that a conversation is what is looked for."""
 
 
+class EnoughError(BaseException):
+    """Ends hypothesis at once; what is an Exception is only one more failure to it."""
+
+
 def conversations(forms: Sequence[Form]) -> st.SearchStrategy[list[Step | None]]:
     """Lists of steps, of all commands."""
     by_name = {form.name: form for form in forms}
@@ -184,8 +191,14 @@ def chooser(drawn: bytes) -> Choose:
     return choose
 
 
+class Player(Protocol):
+    """Plays a conversation on two servers: what was sent, by whom, and what was not the same."""
+
+    def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]: ...  # noqa: D102
+
+
 def search(
-    pair: Pair,
+    pair: Player,
     forms: Sequence[Form],
     *,
     number: int,
@@ -204,26 +217,56 @@ def search(
         shorten: makes what differs as short as can be, which takes its time.
         tick: called after each.
     """
-    last: list[Found] = []
     turn, place = divmod(number, len(THEMES))
     theme = THEMES[place]
+    label = f"{turn} {THEMES[:place].count(theme)} {' '.join(theme)}"
+    return converse(pair, themed(forms, theme), label, examples=examples, shorten=shorten, tick=tick)
 
-    @seed(f"{turn} {THEMES[:place].count(theme)} {' '.join(theme)}")
+
+def converse(
+    pair: Player,
+    forms: Sequence[Form],
+    label: str,
+    *,
+    examples: int,
+    shorten: bool = True,
+    shorten_for: float = math.inf,
+    tick: Callable[[], None] = lambda: None,
+) -> Found | None:
+    """Plays so many conversations of some commands; one that differs, if one does.
+
+    Args:
+        pair: the two servers.
+        forms: what to send.
+        label: the seed: the same conversations come again with it.
+        examples: how many conversations.
+        shorten: makes what differs as short as can be, which takes its time.
+        shorten_for: seconds that this may take.
+        tick: called after each.
+    """
+    last: list[Found] = []
+    end = math.inf
+
+    @seed(label)
     @settings(
         backend="even", max_examples=examples, database=None, deadline=None,
         phases=(Phase.generate, Phase.shrink) if shorten else (Phase.generate,),
         suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
     )  # fmt: skip
-    @given(conversations(themed(forms, theme)))
+    @given(conversations(forms))
     def run(steps: list[Step | None]) -> None:
+        nonlocal end
+        if time.monotonic() > end:
+            raise EnoughError
         sent, difference = pair.play([step for step in steps if step is not None])
         tick()
         if difference is not None:
+            end = min(end, time.monotonic() + shorten_for)
             last[:] = [Found(sent, difference)]
             raise DifferError
 
     try:
         run()
-    except (DifferError, Flaky):
+    except (DifferError, EnoughError, Flaky):
         return last[0]
     return None

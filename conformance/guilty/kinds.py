@@ -19,7 +19,7 @@ KINDS: Final = (
     Guilty(
         "loses an item between two commands of a claim",
         "pressure/kinds/backup/operations.py",
-        "    item = yield from scripted(ctx, CLAIM, keys.all)\n",
+        "    item = yield from evaluated(ctx.server, CLAIM, keys.all)\n",
         '    (item,) = yield from asked((b"RPOP", keys.pending))\n'
         "    if item is not None:\n"
         '        yield from asked((b"LPUSH", keys.processing, item))\n',

@@ -96,6 +96,7 @@ class Actor:
         try:
             if self._course is None:
                 self._course = Course(self._todo.pop(0)(self.context), "simulation")
+                self._course.begin()
             else:
                 self._advance(self._course)
             self._send(self._course)

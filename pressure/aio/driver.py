@@ -43,12 +43,7 @@ class Driver:
             PressureError: Whatever the operation raises.
         """
         connection = await self.connections.take()
-        try:
-            course = Course(operation, self.connections.settings.address)
-        except BaseException:  # it was over before anything was sent
-            await self.connections.put_back(connection)
-            raise
-        ride = _Ride(self, course, connection)
+        ride = _Ride(self, Course(operation, self.connections.settings.address), connection)
         try:
             result: T = await ride.whole()
         except ServerReplyError as error:
@@ -99,6 +94,7 @@ class _Ride:
 
     async def _steps(self) -> None:
         course = self.course
+        course.begin()
         while (step := course.step) is not None:
             if self._cancelled is not None and course.waits and not self._told:
                 self._told = True

@@ -1,7 +1,6 @@
-"""How the kinds ask a server: by a script where it runs scripts, else by a transaction that is tried again.
+"""How the kinds ask a server where it runs no scripts, and how they read what it answers.
 
 Rules:
-    - Whether it runs scripts is found out by asking; a server that refused one is not asked again.
     - A transaction looks first, with what it looks at watched, and is sent only if that holds; it is tried
       again when somebody else was faster, a moment later, and not for ever.
 """
@@ -12,9 +11,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias, TypeVar
 
-from pressure.errors import QueueInUseError, ServerReplyError
+from pressure.errors import QueueInUseError
 from pressure.kinds.kind import Context
-from pressure.protocol.lua import Script
 from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, atomic, check, executed
 
 T = TypeVar("T")
@@ -25,35 +23,9 @@ ATTEMPTS: Final = 100
 LONGEST_PAUSE: Final = 0.02
 
 
-class _Nothing:
-    """The answer of a server that runs no scripts."""
-
-
-NO_SCRIPTS: Final = _Nothing()
-
-
 def asked(*commands: Command) -> Operation[list[Reply]]:
     """Some commands in one round trip, none of which may be refused."""
     return check((yield Batch(commands)))
-
-
-def scripted(ctx: Context, script: Script, keys: Sequence[bytes], *args: bytes | int) -> Operation[Reply]:
-    """Run a script; ``NO_SCRIPTS`` if the server runs none for us.
-
-    Raises:
-        ServerReplyError: It was refused or failed.
-    """
-    if not ctx.server.scripts:
-        return NO_SCRIPTS
-    operands = (len(keys), *keys, *args)
-    (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
-    if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
-        (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
-    if isinstance(reply, ServerReplyError) and (reply.code == "NOPERM" or "unknown command" in str(reply)):
-        ctx.server.scripts = False
-        return NO_SCRIPTS
-    (reply,) = check([reply])
-    return reply
 
 
 #: Given what was looked at, the commands that follow from it, and what to return beside their replies.
@@ -100,3 +72,13 @@ def pairs(reply: Reply) -> list[tuple[Reply, Reply]]:
     if reply and isinstance(reply[0], list):
         return [(name, value) for name, value in reply]
     return list(zip(reply[::2], reply[1::2], strict=True))
+
+
+def since_first(first: Reply, time: Reply) -> float | None:
+    """For how many seconds the first of a sorted set of times is past; None if there is none.
+
+    Args:
+        first: The reply to ZRANGE of its first member, with scores.
+        time: The reply to TIME.
+    """
+    return (now(time) - float(pairs(first)[0][1])) / 1000 if first else None

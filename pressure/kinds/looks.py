@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 
 from pressure.errors import ServerReplyError
 from pressure.keys import as_bytes
-from pressure.kinds.asking import asked, now, pairs
+from pressure.kinds.asking import asked, since_first
 from pressure.kinds.kind import Context, Place
 from pressure.kinds.reliable import BACKENDS
 from pressure.kinds.reliable import operations as reliable
@@ -170,13 +170,8 @@ def _look_at_backup(place: Place, _: _Locks) -> Operation[Seen]:
     waiting, taken, oldest, time = yield from asked(
         (b"LLEN", pending), (b"LLEN", processing), first, (b"TIME",)
     )
-    age = _since(oldest, time) if taken else None
+    age = since_first(oldest, time) if taken else None
     return Seen(place.name, "backup", waiting, taken, age)
-
-
-def _since(first: Reply, time: Reply) -> float | None:
-    """For how many seconds the first of a sorted set of times is past; None if there is none."""
-    return (now(time) - float(pairs(first)[0][1])) / 1000 if first else None
 
 
 def _look_at_list(place: Place, known: _Locks) -> Operation[Seen]:
@@ -195,7 +190,7 @@ def _look_at_reliable(backend: str) -> _Look:
         told = yield from reliable.info(context, on)
         pending = (yield from reliable.pending(context, on, 0, _MOST)) if told.delivered else []
         first, time = yield from asked((b"ZRANGE", keys.delayed, 0, 0, b"WITHSCORES"), (b"TIME",))
-        due = _since(first, time)
+        due = since_first(first, time)
         return Seen(
             place.name, "reliable", told.undelivered, told.delivered,
             max((each.idle for each in pending), default=None), told.delayed,

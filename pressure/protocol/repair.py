@@ -13,7 +13,8 @@ Rules:
     - With force whatever holds a role loses it.
     - A role is compared and freed in one transaction. Its holder key goes with it, so that the last
       transaction of a holder that was alive after all fails instead of freeing the role a second time. What
-      a dead consumer received and did not acknowledge goes back in the same transaction.
+      a dead consumer received and did not acknowledge goes back in the same transaction, and so does the mark
+      of a close that it had popped: afterwards the next one may be at work, and have popped one itself.
     - A queue without ``:bound`` is a Delete that did not finish: it is finished. A queue whose roles were
       never filled in is a Create that did not finish: it is finished.
 """
@@ -74,6 +75,11 @@ class _Findings:
         if orphans:
             what = "a message that was" if orphans == 1 else f"{orphans} messages that were"
             self.done.append(f"put back {what} not acknowledged")
+
+    def note_mark(self, restored: bool) -> None:
+        """Says that the mark of a close went back that somebody had popped."""
+        if restored:
+            self.done.append("restored the second mark of the close")
 
     def note_counted(self, missing: int) -> None:
         """Says how many messages were counted as consumed, or (below 0) as produced."""
@@ -137,18 +143,22 @@ def _free(ctx: Context, role: Role, holder: bytes | None, found: _Findings) -> O
     """Free the role if it is still taken, and taken by the same holder, in one transaction."""
     keys = ctx.keys
     free, holder_key = role.free(keys), role.holder(keys)
-    looks: tuple[Command, ...] = ((b"LLEN", free), (b"GET", holder_key), (b"LLEN", keys.unacked))
-    _, count, now, unacked = check((yield Batch(((b"WATCH", free, holder_key, keys.unacked), *looks))))
+    watch: Command = (b"WATCH", free, holder_key, keys.unacked, keys.closed)
+    looks: tuple[Command, ...] = ((b"LLEN", free), (b"GET", holder_key))
+    lengths: tuple[Command, ...] = ((b"LLEN", keys.unacked), (b"LLEN", keys.closed))
+    _, count, now, unacked, marks = check((yield Batch((watch, *looks, *lengths))))
     if count or now != holder:
         yield Batch(((b"UNWATCH",),))
         return False
     orphans = unacked if role is CONSUMER else 0
-    back = (put_back(ctx),) * orphans
+    popped = role is CONSUMER and marks == 1
+    back = (*(put_back(ctx),) * orphans, *(_mark_back(ctx),) * popped)
     replies = yield Batch(atomic((b"DEL", holder_key), *back, (b"LPUSH", free, 0)))
     done = executed(replies)
     if done is None or not check(done):
         return False
     found.note_put_back(orphans)
+    found.note_mark(popped)
     return True
 
 
@@ -195,8 +205,8 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
         count, _ = check((yield Batch(((b"LLEN", role.free(keys)), (b"LTRIM", role.free(keys), 0, 0)))))
         if count > 1:
             found.done.append(f"reduced the free {role.name} role from {count} elements to one")
-    if settled[CONSUMER] and (yield from _restore_mark(ctx)):
-        found.done.append("restored the second mark of the close")
+    if settled[CONSUMER]:
+        found.note_mark((yield from _restore_mark(ctx)))
     if all(settled.values()):
         found.note_counted((yield from restore_counters(ctx)))
 
@@ -235,11 +245,20 @@ def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None
 
 
 def _restore_mark(ctx: Context) -> Operation[bool]:
-    """Push the mark back that a consumer popped and did not live to push back."""
-    marks = ctx.keys.closed
-    _, count = check((yield Batch(((b"WATCH", marks), (b"LLEN", marks)))))
-    if count != 1:
+    """Push the mark back that a consumer popped and did not live to push back.
+
+    A consumer at work pushes it back itself: the role has to be free still.
+    """
+    keys = ctx.keys
+    looks: tuple[Command, ...] = ((b"LLEN", keys.consumer_free), (b"LLEN", keys.closed))
+    _, free, marks = check((yield Batch(((b"WATCH", keys.consumer_free, keys.closed), *looks))))
+    if not free or marks != 1:
         yield Batch(((b"UNWATCH",),))
         return False
-    replies = yield Batch(atomic((b"LPUSH", marks, 0)))
+    replies = yield Batch(atomic(_mark_back(ctx)))
     return _was_done(replies)
+
+
+def _mark_back(ctx: Context) -> Command:
+    """The command that pushes the mark back that somebody has popped."""
+    return (b"LPUSH", ctx.keys.closed, 0)

@@ -1,8 +1,6 @@
 """Operations where the server runs scripts: one round trip where nothing has to be waited for.
 
-Whether it runs them is found out by asking for it: a script that the server does not know is sent whole, and
-a server that refuses that is never asked again (``Server.scripts``). Each function here returns None then,
-and plain batches do the same work.
+Where it runs none (see ``evaluating``) each function here returns None, and plain batches do the same work.
 
 Rules:
     - A script that would have to wait for the role touches nothing. One that would have to wait for room or
@@ -25,6 +23,7 @@ from pressure.errors import (
     QueueFullError,
     ServerReplyError,
 )
+from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
 from pressure.protocol.roles import (
     CONSUMER,
@@ -37,7 +36,7 @@ from pressure.protocol.roles import (
     not_ours,
     take_role,
 )
-from pressure.protocol.steps import Batch, Context, Operation, Patience
+from pressure.protocol.steps import Context, Operation, Patience
 from pressure.protocol.waits import Popped, bound_of, wait_for_room, wait_for_value
 
 #: Most values, and most bytes, that one script is sent: others wait while it runs.
@@ -69,16 +68,8 @@ def ask(
     Raises:
         ServerReplyError: It was refused as a whole; nothing was done.
     """
-    operands = (len(keys), *keys, ctx.client_id, mode, ctx.lease_ms, *args)
-    (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
-    if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
-        (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
-    if isinstance(reply, ServerReplyError):
-        if reply.code != "NOPERM" and "unknown command" not in str(reply):
-            raise reply
-        ctx.server.scripts = False
-        return None
-    return Answer(*reply)
+    reply = yield from evaluated(ctx.server, script, keys, ctx.client_id, mode, ctx.lease_ms, *args)
+    return None if reply is NO_SCRIPTS else Answer(*reply)
 
 
 def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:

@@ -44,12 +44,7 @@ class Driver:
             PressureError: Whatever the operation raises.
         """
         connection = await self.connections.take()
-        try:
-            course = Course(operation, self.connections.settings.address)
-        except BaseException:  # it was over before anything was sent
-            await self.connections.put_back(connection)
-            raise
-        ride = _Ride(self, course, connection)
+        ride = _Ride(self, Course(operation, self.connections.settings.address), connection)
         try:
             result: T = await ride.whole()
         except ServerReplyError as error:
@@ -104,6 +99,7 @@ class _Ride:
     @enable_ki_protection
     async def _steps(self) -> None:
         course, stopped = self.course, False
+        course.begin()
         while (step := course.step) is not None:
             wish = await self._wish() if course.waits and not stopped else None
             if wish is not None:

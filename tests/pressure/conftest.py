@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import redis
@@ -22,6 +22,9 @@ from pressure import Queue
 from tests.conftest import SERVERS
 
 from .runs import RUNS
+
+if TYPE_CHECKING:
+    from .constellations import Cluster
 
 DEADLINE = 20.0
 ROOT = Path(__file__).parents[2]
@@ -249,3 +252,25 @@ def server_address(request: pytest.FixtureRequest) -> Address:
     """A server of either kind; to a client, all loops of miniredis are the same."""
     address: Address = request.getfixturevalue(SERVERS[request.param.partition(",")[0]])
     return address
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Path:
+    """The real redis-server, for tests that start their own."""
+    try:
+        return find_real_redis()
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of three."""
+    from .constellations import cluster  # which takes its servers from here
+
+    with contextlib.ExitStack() as stack:
+        try:
+            three = stack.enter_context(cluster(tmp_path_factory.mktemp("cluster"), 3))
+        except NoRealRedisError as error:
+            pytest.skip(f"no cluster: {error}; before 7.0 there is no --cluster-port")
+        yield three

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import redis
 
 from conformance.targets import find_real_redis
+from pressure import ServerReplyError
 
 from .conftest import Server, execute, free_port, until
+
+T = TypeVar("T")
 
 SERVICE = "jobs-master"
 
@@ -111,6 +114,16 @@ class Watched:
 def watched(folder: Path) -> Iterator[Watched]:
     with ExitStack() as stack:
         yield Watched(folder, stack)
+
+
+def after_failover(work: Callable[[], T]) -> T:
+    """At most one error: of a connection that was kept to the old master, now a replica."""
+    try:
+        return work()
+    except ServerReplyError as error:
+        if error.code != "READONLY":
+            raise
+        return work()
 
 
 class Cluster:

@@ -13,24 +13,18 @@ import redis.asyncio.sentinel
 import redis.sentinel
 
 from conformance.flavours import FLAVOURS as CLIENTS
-from conformance.targets import NoRealRedisError, find_real_redis
 from pressure import OutcomeUnknownError, Queue, QueueDoesNotExistError, ServerReplyError
 from pressure.cli import main
 
 from .conftest import Server, Task, execute, free_port, until, waiting
-from .constellations import SERVICE, Cluster, Sentinel, Watched, answers, cluster, watched
+from .constellations import SERVICE, Cluster, Sentinel, Watched, after_failover, answers, watched
 from .runs import in_and_out, refused
 
 Run = Callable[..., Any]
 FLAVOURS: dict[str, Any] = {**CLIENTS}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _real() -> None:
-    try:
-        find_real_redis()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("redis_server")
 
 
 # Sentinels
@@ -105,7 +99,7 @@ def test_a_failover(tmp_path: Path, task: Callable[[Callable[[], Any]], Task]) -
             with pytest.raises((OutcomeUnknownError, ServerReplyError)):
                 get.result()
         for queue in queues.values():
-            assert _as_soon_as_told(queue.get) == b"before"
+            assert after_failover(queue.get) == b"before"
             queue.put(b"after")
         for queue in waits.values():
             queue.repair(force=True)
@@ -116,27 +110,7 @@ def test_a_failover(tmp_path: Path, task: Callable[[Callable[[], Any]], Task]) -
             assert all(new.llen(f"__pressure__:{name}") == 1 for name in queues)
 
 
-def _as_soon_as_told(work: Callable[[], Any]) -> Any:
-    """At most one error: of a connection that was kept to the old master, now a replica."""
-    try:
-        return work()
-    except ServerReplyError as error:
-        if error.code != "READONLY":
-            raise
-        return work()
-
-
 # Clusters
-
-
-@pytest.fixture(scope="module")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with ExitStack() as stack:
-        try:
-            three = stack.enter_context(cluster(tmp_path_factory.mktemp("cluster"), 3))
-        except NoRealRedisError as error:
-            pytest.skip(f"no cluster: {error}; before 7.0 there is no --cluster-port")
-        yield three
 
 
 def test_a_cluster(run: Run, nodes: Cluster) -> None:

@@ -422,12 +422,13 @@ def test_repair_looks_twice_five_seconds_apart(monkeypatch: pytest.MonkeyPatch) 
     assert play.step == Pause(5.0)
     play.reply().reply(*look)
     assert play.sent == [
-        "WATCH :producer_free :producer :unacked",
+        "WATCH :producer_free :producer :unacked :closed",
         "LLEN :producer_free",
         "GET :producer",
         "LLEN :unacked",
+        "LLEN :closed",
     ]
-    play.reply(OK, 0, ME, 0)
+    play.reply(OK, 0, ME, 0, 0)
     assert play.sent == ["MULTI", "DEL :producer", "LPUSH :producer_free 0", "EXEC"]
 
 
@@ -461,12 +462,14 @@ def test_our_identifiers_are_recognized_and_no_others() -> None:
 @pytest.mark.parametrize("now", [[1, ME], [0, b"another"], [0, NULL]])
 def test_repair_compares_before_it_frees(now: list[Any]) -> None:
     play = Play(protocol.repair(context(), force=True)).reply(b"5", 4, 1, 0, 0, 1, ME, NULL)
-    play.reply(OK, *now, 0)
+    play.reply(OK, *now, 0, 0)
     assert play.sent == ["UNWATCH"]
     play.reply(OK)
     assert play.sent[0] == "WATCH :consumer_free :unacked"
     play.reply(OK, 1, 0).reply(OK)
     assert play.sent[0] == "LLEN :consumer_free"
-    play.reply(1, OK).reply(OK, 0).reply(OK)
+    play.reply(1, OK)
+    assert play.sent[0] == "WATCH :consumer_free :closed"
+    play.reply(OK, 1, 0).reply(OK)
     assert play.result.done == ()
     assert play.result.left == ("the producer role changed hands during the repair",)

@@ -32,7 +32,7 @@ const filter = () => {
 one("filters").hidden = rows.length === 0;
 one("filters").addEventListener("submit", (event) => event.preventDefault());
 one("text").addEventListener("input", filter);
-one("suite").addEventListener("input", filter);
+one("suite").addEventListener("change", filter);
 for (const button of buttons)
   button.addEventListener("click", () => {
     verdict = button.dataset.verdict;

@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pressure.kinds.asking import NO_SCRIPTS, asked, front, now, pairs, scripted, transaction
+from pressure.kinds.asking import asked, front, now, pairs, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.kind import Context
+from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -68,7 +69,7 @@ def push(ctx: Context, keys: BackupKeys, items: Sequence[bytes], maxlen: int | N
 @operation
 def claim(ctx: Context, keys: BackupKeys, patience: Patience) -> Operation[bytes | None]:
     """Move the next item to what is in progress; None if none came in time."""
-    item = yield from scripted(ctx, CLAIM, keys.all)
+    item = yield from evaluated(ctx.server, CLAIM, keys.all)
     if item is NO_SCRIPTS:
         ends: Command = (b"LMOVE", keys.pending, keys.processing, b"RIGHT", b"LEFT")
         item, time = yield from asked(ends, (b"TIME",))
@@ -109,7 +110,7 @@ def remove(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
 @operation
 def requeue(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Put an item that is in progress back, to be claimed next; False if it was not there."""
-    reply = yield from scripted(ctx, REQUEUE, keys.all, item)
+    reply = yield from evaluated(ctx.server, REQUEUE, keys.all, item)
     if reply is not NO_SCRIPTS:
         return bool(reply)
 
@@ -129,7 +130,7 @@ def _put_back(keys: BackupKeys, item: bytes) -> tuple[Command, Command]:
 @operation
 def reap(ctx: Context, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
     """Put back what was claimed so many milliseconds ago or longer, to be claimed next, the oldest first."""
-    back = yield from scripted(ctx, REAP, keys.all, older)
+    back = yield from evaluated(ctx.server, REAP, keys.all, older)
     if back is NO_SCRIPTS:
         looks: tuple[Command, ...] = (
             (b"LRANGE", keys.processing, 0, -1),

@@ -128,8 +128,8 @@ class Module:
         if _is_missing(reply):
             return b"", 0, 0
         known = dict(pairs(check([reply])[0]))
-        lengths = (int(known[f"{which}-queue-length".encode()]) for which in ("undelivered", "delivered"))
-        return bytes(known[b"last-id"]), *lengths  # type: ignore[return-value]
+        waiting, delivered = known[b"undelivered-queue-length"], known[b"delivered-queue-length"]
+        return bytes(known[b"last-id"]), int(waiting), int(delivered)
 
 
 def _before(keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[dict[bytes, int]]:

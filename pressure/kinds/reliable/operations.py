@@ -1,9 +1,8 @@
 """What is done with reliable queues, whatever carries them, as generators over batches.
 
 Rules:
-    - A message is at every moment in the queue, delivered, delayed or dead, until it is acknowledged. To
-    delay one
-      is to acknowledge it here and to push it again when it is due, in one step each.
+    - A message is at every moment in the queue, delivered, delayed or dead, until it is acknowledged.
+      To delay one is to acknowledge it here and to push it again when it is due, in one step each.
     - What is delayed is moved when it is due by whoever pops next; nobody waits past that moment.
     - What was delivered more often than it may be is dead: it goes to a queue of its own.
 """
@@ -14,10 +13,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from pressure.errors import ServerReplyError
-from pressure.kinds.asking import NO_SCRIPTS, asked, now, pairs, scripted, transaction
+from pressure.kinds.asking import asked, now, pairs, transaction
 from pressure.kinds.kind import Context
 from pressure.kinds.reliable.backend import Backend
 from pressure.kinds.reliable.model import Delivered, Info, Pending, ReliableKeys, delayed_of, parts_of
+from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -91,13 +91,12 @@ def move(ctx: Context, on: Carried) -> Operation[int]:
 
 def move_some(ctx: Context, on: Carried) -> Operation[int]:
     """Push some of what is due, together; how many messages were."""
-    reply = yield from scripted(ctx, on.backend.scripts.move, on.script_keys, on.keys.group, TOGETHER)
+    reply = yield from evaluated(ctx.server, on.backend.scripts.move, on.script_keys, on.keys.group, TOGETHER)
     if reply is not NO_SCRIPTS:
         return int(reply)
     looks: tuple[Command, ...] = (
         (b"ZRANGE", on.keys.delayed, 0, TOGETHER - 1, b"WITHSCORES"),
         (b"TIME",),
-        (b"EXISTS", on.keys.queue),
     )
     due, replies = yield from transaction(ctx, (on.keys.delayed,), looks, lambda seen: _due(on, seen))
     ids = [on.backend.id_in(reply) for reply in replies[: len(due)]]
@@ -108,7 +107,7 @@ def move_some(ctx: Context, on: Carried) -> Operation[int]:
 
 
 def _due(on: Carried, seen: list[Reply]) -> tuple[Sequence[Command], list[bytes]]:
-    scores, time, _ = seen
+    scores, time = seen
     due = [member for member, score in pairs(scores) if float(score) <= now(time)]
     pushes = [on.backend.pushing(on.keys, on.keys.queue, *parts_of(member)) for member in due]
     return [*pushes, *((b"ZREM", on.keys.delayed, member) for member in due)], due
@@ -121,7 +120,7 @@ def ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes
 
 
 def _ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-    done = yield from scripted(ctx, on.backend.scripts.ack, on.script_keys, on.keys.group, *ids)
+    done = yield from evaluated(ctx.server, on.backend.scripts.ack, on.script_keys, on.keys.group, *ids)
     if done is NO_SCRIPTS:
         replies = yield Batch(atomic(*on.backend.acknowledging(on.keys, ids)))
         done = on.backend.acknowledged(ids, _unless_missing(executed(replies) or []))
@@ -143,7 +142,7 @@ def retry(ctx: Context, on: Carried, message: Delivered, milliseconds: int) -> O
 def _retry(ctx: Context, on: Carried, message: Delivered, delay: int, *, dead: bool) -> Operation[bool]:
     member = delayed_of(message.data, message.deliveries)
     args = (on.keys.group, message.id, member, delay, *((message.data,) if dead else ()))
-    reply = yield from scripted(ctx, on.backend.scripts.retry, on.script_keys, *args)
+    reply = yield from evaluated(ctx.server, on.backend.scripts.retry, on.script_keys, *args)
     if reply is not NO_SCRIPTS:
         return bool(reply)
     (time,) = yield from asked((b"TIME",))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
-from pressure.kinds.asking import asked, now, pairs
+from pressure.kinds.asking import asked, since_first
 from pressure.kinds.kind import Context
 from pressure.kinds.reliable.model import Delivered
 from pressure.kinds.reliable.operations import Carried, move_some
@@ -46,7 +46,8 @@ def _first(on: Carried) -> Command:
 
 def _until_due(first: Reply, time: Reply) -> float | None:
     """Seconds until the first delayed message is due; None if there is none."""
-    return (float(pairs(first)[0][1]) - now(time)) / 1000 if first else None
+    late = since_first(first, time)
+    return None if late is None else -late
 
 
 def as_block(seconds: float) -> int | None:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pressure.kinds.asking import NO_SCRIPTS, asked, front, scripted, transaction
+from pressure.kinds.asking import asked, front, transaction
 from pressure.kinds.kind import Context
 from pressure.kinds.ring.lua import CLAIM, COMPLETE, EXTEND
+from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import Command, Operation, Reply, operation
 
 
@@ -43,7 +44,7 @@ def claim(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> 
 
     With ``walk``, go on to the next until one can be locked, once around at most.
     """
-    item = yield from scripted(ctx, CLAIM, (ctx.keys.main,), locks, token, ttl, 0 if walk else 1)
+    item = yield from evaluated(ctx.server, CLAIM, (ctx.keys.main,), locks, token, ttl, 0 if walk else 1)
     if item is NO_SCRIPTS:
         item = yield from _walk(ctx, locks, token, ttl, walk=walk)
     result: bytes | None = item
@@ -71,7 +72,7 @@ def _walk(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> 
 @operation
 def complete(ctx: Context, locks: bytes, token: bytes, item: bytes) -> Operation[tuple[bool, bool]]:
     """Remove an item and free its lock; whether the lock was ours still, and the item there."""
-    reply = yield from scripted(ctx, COMPLETE, (ctx.keys.main,), locks, token, item)
+    reply = yield from evaluated(ctx.server, COMPLETE, (ctx.keys.main,), locks, token, item)
     if reply is not NO_SCRIPTS:
         ours, removed = reply
         return bool(ours), bool(removed)
@@ -89,7 +90,7 @@ def complete(ctx: Context, locks: bytes, token: bytes, item: bytes) -> Operation
 @operation
 def extend(ctx: Context, locks: bytes, token: bytes, item: bytes, ttl: int) -> Operation[bool]:
     """Give a lock that is ours another time to live, or free it (0); False if it is not ours."""
-    reply = yield from scripted(ctx, EXTEND, (ctx.keys.main,), locks, token, item, ttl)
+    reply = yield from evaluated(ctx.server, EXTEND, (ctx.keys.main,), locks, token, item, ttl)
     if reply is not NO_SCRIPTS:
         return bool(reply)
     lock = locks + item

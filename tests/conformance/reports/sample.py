@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from conformance.clauses import Clause
+from conformance.clauses import Clause, Level
 from conformance.evidence import Evidence
-from conformance.recording import Move
+from conformance.recording import Move, Side
 from conformance.replay import Take
 from conformance.reports import Judgement
 from conformance.reports.conversation import compared
@@ -25,7 +25,7 @@ PICTURE = (
 STARTED = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
 
 
-def clause(id_: str, *suites: str, text: str = "", level: str = "must") -> Clause:
+def clause(id_: str, *suites: str, text: str = "", level: Level = "must") -> Clause:
     return Clause(id_, suites or ("lists",), "§ 1", level, text or f"What {id_} asks for.")
 
 
@@ -47,7 +47,7 @@ def judgement(target: str, *outcomes: Outcome, problem: str = "", excused: bool 
 
 def take(server: str, reason: str, *said: bytes) -> Take:
     """A conversation: what the client said, what was answered, and so on."""
-    sides = ("client", "server") * len(said)
+    sides: tuple[Side, ...] = ("client", "server") * len(said)
     moves = (
         Move(1, number, 0.0, side, data)
         for number, (side, data) in enumerate(zip(sides, said, strict=False), 1)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.flavours import MAKERS
-from conformance.targets import NoRealRedisError, find_real_redis
 from pressure import ClusterError, ConnectionFailedError, ServerReplyError
-from tests.pressure.constellations import Cluster, cluster, watched
+from tests.pressure.constellations import Cluster, after_failover, watched
 
 KINDS = ("BackupQueue", "RingQueue", "ReliableQueue")
 Work = Callable[[Any], Any]
@@ -52,27 +52,12 @@ def disconnecting(queue: Any) -> Iterator[None]:
         queue.disconnect()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _real() -> None:
-    try:
-        find_real_redis()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("redis_server")
 
 
 @pytest.fixture(params=MAKERS)
 def flavour(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with ExitStack() as stack:
-        try:
-            three = stack.enter_context(cluster(tmp_path_factory.mktemp("cluster"), 3))
-        except NoRealRedisError as error:
-            pytest.skip(f"no cluster: {error}; before 7.0 there is no --cluster-port")
-        yield three
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,18 +107,8 @@ def test_sentinels_and_a_failover(tmp_path: Path) -> None:
                 in_and_out(queue, kind)
             servers.fail_over()
             for (_, kind), queue in queues.items():
-                _as_soon_as_told(queue, kind)
-                in_and_out(queue, kind)
-
-
-def _as_soon_as_told(queue: Any, kind: str) -> None:
-    """A connection that was kept to the old master, now a replica, says so, once at most."""
-    try:
-        WAITING[kind](queue)
-        in_and_out(queue, kind)
-    except ServerReplyError as error:
-        if error.code != "READONLY":
-            raise
+                assert after_failover(partial(WAITING[kind], queue)) == 0
+                after_failover(partial(in_and_out, queue, kind))
 
 
 def test_no_sentinel_is_there(flavour: str) -> None:

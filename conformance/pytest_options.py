@@ -1,0 +1,33 @@
+"""The options of ``pytest --pyargs conformance``; in any other run of pytest there are none of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+__all__ = ["OPTIONS"]
+
+OPTIONS: Final = {
+    "target": "what to judge, as for python -m conformance; several allowed (default: embedded)",
+    "client": "which flavour of the pressure client; several allowed (default: sync)",
+    "adapter": "a program that is a client, as pydoc conformance.adapter says; several allowed",
+    "suite": "only this suite; several allowed",
+    "clause": "only this clause; several allowed",
+}
+"""What may be said of a run, and is for people."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser) -> None:
+    """Adds the options if this package is what is to be run."""
+    told = early_config.known_args_namespace
+    if told.pyargs and any(is_ours(argument) for argument in told.file_or_dir):
+        group = parser.getgroup("conformance", "judging servers and clients")
+        for name, text in OPTIONS.items():
+            group.addoption(f"--{name}", action="append", default=[], dest=f"conformance_{name}", help=text)
+
+
+def is_ours(argument: str) -> bool:
+    """Whether an argument names this package, or something in it."""
+    return argument.partition("::")[0].partition(".")[0] == __package__

@@ -1,0 +1,259 @@
+"""Every state of a client that is reached, numbered, and what it makes of the replies it gets.
+
+A client's state is that of its operations, and those are generators, which cannot be copied. But what one
+does depends on the replies that it was sent and on nothing else: from the replies it is brought to where it
+was. Each step is so computed once, and two histories after which a client goes on alike (``gist``) are one
+state.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from pressure.course import Course
+from pressure.errors import PressureError, PressureWarning
+from pressure.keys import Keys
+from pressure.protocol import Batch, Command, Context, Pause
+from pressure.protocol import Server as Found
+
+from .gist import gist
+from .scenario import Member, Tries
+from .servers import thawed
+
+__all__ = ["Client", "Error", "Local", "Result"]
+
+SLICE: Final = 1.0
+NOTHING: Final = "there is nothing to settle"
+
+History: TypeAlias = tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """What an operation raised.
+
+    Attributes:
+        kind: the name of its class.
+        done: how many of the values of a ``put_many`` were put.
+        text: what it says.
+    """
+
+    kind: str
+    done: int = 0
+    text: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+Result: TypeAlias = Any
+"""What an operation returned, or an ``Error``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A state of a client.
+
+    Attributes:
+        results: of the operations that are over.
+        commands: what it sends next; None if there is nothing more, or it lets time pass first.
+        pauses: it lets time pass.
+        dead: it does nothing any more.
+        doomed: it is blocked, and its connection breaks when it is answered.
+        delivered: the values that it has got for good.
+        history: the replies that lead here; others may, too.
+    """
+
+    results: tuple[Result, ...]
+    commands: tuple[Command, ...] | None
+    pauses: bool
+    dead: bool
+    doomed: bool
+    delivered: tuple[bytes, ...]
+    history: History
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing more that it will do."""
+        return self.dead or (self.commands is None and not self.pauses)
+
+
+class Client:
+    """All states of a client that were reached.
+
+    Args:
+        member: who it is.
+        keys: of the queue.
+        scripts: whether it has the server run scripts.
+        tries: after how many waits in vain it gives up; None for never.
+        exact: whether to tell all histories apart.
+
+    Attributes:
+        states: by their numbers; in the first it has sent nothing yet.
+    """
+
+    def __init__(
+        self, member: Member, keys: Keys, *, scripts: bool, tries: int | None, exact: bool = False
+    ) -> None:
+        self.member = member
+        self.states: list[Local] = []
+        self._keys = keys
+        self._scripts = scripts
+        self._tries = tries
+        self._exact = exact
+        self._numbers: dict[Hashable, int] = {}
+        self._steps: dict[tuple[int, Hashable], int] = {}
+        self._arrive(())
+
+    def hear(self, state: int, replies: tuple[Any, ...]) -> int:
+        """It is answered, or the time that it let pass is over; its state after it."""
+        key = (state, replies)
+        if (known := self._steps.get(key)) is None:
+            known = self._steps[key] = self._arrive((*self.states[state].history, replies))
+        return known
+
+    def lose(self, state: int) -> int:
+        """Its connection breaks: it hears of it, and does no more."""
+        return self._end(state, "told")
+
+    def die(self, state: int) -> int:
+        """It dies, and says nothing."""
+        return self._end(state, "dead")
+
+    def doom(self, state: int) -> int:
+        """It is blocked, and its connection will break as soon as it is answered."""
+        key = (state, "doomed")
+        if (known := self._steps.get(key)) is None:
+            now = self.states[state]
+            doomed = Local(now.results, now.commands, False, False, True, now.delivered, now.history)
+            known = self._steps[key] = self._number(key, doomed)
+        return known
+
+    def _end(self, state: int, how: str) -> int:
+        key = (state, how)
+        if (known := self._steps.get(key)) is None:
+            now, results = self.states[state], self.states[state].results
+            if how == "told":
+                results = (*results, self._replayed(now.history).lost())
+            local = Local(results, None, False, True, False, now.delivered, now.history)
+            known = self._steps[key] = self._number(("dead", results, now.delivered), local)
+        return known
+
+    def _arrive(self, history: History) -> int:
+        reached = self._replayed(history)
+        step, results = reached.step, tuple(reached.results)
+        commands = step.commands if isinstance(step, Batch) else None
+        delivered = self._delivered(results)
+        local = Local(results, commands, isinstance(step, Pause), False, False, delivered, history)
+        return self._number(history if self._exact else reached.gist(), local)
+
+    def _number(self, key: Hashable, local: Local) -> int:
+        known = self._numbers.setdefault(key, len(self.states))
+        if known == len(self.states):
+            self.states.append(local)
+        else:
+            assert self.states[known].commands == local.commands, "what is alike is to go on alike"
+        return known
+
+    def _replayed(self, history: History) -> Play:
+        context = Context(
+            self._keys, f"{self.member.name}:1/main/{0:08x}".encode(), _no_time, slice=SLICE,
+            server=Found(scripts=self._scripts), lease=self.member.lease,
+        )  # fmt: skip
+        play = Play(self.member, context, self._tries)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PressureWarning)  # which tell of what laws look at, too
+            for replies in history:
+                play.hear(replies)
+        return play
+
+    def _delivered(self, results: tuple[Result, ...]) -> tuple[bytes, ...]:
+        """The values that it has got for good: those it received when they are acknowledged."""
+        got: list[bytes] = []
+        received: bytes | None = None
+        for deed, result in zip(self.member.deeds, results, strict=False):
+            if deed.kind == "receive":
+                received = result if isinstance(result, bytes) else None
+            elif deed.kind == "acknowledge" and result is None and received is not None:
+                got.append(received)
+            elif deed.kind == "get" and not isinstance(result, Error):
+                got += [result] if isinstance(result, bytes) else result
+        return tuple(got)
+
+
+class Play:
+    """A client's operations, from the first on."""
+
+    def __init__(self, member: Member, context: Context, tries: int | None) -> None:
+        self._todo = list(member.deeds)
+        self._context = context
+        self._tries = tries
+        self._course: Course[Any] | None = None
+        self._operation: Any = None
+        self.results: list[Result] = []
+        self._go_on()
+
+    @property
+    def step(self) -> Batch | Pause | None:
+        """What is to be done next."""
+        return self._course.step if self._course else None
+
+    def hear(self, replies: tuple[Any, ...]) -> None:
+        """Goes on from replies to the next step."""
+        assert self._course is not None
+        try:
+            self._course.advance([thawed(each) for each in replies])
+        except Exception as error:
+            self._over(_told(error))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begins operations until there is something to be done."""
+        while True:
+            if self._course is not None and self._course.step is None:
+                self._over(gist(self._course.result))
+            if self._course is not None or not self._todo:
+                break
+            self._begin()
+        if self._course is not None and isinstance(self._course.step, Batch):
+            self._course.packed(self._course.step)  # from here on its outcome may be in doubt
+
+    def _begin(self) -> None:
+        deed = self._todo.pop(0)
+        if deed.settles and isinstance(self.results[-1], Error):
+            self.results.append(NOTHING)
+            return
+        self._operation = deed.begin(self._context, Tries(SLICE, self._tries))
+        try:
+            self._course = Course(self._operation, "simulation")
+            self._course.begin()
+        except Exception as error:
+            self._over(_told(error))
+
+    def _over(self, result: Result) -> None:
+        self._course = None
+        self.results.append(result)
+
+    def lost(self) -> Error:
+        """What the operation that is lost says."""
+        assert self._course is not None
+        return _told(self._course.lost(OSError("the connection broke")))
+
+    def gist(self) -> Hashable:
+        """What it will do."""
+        course = self._course
+        results = tuple(self.results)
+        return results if course is None else (results, course._changed, gist(self._operation))
+
+
+def _told(error: Exception) -> Error:
+    done = error.done if isinstance(error, PressureError) else 0
+    return Error(type(error).__name__, done, str(error))
+
+
+def _no_time() -> float:
+    """Nothing here takes time."""
+    return 0.0

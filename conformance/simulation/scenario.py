@@ -1,0 +1,137 @@
+"""What a scenario is: who takes part, what each of them does, and what may go wrong.
+
+To add a kind of deed: a maker here, and what may come of it in ``laws``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pressure import protocol
+from pressure.protocol import Context, Operation
+
+__all__ = [
+    "ACKNOWLEDGE", "CLOSE", "DELETE", "FORCED_REPAIR", "GET", "PUT_BACK", "RECEIVE", "REPAIR", "WAIT_CLOSED",
+    "Begin", "Deed", "Member", "Scenario", "Tries", "create", "get_many", "put", "put_many",
+]  # fmt: skip
+
+
+@dataclass(slots=True)
+class Tries:
+    """A patience that is counted instead of timed: so many waits, or (None) any number.
+
+    It stands in for ``pressure.protocol.Patience``, which looks at a clock.
+    """
+
+    slice: float
+    left: int | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is a wait left."""
+        return self.left is None or self.left > 0
+
+    def attempts(self) -> Iterator[float]:
+        """The seconds to wait in each attempt after the first; the last is 0."""
+        while self.waits:
+            if self.left is not None:
+                self.left -= 1
+            yield self.slice
+        yield 0.0
+
+
+Begin: TypeAlias = Callable[[Context, Any], Operation[Any]]
+"""Begins an operation, with a patience."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something that a client does.
+
+    Attributes:
+        kind: what it is, for ``laws``.
+        begin: begins it.
+        values: those that it puts.
+        takes: how many values may be gone with a client that dies in it.
+        settles: it is not done if what comes before it failed.
+    """
+
+    kind: str
+    begin: Begin
+    values: tuple[bytes, ...] = ()
+    takes: int = 0
+    settles: bool = False
+
+
+def put(value: bytes, *, overfill: bool = False) -> Deed:
+    kind = "over-filling put" if overfill else "put"
+    return Deed(kind, lambda ctx, patience: protocol.put(ctx, value, patience, overfill=overfill), (value,))
+
+
+def put_many(*values: bytes) -> Deed:
+    return Deed("put", lambda ctx, patience: protocol.put_many(ctx, values, patience), values)
+
+
+def get_many(most: int) -> Deed:
+    return Deed("get", lambda ctx, patience: protocol.get_many(ctx, patience, most), takes=most)
+
+
+def create(bound: int) -> Deed:
+    return Deed("create", lambda ctx, _: protocol.create(ctx, bound))
+
+
+GET = Deed("get", lambda ctx, patience: protocol.get(ctx, patience), takes=1)
+RECEIVE = Deed("receive", lambda ctx, patience: protocol.receive(ctx, patience))
+ACKNOWLEDGE = Deed("acknowledge", lambda ctx, _: protocol.settle(ctx, True), takes=1, settles=True)
+PUT_BACK = Deed("put back", lambda ctx, _: protocol.settle(ctx, False), settles=True)
+CLOSE = Deed("close", lambda ctx, patience: protocol.close(ctx, patience))
+DELETE = Deed("delete", lambda ctx, patience: protocol.delete(ctx, patience))
+WAIT_CLOSED = Deed("wait for a close", lambda ctx, patience: protocol.wait_closed(ctx, patience))
+REPAIR = Deed("repair", lambda ctx, _: protocol.repair(ctx))
+FORCED_REPAIR = Deed("repair by force", lambda ctx, _: protocol.repair(ctx, True))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A client.
+
+    Attributes:
+        name: as a schedule has it.
+        deeds: what it does, one after the other.
+        fails: whether it may die.
+        later: whether it comes when somebody has died, and not before.
+        lease: for how many seconds it takes roles; None for good.
+    """
+
+    name: str
+    deeds: tuple[Deed, ...]
+    fails: bool = True
+    later: bool = False
+    lease: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Clients of one queue.
+
+    Attributes:
+        name: for people.
+        members: the clients.
+        bound: of the queue; None if there is none yet.
+        values: what is in it at first, oldest first.
+        faults: how many clients may die in a run.
+        tries: after how many waits in vain a client gives up; None for never.
+        strong: whether the strong form of the invariant is asked for; None asks for it of scripts alone.
+        text: what is shown by it.
+    """
+
+    name: str
+    members: tuple[Member, ...]
+    bound: int | None = 1
+    values: tuple[bytes, ...] = ()
+    faults: int = 0
+    tries: int | None = None
+    strong: bool | None = None
+    text: str = ""

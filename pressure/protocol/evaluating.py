@@ -1,0 +1,42 @@
+"""Running a script where the server runs scripts, which is found out by asking.
+
+A script that the server does not know is sent whole. A server that runs none for us, since it has no such
+command or we may not use it, is not asked again (``Server.scripts``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pressure.errors import ServerReplyError
+from pressure.protocol.lua import Script
+from pressure.protocol.steps import Batch, Operation, Reply, Server, check
+
+__all__ = ["NO_SCRIPTS", "evaluated"]
+
+
+class _Nothing:
+    """The answer of a server that runs no scripts."""
+
+
+NO_SCRIPTS: Final = _Nothing()
+
+
+def evaluated(server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int) -> Operation[Reply]:
+    """Run a script; ``NO_SCRIPTS`` if the server runs none for us.
+
+    Raises:
+        ServerReplyError: It was refused or failed.
+    """
+    if not server.scripts:
+        return NO_SCRIPTS
+    operands = (len(keys), *keys, *args)
+    (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
+    if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
+        (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
+    if isinstance(reply, ServerReplyError) and (reply.code == "NOPERM" or "unknown command" in str(reply)):
+        server.scripts = False
+        return NO_SCRIPTS
+    (reply,) = check([reply])
+    return reply

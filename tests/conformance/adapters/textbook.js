@@ -1,0 +1,290 @@
+// A pressure client in JavaScript, written from the documents alone: it speaks RESP by hand and needs nothing
+// but node. It is judged as conformance.adapter says: lines of JSON on its standard input and output.
+// "node textbook.js dies" and the like do wrong what their name says, to see what the suite makes of it.
+
+"use strict";
+const crypto = require("crypto");
+const net = require("net");
+const os = require("os");
+const readline = require("readline");
+
+const FAULT = process.argv[2];
+const SLICE = 0.5; // seconds a client waits for a role before it looks whether the queue is still there
+const ROLES = { producer: ":producer_free", consumer: ":consumer_free" };
+const STATS = ["produced_messages", "produced_bytes", "consumed_messages", "consumed_bytes"];
+
+class Refusal extends Error {
+  constructor(name, text) {
+    super(text ?? name);
+    this.refusal = name;
+  }
+}
+
+class Connection {
+  constructor(url) {
+    this.url = url;
+    this.buffer = Buffer.alloc(0);
+    this.waiting = null;
+  }
+
+  async open() {
+    const { hostname, port, pathname } = this.url;
+    this.socket = net.connect({ host: hostname, port: Number(port || 6379), noDelay: true });
+    await new Promise((resolve, reject) => this.socket.once("connect", resolve).once("error", reject)).catch(
+      (error) => {
+        this.socket = null;
+        throw new Refusal("ConnectionFailedError", error.message);
+      },
+    );
+    this.socket.removeAllListeners("error");
+    this.socket.on("error", () => {});
+    this.socket.on("close", () => this.lose());
+    this.socket.on("data", (data) => this.take(data));
+    const db = pathname.replace(/\//g, "");
+    if (db) await this.ask("SELECT", db);
+  }
+
+  lose() {
+    this.socket = null;
+    if (this.waiting) this.waiting.reject(new Refusal("OutcomeUnknownError", "the connection was lost"));
+  }
+
+  take(data) {
+    this.buffer = Buffer.concat([this.buffer, data]);
+    const read = this.reply(0);
+    if (!read) return;
+    this.buffer = this.buffer.subarray(read.end);
+    this.waiting.resolve(read.value);
+  }
+
+  reply(at) {
+    const line = this.buffer.indexOf("\r\n", at);
+    if (line < 0) return null;
+    const head = this.buffer.toString("latin1", at + 1, line);
+    const kind = String.fromCharCode(this.buffer[at]);
+    let end = line + 2;
+    if (kind === "$") {
+      const size = Number(head);
+      if (size < 0) return { value: null, end };
+      if (this.buffer.length < end + size + 2) return null;
+      return { value: this.buffer.toString("latin1", end, end + size), end: end + size + 2 };
+    }
+    if (kind === "*") {
+      const items = Number(head) < 0 ? null : [];
+      for (let left = Number(head); left > 0; left--) {
+        const item = this.reply(end);
+        if (!item) return null;
+        items.push(item.value);
+        end = item.end;
+      }
+      return { value: items, end };
+    }
+    if (kind === ":") return { value: Number(head), end };
+    return { value: kind === "-" ? new Refusal("ServerReplyError", head) : head, end };
+  }
+
+  async ask(...words) {
+    if (!this.socket) await this.open();
+    const parts = [Buffer.from(`*${words.length}\r\n`)];
+    for (const word of words) {
+      const data = Buffer.from(String(word), "latin1");
+      parts.push(Buffer.from(`$${data.length}\r\n`), data, Buffer.from("\r\n"));
+    }
+    const answered = new Promise((resolve, reject) => (this.waiting = { resolve, reject }));
+    this.socket.write(Buffer.concat(parts));
+    const value = await answered.finally(() => (this.waiting = null));
+    if (value instanceof Refusal) throw value;
+    return value;
+  }
+}
+
+class Queue {
+  constructor({ name, url, host, port, db, prefix }) {
+    const env = process.env;
+    const at = env.REDIS_URL ?? `redis://${env.REDIS_SERVER ?? "127.0.0.1"}:${env.REDIS_PORT ?? 6379}/${env.REDIS_DB ?? 0}`;
+    const where = host === undefined ? (url ?? at) : `redis://${host}:${port}/${db ?? 0}`;
+    this.key = `${prefix ?? env.PRESSURE_PREFIX ?? "__pressure__"}:${name}`;
+    this.redis = new Connection(new URL(where));
+    this.me = `${os.hostname()}:${process.pid}/${crypto.randomBytes(6).toString("hex")}`;
+  }
+
+  ask(command, suffix, ...words) {
+    return this.redis.ask(command, this.key + suffix, ...words);
+  }
+
+  async check() {
+    if (!(await this.exists())) throw new Refusal("QueueDoesNotExistError");
+  }
+
+  async exists() {
+    return (await this.ask("EXISTS", ":bound")) === 1;
+  }
+
+  async length() {
+    await this.check();
+    return this.ask("LLEN", "");
+  }
+
+  async closed() {
+    await this.check();
+    return (await this.ask("EXISTS", ":closed")) === 1;
+  }
+
+  async create({ bound }) {
+    if (!Number.isInteger(bound ?? 0) || (bound ?? 0) < 0) throw new Refusal("ValueError", "a bound is 0 or more");
+    if (!(await this.ask("SETNX", ":bound", bound ?? 0))) throw new Refusal("QueueAlreadyExistsError");
+    for (const list of [":producer_free", ":consumer_free", ":not_full"]) await this.ask("LPUSH", list, 1);
+  }
+
+  // Waits until a list has something, or the time is over; a deadline of null is none, 0 has passed already.
+  async pop(lists, deadline, until = () => true) {
+    for (;;) {
+      const left = deadline === null ? SLICE : Math.min(SLICE, (deadline - Date.now()) / 1000);
+      if (left < 0.002) {
+        const value = await this.ask("RPOP", lists[0]);
+        return value === null ? null : [lists[0], value];
+      }
+      const found = await this.redis.ask("BRPOP", ...lists.map((list) => this.key + list), left);
+      if (found) return [found[0].slice(this.key.length), found[1]];
+      await until();
+    }
+  }
+
+  async withRole(role, deadline, work) {
+    await this.check();
+    if (role === "producer" && (await this.closed())) throw new Refusal("QueueClosedError");
+    if (!(await this.pop([ROLES[role]], deadline, () => this.check()))) {
+      throw new Refusal("QueueInUseError", `the ${role} is ${await this.ask("GET", `:${role}`)}`);
+    }
+    let deleted = false;
+    try {
+      await this.ask("SET", `:${role}`, this.me);
+      await this.check();
+      return await work();
+    } catch (error) {
+      deleted = FAULT === "keeps-role" && error.refusal !== undefined;
+      throw error;
+    } finally {
+      if (!deleted && this.redis.socket) await this.ask("LPUSH", ROLES[role], 0);
+    }
+  }
+
+  put({ value, timeout, overfill }) {
+    const deadline = timeout === undefined ? null : Date.now() + timeout * 1000;
+    return this.store(value, deadline, overfill);
+  }
+
+  put_nowait({ value }) {
+    return this.store(value, 0);
+  }
+
+  store(value, deadline, overfill) {
+    return this.withRole("producer", deadline, async () => {
+      if (await this.closed()) throw new Refusal("QueueClosedError");
+      if (overfill) await this.ask("RPOP", ":not_full");
+      else if (!(await this.pop([":not_full"], deadline))) throw new Refusal("QueueFullError");
+      let length;
+      try {
+        await this.check();
+        length = await this.ask("LPUSH", "", value);
+      } catch (error) {
+        if (error.refusal === "ServerReplyError") await this.ask("LPUSH", ":not_full", 0);
+        throw error;
+      }
+      await this.refill(length);
+      await this.count("produced", value);
+    });
+  }
+
+  get({ timeout }) {
+    return this.fetch(timeout === undefined ? null : Date.now() + timeout * 1000);
+  }
+
+  get_nowait() {
+    return this.fetch(0);
+  }
+
+  fetch(deadline) {
+    return this.withRole("consumer", deadline, async () => {
+      const lists = (await this.closed()) ? [""] : ["", ":closed"];
+      const found = await this.pop(lists, lists.length === 1 ? 0 : deadline);
+      if (found === null) throw new Refusal(lists.length === 1 ? "QueueClosedError" : "QueueEmptyError");
+      if (found[0] === ":closed") {
+        await this.check();
+        await this.ask("LPUSH", ":closed", 0);
+        throw new Refusal("QueueClosedError");
+      }
+      await this.refill(await this.ask("LLEN", ""));
+      await this.count("consumed", found[1]);
+      return found[1];
+    });
+  }
+
+  async refill(length) {
+    const bound = Number(await this.ask("GET", ":bound"));
+    if (bound && length >= bound) return;
+    await this.ask("LPUSH", ":not_full", 0);
+    await this.ask("LTRIM", ":not_full", 0, 0);
+  }
+
+  async count(done, value) {
+    await this.ask("INCR", `:stats:${done}_messages`);
+    await this.ask("INCRBY", `:stats:${done}_bytes`, value.length);
+  }
+
+  close() {
+    return this.withRole("producer", null, async () => {
+      if (await this.closed()) throw new Refusal("QueueClosedError");
+      await this.ask("LPUSH", ":closed", 0, 0);
+    });
+  }
+
+  async delete({ timeout }) {
+    await this.check();
+    const deadline = timeout === undefined ? null : Date.now() + timeout * 1000;
+    await this.ask("DEL", ":bound");
+    await this.ask("LPUSH", ":not_full", 0);
+    await this.ask("LPUSH", ":closed", 0, 0);
+    for (const role of Object.keys(ROLES)) {
+      if (!(await this.pop([ROLES[role]], deadline))) throw new Refusal("QueueInUseError", role);
+      await this.redis.ask("DEL", `${this.key}:${role}`, this.key + ROLES[role]);
+    }
+    const rest = [":not_full", ":closed", ...STATS.map((name) => `:stats:${name}`), ""];
+    await this.redis.ask("DEL", ...rest.map((suffix) => this.key + suffix));
+  }
+}
+
+const OPERATIONS = new Set(
+  "create exists length closed put put_nowait get get_nowait close delete".split(" "),
+);
+let queue;
+
+async function answer({ op, args }) {
+  if (FAULT === "dies" && op === "put") {
+    console.error("dying, as I was told to");
+    process.exit(3);
+  }
+  if (FAULT === "hangs" && op === "put") await new Promise(() => setInterval(() => {}, 1000));
+  if (op === "open") {
+    queue = new Queue(args);
+    return { result: null };
+  }
+  if (!OPERATIONS.has(op)) return { unsupported: true };
+  try {
+    return { result: (await queue[op](args)) ?? null };
+  } catch (error) {
+    if (error.refusal === undefined) throw error;
+    return { error: error.refusal, text: error.message };
+  }
+}
+
+async function main() {
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const request = JSON.parse(line);
+    const reply = FAULT === "babbles" ? "hello?" : JSON.stringify({ id: request.id, ...(await answer(request)) });
+    process.stdout.write(`${reply}\n`);
+  }
+  process.exit(0);
+}
+
+main();

