@@ -49,11 +49,12 @@ def compared(here: Take, there: Take | str) -> Evidence:
     mine = list(told(here))
     if isinstance(there, str):
         word = f"There is nothing to compare with: {there}"
-        text = "\n\n".join((as_text(here, mine), word))
-        return Evidence("What was said", text, f"{column(here, mine, None)}<p>{escaped(word)}</p>")
+        text = "\n\n".join((as_text(here, mine, AGAIN), word))
+        return Evidence("What was said", text, f"{column(here, mine, None, AGAIN)}<p>{escaped(word)}</p>")
     theirs = list(told(there))
-    text = "\n\n".join((as_text(here, mine), as_text(there, theirs)))
-    markup = f'<div class="sides">{column(here, mine, theirs)}{column(there, theirs, mine)}</div>'
+    text = "\n\n".join((as_text(here, mine, AGAIN), as_text(there, theirs, THERE)))
+    columns = column(here, mine, theirs, AGAIN) + column(there, theirs, mine, THERE)
+    markup = f'<div class="sides">{columns}</div>'
     return Evidence("What was said", text, f"{LEGEND}{markup}")
 
 
@@ -63,8 +64,12 @@ LEGEND: Final = (
 )
 
 
-def verdict(take: Take) -> str:
-    return f"failed: {take.reason}" if take.reason else "passed when it was run again"
+def verdict(take: Take, passed: str) -> str:
+    return f"failed: {take.reason}" if take.reason else passed
+
+
+AGAIN: Final = "passed when it was run again"
+THERE: Final = "passed"
 
 
 def heading(take: Take) -> str:
@@ -117,8 +122,8 @@ def bytes_as_text(data: bytes) -> str:
     return text if len(data) <= LONGEST else f"{text}… ({len(data):,} bytes)"
 
 
-def as_text(take: Take, lines: Sequence[Line]) -> str:
-    title = f"{heading(take)}: {verdict(take)}"
+def as_text(take: Take, lines: Sequence[Line], passed: str) -> str:
+    title = f"{heading(take)}: {verdict(take, passed)}"
     return "\n".join([readable(title), *map(plain, lines)])
 
 
@@ -126,12 +131,12 @@ def plain(line: Line) -> str:
     return f"{line.number:>5} {line.arrow} {line.text}" if line.arrow else f"  {line.text}"
 
 
-def column(take: Take, lines: Sequence[Line], others: Iterable[Line] | None) -> str:
+def column(take: Take, lines: Sequence[Line], others: Iterable[Line] | None, passed: str) -> str:
     known = None if others is None else {(line.arrow, line.text) for line in others}
     body = "".join(marked(line, known) for line in lines) or "nothing"
     title = escaped(heading(take))
     return (
-        f"<section><h5>{title}</h5><p>{escaped(verdict(take))}</p>"
+        f"<section><h5>{title}</h5><p>{escaped(verdict(take, passed))}</p>"
         f'<div class="talk" tabindex="0" role="region" aria-label="What was said on {title}">{body}</div>'
         "</section>"
     )
