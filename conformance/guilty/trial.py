@@ -11,6 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from .. import environment, runner, wire
+from ..__main__ import main
 from .model import Guilty
 
 __all__ = ["changed_copy", "convicted_of"]
@@ -18,8 +20,15 @@ __all__ = ["changed_copy", "convicted_of"]
 LIMIT: Final = 120.0
 """Seconds that a trial may take."""
 
+PATIENCE: Final = 2.0
+"""Seconds until what should come has to come; who is not guilty is judged with the same."""
+
+HUNG: Final = 5.0
+"""Seconds after which a check counts as hung."""
+
 RUN: Final = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); from conformance.__main__ import main; sys.exit(main())"
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from conformance.guilty.trial import hurried; sys.exit(hurried())"
 )
 
 
@@ -42,13 +51,22 @@ def convicted_of(party: Guilty) -> dict[str, str]:
     return dict(re.findall(r"^  failed (\S+): (.*)$", done.stdout, re.MULTILINE))
 
 
+def hurried() -> int:
+    """Runs the suite with less patience than a server deserves that may be right."""
+    for module in (environment, wire):
+        vars(module)["PATIENCE"] = PATIENCE
+    vars(runner)["CHECK_LIMIT"] = HUNG
+    vars(sys.modules["pressure.protocol.repair"])["LOOK_APART"] = 0.05
+    return main()
+
+
 def changed_copy(party: Guilty, folder: Path) -> None:
     """Puts a copy of the party's package into a folder, with the change in it."""
     spec = importlib.util.find_spec(party.package)
     assert spec is not None
     assert spec.submodule_search_locations is not None
     source = Path(spec.submodule_search_locations[0])
-    shutil.copytree(source, folder / party.package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(source, folder / party.package)  # with what is compiled, which holds for what is not changed
     path = folder / party.file
     text = path.read_text()
     if text.count(party.text) != 1:

@@ -31,7 +31,36 @@ class Equivalent:
     reason: str
 
 
-EQUIVALENT: Final[tuple[Equivalent, ...]] = ()
+WAITING: Final = "miniredis/engine/waiting.py"
+
+_TIES: Final = "it only breaks ties between equal deadlines, by whatever grows"
+_SPARES: Final = "the count only spares a look at keys that nobody waits for; if it is too high, it spares less"
+
+EQUIVALENT: Final[tuple[Equivalent, ...]] = (
+    Equivalent(
+        WAITING, "@dataclass(slots=True, eq=False)", ("@dataclass(slots=False, eq=False)",), "slots save memory"
+    ),
+    Equivalent(WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES),
+    Equivalent(WAITING, "self._blocked_ever += 1", ("self._blocked_ever += 2",), _TIES),
+    Equivalent(
+        WAITING,
+        "self._blocked_by_type[waiter.waits_for] += 1",
+        ("self._blocked_by_type[waiter.waits_for] += 2",),
+        _SPARES,
+    ),
+    Equivalent(
+        WAITING,
+        "self._blocked_by_type[waiter.waits_for] -= 1",
+        ("self._blocked_by_type[waiter.waits_for] -= 0",),
+        _SPARES,
+    ),
+    Equivalent(
+        WAITING,
+        "while value is not None and stream is None:",
+        ("while value is not None or stream is None:",),
+        "nobody waits for no type; and a reader of a stream that is asked twice has nothing the second time",
+    ),
+)
 
 _REASONS: Final = {(row.file, row.line, new): row.reason for row in EQUIVALENT for new in row.becomes}
 

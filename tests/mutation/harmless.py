@@ -80,6 +80,19 @@ def is_identity_of_a_constant(mutant: Mutant) -> bool:
     return any(isinstance(side, ast.Constant) for side in sides_of(mutant))
 
 
+def is_no_python(mutant: Mutant) -> bool:
+    try:
+        compile(mutant.source, mutant.file, "exec", dont_inherit=True)
+    except SyntaxError:
+        return True
+    return False
+
+
+def is_the_star_of_a_signature(mutant: Mutant) -> bool:
+    """``*,`` as ``/,``: callers name what comes after it all the same."""
+    return mutant.becomes in {mutant.line_text.replace(", *,", f", {slash},") for slash in ("/", " /")}
+
+
 def sides_of(mutant: Mutant) -> Iterator[ast.AST]:
     for node in ast.walk(ast.parse((ROOT / mutant.file).read_text())):
         if isinstance(node, ast.Compare):
@@ -90,6 +103,8 @@ def sides_of(mutant: Mutant) -> Iterator[ast.AST]:
 
 
 KINDS: Final[dict[str, Callable[[Mutant], bool]]] = {
+    "no Python any more, which any run would notice": is_no_python,
+    "the star of a signature: callers name what comes after it all the same": is_the_star_of_a_signature,
     "annotations, which are never evaluated": within(annotations),
     "aliases of types, which are for type checkers": within(aliases),
     "what only type checkers import": within(for_type_checkers),

@@ -12,7 +12,7 @@ ROOT: Final = Path(__file__).parents[2]
 """The folder of the project."""
 
 _PROTOCOL: Final = ("put", "get", "waits", "roles", "lifecycle", "steps", "scripted", "reliable", "repair",
-                    "vitals", "leases", "looks", "doctor", "diagnosis", "counters", "scanning", "lua")  # fmt: skip
+                    "vitals", "leases", "looks", "doctor", "diagnosis", "counters", "scanning")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ Reached: TypeAlias = dict[str, tuple[float, dict[str, list[int]]]]
 TIMES: Final = 3.0
 """How many times longer than it did a test may take..."""
 
-GRACE: Final = 4.0
+GRACE: Final = 3.0
 """...and so many seconds more; after that it counts as failed."""
 
 COLD_TESTS: Final = 60
