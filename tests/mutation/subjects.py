@@ -31,7 +31,7 @@ class Subject:
 SUBJECTS: Final = {
     "waiting": Subject(
         ("miniredis/engine/waiting.py",),
-        ("tests/conformance/test_clauses.py", "tests/miniredis", "tests/conformance/test_exchange.py"),
+        ("tests/miniredis", "tests/conformance/test_clauses.py"),
     ),
     "protocol": Subject(
         tuple(f"pressure/protocol/{name}.py" for name in _PROTOCOL),

@@ -1,0 +1,119 @@
+"""The operations, situations and acts of others that ``courses`` plays; ``@`` is what the keys begin with."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pressure import protocol
+from pressure.protocol import Context, Patience
+
+__all__ = ["ACTS", "CHOSEN", "OPERATIONS", "SITUATIONS", "command"]
+
+
+def patient(ctx: Context) -> Patience:
+    return Patience.of(ctx, timeout=2.5)
+
+
+def received(ctx: Context, done: bool) -> Any:
+    yield from protocol.receive(ctx, patient(ctx))
+    yield from protocol.settle(ctx, done)
+
+
+OPERATIONS: Final[dict[str, Any]] = {
+    "put": lambda ctx: protocol.put(ctx, b"value", patient(ctx)),
+    "put overfill": lambda ctx: protocol.put(ctx, b"value", patient(ctx), overfill=True),
+    "put_many": lambda ctx: protocol.put_many(ctx, [b"1", b"22", b"333", b"4"], patient(ctx)),
+    "put_many overfill": lambda ctx: protocol.put_many(ctx, [b"1", b"22", b"333"], patient(ctx), overfill=True),
+    "get": lambda ctx: protocol.get(ctx, patient(ctx)),
+    "get_many": lambda ctx: protocol.get_many(ctx, patient(ctx), 2),
+    "close": lambda ctx: protocol.close(ctx, patient(ctx)),
+    "delete": lambda ctx: protocol.delete(ctx, patient(ctx)),
+    "create": lambda ctx: protocol.create(ctx, 3),
+    "wait_closed": lambda ctx: protocol.wait_closed(ctx, patient(ctx)),
+    "closed": lambda ctx: protocol.closed(ctx),
+    "exists": lambda ctx: protocol.exists(ctx),
+    "length": lambda ctx: protocol.length(ctx),
+    "receive": lambda ctx: protocol.receive(ctx, patient(ctx)),
+    "settle": lambda ctx: received(ctx, True),
+    "settle back": lambda ctx: received(ctx, False),
+    "peek": lambda ctx: protocol.peek(ctx),
+    "peek_many": lambda ctx: protocol.peek_many(ctx, 2),
+    "holder": lambda ctx: protocol.holder(ctx, "consumer"),
+    "stats": lambda ctx: protocol.stats(ctx),
+    "renew": lambda ctx: protocol.renew(ctx, [b"me:1/main/00000000"]),
+    "repair": lambda ctx: protocol.repair(ctx),
+    "repair force": lambda ctx: protocol.repair(ctx, True),
+    "repair consumer": lambda ctx: protocol.repair(ctx, only="consumer"),
+    "doctor": lambda ctx: protocol.doctor(ctx),
+}
+
+DEAD: Final = "dead:9/main/00000000"
+
+SITUATIONS: Final[dict[str, tuple[str, ...]]] = {
+    "gone": (),
+    "empty": ("create 2",),
+    "one": ("create 2", "put first"),
+    "two": ("create 4", "put first 2nd"),
+    "full": ("create 2", "put first 2nd"),
+    "overfull": ("create 2", "put first 2nd third"),
+    "unbounded": ("create 0", "put first"),
+    "closed": ("create 2", "put first", "close"),
+    "closed; empty": ("create 2", "close"),
+    "leased": ("create 2", "put first"),
+    "leased full": ("create 2", "put first 2nd"),
+    "no number": ("create 2", "put first", "SET @:bound many"),
+    "produced": ("create 2", "put first", "RPOP @:producer_free", f"SET @:producer {DEAD}"),
+    "consumed": ("create 2", "put first", "RPOP @:consumer_free", f"SET @:consumer {DEAD}"),
+    "watched": ("create 2", "put first", "RPOP @:consumer_free", "SET @:consumer watcher:1/main/00000000"),
+    "taken": ("create 2", "put first", "RPOP @:consumer_free", "RPOP @:producer_free"),
+    "unacked": ("create 3", "put first", "LPUSH @:unacked a bb", "RPOP @:consumer_free", f"SET @:consumer {DEAD}"),
+    "orphans": ("create 3", "put first", "LPUSH @:unacked a"),
+    "half deleted": ("create 2", "put first", "DEL @:bound", "LPUSH @:not_full 0", "RPOP @:consumer_free"),
+    "no token": ("create 2", "put first", "DEL @:not_full"),
+    "litter": ("create 3", "put first", "close", "RPOP @:closed", "LPUSH @:not_full 0 0", "LPUSH @:producer_free 0 0"),
+    "uncounted": ("create 3", "put first 22", "SET @:stats:produced_messages 1", "SET @:stats:consumed_bytes 9"),
+    "miscounted": ("create 3", "put first 22", "INCRBY @:stats:produced_messages 3", "INCRBY @:stats:produced_bytes 40"),
+    "deadlock": ("create 1", "RPOP @:not_full", "RPOP @:producer_free", "RPOP @:consumer_free", f"SET @:consumer {DEAD}"),
+}  # fmt: skip
+
+def command(words: str) -> tuple[str, ...]:
+    return tuple(word.replace("@", "__pressure__:jobs") for word in words.split())
+
+
+ACTS: Final = {
+    "deleted": (command("DEL @:bound"),),
+    "robbed": (command("SET @:producer thief:1/main/00000000"), command("SET @:consumer thief:1/main/00000000")),
+    "freed": (command("LPUSH @:producer_free 0"), command("LPUSH @:consumer_free 0")),
+    "closes": (command("LPUSH @:closed 0 0"),),
+    "fills": (command("LPUSH @ more"), command("LPUSH @:not_full 0")),
+    "empties": (command("RPOP @"), command("LPUSH @:not_full 0")),
+}
+
+CHOSEN: Final[dict[str, str]] = {
+    "put": "empty, one, full, unbounded, closed, leased, no number, produced, taken",
+    "put overfill": "one, full",
+    "put_many": "one, two, full, unbounded, leased full",
+    "put_many overfill": "one, full",
+    "get": "one, empty, overfull, unbounded, closed, closed; empty, leased, no number, consumed, taken",
+    "get_many": "one, empty, overfull, two, closed",
+    "close": "one, closed, leased, produced, gone",
+    "delete": "one, full, gone, produced, half deleted",
+    "create": "gone, one, half deleted",
+    "wait_closed": "one, closed, gone",
+    "closed": "one, closed",
+    "exists": "one",
+    "length": "one, no number",
+    "receive": "one, empty, closed, unacked, leased",
+    "settle": "full, overfull, leased, unbounded",
+    "settle back": "one, leased",
+    "peek": "one, empty",
+    "peek_many": "two",
+    "holder": "consumed, one",
+    "stats": "one, consumed",
+    "renew": "leased",
+    "repair": "one, consumed, watched, produced, taken, unacked, half deleted, litter, deadlock, leased",
+    "repair force": "unacked, produced, no token, litter, uncounted, miscounted, half deleted, orphans, deadlock",
+    "repair consumer": "taken",
+    "doctor": "one, consumed, watched, taken, unacked, half deleted, litter, miscounted, deadlock, closed, leased",
+}
+"""Of each operation the situations it is played in."""
