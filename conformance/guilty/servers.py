@@ -31,7 +31,8 @@ SERVERS: Final = (
         "            self.remove(waiter)\n"
         "            yield waiter\n"
         "            serve = waiter.serve\n"
-        "            ghost = Waiter(waiter.session, waiter.database, waiter.keys, waiter.waits_for, None, None)\n"
+        "            place = waiter.session, waiter.database, waiter.keys, waiter.waits_for\n"
+        "            ghost = Waiter(*place, None, None)\n"
         "            ghost.serve = lambda *args: (self.remove(ghost), serve(*args), NO_REPLY)[2]\n"
         "            self.add(ghost)",
         ("list.block.timeout-clears",),

@@ -66,7 +66,7 @@ def changed_copy(party: Guilty, folder: Path) -> None:
     assert spec is not None
     assert spec.submodule_search_locations is not None
     source = Path(spec.submodule_search_locations[0])
-    shutil.copytree(source, folder / party.package)  # with what is compiled, which holds for what is not changed
+    shutil.copytree(source, folder / party.package)  # compiled files too, to be quick
     path = folder / party.file
     text = path.read_text()
     if text.count(party.text) != 1:

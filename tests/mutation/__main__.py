@@ -19,7 +19,7 @@ from .harmless import kind_of
 from .mapping import map_reach
 from .mutants import Mutant, mutants_of
 from .subjects import SUBJECTS
-from .trial import Bench, Outcome, Reached
+from .trial import Bench, Outcome
 
 __all__ = ["main"]
 
@@ -39,7 +39,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--reach", type=Path, help="which tests come by which lines; made if it is not there")
     made.add_argument("--out", type=Path, help="what became of each change, a line of JSON for each")
     made.add_argument("--resume", action="store_true", help="go on with what --out has")
-    made.add_argument("--again", action="store_true", help="the same, and try those anew that no test noticed")
+    made.add_argument(
+        "--again", action="store_true", help="the same, and try those anew that no test noticed"
+    )
     return made
 
 
@@ -53,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reached = map_reach(subject, options.reach or Path(folder) / "reach", options.processes)
         out = options.out or Path(folder) / "out"
         todo = [each for each in mutants if each.name not in outcomes and reason_of(each) is None]
-        benches = [Bench(subject.tests, reached, options.seconds) for _ in range(options.processes)]
+        benches = [Bench(subject, reached, options.seconds) for _ in range(options.processes)]
         outcomes |= try_all(todo, benches, out)
     outcomes |= {each.name: Outcome("survived", "", 0, 0.0) for each in mutants if each.name not in outcomes}
     for line in report.lines(mutants, left_out, outcomes):
@@ -116,7 +118,7 @@ def progress(number: int, of: int, mutant: Mutant, outcome: Outcome) -> str:
 
 
 def say(line: str) -> None:
-    print(line, flush=True)  # noqa: T201
+    print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -34,13 +34,20 @@ class Equivalent:
 WAITING: Final = "miniredis/engine/waiting.py"
 
 _TIES: Final = "it only breaks ties between equal deadlines, by whatever grows"
-_SPARES: Final = "the count only spares a look at keys that nobody waits for; if it is too high, it spares less"
+_SPARES: Final = (
+    "the count only spares a look at keys that nobody waits for; if it is too high, it spares less"
+)
 
 EQUIVALENT: Final[tuple[Equivalent, ...]] = (
     Equivalent(
-        WAITING, "@dataclass(slots=True, eq=False)", ("@dataclass(slots=False, eq=False)",), "slots save memory"
+        WAITING,
+        "@dataclass(slots=True, eq=False)",
+        ("@dataclass(slots=False, eq=False)",),
+        "slots save memory",
     ),
-    Equivalent(WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES),
+    Equivalent(
+        WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES
+    ),
     Equivalent(WAITING, "self._blocked_ever += 1", ("self._blocked_ever += 2",), _TIES),
     Equivalent(
         WAITING,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from .mutants import Mutant
@@ -44,7 +45,7 @@ def span(node: ast.AST) -> Span:
     return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
 
 
-def annotations(node: ast.AST) -> Iterator[ast.AST | None]:
+def types_said(node: ast.AST) -> Iterator[ast.AST | None]:
     if isinstance(node, ast.arg | ast.AnnAssign):
         yield node.annotation
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -97,7 +98,7 @@ def sides_of(mutant: Mutant) -> Iterator[ast.AST]:
     for node in ast.walk(ast.parse((ROOT / mutant.file).read_text())):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            for left, right in zip(sides, sides[1:], strict=False):
+            for left, right in pairwise(sides):
                 if span(left)[1] <= (mutant.line, mutant.column) < span(right)[0]:
                     yield from (left, right)
 
@@ -105,7 +106,7 @@ def sides_of(mutant: Mutant) -> Iterator[ast.AST]:
 KINDS: Final[dict[str, Callable[[Mutant], bool]]] = {
     "no Python any more, which any run would notice": is_no_python,
     "the star of a signature: callers name what comes after it all the same": is_the_star_of_a_signature,
-    "annotations, which are never evaluated": within(annotations),
+    "annotations, which are never evaluated": within(types_said),
     "aliases of types, which are for type checkers": within(aliases),
     "what only type checkers import": within(for_type_checkers),
     "the wording of errors and warnings, and the line a warning names": within(texts),

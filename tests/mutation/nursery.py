@@ -7,6 +7,7 @@ the project; each line of its input is an order, each of its output what became 
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -61,10 +62,8 @@ class Nursery:
             finally:
                 os._exit(status)
         _, status = os.waitpid(child, 0)
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)  # the servers that it started
-        except ProcessLookupError:
-            pass
         ended = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         return {"ended": ended, "test": note.read_text(), "seconds": round(time.monotonic() - begin, 2)}
 
@@ -114,7 +113,19 @@ def main(arguments: list[str]) -> int:
     for number in (1, 2):
         os.dup2(log, number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    options = ["-q", "-s", "-p", "no:cacheprovider", "-n", "0", "-o", "addopts=", "-m", DEFAULT_RUN, "--tb=line"]
+    options = [
+        "-q",
+        "-s",
+        "-p",
+        "no:cacheprovider",
+        "-n",
+        "0",
+        "-o",
+        "addopts=",
+        "-m",
+        DEFAULT_RUN,
+        "--tb=line",
+    ]
     return pytest.main([*options, *arguments], plugins=[Nursery(orders, answers)])
 
 

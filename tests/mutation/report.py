@@ -16,7 +16,9 @@ def noticed(outcome: Outcome) -> bool:
     return outcome.verdict in {"killed", "timed out"}
 
 
-def lines(mutants: Sequence[Mutant], left_out: Counter[str], outcomes: Mapping[str, Outcome]) -> Iterator[str]:
+def lines(
+    mutants: Sequence[Mutant], left_out: Counter[str], outcomes: Mapping[str, Outcome]
+) -> Iterator[str]:
     """The report, a line at a time."""
     tried = [each for each in mutants if each.name in outcomes]
     judged = [each for each in tried if noticed(outcomes[each.name]) or reason_of(each) is None]

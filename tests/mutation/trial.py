@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from .mutants import Mutant, statement_at
 from .nursery import FELL_OVER
-from .subjects import ROOT
+from .subjects import ROOT, Subject
 
 __all__ = ["Bench", "Outcome", "Reached", "Verdict", "copy_of_project"]
 
@@ -26,11 +27,11 @@ Reached: TypeAlias = dict[str, tuple[float, dict[str, list[int]]]]
 TIMES: Final = 3.0
 """How many times longer than it did a test may take..."""
 
+OVERHEAD: Final = 0.003
+"""Seconds that a test takes beside its own."""
+
 GRACE: Final = 3.0
 """...and so many seconds more; after that it counts as failed."""
-
-COLD_TESTS: Final = 60
-"""How many tests are asked of a change that all has to be imported again for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Outcome:
 class Bench:
     """A copy of the project to try changes in, and a nursery there."""
 
-    def __init__(self, tests: tuple[str, ...], reached: Reached, seconds: float) -> None:
-        self._tests, self._reached, self._seconds = tests, reached, seconds
+    def __init__(self, subject: Subject, reached: Reached, seconds: float) -> None:
+        self._subject, self._reached, self._seconds = subject, reached, seconds
         self._folder = tempfile.TemporaryDirectory(prefix="mutation-")
         self.copy = Path(self._folder.name)
         copy_of_project(self.copy)
@@ -69,7 +70,7 @@ class Bench:
         self._folder.cleanup()
 
     def try_out(self, mutant: Mutant) -> Outcome:
-        """Asks the tests that come by what is changed, the quickest first."""
+        """Asks the tests that come by what is changed, the nearest and quickest first."""
         tests = self.tests_of(mutant)
         if not tests:
             return Outcome("not reached", "", 0, 0.0)
@@ -84,25 +85,29 @@ class Bench:
         return Outcome(verdict_of(answer["ended"]), answer["test"], len(tests), answer["seconds"])
 
     def tests_of(self, mutant: Mutant) -> list[tuple[str, float]]:
-        """The tests that come by, the quickest first, with what each may take."""
-        line = statement_at(ROOT / mutant.file, mutant.line) if mutant.alone else None
-        by = []
-        for name, (seconds, lines) in self._reached.items():
-            there = lines.get(mutant.file, ())
-            if line in there if mutant.alone else there:
-                by.append((seconds, name))
-        left, chosen = self._seconds, []
-        for seconds, name in sorted(by):
-            left -= seconds + 0.003
+        """The tests that come by, with what each may take."""
+        nearest = self._subject.nearest
+        by = sorted((not name.startswith(nearest), reach[0], name) for name, reach in self._coming_by(mutant))
+        left = self._seconds
+        chosen: list[tuple[str, float]] = []
+        for _, seconds, name in by:
+            left -= seconds + OVERHEAD
             if left < 0 and chosen:
                 break
             chosen.append((name, seconds * TIMES + GRACE))
-        return chosen if mutant.alone else chosen[:COLD_TESTS]
+        return chosen
+
+    def _coming_by(self, mutant: Mutant) -> Iterator[tuple[str, tuple[float, dict[str, list[int]]]]]:
+        line = statement_at(ROOT / mutant.file, mutant.line) if mutant.alone else 0
+        for name, reach in self._reached.items():
+            there = reach[1].get(mutant.file, ())
+            if line in there if mutant.alone else there and name.startswith(self._subject.nearest):
+                yield name, reach
 
     def _ask_warm(self, mutant: Mutant, tests: list[tuple[str, float]], text: str) -> dict[str, Any]:
         if self._warm is None:
             (self.copy / mutant.file).write_text(text)
-            self._warm = nursery(self.copy, self._tests)
+            self._warm = nursery(self.copy, self._subject.tests)
             assert self._warm is not None, (self.copy / "log").read_text()
             (self.copy / mutant.file).write_text(mutant.source)
         return ask(self._warm, {"file": mutant.file, "source": mutant.source, "tests": tests})

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import hiredis
 
-from conformance.simulation import Simulation, StuckError
+from conformance.simulation import Simulation, StuckError, operation
 from conformance.simulation.actor import Actor
 from pressure import protocol
 from pressure.course import Course
@@ -42,7 +42,7 @@ MOST_STEPS: Final = 60
 Change = Callable[[Any], Any]
 
 
-def refused(reply: Any) -> Any:
+def refused(_: Any) -> Any:
     return ServerReplyError("NOPERM refused")
 
 
@@ -164,19 +164,20 @@ def ending(simulation: Simulation, actor: Watched) -> str:
     (result,) = actor.results
     if not isinstance(result, Exception):
         return f"-> {result!r}"
-    done = getattr(result, "done", "")
-    return f"raises {type(result).__name__} {done} {len(getattr(result, '__notes__', ()))}".replace("  ", " ")
+    done, notes = getattr(result, "done", 0), len(getattr(result, "__notes__", ()))
+    says = "names the queue" if "jobs" in str(result) else "does not name the queue"
+    return f"raises {type(result).__name__}, done {done}, notes {notes}, {says}"
 
 
 def carry_out(simulation: Simulation, words: str) -> None:
     name, *rest = words.split()
     if name == "create":
-        simulation.do(lambda ctx: protocol.create(ctx, int(rest[0])))
+        simulation.do(operation(protocol.create, int(rest[0])))
     elif name == "put":
         for each in rest:
-            simulation.do(lambda ctx, each=each: protocol.put(ctx, each.encode(), at_once(ctx), overfill=True))
+            simulation.do(operation(protocol.put, each.encode(), at_once, overfill=True))
     elif name == "close":
-        simulation.do(lambda ctx: protocol.close(ctx, at_once(ctx)))
+        simulation.do(operation(protocol.close, at_once))
     else:
         simulation.ask(*command(words))
 

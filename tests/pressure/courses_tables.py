@@ -23,7 +23,9 @@ OPERATIONS: Final[dict[str, Any]] = {
     "put": lambda ctx: protocol.put(ctx, b"value", patient(ctx)),
     "put overfill": lambda ctx: protocol.put(ctx, b"value", patient(ctx), overfill=True),
     "put_many": lambda ctx: protocol.put_many(ctx, [b"1", b"22", b"333", b"4"], patient(ctx)),
-    "put_many overfill": lambda ctx: protocol.put_many(ctx, [b"1", b"22", b"333"], patient(ctx), overfill=True),
+    "put_many overfill": lambda ctx: protocol.put_many(
+        ctx, [b"1", b"22", b"333"], patient(ctx), overfill=True
+    ),
     "get": lambda ctx: protocol.get(ctx, patient(ctx)),
     "get_many": lambda ctx: protocol.get_many(ctx, patient(ctx), 2),
     "close": lambda ctx: protocol.close(ctx, patient(ctx)),
@@ -76,13 +78,17 @@ SITUATIONS: Final[dict[str, tuple[str, ...]]] = {
     "deadlock": ("create 1", "RPOP @:not_full", "RPOP @:producer_free", "RPOP @:consumer_free", f"SET @:consumer {DEAD}"),
 }  # fmt: skip
 
+
 def command(words: str) -> tuple[str, ...]:
     return tuple(word.replace("@", "__pressure__:jobs") for word in words.split())
 
 
 ACTS: Final = {
     "deleted": (command("DEL @:bound"),),
-    "robbed": (command("SET @:producer thief:1/main/00000000"), command("SET @:consumer thief:1/main/00000000")),
+    "robbed": (
+        command("SET @:producer thief:1/main/00000000"),
+        command("SET @:consumer thief:1/main/00000000"),
+    ),
     "freed": (command("LPUSH @:producer_free 0"), command("LPUSH @:consumer_free 0")),
     "closes": (command("LPUSH @:closed 0 0"),),
     "fills": (command("LPUSH @ more"), command("LPUSH @:not_full 0")),
