@@ -62,6 +62,11 @@ def for_type_checkers(node: ast.AST) -> Iterator[ast.AST | None]:
         yield node
 
 
+def protocols(node: ast.AST) -> Iterator[ast.AST | None]:
+    if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases):
+        yield node
+
+
 def texts(node: ast.AST) -> Iterator[ast.AST | None]:
     if isinstance(node, ast.JoinedStr):
         yield node
@@ -94,6 +99,11 @@ def is_the_star_of_a_signature(mutant: Mutant) -> bool:
     return mutant.becomes in {mutant.line_text.replace(", *,", f", {slash},") for slash in ("/", " /")}
 
 
+def is_a_guard(mutant: Mutant) -> bool:
+    guards = ("slots", "frozen", "strict")
+    return mutant.becomes in {mutant.line_text.replace(f"{each}=True", f"{each}=False") for each in guards}
+
+
 def sides_of(mutant: Mutant) -> Iterator[ast.AST]:
     for node in ast.walk(ast.parse((ROOT / mutant.file).read_text())):
         if isinstance(node, ast.Compare):
@@ -108,6 +118,8 @@ KINDS: Final[dict[str, Callable[[Mutant], bool]]] = {
     "the star of a signature: callers name what comes after it all the same": is_the_star_of_a_signature,
     "annotations, which are never evaluated": within(types_said),
     "aliases of types, which are for type checkers": within(aliases),
+    "protocols of types, which are for type checkers": within(protocols),
+    "what guards or saves, and does nothing: slots, frozen, strict where lengths are alike": is_a_guard,
     "what only type checkers import": within(for_type_checkers),
     "the wording of errors and warnings, and the line a warning names": within(texts),
     "equality where identity is asked, of None, types and constants": is_the_same_as_identity,

@@ -110,7 +110,7 @@ def test_a_change_is_noticed_or_survives(small: str, tmp_path: Path, monkeypatch
 
     project.mkdir()
     monkeypatch.setattr(trial, "copy_of_project", copy_of_project)
-    monkeypatch.setattr(trial, "GRACE", 0.5)
+    monkeypatch.setattr(trial, "GRACE", 0.3)
     subject = subjects.Subject((small,), ("test_small.py",), ("test_small.py",))
     reached: trial.Reached = {"test_small.py::test_small": (0.01, {small: [9, 11]})}
     with trial.Bench(subject, reached, 1.0) as bench:

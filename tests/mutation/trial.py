@@ -31,7 +31,10 @@ OVERHEAD: Final = 0.003
 """Seconds that a test takes beside its own."""
 
 GRACE: Final = 3.0
-"""...and so many seconds more; after that it counts as failed."""
+"""...and so many seconds more; after that it is given another chance..."""
+
+MORE: Final = 4.0
+"""...with so many times more; after that it counts as failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,10 @@ class Bench:
         text, times = path.read_text(), path.stat()
         try:
             path.write_text(mutant.source)  # for processes that tests start, and for a new nursery
-            answer = self._ask_warm(mutant, tests, text) if mutant.alone else self._ask_cold(mutant, tests)
+            answer = self._ask(mutant, tests, text)
+            if verdict_of(answer["ended"]) == "timed out":  # or the machine was busy
+                late = next(at for at, (name, _) in enumerate(tests) if name == answer["test"])
+                answer = self._ask(mutant, [(name, limit * MORE) for name, limit in tests[late:]], text)
         finally:
             path.write_text(text)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -103,6 +109,9 @@ class Bench:
             there = reach[1].get(mutant.file, ())
             if line in there if mutant.alone else there and name.startswith(self._subject.nearest):
                 yield name, reach
+
+    def _ask(self, mutant: Mutant, tests: list[tuple[str, float]], text: str) -> dict[str, Any]:
+        return self._ask_warm(mutant, tests, text) if mutant.alone else self._ask_cold(mutant, tests)
 
     def _ask_warm(self, mutant: Mutant, tests: list[tuple[str, float]], text: str) -> dict[str, Any]:
         if self._warm is None:

@@ -22,15 +22,16 @@ from typing import Any, Final
 
 import hiredis
 
-from conformance.simulation import Simulation, StuckError, operation
+from conformance.simulation import Simulation, StuckError
+from conformance.simulation import operation as doing
 from conformance.simulation.actor import Actor
 from pressure import protocol
 from pressure.course import Course
 from pressure.errors import ServerReplyError
 from pressure.protocol import Context, Patience
-from pressure.protocol.steps import Batch, Pause
+from pressure.protocol.steps import Batch, Pause, Wait
 
-from .courses_tables import ACTS, CHOSEN, OPERATIONS, SITUATIONS, command
+from .courses_tables import ACTS, CHOSEN, MEANWHILE, OPERATIONS, SITUATIONS, command
 
 __all__ = ["FILE", "GROUPS", "lines_of"]
 
@@ -43,6 +44,11 @@ Change = Callable[[Any], Any]
 
 
 def refused(_: Any) -> Any:
+    return ServerReplyError("NOPERM refused")
+
+
+def refused_on(_: Any) -> Any:
+    """From here on all that it hears."""
     return ServerReplyError("NOPERM refused")
 
 
@@ -62,7 +68,12 @@ def nothing(reply: Any) -> Any:
 
 SAID_ALWAYS: Final = (b"OK", b"QUEUED")
 
-CHANGES: Final[dict[str, Change]] = {"refused": refused, "another": another, "nothing": nothing}
+CHANGES: Final[dict[str, Change]] = {
+    "refused": refused,
+    "refused on": refused_on,
+    "another": another,
+    "nothing": nothing,
+}
 
 
 class Watched(Actor):
@@ -72,11 +83,13 @@ class Watched(Actor):
         sent: what it sent, step by step.
         heard: what it was answered, those inside a transaction before the transaction's own.
         before: called with the number of each step before it is sent.
+        when_waiting: called when it waits for the first time.
     """
 
     def __init__(self, simulation: Simulation, change: Change | None = None, at: int = -1) -> None:
         super().__init__(simulation, "me")
         self._change, self._at = change, at
+        self.when_waiting: Callable[[], None] = lambda: None
         self.sent: list[str] = []
         self.heard: list[Any] = []
         self.before: Callable[[int], None] = lambda _: None
@@ -89,7 +102,10 @@ class Watched(Actor):
         if isinstance(reply, list):
             reply = [self._tamper(each) for each in reply]
         self.heard.append(reply)
-        if self._change is not None and len(self.heard) - 1 == self._at:
+        place = len(self.heard) - 1
+        if self._change is not None and (
+            place == self._at or (place > self._at and self._change is refused_on)
+        ):
             return self._change(reply)
         return reply
 
@@ -100,6 +116,9 @@ class Watched(Actor):
 
     def _send_batch(self, course: Course[Any], step: Batch) -> None:
         self.before(len(self.sent))
+        if isinstance(step, Wait):
+            self.when_waiting()
+            self.when_waiting = lambda: None
         self.sent.append("; ".join(text(command) for command in step.commands))
         super()._send_batch(course, step)
 
@@ -120,6 +139,7 @@ class Stage:
         self.simulation.actor("watcher")  # who is connected is asked
         for words in SITUATIONS[situation]:
             carry_out(self.simulation, words)
+        self._meanwhile = MEANWHILE.get(situation, ())
         self._hand = Actor(self.simulation, "stagehand")
         self._setting = [("FLUSHALL",), *map(self._made_by, self.simulation.ask("KEYS", "*"))]
 
@@ -138,6 +158,7 @@ class Stage:
         self.simulation._of[actor.session] = actor
         if act:
             actor.before = lambda number: self._carry_out(ACTS[act]) if number == at else None
+        actor.when_waiting = lambda: self._carry_out(self._meanwhile)
         actor.will(OPERATIONS[operation])
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -172,12 +193,12 @@ def ending(simulation: Simulation, actor: Watched) -> str:
 def carry_out(simulation: Simulation, words: str) -> None:
     name, *rest = words.split()
     if name == "create":
-        simulation.do(operation(protocol.create, int(rest[0])))
+        simulation.do(doing(protocol.create, int(rest[0])))
     elif name == "put":
         for each in rest:
-            simulation.do(operation(protocol.put, each.encode(), at_once, overfill=True))
+            simulation.do(doing(protocol.put, each.encode(), at_once, overfill=True))
     elif name == "close":
-        simulation.do(operation(protocol.close, at_once))
+        simulation.do(doing(protocol.close, at_once))
     else:
         simulation.ask(*command(words))
 

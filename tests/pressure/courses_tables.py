@@ -7,7 +7,7 @@ from typing import Any, Final
 from pressure import protocol
 from pressure.protocol import Context, Patience
 
-__all__ = ["ACTS", "CHOSEN", "OPERATIONS", "SITUATIONS", "command"]
+__all__ = ["ACTS", "CHOSEN", "MEANWHILE", "OPERATIONS", "SITUATIONS", "command"]
 
 
 def patient(ctx: Context) -> Patience:
@@ -71,6 +71,10 @@ SITUATIONS: Final[dict[str, tuple[str, ...]]] = {
     "unacked": ("create 3", "put first", "LPUSH @:unacked a bb", "RPOP @:consumer_free", f"SET @:consumer {DEAD}"),
     "orphans": ("create 3", "put first", "LPUSH @:unacked a"),
     "half deleted": ("create 2", "put first", "DEL @:bound", "LPUSH @:not_full 0", "RPOP @:consumer_free"),
+    "fed": ("create 3",),
+    "drained": ("create 2", "put first 2nd"),
+    "shut": ("create 2",),
+    "given up": ("create 2", "put first", "RPOP @:consumer_free", "RPOP @:producer_free"),
     "no token": ("create 2", "put first", "DEL @:not_full"),
     "litter": ("create 3", "put first", "close", "RPOP @:closed", "LPUSH @:not_full 0 0", "LPUSH @:producer_free 0 0"),
     "uncounted": ("create 3", "put first 22", "SET @:stats:produced_messages 1", "SET @:stats:consumed_bytes 9"),
@@ -93,23 +97,32 @@ ACTS: Final = {
     "closes": (command("LPUSH @:closed 0 0"),),
     "fills": (command("LPUSH @ more"), command("LPUSH @:not_full 0")),
     "empties": (command("RPOP @"), command("LPUSH @:not_full 0")),
+    "robbed of room": (command("SET @:producer a:1/main/00000000"), command("LPUSH @:not_full 0")),
 }
 
+MEANWHILE: Final = {
+    "fed": (command("LPUSH @ late later"),),
+    "drained": (command("RPOP @"), command("LPUSH @:not_full 0")),
+    "shut": (command("LPUSH @:closed 0 0"),),
+    "given up": (command("LPUSH @:producer_free 0"), command("LPUSH @:consumer_free 0")),
+}
+"""What happens in a situation when the operation waits for the first time."""
+
 CHOSEN: Final[dict[str, str]] = {
-    "put": "empty, one, full, unbounded, closed, leased, no number, produced, taken",
+    "put": "empty, one, full, unbounded, closed, leased, no number, produced, taken, drained, given up",
     "put overfill": "one, full",
-    "put_many": "one, two, full, unbounded, leased full",
+    "put_many": "one, two, full, unbounded, leased full, drained",
     "put_many overfill": "one, full",
-    "get": "one, empty, overfull, unbounded, closed, closed; empty, leased, no number, consumed, taken",
-    "get_many": "one, empty, overfull, two, closed",
-    "close": "one, closed, leased, produced, gone",
-    "delete": "one, full, gone, produced, half deleted",
+    "get": "one, empty, overfull, unbounded, closed, closed; empty, leased, no number, consumed, taken, fed, shut, given up",
+    "get_many": "one, empty, overfull, two, closed, fed",
+    "close": "one, closed, leased, produced, gone, given up",
+    "delete": "one, full, gone, produced, half deleted, taken, given up",
     "create": "gone, one, half deleted",
-    "wait_closed": "one, closed, gone",
+    "wait_closed": "one, closed, gone, shut",
     "closed": "one, closed",
     "exists": "one",
     "length": "one, no number",
-    "receive": "one, empty, closed, unacked, leased",
+    "receive": "one, empty, closed, unacked, leased, fed, shut, given up",
     "settle": "full, overfull, leased, unbounded",
     "settle back": "one, leased",
     "peek": "one, empty",
