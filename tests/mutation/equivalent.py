@@ -38,12 +38,64 @@ _SPARES: Final = (
     "the count only spares a look at keys that nobody waits for; if it is too high, it spares less"
 )
 
+PUT: Final = "pressure/protocol/put.py"
+GET: Final = "pressure/protocol/get.py"
+WAITS: Final = "pressure/protocol/waits.py"
+STEPS: Final = "pressure/protocol/steps.py"
+
+_COUNTS: Final = "it counts up to the number, and never beyond"
+_FOUR: Final = "there are four replies, so that the last two are those from the third on"
+_EDGE: Final = "what time is left never is exactly that"
+
 EQUIVALENT: Final[tuple[Equivalent, ...]] = (
     Equivalent(
-        WAITING,
-        "@dataclass(slots=True, eq=False)",
-        ("@dataclass(slots=False, eq=False)",),
-        "slots save memory",
+        PUT,
+        "while run.stored < len(run.values):",
+        ("while run.stored != len(run.values):",),
+        _COUNTS,
+    ),
+    Equivalent(
+        PUT,
+        "last = run.stored + len(values) == len(run.values)",
+        ("last = run.stored + len(values) >= len(run.values)",),
+        _COUNTS,
+    ),
+    Equivalent(
+        PUT,
+        "exists, closed = check(replies)[-2:]",
+        ("exists, closed = check(replies)[+2:]", "exists, closed = check(replies)[2:]"),
+        _FOUR,
+    ),
+    Equivalent(GET, "if most == 1:", ("if most <= 1:",), "nobody asks for less than one"),
+    Equivalent(
+        GET,
+        "room = bound == 0 or popped.length < bound",
+        ("room = bound <= 0 or popped.length < bound",),
+        "a bound is never below 0",
+    ),
+    Equivalent(
+        WAITS,
+        "return Popped((value,), *replies[-_AFTER:])",
+        ("return Popped((value,), *replies[+_AFTER:])", "return Popped((value,), *replies[_AFTER:])"),
+        _FOUR,
+    ),
+    Equivalent(
+        WAITS,
+        "if isinstance(popped, list) and popped[0] == keys.closed:",
+        ("if isinstance(popped, list) and popped[0] >= keys.closed:",),
+        "it is one of two keys, and the other is the same without its end",
+    ),
+    Equivalent(
+        STEPS,
+        "return self.deadline is not None and self.deadline - self.context.clock() > SHORTEST_WAIT",
+        ("return self.deadline is not None and self.deadline - self.context.clock() >= SHORTEST_WAIT",),
+        _EDGE,
+    ),
+    Equivalent(
+        STEPS,
+        "while (left := self.deadline - self.context.clock()) > SHORTEST_WAIT:",
+        ("while (left := self.deadline - self.context.clock()) >= SHORTEST_WAIT:",),
+        _EDGE,
     ),
     Equivalent(
         WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES
