@@ -43,12 +43,12 @@ def convicted_of(party: Guilty, *, patient: bool = False) -> dict[str, str]:
         ValueError: the change does not fit the file: its text is not there, or more than once.
         subprocess.TimeoutExpired: the trial does not end.
     """
-    options = [word for clause in party.clauses for word in ("--clause", clause)]
-    way = "main" if patient else "hurried"
+    options = ["--target", "embedded", "--client", party.client]
+    options += [word for clause in party.clauses for word in ("--clause", clause)]
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         changed_copy(party, Path(folder))
         done = subprocess.run(  # noqa: S603  (our own program)
-            [sys.executable, "-c", RUN, folder, way, "--target", "embedded", "--client", party.client, *options],
+            [sys.executable, "-c", RUN, folder, "main" if patient else "hurried", *options],
             capture_output=True, text=True, timeout=LIMIT, check=False,
         )  # fmt: skip
     if done.returncode not in {0, 1}:

@@ -86,7 +86,7 @@ def known(options: argparse.Namespace) -> dict[str, Outcome]:
 def try_all(mutants: Sequence[Mutant], benches: Sequence[Bench], out: Path) -> dict[str, Outcome]:
     """Tries changes, each bench one at a time."""
     todo: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
-    for each in mutants:
+    for each in sorted(mutants, key=lambda each: not each.alone):  # those that take long at the end
         todo.put(each)
     outcomes: dict[str, Outcome] = {}
     lock = threading.Lock()
