@@ -57,11 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         todo = [each for each in mutants if each.name not in outcomes and reason_of(each) is None]
         benches = [Bench(subject, reached, options.seconds) for _ in range(options.processes)]
         outcomes |= try_all(todo, benches, out)
-    outcomes |= {each.name: Outcome("survived", "", 0, 0.0) for each in mutants if each.name not in outcomes}
+    outcomes |= {
+        each.name: Outcome("survived", "", 0, 0.0) for each in mutants if reason_of(each) is not None
+    }
     for line in report.lines(mutants, left_out, outcomes):
         say(line)
     counted = [each for each in mutants if reason_of(each) is None]
-    return int(sum(report.noticed(outcomes[each.name]) for each in counted) < options.least * len(counted))
+    killed = sum(each.name in outcomes and report.noticed(outcomes[each.name]) for each in counted)
+    return int(killed < options.least * len(counted))
 
 
 def chosen(files: Sequence[str], limit: int | None) -> tuple[list[Mutant], Counter[str]]:

@@ -111,7 +111,10 @@ class Bench:
                 yield name, reach
 
     def _ask(self, mutant: Mutant, tests: list[tuple[str, float]], text: str) -> dict[str, Any]:
-        return self._ask_warm(mutant, tests, text) if mutant.alone else self._ask_cold(mutant, tests)
+        if mutant.alone and (answer := self._ask_warm(mutant, tests, text))["ended"] != FELL_OVER:
+            return answer
+        near = [each for each in tests if each[0].startswith(self._subject.nearest)]
+        return self._ask_cold(mutant, near or tests)
 
     def _ask_warm(self, mutant: Mutant, tests: list[tuple[str, float]], text: str) -> dict[str, Any]:
         if self._warm is None:
@@ -172,5 +175,5 @@ def close(process: subprocess.Popen[str]) -> None:
 
 
 def verdict_of(ended: int) -> Verdict:
-    assert ended != FELL_OVER, "the change could not be put in"
+    assert ended != FELL_OVER, "the tests could not be run"
     return "survived" if ended == 0 else "killed" if ended > 0 else "timed out"
