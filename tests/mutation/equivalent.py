@@ -41,6 +41,7 @@ _SPARES: Final = (
 PUT: Final = "pressure/protocol/put.py"
 GET: Final = "pressure/protocol/get.py"
 WAITS: Final = "pressure/protocol/waits.py"
+LIFECYCLE: Final = "pressure/protocol/lifecycle.py"
 STEPS: Final = "pressure/protocol/steps.py"
 
 _COUNTS: Final = "it counts up to the number, and never beyond"
@@ -96,6 +97,36 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         "while (left := self.deadline - self.context.clock()) > SHORTEST_WAIT:",
         ("while (left := self.deadline - self.context.clock()) >= SHORTEST_WAIT:",),
         _EDGE,
+    ),
+    Equivalent(
+        PUT,
+        "if bound == 0 or length + len(values) < bound:",
+        ("if bound <= 0 or length + len(values) < bound:",),
+        "a bound is never below 0",
+    ),
+    Equivalent(
+        GET,
+        "count = (most,) if most > 1 else ()",
+        ("count = (most,) if most != 1 else ()",),
+        "nobody asks for less",
+    ),
+    Equivalent(
+        LIFECYCLE,
+        "if not replies[-1]:",
+        ("if not replies[+1]:", "if not replies[1]:"),
+        "there are two replies",
+    ),
+    Equivalent(
+        LIFECYCLE,
+        "if key == keys.bound:",
+        ("if key is keys.bound:",),
+        "it is one of the objects that the keys are",
+    ),
+    Equivalent(
+        LIFECYCLE,
+        "while popped is None and absent < ctx.slice:",
+        ("while popped is None and absent != ctx.slice:",),
+        "all waits but the last are a slice long, so that it is passed by none",
     ),
     Equivalent(
         WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES

@@ -164,11 +164,15 @@ class Stage:
             warnings.simplefilter("always")
             end = ending(self.simulation, actor)
         actor.kill()
-        return [*actor.sent, f"{end}{' warned' * len(told)}"], actor
+        return [*actor.sent, f"{end}{''.join(map(warning, told))}"], actor
 
     def _carry_out(self, commands: Iterable[tuple[Any, ...]]) -> None:
         self.simulation.send(self._hand, b"".join(map(hiredis.pack_command, commands)))
         self._hand.session.take_output()
+
+
+def warning(told: warnings.WarningMessage) -> str:
+    return ", warns of a role" if "could not be given back" in str(told.message) else ", warns"
 
 
 def ending(simulation: Simulation, actor: Watched) -> str:

@@ -364,6 +364,17 @@ def test_a_wait_is_never_rounded_to_0(timeout: float) -> None:
     assert isinstance(play.error, QueueInUseError)
 
 
+@pytest.mark.parametrize(("lease", "told"), [(None, 0), (0.0001, 1), (0.0014, 1), (0.0016, 2), (2.5, 2500)])
+def test_a_lease_is_told_in_milliseconds_one_at_least(lease: float | None, told: int) -> None:
+    made = Context(KEYS, ME, Clock(), lease=lease)
+    assert (made.lease_ms, made.slice) == (told, 1.0)
+
+
+def test_operations_are_documented() -> None:
+    assert protocol.get_many(context(), Patience.of(context()), 1)
+    assert "Raises:" in str(protocol.get_many.__doc__)
+
+
 def test_create_is_one_transaction_under_watch() -> None:
     play = Play(protocol.create(context(), 7))
     count = len(play.sent) - 1
