@@ -80,10 +80,10 @@ def is_the_same_as_identity(mutant: Mutant) -> bool:
 
 
 def is_identity_of_a_constant(mutant: Mutant) -> bool:
-    """``== 1`` as ``is 1``: there is one object of each small number, and each name in a program."""
+    """``== 1`` as ``is 1``: there is one object of each small number."""
     if mutant.operator not in _IS_INSTEAD:
         return False
-    return any(isinstance(side, ast.Constant) for side in sides_of(mutant))
+    return any(isinstance(side, ast.Constant) and type(side.value) is int for side in sides_of(mutant))
 
 
 def is_no_python(mutant: Mutant) -> bool:
@@ -123,7 +123,7 @@ KINDS: Final[dict[str, Callable[[Mutant], bool]]] = {
     "what only type checkers import": within(for_type_checkers),
     "the wording of errors and warnings, and the line a warning names": within(texts),
     "equality where identity is asked, of None, types and constants": is_the_same_as_identity,
-    "identity where equality with a number or a word is asked: CPython has one of each": is_identity_of_a_constant,
+    "identity where equality with a small number is asked: CPython has one of each": is_identity_of_a_constant,
 }
 
 
