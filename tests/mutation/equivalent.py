@@ -42,6 +42,8 @@ PUT: Final = "pressure/protocol/put.py"
 GET: Final = "pressure/protocol/get.py"
 WAITS: Final = "pressure/protocol/waits.py"
 LIFECYCLE: Final = "pressure/protocol/lifecycle.py"
+ROLES: Final = "pressure/protocol/roles.py"
+SCRIPTED: Final = "pressure/protocol/scripted.py"
 STEPS: Final = "pressure/protocol/steps.py"
 
 _COUNTS: Final = "it counts up to the number, and never beyond"
@@ -128,6 +130,22 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         ("while popped is None and absent != ctx.slice:",),
         "all waits but the last are a slice long, so that it is passed by none",
     ),
+    Equivalent(
+        ROLES,
+        "unacked: int = 0",
+        ("unacked: int = -1",),
+        "messages go back so many times, and a number below 0 is no times, too",
+    ),
+    Equivalent(
+        SCRIPTED,
+        "if size > _MOST_BYTES and last > self.stored:",
+        (
+            "if size > _MOST_BYTES and last != self.stored:",
+            "if size > _MOST_BYTES and last is not self.stored:",
+        ),
+        "it begins as the same object, and grows",
+    ),
+    Equivalent(SCRIPTED, "break", ("continue",), "the size only grows, so that nothing is added any more"),
     Equivalent(
         WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES
     ),

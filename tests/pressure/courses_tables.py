@@ -26,6 +26,9 @@ OPERATIONS: Final[dict[str, Any]] = {
     "put_many overfill": lambda ctx: protocol.put_many(
         ctx, [b"1", b"22", b"333"], patient(ctx), overfill=True
     ),
+    "put_many at once": lambda ctx: protocol.put_many(
+        ctx, [b"1", b"22", b"333"], Patience.of(ctx, block=False)
+    ),
     "get": lambda ctx: protocol.get(ctx, patient(ctx)),
     "get_many": lambda ctx: protocol.get_many(ctx, patient(ctx), 3),
     "close": lambda ctx: protocol.close(ctx, patient(ctx)),
@@ -73,6 +76,9 @@ SITUATIONS: Final[dict[str, tuple[str, ...]]] = {
     "orphans": ("create 3", "put first", "LPUSH @:unacked a"),
     "half deleted": ("create 2", "put first", "DEL @:bound", "LPUSH @:not_full 0", "RPOP @:consumer_free"),
     "fed": ("create 3",),
+    "fed uncountable": ("create 3", "SET @:stats:consumed_messages x"),
+    "uncountable": ("create 2", "put first", "SET @:stats:consumed_messages x", "SET @:stats:produced_bytes x"),
+    "no list": ("create 3", "put first", "DEL @:not_full", "SET @:not_full x"),
     "fed by a robber": ("create 3",),
     "fed by another robber": ("create 3",),
     "drained": ("create 2", "put first 2nd"),
@@ -90,6 +96,8 @@ def command(words: str) -> tuple[str, ...]:
     return tuple(word.replace("@", "__pressure__:jobs") for word in words.split())
 
 
+ROLES: Final = ("producer", "consumer")
+
 ACTS: Final = {
     "deleted": (command("DEL @:bound"),),
     "robbed": (
@@ -101,14 +109,18 @@ ACTS: Final = {
     "fills": (command("LPUSH @ more"), command("LPUSH @:not_full 0")),
     "empties": (command("RPOP @"), command("LPUSH @:not_full 0")),
     "robbed of room": (
-        command("SET @:producer a:1/main/00000000"),
-        command("SET @:consumer a:1/main/00000000"),
+        *(command(f"SET @:{role} a:1/main/00000000") for role in ROLES),
+        command("LPUSH @:not_full 0"),
+    ),
+    "and robbed": (
+        *(command(f"SET @:{role} z:1/main/00000000") for role in ROLES),
         command("LPUSH @:not_full 0"),
     ),
 }
 
 MEANWHILE: Final = {
     "fed": (command("LPUSH @ late later latest last"),),
+    "fed uncountable": (command("LPUSH @ late"),),
     "fed by a robber": (command("LPUSH @ late later"), command("SET @:consumer a:1/main/00000000")),
     "fed by another robber": (command("LPUSH @ late later"), command("SET @:consumer z:1/main/00000000")),
     "drained": (command("RPOP @"), command("LPUSH @:not_full 0")),
@@ -118,11 +130,12 @@ MEANWHILE: Final = {
 """What happens in a situation when the operation waits for the first time."""
 
 CHOSEN: Final[dict[str, str]] = {
-    "put": "empty, one, full, unbounded, closed, leased, no number, produced, taken, drained, given up",
+    "put": "uncountable, no list, empty, one, full, unbounded, closed, leased, no number, produced, taken, drained, given up",
     "put overfill": "one, full",
     "put_many": "one, two, full, unbounded, leased full, drained",
     "put_many overfill": "one, full",
-    "get": "one, empty, overfull, unbounded, closed, closed; empty, leased, no number, consumed, taken, fed, fed by a robber, fed by another robber, shut, given up",
+    "put_many at once": "one, full, produced",
+    "get": "uncountable, no list, fed uncountable, one, empty, overfull, unbounded, closed, closed; empty, leased, no number, consumed, taken, fed, fed by a robber, fed by another robber, shut, given up",
     "get_many": "one, empty, overfull, two, closed, fed",
     "close": "one, closed, leased, produced, gone, given up",
     "delete": "one, full, gone, produced, half deleted, taken, given up",

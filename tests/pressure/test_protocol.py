@@ -23,7 +23,7 @@ from pressure import (
 )
 from pressure.identity import client_id, name_in
 from pressure.keys import SUFFIXES, Keys
-from pressure.protocol import Batch, Context, Operation, Patience, Pause, Step, Wait
+from pressure.protocol import Batch, Context, Operation, Patience, Pause, Server, Step, Wait
 from pressure.protocol.roles import PRODUCER
 from pressure.protocol.scripted import Answer, Run, problem
 from pressure.protocol.vitals import LOOK_APART
@@ -394,6 +394,26 @@ def test_a_script_is_sent_a_thousand_values_or_a_mebibyte_but_one_at_least(
 ) -> None:
     values = [bytes(size) for size in sizes]
     assert Run(values, stored).next() == values[stored : stored + sent]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "goes_on"),
+    [
+        ("NOPERM this user may not", True),
+        ("ERR unknown command 'EVALSHA'", True),
+        ("ERR something else", False),
+        ("BUSY with a script", False),
+        ("OOM no memory", False),
+    ],
+)
+def test_only_who_may_not_run_scripts_goes_on_without(refusal: str, goes_on: bool) -> None:
+    ctx = Context(KEYS, ME, Clock(), server=Server(scripts=True))
+    play = Play(protocol.put(ctx, b"v", Patience.of(ctx))).reply(ServerReplyError(refusal))
+    if goes_on:
+        assert play.sent[0] == "EXISTS :bound"
+    else:
+        assert isinstance(play.error, ServerReplyError)
+    assert ctx.server.scripts is not goes_on
 
 
 STATUSES: dict[bytes, type[Exception] | None] = {
