@@ -44,6 +44,8 @@ WAITS: Final = "pressure/protocol/waits.py"
 LIFECYCLE: Final = "pressure/protocol/lifecycle.py"
 ROLES: Final = "pressure/protocol/roles.py"
 SCRIPTED: Final = "pressure/protocol/scripted.py"
+RELIABLE: Final = "pressure/protocol/reliable.py"
+REPAIR: Final = "pressure/protocol/repair.py"
 STEPS: Final = "pressure/protocol/steps.py"
 
 _COUNTS: Final = "it counts up to the number, and never beyond"
@@ -146,6 +148,30 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         "it begins as the same object, and grows",
     ),
     Equivalent(SCRIPTED, "break", ("continue",), "the size only grows, so that nothing is added any more"),
+    Equivalent(
+        RELIABLE,
+        "return values[0] if values else (yield from _wait(ctx, patience))",
+        ("return values[-1] if values else (yield from _wait(ctx, patience))",),
+        "one value is asked for",
+    ),
+    Equivalent(
+        REPAIR,
+        'what = "a message that was" if orphans == 1 else f"{orphans} messages that were"',
+        ('what = "a message that was" if orphans <= 1 else f"{orphans} messages that were"',),
+        "nothing is said of none",
+    ),
+    Equivalent(
+        REPAIR,
+        'what = "1 message" if abs(missing) == 1 else f"{abs(missing)} messages"',
+        ('what = "1 message" if abs(missing) <= 1 else f"{abs(missing)} messages"',),
+        "nothing is said of none",
+    ),
+    Equivalent(
+        REPAIR,
+        'how = "taken" if missing > 0 else "put"',
+        ('how = "taken" if missing >= 0 else "put"', 'how = "taken" if missing > -1 else "put"'),
+        "nothing is said of none",
+    ),
     Equivalent(
         WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES
     ),

@@ -41,6 +41,8 @@ def _mark_within(file: str, node: ast.AST) -> None:
 def _marked(file: str, statement: ast.stmt) -> list[ast.stmt]:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):  # its turn comes by itself
         return [statement]
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):  # a docstring
+        return [statement]
     _mark_within(file, statement)
     call = ast.parse(f"_mark({file!r}, {statement.lineno})").body
     return [*call, statement]

@@ -161,7 +161,7 @@ class Stage:
         actor.when_waiting = lambda: self._carry_out(self._meanwhile)
         actor.will(OPERATIONS[operation])
         with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
+            warnings.simplefilter("error" if operation.endswith("strict") else "always")
             end = ending(self.simulation, actor)
         actor.kill()
         return [*actor.sent, f"{end}{''.join(map(warning, told))}"], actor
@@ -227,7 +227,7 @@ def changed(stage: Stage, operation: str, change: Change, heard: list[Any]) -> I
 
 def groups() -> Iterator[tuple[str, str, bool]]:
     for operation, situations in CHOSEN.items():
-        for situation in situations.split(", "):
+        for situation in situations.split("; "):
             for scripts in (False, True) if operation.partition(" ")[0] in SCRIPTED else (False,):
                 yield operation, situation, scripts
 
@@ -244,6 +244,8 @@ def lines_of(operation: str, situation: str, scripts: bool) -> Iterator[str]:
     course, actor = stage.play(operation)
     yield from (f"  {line}" for line in course)
     for disturbance in (*CHANGES, *ACTS):
+        if disturbance == "refused on" and operation.partition(" ")[0] not in SCRIPTED:
+            continue  # the first refusal ends it
         digest, count = hashlib.sha256(), 0
         for course in disturbed(stage, operation, actor, disturbance):
             digest.update("\n".join(course).encode())
