@@ -46,6 +46,8 @@ ROLES: Final = "pressure/protocol/roles.py"
 SCRIPTED: Final = "pressure/protocol/scripted.py"
 RELIABLE: Final = "pressure/protocol/reliable.py"
 REPAIR: Final = "pressure/protocol/repair.py"
+DOCTOR: Final = "pressure/protocol/doctor.py"
+VITALS: Final = "pressure/protocol/vitals.py"
 STEPS: Final = "pressure/protocol/steps.py"
 
 _COUNTS: Final = "it counts up to the number, and never beyond"
@@ -173,6 +175,27 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         "nothing is said of none",
     ),
     Equivalent(
+        DOCTOR,
+        "full = bool(seen.limit) and seen.length >= (seen.limit or 0)",
+        (
+            "full = bool(seen.limit) and seen.length >= (seen.limit or 1)",
+            "full = bool(seen.limit) and seen.length >= (seen.limit or -1)",
+        ),
+        "where there is no limit, it is not asked",
+    ),
+    Equivalent(
+        VITALS,
+        "works = role is CONSUMER and last.unacked > 0",
+        ("works = role is CONSUMER and last.unacked != 0",),
+        "a length is never below 0",
+    ),
+    Equivalent(
+        VITALS,
+        "if first.others == last.others == 0:",
+        ("if first.others is last.others == 0:",),
+        "there is one object of the number 0",
+    ),
+    Equivalent(
         WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES
     ),
     Equivalent(WAITING, "self._blocked_ever += 1", ("self._blocked_ever += 2",), _TIES),
@@ -201,4 +224,4 @@ _REASONS: Final = {(row.file, row.line, new): row.reason for row in EQUIVALENT f
 
 def reason_of(mutant: Mutant) -> str | None:
     """Why a change makes no difference; None if it is not listed."""
-    return _REASONS.get((mutant.file, mutant.line_text, mutant.becomes))
+    return _REASONS.get((mutant.file, mutant.line_text, mutant.becomes.replace("( ", "(").replace("[ ", "[")))
