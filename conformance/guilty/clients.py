@@ -49,14 +49,21 @@ CLIENTS: Final = (
         "pressure/protocol/lifecycle.py",
         '        (b"LPUSH", keys.closed, 0, 0),\n',
         '        (b"EXISTS", keys.closed),\n',
-        ("delete.marks-twice", "decided.textbook", "decided.textbook-first"),
+        ("delete.marks-twice",),
     ),
     Guilty(
         "wakes nobody who waits for room when it deletes",
         "pressure/protocol/lifecycle.py",
         '        (b"LPUSH", keys.not_full, 0),\n',
         '        (b"EXISTS", keys.not_full),\n',
-        ("delete.fills-not-full", "decided.textbook"),
+        ("delete.fills-not-full",),
+    ),
+    Guilty(
+        "wakes nobody at all when it deletes",
+        "pressure/protocol/lifecycle.py",
+        '        (b"LPUSH", keys.not_full, 0),\n        (b"LPUSH", keys.closed, 0, 0),\n',
+        "",
+        ("decided.textbook",),
     ),
     Guilty(
         "has a deadline for each of its waits",

@@ -25,6 +25,19 @@ SERVERS: Final = (
         ("list.block.timeout-clears", "list.block.served-in-time"),
     ),
     Guilty(
+        "pops for a client whose time is over, and drops what it popped",
+        "miniredis/engine/waiting.py",
+        "            self.remove(waiter)\n            yield waiter",
+        "            self.remove(waiter)\n"
+        "            yield waiter\n"
+        "            serve = waiter.serve\n"
+        "            place = waiter.session, waiter.database, waiter.keys, waiter.waits_for\n"
+        "            ghost = Waiter(*place, None, None)\n"
+        "            ghost.serve = lambda *args: (self.remove(ghost), serve(*args), NO_REPLY)[2]\n"
+        "            self.add(ghost)",
+        ("list.block.timeout-clears",),
+    ),
+    Guilty(
         "serves the key that was ready last first",
         "miniredis/engine/waiting.py",
         "for database, key in ready:",
@@ -128,6 +141,17 @@ SERVERS: Final = (
         ("list.block.push-reply", "list.block.chain"),
     ),
     Guilty(
+        "answers a push, and carries it out when the next one comes",
+        "miniredis/engine/commands/lists.py",
+        "    return push(session.db, args[1], args[2:], RIGHT)\n",
+        '    later = globals().setdefault("LATER", [])\n'
+        "    for push_before in later:\n"
+        "        push(*push_before)\n"
+        "    later[:] = [(session.db, args[1], args[2:], RIGHT)]\n"
+        "    return len(session.db.find_list(args[1]) or ()) + len(args) - 2\n",
+        ("list.push-creates", "list.rpush.appends"),
+    ),
+    Guilty(
         "ends a wait with the wrong null",
         "miniredis/engine/engine.py",
         "self.wake(waiter, waiter.when_over)",
@@ -182,6 +206,13 @@ SERVERS: Final = (
         "if drop(each, None) is not None]",
         "if drop(each, None) is not None or True]",
         ("mq.ack.reply", "reliable.ack-tells"),
+    ),
+    Guilty(
+        "answers an acknowledgement, and keeps the messages",
+        "miniredis/engine/rqueues.py",
+        "if drop(each, None) is not None]",
+        "if each in self.delivered and drop]",
+        ("mq.ack.removes", "reliable.ack"),
     ),
     Guilty(
         "frees what was popped before it is acknowledged",

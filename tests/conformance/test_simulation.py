@@ -164,6 +164,19 @@ def test_runs_of_puts_and_gets_keep_the_order(bound: int, seed: int) -> None:
     assert some.is_done
 
 
+@pytest.mark.parametrize("bound", [0, 300, 1000])
+@pytest.mark.parametrize("scripts", [False, True])
+def test_a_long_run_of_puts_gives_the_role_back(bound: int, scripts: bool) -> None:
+    """Longer than there are numbers of which there is one object only."""
+    simulation = Simulation(lambda _: 0, scripts=scripts)
+    simulation.do(operation(protocol.create, bound))
+    values = [b"%d" % number for number in range(300)]
+    simulation.do(operation(protocol.put_many, values, at_once))
+    assert holds(simulation) == values
+    assert simulation.do(operation(protocol.get_many, at_once, 400)) == values
+    assert holds(simulation) == []
+
+
 @pytest.mark.parametrize(
     ("bound", "values", "what"),
     [(1, [b"a"], put(b"v")), (2, [], GET)],

@@ -23,7 +23,9 @@ from pressure import (
 )
 from pressure.identity import client_id, name_in
 from pressure.keys import SUFFIXES, Keys
-from pressure.protocol import Batch, Context, Operation, Patience, Pause, Step, Wait
+from pressure.protocol import Batch, Context, Operation, Patience, Pause, Server, Step, Wait
+from pressure.protocol.roles import PRODUCER
+from pressure.protocol.scripted import Answer, Run, problem
 from pressure.protocol.vitals import LOOK_APART
 
 KEYS = Keys.of("q", "p")
@@ -362,6 +364,109 @@ def test_a_wait_is_never_rounded_to_0(timeout: float) -> None:
     assert play.sent[0] == "RPOP :consumer_free"
     play.reply(NULL, 1, 0).reply(b"somebody")
     assert isinstance(play.error, QueueInUseError)
+
+
+@pytest.mark.parametrize(("lease", "told"), [(None, 0), (0.0001, 1), (0.0014, 1), (0.0016, 2), (2.5, 2500)])
+def test_a_lease_is_told_in_milliseconds_one_at_least(lease: float | None, told: int) -> None:
+    made = Context(KEYS, ME, Clock(), lease=lease)
+    assert (made.lease_ms, made.slice) == (told, 1.0)
+
+
+MEBIBYTE = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("sizes", "stored", "sent"),
+    [
+        ([1] * 1001, 0, 1000),
+        ([1] * 2100, 1000, 1000),
+        ([1] * 2100, 2000, 100),
+        ([MEBIBYTE, 1], 0, 1),
+        ([MEBIBYTE - 1, 1], 0, 2),
+        ([MEBIBYTE - 1, 2], 0, 1),
+        ([MEBIBYTE + 1, 1], 0, 1),
+        ([1, 2 * MEBIBYTE, 2 * MEBIBYTE], 1, 1),
+        ([MEBIBYTE, 1, 1, MEBIBYTE], 1, 2),
+    ],
+)
+def test_a_script_is_sent_a_thousand_values_or_a_mebibyte_but_one_at_least(
+    sizes: list[int], stored: int, sent: int
+) -> None:
+    values = [bytes(size) for size in sizes]
+    assert Run(values, stored).next() == values[stored : stored + sent]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "goes_on"),
+    [
+        ("NOPERM this user may not", True),
+        ("ERR unknown command 'EVALSHA'", True),
+        ("ERR something else", False),
+        ("BUSY with a script", False),
+        ("OOM no memory", False),
+    ],
+)
+def test_only_who_may_not_run_scripts_goes_on_without(refusal: str, goes_on: bool) -> None:
+    ctx = Context(KEYS, ME, Clock(), server=Server(scripts=True))
+    play = Play(protocol.put(ctx, b"v", Patience.of(ctx))).reply(ServerReplyError(refusal))
+    if goes_on:
+        assert play.sent[0] == "EXISTS :bound"
+    else:
+        assert isinstance(play.error, ServerReplyError)
+    assert ctx.server.scripts is not goes_on
+
+
+STATUSES: dict[bytes, type[Exception] | None] = {
+    b"ok": None,
+    b"wait": None,
+    b"gone": QueueDoesNotExistError,
+    b"closed": QueueClosedError,
+    b"busy": QueueInUseError,
+    b"lost": QueueInUseError,
+    b"full": QueueFullError,
+    b"empty": QueueEmptyError,
+    b"error": ServerReplyError,
+    b"a status": ServerReplyError,
+    b"zero": ServerReplyError,
+}
+
+
+@pytest.mark.parametrize("stuck", [b"", b"NOPERM no"])
+@pytest.mark.parametrize(("status", "kind"), STATUSES.items())
+def test_what_a_script_answers_is_told_as_an_error(
+    status: bytes, kind: type[Exception] | None, stuck: bytes
+) -> None:
+    status = bytes(bytearray(status))  # as from a server, no object that the program has
+    error = problem(context(), PRODUCER, Answer(status, 0, b"NOPERM no", b"", stuck, []))
+    assert type(error) is (kind or type(None))
+    assert len(getattr(error, "__notes__", ())) == (1 if stuck and error else 0)
+
+
+@pytest.mark.parametrize(
+    ("bound", "kind"), [(b"many", "is not a number: "), (b"-1", "is not a number of 0 or more: ")]
+)
+def test_a_script_that_finds_no_bound_says_what_it_found(bound: bytes, kind: str) -> None:
+    error = problem(context(), PRODUCER, Answer(b"bound", 0, bound, b"", b"", []))
+    assert kind in str(error)
+
+
+@pytest.mark.parametrize(
+    ("detail", "text"),
+    [
+        (b"OOM no memory", "OOM no memory"),
+        (b"@user_script: 12: -OOM no memory", "OOM no memory"),
+        (b"@user_script:12: OOM no memory", "OOM no memory"),
+        (b"ERR The user executing the script can't", "NOPERM the user can't"),
+        (b"The user executing the script can't", "NOPERM the user can't"),
+    ],
+)
+def test_an_error_in_a_script_reads_like_that_of_a_command(detail: bytes, text: str) -> None:
+    assert str(problem(context(), PRODUCER, Answer(b"error", 0, detail, b"", b"", []))) == text
+
+
+def test_operations_are_documented() -> None:
+    assert protocol.get_many(context(), Patience.of(context()), 1)
+    assert "Raises:" in str(protocol.get_many.__doc__)
 
 
 def test_create_is_one_transaction_under_watch() -> None:

@@ -1,0 +1,227 @@
+"""Changes that nobody can notice, each with the reason; a test holds every row to its line.
+
+A row names the file, the line as it stands there, once, and what it is changed to. What whole kinds of
+changes have in common is a rule in ``harmless`` instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from .mutants import Mutant
+
+__all__ = ["EQUIVALENT", "Equivalent", "reason_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalent:
+    """Changes of one line that make no difference.
+
+    Attributes:
+        file: which, from the project's folder on.
+        line: the line, without what surrounds it.
+        becomes: what it is changed to, each of them.
+        reason: why nobody can tell.
+    """
+
+    file: str
+    line: str
+    becomes: tuple[str, ...]
+    reason: str
+
+
+WAITING: Final = "miniredis/engine/waiting.py"
+
+_TIES: Final = "it only breaks ties between equal deadlines, by whatever grows"
+_SPARES: Final = (
+    "the count only spares a look at keys that nobody waits for; if it is too high, it spares less"
+)
+
+PUT: Final = "pressure/protocol/put.py"
+GET: Final = "pressure/protocol/get.py"
+WAITS: Final = "pressure/protocol/waits.py"
+LIFECYCLE: Final = "pressure/protocol/lifecycle.py"
+ROLES: Final = "pressure/protocol/roles.py"
+SCRIPTED: Final = "pressure/protocol/scripted.py"
+RELIABLE: Final = "pressure/protocol/reliable.py"
+REPAIR: Final = "pressure/protocol/repair.py"
+DOCTOR: Final = "pressure/protocol/doctor.py"
+VITALS: Final = "pressure/protocol/vitals.py"
+STEPS: Final = "pressure/protocol/steps.py"
+
+_COUNTS: Final = "it counts up to the number, and never beyond"
+_FOUR: Final = "there are four replies, so that the last two are those from the third on"
+_EDGE: Final = "what time is left never is exactly that"
+
+EQUIVALENT: Final[tuple[Equivalent, ...]] = (
+    Equivalent(
+        PUT,
+        "while run.stored < len(run.values):",
+        ("while run.stored != len(run.values):",),
+        _COUNTS,
+    ),
+    Equivalent(
+        PUT,
+        "last = run.stored + len(values) == len(run.values)",
+        ("last = run.stored + len(values) >= len(run.values)",),
+        _COUNTS,
+    ),
+    Equivalent(
+        PUT,
+        "exists, closed = check(replies)[-2:]",
+        ("exists, closed = check(replies)[+2:]", "exists, closed = check(replies)[2:]"),
+        _FOUR,
+    ),
+    Equivalent(GET, "if most == 1:", ("if most <= 1:",), "nobody asks for less than one"),
+    Equivalent(
+        GET,
+        "room = bound == 0 or popped.length < bound",
+        ("room = bound <= 0 or popped.length < bound",),
+        "a bound is never below 0",
+    ),
+    Equivalent(
+        WAITS,
+        "return Popped((value,), *replies[-_AFTER:])",
+        ("return Popped((value,), *replies[+_AFTER:])", "return Popped((value,), *replies[_AFTER:])"),
+        _FOUR,
+    ),
+    Equivalent(
+        WAITS,
+        "if isinstance(popped, list) and popped[0] == keys.closed:",
+        ("if isinstance(popped, list) and popped[0] >= keys.closed:",),
+        "it is one of two keys, and the other is the same without its end",
+    ),
+    Equivalent(
+        STEPS,
+        "return self.deadline is not None and self.deadline - self.context.clock() > SHORTEST_WAIT",
+        ("return self.deadline is not None and self.deadline - self.context.clock() >= SHORTEST_WAIT",),
+        _EDGE,
+    ),
+    Equivalent(
+        STEPS,
+        "while (left := self.deadline - self.context.clock()) > SHORTEST_WAIT:",
+        ("while (left := self.deadline - self.context.clock()) >= SHORTEST_WAIT:",),
+        _EDGE,
+    ),
+    Equivalent(
+        PUT,
+        "if bound == 0 or length + len(values) < bound:",
+        ("if bound <= 0 or length + len(values) < bound:",),
+        "a bound is never below 0",
+    ),
+    Equivalent(
+        GET,
+        "count = (most,) if most > 1 else ()",
+        ("count = (most,) if most != 1 else ()",),
+        "nobody asks for less",
+    ),
+    Equivalent(
+        LIFECYCLE,
+        "if not replies[-1]:",
+        ("if not replies[+1]:", "if not replies[1]:"),
+        "there are two replies",
+    ),
+    Equivalent(
+        LIFECYCLE,
+        "if key == keys.bound:",
+        ("if key is keys.bound:",),
+        "it is one of the objects that the keys are",
+    ),
+    Equivalent(
+        LIFECYCLE,
+        "while popped is None and absent < ctx.slice:",
+        ("while popped is None and absent != ctx.slice:",),
+        "all waits but the last are a slice long, so that it is passed by none",
+    ),
+    Equivalent(
+        ROLES,
+        "unacked: int = 0",
+        ("unacked: int = -1",),
+        "messages go back so many times, and a number below 0 is no times, too",
+    ),
+    Equivalent(
+        SCRIPTED,
+        "if size > _MOST_BYTES and last > self.stored:",
+        (
+            "if size > _MOST_BYTES and last != self.stored:",
+            "if size > _MOST_BYTES and last is not self.stored:",
+        ),
+        "it begins as the same object, and grows",
+    ),
+    Equivalent(SCRIPTED, "break", ("continue",), "the size only grows, so that nothing is added any more"),
+    Equivalent(
+        RELIABLE,
+        "return values[0] if values else (yield from _wait(ctx, patience))",
+        ("return values[-1] if values else (yield from _wait(ctx, patience))",),
+        "one value is asked for",
+    ),
+    Equivalent(
+        REPAIR,
+        'what = "a message that was" if orphans == 1 else f"{orphans} messages that were"',
+        ('what = "a message that was" if orphans <= 1 else f"{orphans} messages that were"',),
+        "nothing is said of none",
+    ),
+    Equivalent(
+        REPAIR,
+        'what = "1 message" if abs(missing) == 1 else f"{abs(missing)} messages"',
+        ('what = "1 message" if abs(missing) <= 1 else f"{abs(missing)} messages"',),
+        "nothing is said of none",
+    ),
+    Equivalent(
+        REPAIR,
+        'how = "taken" if missing > 0 else "put"',
+        ('how = "taken" if missing >= 0 else "put"', 'how = "taken" if missing > -1 else "put"'),
+        "nothing is said of none",
+    ),
+    Equivalent(
+        DOCTOR,
+        "full = bool(seen.limit) and seen.length >= (seen.limit or 0)",
+        (
+            "full = bool(seen.limit) and seen.length >= (seen.limit or 1)",
+            "full = bool(seen.limit) and seen.length >= (seen.limit or -1)",
+        ),
+        "where there is no limit, it is not asked",
+    ),
+    Equivalent(
+        VITALS,
+        "works = role is CONSUMER and last.unacked > 0",
+        ("works = role is CONSUMER and last.unacked != 0",),
+        "a length is never below 0",
+    ),
+    Equivalent(
+        VITALS,
+        "if first.others == last.others == 0:",
+        ("if first.others is last.others == 0:",),
+        "there is one object of the number 0",
+    ),
+    Equivalent(
+        WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES
+    ),
+    Equivalent(WAITING, "self._blocked_ever += 1", ("self._blocked_ever += 2",), _TIES),
+    Equivalent(
+        WAITING,
+        "self._blocked_by_type[waiter.waits_for] += 1",
+        ("self._blocked_by_type[waiter.waits_for] += 2",),
+        _SPARES,
+    ),
+    Equivalent(
+        WAITING,
+        "self._blocked_by_type[waiter.waits_for] -= 1",
+        ("self._blocked_by_type[waiter.waits_for] -= 0",),
+        _SPARES,
+    ),
+    Equivalent(
+        WAITING,
+        "while value is not None and stream is None:",
+        ("while value is not None or stream is None:",),
+        "nobody waits for no type; and a reader of a stream that is asked twice has nothing the second time",
+    ),
+)
+
+_REASONS: Final = {(row.file, row.line, new): row.reason for row in EQUIVALENT for new in row.becomes}
+
+
+def reason_of(mutant: Mutant) -> str | None:
+    """Why a change makes no difference; None if it is not listed."""
+    return _REASONS.get((mutant.file, mutant.line_text, mutant.becomes.replace("( ", "(").replace("[ ", "[")))
