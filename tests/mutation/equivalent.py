@@ -6,29 +6,11 @@ changes have in common is a rule in ``harmless`` instead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from .mutants import Mutant
+from .mutants import Equivalent, Mutant
 
-__all__ = ["EQUIVALENT", "Equivalent", "reason_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Equivalent:
-    """Changes of one line that make no difference.
-
-    Attributes:
-        file: which, from the project's folder on.
-        line: the line, without what surrounds it.
-        becomes: what it is changed to, each of them.
-        reason: why nobody can tell.
-    """
-
-    file: str
-    line: str
-    becomes: tuple[str, ...]
-    reason: str
+__all__ = ["EQUIVALENT", "reason_of"]
 
 
 WAITING: Final = "miniredis/engine/waiting.py"
@@ -48,6 +30,8 @@ RELIABLE: Final = "pressure/protocol/reliable.py"
 REPAIR: Final = "pressure/protocol/repair.py"
 DOCTOR: Final = "pressure/protocol/doctor.py"
 VITALS: Final = "pressure/protocol/vitals.py"
+COUNTERS: Final = "pressure/protocol/counters.py"
+LOOKS: Final = "pressure/protocol/looks.py"
 STEPS: Final = "pressure/protocol/steps.py"
 
 _COUNTS: Final = "it counts up to the number, and never beyond"
@@ -196,6 +180,39 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         "there is one object of the number 0",
     ),
     Equivalent(
+        COUNTERS,
+        "messages, number_of_bytes = counters[1::2] if missing > 0 else counters[::2]",
+        (
+            "messages, number_of_bytes = counters[1::2] if missing >= 0 else counters[::2]",
+            "messages, number_of_bytes = counters[1::2] if missing > -1 else counters[::2]",
+        ),
+        "where none is missing, it has returned",
+    ),
+    Equivalent(
+        COUNTERS,
+        "return int(count) if isinstance(count, bytes) and count.isdigit() else -1",
+        (
+            "return int(count) if isinstance(count, bytes) and count.isdigit() else ~1",
+            "return int(count) if isinstance(count, bytes) and count.isdigit() else - 2",
+        ),
+        "any number below 0 says that it is none",
+    ),
+    Equivalent(
+        VITALS,
+        'line.startswith(b"id=") and line.split(b" ", 1)[0] != b"id=%d" % me for line in reply.splitlines()',
+        (
+            'line.startswith(b"id=") and line.split(b" ", 2)[0] != b"id=%d" % me for line in reply.splitlines()',
+        ),
+        "the first word is the same",
+    ),
+    Equivalent(LOOKS, "return values[0]", ("return values[-1]",), "one value is asked for"),
+    Equivalent(
+        RELIABLE,
+        "hold.unacked = 0",
+        ("hold.unacked = -1",),
+        "messages go back so many times, and a number below 0 is no times, too",
+    ),
+    Equivalent(
         WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES
     ),
     Equivalent(WAITING, "self._blocked_ever += 1", ("self._blocked_ever += 2",), _TIES),
@@ -224,4 +241,5 @@ _REASONS: Final = {(row.file, row.line, new): row.reason for row in EQUIVALENT f
 
 def reason_of(mutant: Mutant) -> str | None:
     """Why a change makes no difference; None if it is not listed."""
+    # the operator for numbers puts a blank before them
     return _REASONS.get((mutant.file, mutant.line_text, mutant.becomes.replace("( ", "(").replace("[ ", "[")))

@@ -122,7 +122,7 @@ KINDS: Final[dict[str, Callable[[Mutant], bool]]] = {
     "what guards or saves, and does nothing: slots, frozen, strict where lengths are alike": is_a_guard,
     "what only type checkers import": within(for_type_checkers),
     "the wording of errors and warnings, and the line a warning names": within(texts),
-    "equality where identity is asked, of None, types and constants": is_the_same_as_identity,
+    "equality where identity is asked, of types and constants": is_the_same_as_identity,
     "identity where equality with a small number is asked: CPython has one of each": is_identity_of_a_constant,
 }
 

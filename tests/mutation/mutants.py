@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .subjects import ROOT
 
-__all__ = ["Mutant", "mutants_of", "statement_at"]
+__all__ = ["Equivalent", "Mutant", "mutants_of", "statement_at"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,23 @@ class Mutant:
         """The change as lines."""
         before = (ROOT / self.file).read_text().splitlines()
         return list(difflib.unified_diff(before, self.source.splitlines(), n=0, lineterm=""))[2:]
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalent:
+    """Changes of one line that make no difference.
+
+    Attributes:
+        file: which, from the project's folder on.
+        line: the line, without what surrounds it.
+        becomes: what it is changed to, each of them.
+        reason: why nobody can tell.
+    """
+
+    file: str
+    line: str
+    becomes: tuple[str, ...]
+    reason: str
 
 
 def mutants_of(file: str) -> Iterator[Mutant]:

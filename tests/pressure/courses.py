@@ -27,10 +27,10 @@ from conformance.simulation import operation as doing
 from conformance.simulation.actor import Actor
 from pressure import protocol
 from pressure.course import Course
-from pressure.errors import ServerReplyError
 from pressure.protocol import Context, Patience
 from pressure.protocol.steps import Batch, Pause, Wait
 
+from .courses_changes import CHANGES, Change, refused_on
 from .courses_tables import ACTS, CHOSEN, MEANWHILE, OPERATIONS, SITUATIONS, command
 
 __all__ = ["FILE", "GROUPS", "lines_of"]
@@ -39,41 +39,6 @@ FILE: Final = Path(__file__).with_name("courses.txt")
 
 MOST_STEPS: Final = 60
 """A course that is longer does not end."""
-
-Change = Callable[[Any], Any]
-
-
-def refused(_: Any) -> Any:
-    return ServerReplyError("NOPERM refused")
-
-
-def refused_on(_: Any) -> Any:
-    """From here on all that it hears."""
-    return ServerReplyError("NOPERM refused")
-
-
-def another(reply: Any) -> Any:
-    """A reply of the same command that could have been; the same if there is none."""
-    if isinstance(reply, bytes) and reply not in SAID_ALWAYS:
-        return b"7" if reply.isdigit() else b"somebody:1/main/00000000"
-    if isinstance(reply, int):
-        return 0 if reply else 2
-    return b"5" if reply is None else reply
-
-
-def nothing(reply: Any) -> Any:
-    has_other = isinstance(reply, list) or (isinstance(reply, bytes) and reply not in SAID_ALWAYS)
-    return None if has_other else reply
-
-
-SAID_ALWAYS: Final = (b"OK", b"QUEUED")
-
-CHANGES: Final[dict[str, Change]] = {
-    "refused": refused,
-    "refused on": refused_on,
-    "another": another,
-    "nothing": nothing,
-}
 
 
 class Watched(Actor):
