@@ -21,15 +21,16 @@ from pressure.spark.errors import (
     NotDeliveredError,
     OptionError,
     PayloadError,
+    PipelineError,
     RowsGoneError,
     SetupError,
 )
-from pressure.spark.finishing import finish
 
 __all__ = [
     "NotDeliveredError",
     "OptionError",
     "PayloadError",
+    "PipelineError",
     "PressureDataSource",
     "RowsGoneError",
     "SetupError",
@@ -38,8 +39,9 @@ __all__ = [
     "session",
 ]
 
-#: What needs PySpark, and where it is.
+#: What is loaded when it is asked for, and where it is.
 _LATER: Final = {
+    "finish": "finishing",
     "PressureDataSource": "datasource",
     "session": "sessions",
 }

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pressure.errors import PressureError
 
-__all__ = ["NotDeliveredError", "OptionError", "PayloadError", "RowsGoneError", "SetupError"]
+__all__ = ["NotDeliveredError", "OptionError", "PayloadError", "PipelineError", "RowsGoneError", "SetupError"]
 
 
-class OptionError(PressureError, ValueError):
+class OptionError(ValueError, PressureError):
     """An option is not known, cannot be meant, or does not go with another; the text says which."""
+
+
+class PipelineError(PressureError):
+    """A query failed; the text is the cause, in one line."""
 
 
 class SetupError(PressureError):
@@ -23,5 +27,5 @@ class NotDeliveredError(PressureError):
     """A batch could not be put into the queue in time; what is staged of it stays where it is."""
 
 
-class PayloadError(PressureError, ValueError):
+class PayloadError(ValueError, PressureError):
     """A row is not in the format that was asked for; the text says which row."""

@@ -53,18 +53,23 @@ def _lead_to(folder: str) -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join((folder, *filter(None, paths)))
 
 
-def session(name: str = "pressure", master: str | None = None, **config: str) -> SparkSession:
+def session(
+    name: str = "pressure", master: str | None = None, *, folder: str | None = None, **config: str
+) -> SparkSession:
     """A session in which ``format("pressure")`` is known; the one that there is already, if there is one.
 
     Args:
         name: What it is called.
         master: Where it runs, such as ``local[*]``, which it is if nothing else says where.
+        folder: A folder from which workers import modules, too.
         **config: Settings of Spark's, with ``__`` for a dot: ``spark__sql__shuffle__partitions="2"``.
 
     Raises:
         SetupError: Something that Spark needs is missing; the text says what.
     """
     prepare()
+    if folder is not None:
+        _lead_to(folder)
     from pyspark.sql import SparkSession
 
     master = master or os.environ.get("SPARK_MASTER") or "local[*]"
