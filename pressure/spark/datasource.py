@@ -227,8 +227,10 @@ class StreamReader(DataSourceStreamReader, _Draining):
         state, first, last = partition.value
         assert isinstance(state, State)
         source = Source(self._options)
-        schema = _arrow(self._schema)
-        yield from batches_of(self._options, schema, source.read(state, first, last))
+        try:
+            yield from batches_of(self._options, _arrow(self._schema), source.read(state, first, last))
+        finally:
+            source.close()
 
     def commit(self, end: dict[str, Any]) -> None:
         """Be done with all rows before an offset."""

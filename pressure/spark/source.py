@@ -211,6 +211,10 @@ class Source:
             self._keeper = None
         with suppress(PressureError):
             self._asking.script(RELEASE, self._keys[:1], self._me)
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
         self._asking.close()
 
     def read(self, state: State, start: int, end: int) -> Iterator[tuple[int, list[Row]]]:
