@@ -191,6 +191,7 @@ def test_a_deadline_and_how_it_goes_on(make: Callable[..., Place], raw: redis.Re
             sink.commit("w", 0, rows)
         sink.abandon("w", rows)
     assert place.look() == some(0, 6)
+    assert [raw.ttl(key) > 86_400 for key in left_over(raw, place.name)] == [True]  # it is kept for long
     assert place.queue.full()
     assert place.queue.get_many(6) == some(0, 6)
     with Sink(place.options(timeout=0.2)) as sink:
