@@ -16,6 +16,7 @@ from tests.spark.conftest import Place, some
 pytest.importorskip("pyspark", reason="no PySpark: pip install '.[spark]'")
 pa: Any = pytest.importorskip("pyarrow")
 datasource: Any = pytest.importorskip("pressure.spark.datasource")
+writing: Any = pytest.importorskip("pressure.spark.writing")
 cloudpickle: Any = pytest.importorskip("pyspark.cloudpickle")
 types: Any = pytest.importorskip("pyspark.sql.types")
 runner: Any = pytest.importorskip("pyspark.sql.streaming.python_streaming_source_runner")
@@ -146,7 +147,7 @@ def test_draining_in_parts(place: Place) -> None:
 
 def test_writers(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     task = SimpleNamespace(partitionId=lambda: 0, getLocalProperty=lambda name: f"value of {name[-7:]}")
-    monkeypatch.setattr(datasource, "_task", lambda: task)
+    monkeypatch.setattr(writing, "_task", lambda: task)
     columns = types.StructType([types.StructField("value", types.StringType())])
     batch = pa.record_batch([pa.array(["row 0", "row 1"])], names=["value"])
     writer = elsewhere(source(place).writer(columns, False))
