@@ -20,6 +20,7 @@ from pressure.errors import (
     QueueInUseError,
     ServerReplyError,
 )
+from pressure.spark.errors import PipelineError, RowsGoneError, SetupError
 
 DONE: Final = 0
 NO: Final = 1
@@ -78,6 +79,8 @@ STATUSES: Final = (
     Status(14, "messages were got and could not be written; standard error has them", (LostError,)),
     Status(15, "the queue's keys are not as the protocol has them", (PressureError,)),
     Status(16, "somebody else got a message of ours, too, or it was not in progress", (ItemLostError,)),
+    Status(17, "Spark, or something that it needs, is missing", (SetupError,)),
+    Status(18, "a query in Spark failed, or what it was to do is gone", (PipelineError, RowsGoneError)),
     Status(UNEXPECTED, "an error that should not be; please report it", (Exception,)),
     Status(126, "the command of a pipe cannot be run", (CannotRunError,)),
     Status(127, "the command of a pipe was not found", (NotFoundError,)),

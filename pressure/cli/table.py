@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pressure.cli import commands, completion, inprogress, listing, moving, piping, top
+from pressure.cli import commands, completion, inprogress, listing, moving, pipeline, piping, top
 from pressure.cli.call import Call
 from pressure.cli.options import (
     ANY_KIND,
@@ -161,6 +161,11 @@ COMMANDS: Final[Mapping[str, Command]] = {
         },
         between="words",
         usage="pressure pipe [options] QUEUE -- COMMAND [ARGUMENT ...] -- QUEUE_OUT",
+    ),
+    "pipeline": Command(
+        pipeline.run,
+        "run a queue through Spark into another queue, or into Parquet files",
+        pipeline.ARGUMENTS,
     ),
     "create": Command(commands.create, "create a queue", {**NAME, **BOUND}),
     "close": Command(commands.close, "close a queue: nothing more can be put", {**NAME, **TIMEOUT}),

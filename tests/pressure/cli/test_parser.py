@@ -32,6 +32,9 @@ PARSED: dict[str, dict[str, Any]] = {
         "name": "a", "words": ["grep", "--", "-x"], "target": "b", "each": True, "quiet": True,
     },
     "pipe -n 1 a -- sh -c -h -- b": {"name": "a", "words": ["sh", "-c", "-h"], "target": "b", "count": 1},
+    "pipeline --from a --to b/c --checkpoint d -q": {
+        "source": "a", "target": "b/c", "checkpoint": "d", "quiet": True, "every": 1.0, "format": "text",
+    },
 }  # fmt: skip
 
 

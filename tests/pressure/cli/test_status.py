@@ -89,6 +89,12 @@ def test_what_nobody_expected_is_one_line_too(
         ("length jobs more", "pressure: unrecognized arguments: more"),
         ("pipe a b", "pressure pipe: the command stands between two --"),
         ("pipe a -- -- b", "pressure pipe: there is no command between the two --"),
+        ("pipeline --from a --to b", "pressure pipeline: the following arguments are required: --checkpoint"),
+        ("pipeline --from a --to b --checkpoint c --transform x", "pressure: a transform is module:function"),
+        (
+            "pipeline --from a --to b --checkpoint c --transform x.y:z",
+            "pressure: there is no transform x.y:z",
+        ),
         ("ls --port 70000", "pressure: port must be from 1 to 65535, not 70000"),
         ("ls --url redis://h --db 3", "pressure: pass only one of: url; host, port or db"),
         ("ls --url http://h", "pressure: Redis URL must specify"),

@@ -1,0 +1,131 @@
+"""The example as a program: it brings up what it needs, and leaves Parquet files and a picture behind."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from conformance.access_log.chart import as_svg, as_text
+from conformance.access_log.lines import lines
+from conformance.access_log.steps import parsed, report
+from conformance.targets import target_named
+from pressure import Queue, QueueDoesNotExistError
+from pressure.spark import finish, session
+from pressure.spark.pipeline import Plan, running, started
+
+#: How many lines wait at most.
+BOUND: Final = 10_000
+TOGETHER: Final = 1000
+LOG, REPORT = "access-log", "access-report"
+"""The two queues."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What to do.
+
+    Attributes:
+        url: Where the queues are.
+        folder: Where the results go.
+        number: How many lines there are.
+        master: Where Spark runs; None for where it says itself.
+    """
+
+    url: str
+    folder: Path
+    number: int
+    master: str | None
+
+    def run(self) -> list[dict[str, Any]]:
+        """From the lines to the report, which is read from the second queue."""
+        source = self._queue(LOG, BOUND)
+        self._queue(REPORT, 0)
+        spark = session("access log", self.master)
+        try:
+            spark.sparkContext.setLogLevel("ERROR")
+            self._parse(spark, source)
+            self._report(spark)
+        finally:
+            spark.stop()
+        with Queue(REPORT, url=self.url) as queue:
+            found = [json.loads(value) for value in queue.peek_many(25)]
+        return sorted(found, key=lambda hour: -1 if hour["hour"] is None else int(hour["hour"]))
+
+    def _queue(self, name: str, bound: int) -> Queue:
+        """A new one, in place of what an earlier run left."""
+        queue = Queue(name, url=self.url)
+        try:
+            queue.repair(force=True)
+            queue.delete(timeout=10)
+        except QueueDoesNotExistError:
+            pass
+        queue.create(bound)
+        return queue
+
+    def _parse(self, spark: Any, source: Queue) -> None:
+        """Lines to Parquet, while they come."""
+        plan = Plan(
+            {"queue": LOG, "url": self.url, "format": "text"},
+            str(self.folder / "requests.parquet"),
+            str(self.folder / "checkpoint"),
+            parsed,
+            every=0.0,
+        )
+        putting = threading.Thread(target=self._put, daemon=True)
+        putting.start()
+        query, done = started(spark, plan), [0]
+        for batch in running(query, lambda: sum(done) >= self.number):
+            done.append(batch.rows)
+            print(f"batch {batch.number}: {batch.rows} lines, {sum(done)} in all", flush=True)
+        putting.join(10)
+        finish(query, self.url)
+        source.disconnect()
+
+    def _put(self) -> None:
+        with Queue(LOG, url=self.url) as queue:
+            made = lines(self.number)
+            while some := list(islice(made, TOGETHER)):
+                queue.put_many(some)
+
+    def _report(self, spark: Any) -> None:
+        """Parquet to a report, which is Parquet and the values of a queue."""
+        table = report(spark.read.parquet(str(self.folder / "requests.parquet"))).cache()
+        table.write.mode("overwrite").parquet(str(self.folder / "report.parquet"))
+        options = {"queue": REPORT, "url": self.url, "format": "json"}
+        table.write.format("pressure").options(**options).mode("append").save()
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run it; see ``--help``."""
+    parser = argparse.ArgumentParser(prog="python -m conformance.access_log", description=__doc__)
+    parser.add_argument("--lines", type=int, default=100_000, help="how many lines; 100000 without it")
+    parser.add_argument("--target", default="embedded", help="embedded, real, or the URL of a Redis")
+    parser.add_argument("--out", type=Path, default=Path("access-log"), help="the folder of the results")
+    parser.add_argument("--master", help="where Spark runs; local[*] without it")
+    chosen = parser.parse_args(argv)
+    if (chosen.out / "checkpoint").exists():
+        parser.error(f"{chosen.out} has the results of an earlier run: remove it, or name another with --out")
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    with target_named(chosen.target).up() as address:
+        hours = Example(address.url, chosen.out.resolve(), chosen.lines, chosen.master).run()
+    for text in told(hours, chosen.out):
+        print(text)
+
+
+def told(hours: list[dict[str, Any]], out: Path) -> Iterator[str]:
+    """The report for people; the picture is written by the way."""
+    whole = [hour for hour in hours if hour.get("hour") is not None]
+    broken = sum(hour["requests"] for hour in hours if hour.get("hour") is None)
+    yield as_text(whole)
+    (out / "chart.svg").write_text(as_svg(whole))
+    yield f"{broken} lines are broken; requests, report and chart are in {out}"
+
+
+if __name__ == "__main__":
+    main()

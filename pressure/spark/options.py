@@ -1,0 +1,211 @@
+"""The options of the data source, checked before anything is read or written.
+
+Spark hands them over as text, and does not mind upper and lower case; so do we.
+
+To add one: a row in ``OPTIONS``, and a field of that name in ``Options``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pressure.arguments import settings
+from pressure.settings import Settings
+from pressure.spark.errors import OptionError
+
+__all__ = ["OPTIONS", "Options", "options_of"]
+
+KINDS: Final = ("pressure", "backup", "reliable")
+FORMATS: Final = ("binary", "text", "json")
+DELIVERIES: Final = ("exactly_once", "plain")
+MALFORMED: Final = ("fail", "null")
+
+#: Rows of a micro-batch, where Spark asks for them in parts.
+ROWS: Final = 250_000
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for; see the README for what each means.
+
+    Attributes:
+        queue: The queue's name.
+        url: Where the server is; None for what the environment says.
+        kind: One of ``KINDS``.
+        prefix: What the keys start with; None for that of the kind.
+        rows_per_batch: The most rows of a micro-batch; None if that was not said.
+        partitions: In how many slices rows are read.
+        format: One of ``FORMATS``.
+        schema: With JSON, the payload's fields as DDL.
+        malformed: One of ``MALFORMED``: what becomes of a payload that is not in the format.
+        envelope: Whether items of a backup queue carry an identifier of their own.
+        snapshot: Whether a batch read sees the queue at one moment.
+        delivery: One of ``DELIVERIES``.
+        key: The column by which rows are put in order; None for the order they come in.
+        timeout: Seconds to wait for room, or for a role, with nothing getting on.
+        lease: For how many seconds a query that says nothing keeps the queue.
+        expire: Seconds after which rows that were staged and never committed are dropped.
+        writer: A name for a batch write, by which it is done once; None for one of its own.
+    """
+
+    queue: str
+    url: str | None = None
+    kind: str = "pressure"
+    prefix: str | None = None
+    rows_per_batch: int | None = None
+    partitions: int = 2
+    format: str = "binary"
+    schema: str | None = None
+    malformed: str = "fail"
+    envelope: bool = False
+    snapshot: bool = True
+    delivery: str = "exactly_once"
+    key: str | None = None
+    timeout: float = 60.0
+    lease: float = 10.0
+    expire: float = 86_400.0
+    writer: str | None = None
+    where: Settings = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        try:
+            where = settings(url=self.url, prefix=self.prefix)
+        except ValueError as error:
+            raise OptionError(f"option url: {error}") from None
+        object.__setattr__(self, "where", where)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Where the server is, is found out anew where this is unpickled."""
+        names = [each.field for each in OPTIONS.values()]
+        return _restored, ({name: getattr(self, name) for name in names},)
+
+
+def _restored(values: dict[str, Any]) -> Options:
+    return Options(**values)
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(f"must be one of {', '.join(choices)}")
+        return text.lower()
+
+    return read
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise ValueError("must be a whole number of 1 or more")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.1 <= value < 1e9:
+        raise ValueError("must be a number of seconds, 0.1 or more")
+    return value
+
+
+def _yes(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("must be true or false")
+    return text.lower() == "true"
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    return text
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", text):
+        raise ValueError("must be made of letters, digits, '-', '_' and '.'")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How an option is read from its text.
+
+    Attributes:
+        field: Its name in ``Options``.
+        read: Makes a value of the text; raises ValueError with the reason.
+    """
+
+    field: str
+    read: Callable[[str], Any]
+
+
+OPTIONS: Final[Mapping[str, Option]] = {
+    "queue": Option("queue", _text),
+    "url": Option("url", _text),
+    "kind": Option("kind", _one_of(KINDS)),
+    "prefix": Option("prefix", _text),
+    "rowsPerBatch": Option("rows_per_batch", _count),
+    "partitions": Option("partitions", _count),
+    "format": Option("format", _one_of(FORMATS)),
+    "schema": Option("schema", _text),
+    "malformed": Option("malformed", _one_of(MALFORMED)),
+    "envelope": Option("envelope", _yes),
+    "snapshot": Option("snapshot", _yes),
+    "delivery": Option("delivery", _one_of(DELIVERIES)),
+    "key": Option("key", _text),
+    "timeout": Option("timeout", _seconds),
+    "lease": Option("lease", _seconds),
+    "expire": Option("expire", _seconds),
+    "writer": Option("writer", _name),
+}
+"""Every option, by the name that Spark's users write."""
+
+_BY_LOWER: Final = {name.lower(): name for name in OPTIONS}
+
+#: What Spark itself puts among the options of a stream.
+_SPARKS: Final = ("path", "checkpointlocation", "queryname")
+
+
+def options_of(given: Mapping[str, str]) -> Options:
+    """The options as Spark hands them over.
+
+    Raises:
+        OptionError: One is not known, cannot be meant, or does not go with another.
+    """
+    values: dict[str, Any] = {}
+    for written, text in given.items():
+        if written.lower() in _SPARKS:
+            continue
+        name = _known(written)
+        try:
+            values[OPTIONS[name].field] = OPTIONS[name].read(str(text))
+        except ValueError as error:
+            raise OptionError(f"option {name}: {error}, not {text!r}") from None
+    if "queue" not in values:
+        raise OptionError("option queue is missing: the name of the queue")
+    options = Options(**values)
+    _check(options)
+    return options
+
+
+def _known(written: str) -> str:
+    if (name := _BY_LOWER.get(written.lower())) is not None:
+        return name
+    near = difflib.get_close_matches(written.lower(), _BY_LOWER, 1)
+    hint = f"; {_BY_LOWER[near[0]]} is" if near else f"; known are {', '.join(OPTIONS)}"
+    raise OptionError(f"option {written} is not known{hint}")
+
+
+def _check(options: Options) -> None:
+    """Raises OptionError for options that do not go together."""
+    if options.schema is not None and options.format != "json":
+        raise OptionError("option schema goes with the format json")
+    if options.envelope and options.kind != "backup":
+        raise OptionError("option envelope goes with the kind backup")
+    if options.delivery == "plain" and options.writer is not None:
+        raise OptionError("option writer does not go with the delivery plain, which is done each time")

@@ -1,0 +1,195 @@
+"""Between rows of a queue and Arrow: the columns that Spark is given, the values that are made of its rows.
+
+To add a format: a row in ``FORMATS``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pressure.spark.errors import PayloadError
+from pressure.spark.options import Options
+from pressure.spark.rows import Row
+
+__all__ = ["FORMATS", "batches_of", "check_columns", "values_of"]
+
+#: Rows of an Arrow record batch.
+TOGETHER: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How payloads are read and written.
+
+    Attributes:
+        column: Makes a column of payloads; told its type. Raises PayloadError, with the place of the first
+        that
+            is not in the format.
+        one: Makes a value of one payload; raises ValueError.
+        values: Makes payloads of rows; told the names of the columns.
+        types: The types of the column that is written; None where all columns are.
+    """
+
+    column: Callable[[list[bytes], Any], Any]
+    one: Callable[[bytes], Any]
+    values: Callable[[Any], list[bytes | None]]
+    types: tuple[str, ...] | None
+
+
+def _binary(values: list[bytes], _: Any) -> Any:
+    return pa.array(values, pa.binary())
+
+
+def _text(values: list[bytes], _: Any) -> Any:
+    return pa.array(values, pa.binary()).cast(pa.string())
+
+
+def _json(values: list[bytes], type: Any) -> Any:  # noqa: A002, it is one
+    return pa.array([json.loads(value) for value in values], type)
+
+
+def _payloads(batch: Any) -> list[bytes | None]:
+    found: list[bytes | None] = batch.column("value").cast(pa.binary()).to_pylist()
+    return found
+
+
+def _objects(batch: Any) -> list[bytes | None]:
+    return [json.dumps(row, default=_plain, ensure_ascii=False).encode() for row in batch.to_pylist()]
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no form for, in the usual one."""
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    raise PayloadError(f"a {type(value).__name__} has no form in JSON; cast it first")
+
+
+FORMATS: Final[dict[str, Format]] = {
+    "binary": Format(_binary, bytes, _payloads, ("binary", "string")),
+    "text": Format(_text, bytes.decode, _payloads, ("string",)),
+    "json": Format(_json, json.loads, _objects, None),
+}
+
+
+def batches_of(options: Options, schema: Any, found: Iterator[tuple[int, list[Row]]]) -> Iterator[Any]:
+    """Rows as record batches of a schema: position, id, value, enqueued, deliveries.
+
+    Raises:
+        PayloadError: A payload is not in the format, and that is not to be passed over.
+    """
+    for first, rows in found:
+        for start in range(0, len(rows), TOGETHER):
+            some = rows[start : start + TOGETHER]
+            yield _batch(options, schema, first + start, some)
+
+
+def _batch(options: Options, schema: Any, first: int, rows: Sequence[Row]) -> Any:
+    times = (each.enqueued for each in rows)
+    columns = [
+        pa.array(range(first, first + len(rows)), pa.int64()),
+        pa.array([each.id for each in rows], pa.string()),
+        _column(options, schema.field("value").type, first, [each.value for each in rows]),
+        pa.array((time and time * 1000 for time in times), pa.int64()).cast(schema.field("enqueued").type),
+        pa.array([each.deliveries for each in rows], pa.int32()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _column(options: Options, type: Any, first: int, values: list[bytes]) -> Any:  # noqa: A002
+    form = FORMATS[options.format]
+    try:
+        return form.column(values, type)
+    except (ValueError, TypeError, pa.ArrowException):
+        return pa.array(_one_by_one(options, type, first, values), type)
+
+
+def _one_by_one(options: Options, type: Any, first: int, values: list[bytes]) -> Iterator[Any]:  # noqa: A002
+    """The values, None for those that are not in the format if these are to be passed over."""
+    form = FORMATS[options.format]
+    for place, value in enumerate(values, first):
+        try:
+            found = form.one(value)
+            pa.array([found], type)
+        except (ValueError, TypeError, pa.ArrowException) as error:
+            if options.malformed == "fail":
+                raise PayloadError(
+                    f"queue {options.queue!r}: the row at position {place} is not {options.format} of the "
+                    "schema: "
+                    f"{value[:80]!r} ({str(error)[:200]}); option malformed=null passes over such rows"
+                ) from None
+            found = None
+        yield found
+
+
+def check_columns(options: Options, columns: dict[str, str]) -> None:
+    """Ask whether columns of these types (Spark's names) can be written.
+
+    Raises:
+        PayloadError: They cannot; the text says what to change.
+    """
+    if options.key is not None and options.key not in columns:
+        raise PayloadError(f"there is no column {options.key!r} to order by; there are {', '.join(columns)}")
+    types = FORMATS[options.format].types
+    if types is None:
+        return
+    others = [name for name in columns if name not in ("value", options.key)]
+    if "value" not in columns or others:
+        raise PayloadError(
+            f"the format {options.format} writes one column, called value; there are {', '.join(columns)}: "
+            "select "
+            "it, or use the format json, which writes all of them"
+        )
+    if columns["value"] not in types:
+        raise PayloadError(
+            f"the format {options.format} writes {' or '.join(types)}, and the column value is "
+            f"{columns['value']}"
+        )
+
+
+class Smallest:
+    """The smallest key of some rows; None until there is one."""
+
+    value: Any = None
+
+    def see(self, value: Any) -> None:
+        """One more."""
+        if value is not None and (self.value is None or value < self.value):
+            self.value = value
+
+
+def values_of(options: Options, batches: Iterator[Any], smallest: Smallest) -> Iterator[list[bytes]]:
+    """The payloads of record batches, in order of the key column if there is one.
+
+    Raises:
+        PayloadError: A value is null.
+    """
+    if options.key is not None:
+        batches = _in_order(options.key, batches, smallest)
+    for batch in batches:
+        rows = batch if options.format == "json" or options.key is None else batch.select(["value"])
+        values = FORMATS[options.format].values(rows)
+        if None in values:
+            raise PayloadError("a row's value is null, which a queue cannot hold; filter such rows")
+        yield values  # type: ignore[misc]
+
+
+def _in_order(key: str, batches: Iterator[Any], smallest: Smallest) -> Iterator[Any]:
+    """All of them, sorted; they are held in memory meanwhile."""
+    held = list(batches)
+    if not held:
+        return
+    table = pa.Table.from_batches(held)
+    table = table.take(pc.sort_indices(table, [(key, "ascending")]))
+    if table.num_rows:
+        smallest.see(table.column(key)[0].as_py())
+    yield from table.to_batches(TOGETHER)

@@ -1,0 +1,91 @@
+"""Where things are: the keys of a queue, and those that stand beside it for Spark.
+
+What is for Spark begins with ``__spark__:``, goes on with what it is, and ends with the queue's main key: so
+it is not taken for a queue, and on a cluster it is in the slot of the queue's hash tag.
+
+    __spark__:owner:KEY           who reads the queue as a stream, as long as its lease lasts
+    __spark__:source:KEY          the stream's id, and the numbers of its first and last claimed row
+    __spark__:pending:KEY         the rows that are claimed and not acknowledged; see ``Keys.pending``
+    __spark__:sink:WRITER:KEY     what a writer has committed
+    __spark__:stage:ID:KEY        the rows of one attempt of one task
+    __spark__:snapshot:ID:KEY     the queue as a batch read sees it
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+from pressure.keys import DEFAULT_PREFIX, Keys, as_bytes
+from pressure.kinds.kind import Place
+from pressure.kinds.reliable.model import ReliableKeys
+from pressure.spark.options import Options
+
+__all__ = ["Places", "new_id", "places_of"]
+
+_ROOT: Final = b"__spark__:"
+
+#: What the keys of a kind start with, where nothing else is said.
+_PREFIXES: Final = {"backup": b"queue", "reliable": b"queue"}
+
+
+def new_id() -> str:
+    """An identifier that nothing else has."""
+    return secrets.token_hex(16)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The keys of a queue, and of what stands beside it.
+
+    Attributes:
+        kind: The queue's kind.
+        name: Its name.
+        main: Its main key.
+        all: The keys that scripts are told of it, the main one first.
+    """
+
+    kind: str
+    name: bytes
+    main: bytes
+    all: tuple[bytes, ...]
+
+    def beside(self, what: str, *which: str) -> bytes:
+        """A key for Spark."""
+        return _ROOT + ":".join((what, *which, "")).encode() + self.main
+
+    @property
+    def pending(self) -> bytes:
+        """The rows that are claimed: where the protocol leaves room for them, else a list of our own."""
+        return self.main + b":unacked" if self.kind == "pressure" else self.beside("pending")
+
+    @property
+    def located(self) -> Place:
+        """The same for who looks for the server of a cluster."""
+        return Place(self.name, self.all)
+
+
+def places_of(options: Options) -> Places:
+    """Where the queue of these options is."""
+    name = as_bytes(options.queue)
+    default = _PREFIXES.get(options.kind)
+    if default is None:
+        prefix = options.where.prefix or DEFAULT_PREFIX
+    else:
+        prefix = default if options.prefix is None else as_bytes(options.prefix)
+    main = prefix + b":" + name
+    return Places(options.kind, name, main, (main, *_others(options.kind, name, prefix, main)))
+
+
+def _others(kind: str, name: bytes, prefix: bytes, main: bytes) -> tuple[bytes, ...]:
+    if kind == "reliable":
+        return ReliableKeys.of(main, b"workers").all[1:]
+    if kind == "backup":
+        return ()
+    keys = Keys.of(name, prefix)
+    return (
+        keys.bound, keys.closed, keys.producer_free, keys.producer, keys.consumer_free, keys.consumer,
+        keys.not_full, keys.produced_messages, keys.produced_bytes, keys.consumed_messages,
+        keys.consumed_bytes,
+    )  # fmt: skip

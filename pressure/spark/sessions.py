@@ -1,0 +1,85 @@
+"""A Spark session that knows queues, from nothing but what pip has installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pressure.spark
+from pressure.spark.errors import SetupError
+from pressure.spark.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["prepare", "session"]
+
+#: What Python sources in Spark need, and what it is for.
+_NEEDED: Final = {
+    "pyspark": "Spark itself",
+    "pyarrow": "how rows travel between Spark and Python",
+    "pandas": "which PySpark asks for with Arrow",
+}
+
+#: Where Spark runs in one process there is nobody to be reached from.
+_LOCAL: Final = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+
+def prepare() -> None:
+    """See to what Spark needs before it starts: packages, Java, the same Python for its workers.
+
+    Raises:
+        SetupError: Something is missing; the text says what.
+    """
+    missing = [f"{name} ({why})" for name, why in _NEEDED.items() if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SetupError(f"missing: {', '.join(missing)}; pip install 'pressure-queues[spark]'")
+    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    _lead_to(str(Path(pressure.__file__).parent.parent))
+
+
+def _lead_to(folder: str) -> None:
+    """Workers import this package from where we did."""
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if folder not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join((folder, *filter(None, paths)))
+
+
+def session(
+    name: str = "pressure", master: str | None = None, *, folder: str | None = None, **config: str
+) -> SparkSession:
+    """A session in which ``format("pressure")`` is known; the one that there is already, if there is one.
+
+    Args:
+        name: What it is called.
+        master: Where it runs, such as ``local[*]``, which it is if nothing else says where.
+        folder: A folder from which workers import modules, too.
+        **config: Settings of Spark's, with ``__`` for a dot: ``spark__sql__shuffle__partitions="2"``.
+
+    Raises:
+        SetupError: Something that Spark needs is missing; the text says what.
+    """
+    prepare()
+    if folder is not None:
+        _lead_to(folder)
+    from pyspark.sql import SparkSession
+
+    master = master or os.environ.get("SPARK_MASTER") or "local[*]"
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": str(os.cpu_count() or 1)}
+    if master.startswith("local"):
+        settings |= _LOCAL
+    settings |= {key.replace("__", "."): value for key, value in config.items()}
+    builder = SparkSession.builder.appName(name).master(master)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    pressure.spark.register(spark)
+    return spark

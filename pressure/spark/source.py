@@ -1,0 +1,255 @@
+"""A queue read as a stream: rows are claimed, read in slices as often as need be, and acknowledged.
+
+A claimed row has a number. The numbers of a stream go up by one for ever, so that an offset is a number, and
+the rows between two offsets are the same however often they are read, until they are acknowledged. All of
+that is on the server: whoever runs a query again, finds it as it was.
+
+Rules:
+    - One query reads a queue: the owner. It says so again and again, and when it has said nothing for the
+      time of its lease, the next may have the queue. Every change asks first whether the owner is still the
+      owner.
+    - What was claimed and not acknowledged belongs to the stream, whoever owns it next.
+    - Rows are read with a look at the number of the first one that is there, so that a slice is never of
+      others.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Final
+
+from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
+from pressure.identity import connection_name
+from pressure.lease import ThreadKeeper
+from pressure.protocol.steps import atomic
+from pressure.spark.asking import Asking
+from pressure.spark.errors import RowsGoneError
+from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN, RELEASE, TAKE
+from pressure.spark.options import Options
+from pressure.spark.places import new_id
+from pressure.spark.rows import Row, rows_of
+
+__all__ = ["Source", "State", "slices"]
+
+#: Rows that one step claims, while which nobody else is served, and that one reply has.
+CLAIMED_TOGETHER: Final = 10_000
+READ_TOGETHER: Final = 10_000
+#: Rows that are too few to be read by two.
+SLICE: Final = 1000
+#: Seconds between two looks whether a queue that is taken comes free.
+LOOK: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A stream at one moment.
+
+    Attributes:
+        id: What tells it from any other stream of this queue.
+        first: The number of the first row that is not acknowledged.
+        claimed: The number of the next row that will be claimed.
+    """
+
+    id: str
+    first: int
+    claimed: int
+
+
+class Source:
+    """A queue as a stream.
+
+    Args:
+        options: Which one, and how.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._asking = Asking(options)
+        places = self._asking.places
+        self._keys = (places.beside("owner"), places.beside("source"), places.pending)
+        self._me = f"{connection_name()}/spark/{secrets.token_hex(4)}"
+        self._state: State | None = None
+        self._keeper: ThreadKeeper | None = None
+
+    @property
+    def state(self) -> State:
+        """The stream as we know it; the first time the queue is taken.
+
+        Raises:
+            QueueInUseError: Another query reads the queue, or another client consumes.
+            QueueDoesNotExistError: There is none.
+        """
+        return self._open() if self._state is None else self._state
+
+    def _open(self) -> State:
+        self._take()
+        self._keeper = ThreadKeeper(self.options.lease, self._renew)
+        self._keeper.begin(self._me.encode())
+        deadline = time.monotonic() + self.options.timeout
+        while True:
+            status, *rest = self._asking.step(OPEN, self._keys, self._me, new_id())
+            if status != b"busy" or time.monotonic() >= deadline:
+                break
+            self._asking.pause(LOOK)
+        if status != b"ok":
+            self.release()
+            raise self._problem(status, rest[0])
+        self._state = State(rest[0].decode(), int(rest[1]), int(rest[2]))
+        return self._state
+
+    def _take(self) -> None:
+        """Become the owner; wait only for one whose lease runs out."""
+        lease, left = round(self.options.lease * 1000), float("inf")
+        deadline = time.monotonic() + max(self.options.timeout, 2 * self.options.lease)
+        while True:
+            found = self._asking.script(TAKE, self._keys[:1], self._me, lease)
+            if not found:
+                return
+            if found[1] > left or time.monotonic() > deadline:  # it was renewed, so somebody is there
+                raise self._problem(b"lost", found[0])
+            left = found[1]
+            self._asking.pause(min(LOOK, max(left, 1) / 1000))
+
+    def _renew(self, names: Collection[bytes]) -> None:
+        for name in names:
+            self._asking.script(TAKE, self._keys[:1], name, round(self.options.lease * 1000))
+
+    def _problem(self, status: bytes, detail: Any) -> PressureError:
+        """The error that a status stands for."""
+        queue = self._asking.places.located
+        who = detail.decode("utf-8", "backslashreplace") if isinstance(detail, bytes) and detail else "nobody"
+        if status == b"gone":
+            return QueueDoesNotExistError(f"queue {queue} does not exist")
+        if status == b"lost":
+            return QueueInUseError(f"queue {queue} is read by another query ({who})", "consumer")
+        if status == b"busy":
+            return QueueInUseError(f"queue {queue}: the consumer role is held by {who}", "consumer")
+        if status == b"other":
+            return RowsGoneError(
+                f"queue {queue}: these offsets are not of the stream that it has now; start with a new "
+                "checkpoint"
+            )
+        return RowsGoneError(
+            f"queue {queue}: a repair or another consumer took what was claimed; it went back to the queue, "
+            "so "
+            "start with a new checkpoint"
+        )
+
+    def check(self, id: str, row: int) -> None:  # noqa: A002, it is one
+        """Raises RowsGoneError for an offset that this stream never had, or has no more."""
+        state = self.state
+        if id != state.id or row > state.claimed:
+            raise self._problem(b"other", b"")
+        if row < state.first:
+            raise RowsGoneError(
+                f"queue {self._asking.places.located}: the rows from {row} on were acknowledged, up to "
+                f"{state.first}; "
+                "the checkpoint is older than that"
+            )
+
+    def waiting(self) -> int:
+        """How many rows could be claimed."""
+        return self._asking.length()
+
+    def advance(self, start: int | None, most: int | None, end: int | None = None) -> int:
+        """Claim rows.
+
+        Args:
+            start: The row to count from; None for the first that is not claimed.
+            most: How many at most; None for what is there.
+            end: Where to stop in any case.
+
+        Returns:
+            The row after the last that may be read.
+        """
+        state = self.state
+        base = state.claimed if start is None else start
+        self._move_due()
+        last = max(base, state.claimed) + self.waiting() if most is None else base + most
+        last = last if end is None else min(last, max(end, base))
+        while (wanted := min(last - self.state.claimed, CLAIMED_TOGETHER)) > 0:
+            status, moved, claimed = self._asking.step(CLAIM, self._keys, self._me, wanted)
+            if status not in (b"ok", b"closed"):
+                raise self._problem(status, moved)
+            self._state = replace(self.state, claimed=int(claimed))
+            if moved < wanted:
+                break
+        return min(last, self.state.claimed)
+
+    def _move_due(self) -> None:
+        if self.options.kind == "reliable":
+            self._asking.move_due()
+
+    def acknowledge(self, end: int, id: str | None = None) -> int:  # noqa: A002
+        """Be done with all rows before this one; how many are claimed still."""
+        status, detail, *_ = self._asking.step(ACK, self._keys, self._me, id or self.state.id, end)
+        if status != b"ok":
+            raise self._problem(status, detail)
+        self._state = replace(self.state, first=max(end, self.state.first))
+        return int(detail)
+
+    def leave(self) -> int:
+        """Let others have the queue, with the consumer's role if nothing is claimed; how many rows are."""
+        assert self.state
+        status, left, *_ = self._asking.step(LEAVE, self._keys, self._me)
+        if status != b"ok":
+            raise self._problem(status, left)
+        self.release()
+        return int(left)
+
+    def release(self) -> None:
+        """Stop being the owner; what is claimed stays so, for the next run of the query."""
+        self._state = None
+        if self._keeper is not None:
+            self._keeper.end(self._me.encode())
+            self._keeper.stop()
+            self._keeper = None
+        with suppress(PressureError):
+            self._asking.script(RELEASE, self._keys[:1], self._me)
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._asking.close()
+
+    def read(self, state: State, start: int, end: int) -> Iterator[tuple[int, list[Row]]]:
+        """Rows with the number of the first of them, some thousand at a time; any process may ask.
+
+        Args:
+            state: The stream as whoever claimed them knows it.
+            start: The first row.
+            end: The row after the last.
+
+        Raises:
+            RowsGoneError: They are not there any more.
+        """
+        _, source, pending = self._keys
+        first = state.first
+        while start < end:
+            after = min(start + READ_TOGETHER, end)
+            look = (b"HMGET", source, b"id", b"first", b"claimed"), (b"LLEN", pending)
+            oldest = (b"LRANGE", pending, -(after - first), -(start - first) - 1)
+            (known, length, found) = self._asking.ask(*atomic(*look, oldest))[-1]
+            now, claimed = int(known[1] or 0), int(known[2] or 0)
+            if known[0] != state.id.encode() or after > claimed or start < now:
+                raise self._problem(b"other", b"")
+            if length != claimed - now:
+                raise self._problem(b"taken", b"")
+            if now != first:
+                first = now
+                continue
+            found.reverse()
+            yield start, rows_of(self.options.kind, self.options.envelope, found)
+            start = after
+
+
+def slices(start: int, end: int, number: int) -> list[tuple[int, int]]:
+    """The rows in so many slices, or in fewer if they are few."""
+    number = max(1, min(number, -(-(end - start) // SLICE)))
+    edges = [start + (end - start) * at // number for at in range(number + 1)]
+    return [(low, high) for low, high in pairwise(edges) if low < high]

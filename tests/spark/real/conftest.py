@@ -1,0 +1,60 @@
+"""One Spark for all tests of a run; the queues are on either server."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+import redis
+
+import pressure.spark
+from conformance.targets import Address
+from tests.spark.conftest import Place
+
+QUICK = {
+    "spark__driver__extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark__sql__shuffle__partitions": "2",
+    "spark__ui__showConsoleProgress": "false",
+    "spark__log__level": "ERROR",
+}
+"""Settings with which Spark starts sooner."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What PySpark warns of is not ours to mend."""
+    for item in items:
+        if "tests/spark/real" in str(item.path):
+            item.add_marker(pytest.mark.filterwarnings("default"))
+
+
+@pytest.fixture(scope="session")
+def spark_installed() -> None:
+    if importlib.util.find_spec("pyspark") is None:
+        pytest.skip("no PySpark: pip install '.[spark]'")
+
+
+@pytest.fixture(scope="session")
+def spark(spark_installed: None) -> Iterator[Any]:  # noqa: ARG001, a fixture that comes first
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        session = pressure.spark.session("tests", "local[2,4]", **QUICK)
+        yield session
+        session.stop()
+
+
+@pytest.fixture
+def on_real(real_server: Address) -> Iterator[Callable[..., Place]]:
+    """Makes queues on a real server."""
+    with redis.Redis.from_url(real_server.url) as client:
+        client.flushall()
+    with ExitStack() as stack:
+        yield lambda kind="pressure", bound=0: Place(real_server.url, kind, stack, bound)
+
+
+def options(place: Place, **more: object) -> dict[str, str]:
+    given = {"queue": place.name, "url": place.url, "kind": place.kind, "lease": 2}
+    return {name: str(value) for name, value in {**given, **more}.items()}

@@ -1,0 +1,28 @@
+"""A pipeline of its own process, to be killed: every row of one queue into another, doubled in length."""
+
+from __future__ import annotations
+
+import sys
+
+import pressure.spark
+from tests.spark.real.conftest import QUICK
+
+
+def main(url: str, source: str, target: str, checkpoint: str, master: str, rows: str) -> None:
+    """Run until there is nothing left, and finish."""
+    more = {"spark__executor__memory": "512m"} if master.startswith("local-cluster") else {}
+    spark = pressure.spark.session("to be killed", master, **QUICK, **more)
+    given = {"url": url, "lease": "2"} | ({"rowsPerBatch": rows} if spark.version >= "4.2" else {})
+    values = spark.readStream.format("pressure").options(queue=source, format="text", **given).load()
+    query = (
+        values.selectExpr("concat(value, ' ', value) AS value").writeStream.format("pressure")
+        .options(queue=target, url=url).option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True).start()
+    )  # fmt: skip
+    query.awaitTermination()
+    pressure.spark.finish(query, url, lease=2)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

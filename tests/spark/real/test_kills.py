@@ -1,0 +1,108 @@
+"""A driver killed at the moments that matter, seen by what happens on the server; then run again.
+
+What is seen is a change of a key, told by the server as it happens, so that the process is killed in the
+middle of what it does. Its Python workers are in groups of their own and go on until they notice.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from tests.spark.conftest import Place, some
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_installed")]
+
+ROOT = Path(__file__).parents[3]
+LIMIT = 400.0
+"""Seconds a run may take on a busy machine."""
+
+MOMENTS = {
+    "rows are claimed, and Spark has not noted it": (r"__spark__:source:*", b"hincrby"),
+    "rows are staged": ("__spark__:stage:*", b"lpush"),
+    "rows are moved": ("__spark__:sink:*", b"hincrby"),
+    "a batch is put, and Spark has not noted it": ("__spark__:sink:*", b"hdel"),
+}
+"""When to kill: the keys, and what is done with one of them."""
+
+
+@contextmanager
+def program(place: Place, target: Place, checkpoint: Path, master: str = "local[2]") -> Iterator[Any]:
+    words = [place.url, place.name, target.name, str(checkpoint), master, "1000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.spark.real.program", *words],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def killed_at(moment: str, place: Place, target: Place, checkpoint: Path, raw: redis.Redis) -> None:
+    keys, event = MOMENTS[moment]
+    raw.config_set("notify-keyspace-events", "KA")
+    listening: Any = raw
+    with listening.pubsub() as heard, program(place, target, checkpoint) as process:
+        heard.psubscribe(f"__keyspace@0__:{keys}")
+        deadline = time.monotonic() + LIMIT
+        while time.monotonic() < deadline and process.poll() is None:
+            found = heard.get_message(ignore_subscribe_messages=True, timeout=1)
+            if found and found["data"] == event:
+                os.killpg(process.pid, signal.SIGKILL)
+                return
+        pytest.fail("time is up" if process.poll() is None else process.stderr.read()[-2000:].decode())
+
+
+def run_to_its_end(place: Place, target: Place, checkpoint: Path, master: str = "local[2]") -> None:
+    with program(place, target, checkpoint, master) as process:
+        _, errors = process.communicate(timeout=LIMIT)
+        assert process.returncode == 0, errors[-4000:].decode()
+
+
+def expected(first: int, last: int) -> list[bytes]:
+    return [row + b" " + row for row in some(first, last)]
+
+
+@pytest.mark.parametrize("moments", [tuple(MOMENTS)], ids=["all"])
+def test_killed_and_run_again(moments: tuple[str, ...], on_real: Any, tmp_path: Path) -> None:
+    place, target = on_real(), on_real()
+    with redis.Redis.from_url(place.url) as raw:
+        for number, moment in enumerate(moments):
+            place.put(*some(number * 1500, (number + 1) * 1500))
+            killed_at(moment, place, target, tmp_path, raw)
+        place.put(*some(len(moments) * 1500, 8000))
+        run_to_its_end(place, target, tmp_path)
+        assert target.look() == expected(0, 8000)
+        assert place.queue.doctor().problems == target.queue.doctor().problems == ()
+        assert place.queue.length() == place.queue.stats().unacknowledged == 0
+        leftovers: Any = raw.keys("__spark__:stage:*")
+        assert all(raw.ttl(key) > 0 for key in leftovers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(10))
+def test_ten_times(number: int, on_real: Any, tmp_path: Path) -> None:
+    moments = tuple(MOMENTS)
+    test_killed_and_run_again(moments[number % 4 :] + moments[: number % 4], on_real, tmp_path)
+
+
+@pytest.mark.slow
+def test_executors_of_their_own(on_real: Any, tmp_path: Path) -> None:
+    place, target = on_real(), on_real()
+    place.put(*some(0, 5000))
+    run_to_its_end(place, target, tmp_path, "local-cluster[2,1,1024]")
+    assert target.look() == expected(0, 5000)

@@ -1,0 +1,84 @@
+"""Batches: a queue looked at as a table, a table put into a queue, in a real Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.spark.conftest import Place, some
+
+from .conftest import options
+
+pytestmark = pytest.mark.spark
+
+
+def test_there_and_back(spark: Any, place: Place) -> None:
+    """Read as JSON, written as JSON in order of a key, looked at twice."""
+    place.put(*(b'{"n": %d, "s": "x"}' % number for number in range(2500)))
+    given = options(place, format="json", schema="n INT, s STRING")
+    table = spark.read.format("pressure").options(**given).load()
+    assert table.count() == 2500
+    first, last = (table.orderBy("position", ascending=up).first() for up in (True, False))
+    assert (first.position, first.value.n, first.value.s, first.deliveries) == (0, 0, "x", 0)
+    assert (last.position, last.value.n) == (2499, 2499)
+    assert (first.enqueued is not None) == (first.id is not None) == (place.kind == "reliable")
+    assert len(place.look()) == 2500
+    rows = table.select("value.*").where("n % 2 = 0").withColumn("n", -table.value.n)
+    rows.write.format("pressure").options(**options(place, format="json", key="n")).mode("append").save()
+    assert place.look()[2500:] == [b'{"n": %d, "s": "x"}' % -number for number in range(2498, -1, -2)]
+
+
+def test_tasks_that_fail_are_tried_again(spark: Any, place: Place) -> None:
+    """Their first attempt has staged rows already when it fails."""
+
+    def moody(batches: Any) -> Any:
+        from pyspark import TaskContext
+
+        yield from batches
+        if TaskContext.get().attemptNumber() == 0:
+            raise RuntimeError("the first attempt fails")
+
+    table = spark.range(0, 3000, 1, 3).selectExpr("concat('row ', id) AS value")
+    table = table.mapInArrow(moody, "value STRING")
+    table.write.format("pressure").options(**options(place)).mode("append").save()
+    assert place.look() == some(0, 3000)
+
+
+def test_a_write_with_a_name_is_done_once(spark: Any, place: Place) -> None:
+    table = spark.range(0, 10, 1, 1).selectExpr("concat('row ', id) AS value")
+    for _ in range(2):
+        table.write.format("pressure").options(**options(place, writer="once")).mode("append").save()
+    assert place.look() == some(0, 10)
+    table.write.format("pressure").options(**options(place, delivery="plain")).mode("append").save()
+    assert place.look() == [*some(0, 10), *some(0, 10)]
+
+
+def wrong(spark: Any, place: Place) -> list[tuple[Any, str]]:
+    """What cannot be meant, and what is told of it."""
+    table = spark.range(3)
+
+    def read(**given: object) -> Any:
+        return lambda: spark.read.format("pressure").options(**options(place, **given)).load()
+
+    def write(frame: Any, mode: str = "append", **given: object) -> Any:
+        return lambda: frame.write.format("pressure").options(**options(place, **given)).mode(mode).save()
+
+    return [
+        (read(rowPerBatch=3), "rowsPerBatch is"),
+        (read(format="json"), "option schema is missing"),
+        (read(url="redis://127.0.0.1:1"), "127.0.0.1:1"),
+        (write(table), "writes one column, called value"),
+        (write(table.selectExpr("id AS value")), "writes binary or string"),
+        (write(table.selectExpr("'a' AS value"), "overwrite"), "cannot be overwritten"),
+    ]
+
+
+def test_what_is_wrong_is_told_before_anything_is_done(spark: Any, on_real: Any) -> None:
+    place = on_real()
+    for attempt, told in wrong(spark, place):
+        with pytest.raises(Exception, match=" ") as caught:  # of Spark's own many kinds
+            attempt()
+        assert told in str(caught.value)
+    with pytest.raises(Exception, match="create it first"):
+        spark.read.format("pressure").options(**options(place, queue="none")).load()

@@ -1,0 +1,38 @@
+"""The example's log and chart; that it runs is in tests/spark/real."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from xml.etree import ElementTree as ET
+
+from conformance.access_log.chart import as_svg, as_text
+from conformance.access_log.lines import BROKEN, lines
+from conformance.access_log.steps import _LINE
+
+
+def test_the_log_is_the_same_every_time() -> None:
+    found = list(lines(2000))
+    assert hashlib.sha256(b"\n".join(found)).hexdigest()[:16] == "79d949bafb2785a9"
+    assert list(lines(2000, seed=2)) != found
+
+
+def test_lines_are_as_servers_write_them() -> None:
+    found = [line.decode() for line in lines(5000)]
+    whole = [line for line in found if re.match(_LINE, line)]
+    assert 0 < len(found) - len(whole) < 5000 / BROKEN * 3
+    assert {re.match(_LINE, line)[5] for line in whole} == {"200", "304", "404", "500", "503"}  # type: ignore[index]
+    times = [line.split("[")[1].split("]")[0] for line in whole]
+    assert times == sorted(times)
+
+
+HOURS = [{"hour": 0, "requests": 30, "failed": 0}, {"hour": 1, "requests": 60, "failed": 15}]
+
+
+def test_charts() -> None:
+    first, second = as_text(HOURS).splitlines()
+    assert (first.count("█"), second.count("█")) == (30, 60)
+    assert second.endswith("60  15 failed")
+    picture = ET.fromstring(as_svg(HOURS))  # noqa: S314, our own
+    heights = [float(each.attrib["height"]) for each in picture.iter("{http://www.w3.org/2000/svg}rect")]
+    assert heights == [110.0, 0.0, 220.0, 55.0]

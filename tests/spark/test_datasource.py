@@ -1,0 +1,182 @@
+"""What Spark calls, called by PySpark's own workers; no Java. Needs the extra."""
+
+from __future__ import annotations
+
+import io
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from conformance.targets import Address
+from pressure.spark import OptionError
+from tests.spark.conftest import Place, some
+
+pytest.importorskip("pyspark", reason="no PySpark: pip install '.[spark]'")
+pa: Any = pytest.importorskip("pyarrow")
+datasource: Any = pytest.importorskip("pressure.spark.datasource")
+writing: Any = pytest.importorskip("pressure.spark.writing")
+cloudpickle: Any = pytest.importorskip("pyspark.cloudpickle")
+types: Any = pytest.importorskip("pyspark.sql.types")
+runner: Any = pytest.importorskip("pyspark.sql.streaming.python_streaming_source_runner")
+planning: Any = pytest.importorskip("pyspark.sql.worker.plan_data_source_read")
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+VALUES = {"text": types.StringType(), "binary": types.BinaryType()}
+
+
+def elsewhere(thing: Any) -> Any:
+    """As it comes out in another process."""
+    return cloudpickle.loads(cloudpickle.dumps(thing))
+
+
+def source(place: Place, **given: str) -> Any:
+    options = {
+        "queue": place.name,
+        "url": place.url,
+        "kind": place.kind,
+        "format": "text",
+        "lease": "1",
+        **given,
+    }
+    return elsewhere(datasource.PressureDataSource)(options)
+
+
+def schema(form: str = "text") -> Any:
+    fields = {
+        "position": types.LongType(), "id": types.StringType(), "value": VALUES[form],
+        "enqueued": types.TimestampType(), "deliveries": types.IntegerType(),
+    }  # fmt: skip
+    return types.StructType([types.StructField(name, kind) for name, kind in fields.items()])
+
+
+def rows(reader: Any, partitions: list[Any], made: Any) -> list[dict[str, Any]]:
+    """What the workers make of partitions; they check each batch."""
+    found = []
+    for each in partitions:
+        batches = planning.records_to_arrow_batches(
+            elsewhere(reader).read(elsewhere(each)), 10_000, schema(), made
+        )
+        found += [row for batch in batches for row in batch.to_pylist()]
+    return found
+
+
+def test_a_table(place: Place) -> None:
+    place.put(*some(0, 2500))
+    made = source(place)
+    assert made.schema().startswith("position BIGINT, id STRING, value STRING")
+    reader = made.reader(schema())
+    found = rows(reader, list(reader.partitions()), made)
+    assert [row["value"].encode() for row in found] == some(0, 2500)
+    assert [row["position"] for row in found] == list(range(2500))
+
+
+class Streaming:
+    """A reader as the driver's worker holds it, asked through its own functions."""
+
+    def __init__(self, made: Any) -> None:
+        self.made, self.reader = made, made.streamReader(schema())
+        self.admits = hasattr(runner, "latest_offset_admission_control_func")
+
+    def ask(self, function: Any, *offsets: dict[str, Any]) -> dict[str, Any]:
+        out = io.BytesIO()
+        words = b"".join(
+            len(text).to_bytes(4, "big") + text for text in (json.dumps(o).encode() for o in offsets)
+        )
+        function(self.reader, *((io.BytesIO(words),) if offsets else ()), out)
+        answer: dict[str, Any] = json.loads(out.getvalue()[4:] or b"null")
+        return answer
+
+    def latest(self, start: dict[str, Any], most: int | None) -> dict[str, Any]:
+        if not self.admits:
+            return self.ask(runner.latest_offset_func)
+        limit = {"_type": "ReadAllAvailable"} if most is None else {"_type": "ReadMaxRows", "max_rows": most}
+        return self.ask(runner.latest_offset_admission_control_func, start, limit)
+
+    def first(self) -> dict[str, Any]:
+        return self.ask(runner.initial_offset_func)
+
+    def rows(self, start: dict[str, Any], end: dict[str, Any]) -> list[bytes]:
+        another = self.made.streamReader(schema())
+        found = rows(another, self.reader.partitions(start, end), self.made)
+        return [row["value"].encode() for row in found]
+
+
+def test_a_stream(place: Place) -> None:
+    place.put(*some(0, 30))
+    one = Streaming(source(place))
+    first = one.first()
+    end = one.latest(first, 20)
+    middle = 20 if one.admits else 30
+    assert (first["row"], end["row"]) == (0, middle)
+    assert one.reader.partitions(end, end) == []
+    one.reader.stop()
+    two = Streaming(source(place))  # the same query, run again
+    assert two.rows(first, end) == some(0, middle)
+    place.put(*some(30, 40))
+    last = two.latest(end, None)
+    two.reader.commit(end)
+    assert two.rows(end, last) == some(middle, 40)
+    two.reader.commit(last)
+    two.reader.stop()
+    assert place.look() == []
+
+
+def test_draining_in_parts(place: Place) -> None:
+    place.put(*some(0, 12))
+    one = Streaming(source(place, rowsPerBatch="5"))
+    if not one.admits:
+        pytest.skip("this Spark does not ask in parts")
+    out = io.BytesIO()
+    runner.check_support_func(one.reader, out)
+    assert int.from_bytes(out.getvalue(), "big") == 3
+    out = io.BytesIO()
+    runner.get_default_read_limit_func(one.reader, out)
+    assert json.loads(out.getvalue()[4:]) == {"max_rows": 5, "_type": "ReadMaxRows"}
+    offsets = [one.first()]
+    runner.prepare_for_trigger_available_now_func(one.reader, io.BytesIO())
+    place.put(*some(12, 20))
+    while (end := one.latest(offsets[-1], 5)) != offsets[-1]:
+        offsets.append(end)
+    assert [offset["row"] for offset in offsets] == [0, 5, 10, 12]
+    assert one.ask(runner.report_latest_offset_func)["row"] == 20
+    one.reader.stop()
+
+
+def test_writers(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = SimpleNamespace(partitionId=lambda: 0, getLocalProperty=lambda name: f"value of {name[-7:]}")
+    monkeypatch.setattr(writing, "_task", lambda: task)
+    columns = types.StructType([types.StructField("value", types.StringType())])
+    batch = pa.record_batch([pa.array(["row 0", "row 1"])], names=["value"])
+    writer = elsewhere(source(place).writer(columns, False))
+    message = elsewhere(writer.write(iter([batch])))
+    elsewhere(writer).abort([message, None])
+    assert place.look() == []
+    message = elsewhere(writer.write(iter([batch])))
+    elsewhere(writer).commit([message])
+    assert place.look() == some(0, 2)
+    for _ in range(2):
+        stream: Any = elsewhere(source(place).streamWriter(columns, False))
+        message = elsewhere(stream.write(iter([batch])))
+        stream = source(place).streamWriter(columns, False)
+        stream.commit([message], 4)
+    assert place.look() == [*some(0, 2), *some(0, 2)]
+
+
+def test_what_is_wrong(embedded_server: Address) -> None:
+    options = {"queue": "q", "kind": "backup", "url": embedded_server.url}
+    made = datasource.PressureDataSource
+    columns = types.StructType([types.StructField("value", types.StringType())])
+    attempts: dict[str, Any] = {
+        "option schema is missing": lambda: made({**options, "format": "json"}).schema(),
+        "leave schema": lambda: made(options).reader(columns),
+        "the column value is binary": lambda: made(options).reader(schema()),
+        "cannot be overwritten": lambda: made(options).writer(columns, True),
+        "no table to be completed": lambda: made(options).streamWriter(columns, True),
+        "for batches": lambda: made({**options, "writer": "w"}).streamWriter(columns, False),
+    }
+    for told, attempt in attempts.items():
+        with pytest.raises(OptionError, match=told):
+            attempt()

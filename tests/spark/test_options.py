@@ -1,0 +1,97 @@
+"""Options: every wrong one is told before anything happens, and what is right of it."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from pressure import PressureError, QueueDoesNotExistError
+from pressure.spark import OptionError
+from pressure.spark.asking import Asking
+from pressure.spark.options import options_of
+from pressure.spark.places import places_of
+
+from .conftest import Place
+
+
+def test_names_in_any_case() -> None:
+    found = options_of({"QUEUE": "q", "rowsperbatch": "10", "Kind": "BACKUP", "checkpointLocation": "x"})
+    assert (found.queue, found.rows_per_batch, found.kind) == ("q", 10, "backup")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "queue is missing"),
+        ({"queue": ""}, "option queue: must not be empty"),
+        ({"queue": "q", "rowPerBatch": "1"}, "rowPerBatch is not known; rowsPerBatch is"),
+        ({"queue": "q", "xyzzy": "1"}, "xyzzy is not known; known are queue, url"),
+        ({"queue": "q", "rowsPerBatch": "0"}, "whole number of 1 or more, not '0'"),
+        ({"queue": "q", "partitions": "-1"}, "whole number"),
+        ({"queue": "q", "kind": "ring"}, "one of pressure, backup, reliable, not 'ring'"),
+        ({"queue": "q", "format": "xml"}, "one of binary, text, json"),
+        ({"queue": "q", "delivery": "twice"}, "one of exactly_once, plain"),
+        ({"queue": "q", "timeout": "soon"}, "number of seconds"),
+        ({"queue": "q", "lease": "nan"}, "number of seconds"),
+        ({"queue": "q", "envelope": "yes"}, "true or false"),
+        ({"queue": "q", "envelope": "true"}, "goes with the kind backup"),
+        ({"queue": "q", "schema": "a INT"}, "goes with the format json"),
+        ({"queue": "q", "writer": "a b"}, "letters, digits"),
+        ({"queue": "q", "writer": "a", "delivery": "plain"}, "does not go with"),
+        ({"queue": "q", "url": "http://x"}, "option url"),
+    ],
+)
+def test_wrong_options(given: dict[str, str], told: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        options_of(given)
+    assert told in str(caught.value)
+
+
+def test_they_travel_to_other_processes() -> None:
+    options = options_of({"queue": "q", "url": "redis://127.0.0.1:7000/3", "prefix": "p"})
+    assert pickle.loads(pickle.dumps(options)) == options  # noqa: S301, our own
+
+
+def test_keys_are_those_of_the_queue() -> None:
+    assert places_of(options_of({"queue": "q"})).main == b"__pressure__:q"
+    assert places_of(options_of({"queue": "q", "kind": "backup"})).main == b"queue:q"
+    places = places_of(options_of({"queue": "{q}", "kind": "reliable", "prefix": "p"}))
+    assert places.main == b"p:{q}"
+    assert places.beside("stage", "1") == b"__spark__:stage:1:p:{q}"
+
+
+def test_queues_are_looked_at_first(place: Place) -> None:
+    Asking(place.options()).check()
+    missing = Asking(place.options(queue="no such queue"))
+    if place.kind == "pressure":
+        with pytest.raises(QueueDoesNotExistError, match="create it first"):
+            missing.check()
+    else:
+        missing.check()  # these begin with their first message
+
+
+def test_a_key_that_holds_something_else(place: Place) -> None:
+    if place.kind == "pressure":
+        pytest.skip("a pressure queue is known by another key")
+    asking = Asking(place.options())
+    asking.ask((b"SET", asking.places.main, b"x"))
+    with pytest.raises(PressureError, match="its key holds a string"):
+        asking.check()
+
+
+def test_a_server_that_is_not_there() -> None:
+    with pytest.raises(PressureError, match=r"127\.0\.0\.1:1"):
+        Asking(options_of({"queue": "q", "url": "redis://127.0.0.1:1"})).check()
+
+
+PROGRAM = """
+import sys, pressure, pressure.cli, pressure.spark, pressure.spark.sink, pressure.spark.peeking
+sys.exit(bool({'pyspark', 'pyarrow', 'pandas'} & set(sys.modules)))
+"""
+
+
+def test_neither_the_core_nor_this_imports_spark() -> None:
+    assert subprocess.run([sys.executable, "-c", PROGRAM], check=False).returncode == 0

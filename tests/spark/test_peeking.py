@@ -1,0 +1,77 @@
+"""A queue looked at by several tasks, and left as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import redis
+
+from pressure.spark import RowsGoneError, peeking
+from pressure.spark.peeking import Peek, Slice
+from pressure.spark.rows import Row
+
+from .conftest import Place, some
+
+
+@pytest.fixture(autouse=True)
+def small_replies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peeking, "READ_TOGETHER", 7)
+
+
+def rows(peek: Peek, plan: list[Slice]) -> list[tuple[int, Row]]:
+    return [
+        (at, row) for part in plan for first, found in peek.read(part) for at, row in enumerate(found, first)
+    ]
+
+
+def test_rows_in_order_and_nothing_taken(place: Place) -> None:
+    place.put(*some(0, 30))
+    with Peek(place.options(partitions=3)) as peek:
+        found = rows(peek, peek.plan())
+    assert [at for at, _ in found] == list(range(30))
+    assert [row.value for _, row in found] == some(0, 30)
+    assert {row.deliveries for _, row in found} == {0}
+    assert place.look() == some(0, 30)
+
+
+def test_slices_of_one_moment(make: Callable[..., Place], raw: redis.Redis) -> None:
+    place = make("backup")
+    place.put(*some(0, 2500))
+    with Peek(place.options(partitions=2)) as peek:
+        plan = peek.plan()
+        assert len(plan) == 2
+        for _ in range(3):
+            place.queue.claim()
+        place.put(b"later")
+        assert [row.value for _, row in rows(peek, plan)] == some(0, 2500)
+        assert 0 < raw.ttl(plan[0].key) <= peeking.KEPT
+        raw.delete(plan[0].key)
+        with pytest.raises(RowsGoneError, match="copy was dropped"):
+            rows(peek, plan)
+
+
+def test_in_place(make: Callable[..., Place]) -> None:
+    place = make("backup")
+    place.put(*some(0, 9))
+    with Peek(place.options(snapshot="false")) as peek:
+        plan = peek.plan()
+        place.queue.claim()
+        assert [row.value for _, row in rows(peek, plan)] == some(1, 9)
+
+
+def test_an_empty_queue(place: Place) -> None:
+    with Peek(place.options()) as peek:
+        assert rows(peek, peek.plan()) == []
+
+
+def test_messages_that_were_delivered_are_not_waiting(make: Callable[..., Place]) -> None:
+    place = make("reliable")
+    ids = place.queue.push(*some(0, 3))
+    place.queue.pop()
+    with Peek(place.options()) as peek:
+        found = rows(peek, peek.plan())
+    assert [(at, row.value, row.id) for at, row in found] == [
+        (0, b"row 1", ids[1].decode()),
+        (1, b"row 2", ids[2].decode()),
+    ]
