@@ -47,7 +47,11 @@ def judged_in(table: pa.Table) -> Iterator[Judged]:
     run = facts_in(table.filter(about_run(table)))
     coded = pc.dictionary_encode(table["queue"]).combine_chunks()
     if isinstance(coded, pa.ChunkedArray):
-        coded = coded.chunk(0) if coded.num_chunks else pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), [])
+        coded = (
+            coded.chunk(0)
+            if coded.num_chunks
+            else pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), [])
+        )
     parts = parts_of(coded, groups)
     part_of_row = pc.take(pa.array(parts, pa.int32()), coded.indices)
     for part in range(max(parts, default=-1) + 1):

@@ -5,30 +5,25 @@ Keys between which values are moved are judged together, as one queue: ``togethe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
 from ..histories import judged
 from ..histories.model import Answer, Facts, History, Operation, Verdict, worst
 from .columns import facts_in, operations_in
-from .findings import Finding, finding, from_text, to_text
+from .findings import Finding, as_record, finding, from_record
 
-__all__ = ["JUDGED", "MOVES", "Judged", "as_table", "check_queue", "check_table", "from_row", "together"]
+__all__ = ["MOVES", "Judged", "check_queue", "check_table", "summed", "together"]
 
 MOVES: Final = ("LMOVE", "BLMOVE")
 """Commands from key to key."""
 
-JUDGED: Final = pa.schema(
-    [
-        ("queue", pa.string()), ("operations", pa.int64()), ("answer", pa.string()),
-        ("findings", pa.list_(pa.string())),
-    ]
-)  # fmt: skip
-"""A row for each queue: the texts of findings."""
+Record: TypeAlias = tuple[str, int, str, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +41,25 @@ class Judged:
     operations: int
     answer: Answer
     findings: tuple[Finding, ...] = ()
+
+    def as_record(self) -> Record:
+        """As plain data, for JSON."""
+        return self.queue, self.operations, self.answer, [*map(as_record, self.findings)]
+
+    def as_text(self) -> str:
+        """As JSON, to travel in a table."""
+        return json.dumps(self.as_record())
+
+    @classmethod
+    def from_record(cls, record: Sequence[Any]) -> Judged:
+        """What plain data stands for."""
+        queue, operations, answer, findings = record
+        return cls(queue, operations, answer, tuple(map(from_record, findings)))
+
+    @classmethod
+    def from_text(cls, text: str) -> Judged:
+        """What such a text stands for."""
+        return cls.from_record(json.loads(text))
 
 
 def check_table(table: pa.Table, run: Facts, groups: Mapping[str, str]) -> Iterator[Judged]:
@@ -82,19 +96,6 @@ def summed(
     bad = ((rule, verdict) for rule, verdict in verdicts.items() if verdict.answer != "ok")
     findings = tuple(finding(queue, rule, verdict, operations, piece) for rule, verdict in bad)
     return Judged(queue, len(operations), worst(verdicts.values()).answer, findings)
-
-
-def as_table(found: Iterable[Judged]) -> pa.Table:
-    """What was judged as a table."""
-    rows = [(each.queue, each.operations, each.answer, [*map(to_text, each.findings)]) for each in found]
-    columns = zip(*rows, strict=True) if rows else ((),) * len(JUDGED)
-    return pa.Table.from_arrays([pa.array(c, f.type) for c, f in zip(columns, JUDGED, strict=True)], schema=JUDGED)
-
-
-def from_row(row: Mapping[str, Any]) -> Judged:
-    """What a row of such a table says."""
-    findings = tuple(map(from_text, row["findings"] or ()))
-    return Judged(row["queue"], row["operations"], row["answer"], findings)
 
 
 def together(moves: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -12,6 +12,7 @@ To add a fact, add it to ``FACTS`` and to ``records.fact_rows``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import pyarrow as pa
@@ -28,7 +29,9 @@ SCHEMA: Final = pa.schema(
         pa.field("queue", pa.string(), nullable=False),  # the queue, or the key
         pa.field("name", pa.string(), nullable=False),  # what it does
         pa.field("argument", pa.list_(pa.binary()), nullable=False),  # its words
-        pa.field("result", pa.list_(pa.binary())),  # the words that it returned; null where it returned nothing
+        pa.field(
+            "result", pa.list_(pa.binary())
+        ),  # what it returned; null for nothing
         pa.field("invoked", pa.int64(), nullable=False),  # when it began, in nanoseconds of one clock
         pa.field("returned", pa.int64()),  # when it came back; null if it did not
         pa.field("outcome", pa.string(), nullable=False),  # ok, error, open; or fact
@@ -111,7 +114,7 @@ def _values(column: Any) -> Sequence[Any]:
 
 def _words(column: Any) -> list[tuple[bytes, ...] | None]:
     words, offsets = column.values.to_pylist(), column.offsets.to_pylist()
-    found = [tuple(words[begin:end]) for begin, end in zip(offsets, offsets[1:], strict=False)]
+    found = [tuple(words[begin:end]) for begin, end in pairwise(offsets)]
     if not column.null_count:
         return list(found)
     return [each if valid else None for each, valid in zip(found, column.is_valid().to_pylist(), strict=True)]

@@ -1,4 +1,4 @@
-"""How much there was, how it ended and how long it took: counts that can be added up, wherever they were made.
+"""How much there was, how it ended and how long it took: counts that add up, wherever they were made.
 
 Times go into buckets of their nine highest bits, so that percentiles are true to 0.4 percent and the same
 whoever counts.
@@ -69,7 +69,7 @@ class Figures:
         return count / self.seconds if self.seconds else 0.0
 
     def percentile(self, name: str, percent: float) -> int | None:
-        """What so many percent of the operations of a name took at most, in nanoseconds; None if none ended."""
+        """What so many percent of the operations of a name took at most, in ns; None if none ended."""
         times = self.times.get(name, Counter())
         left = max(math.ceil(times.total() * percent / 100), 1)
         for time in sorted(times):

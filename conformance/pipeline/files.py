@@ -17,7 +17,7 @@ from ..histories.model import History, Operation
 from ..histories.records import facts_of, operation_of
 from .columns import SCHEMA, Row, facts_in, operations_in, rows_of_facts, table_of
 
-__all__ = ["GROUP", "Writer", "convert", "read", "table_in", "write"]
+__all__ = ["GROUP", "Writer", "convert", "read", "require_columns", "rows_in", "table_in", "write"]
 
 GROUP: Final = 100_000
 """Rows in a group."""
@@ -59,8 +59,10 @@ class Writer:
 def write(history: History, path: Path) -> None:
     """Writes a history to a file."""
     with Writer(path) as writer:
-        for row in (*rows_of_facts(history.facts), *history.operations):
-            writer.add(row)
+        for fact in rows_of_facts(history.facts):
+            writer.add(fact)
+        for operation in history.operations:
+            writer.add(operation)
 
 
 def table_in(paths: Sequence[Path | str], columns: Sequence[str] | None = None) -> pa.Table:
@@ -74,13 +76,23 @@ def table_in(paths: Sequence[Path | str], columns: Sequence[str] | None = None) 
         ValueError: it is no history.
         OSError: a file cannot be read.
     """
+    found = _dataset(paths)
+    wanted = columns or SCHEMA.names
+    return found.to_table(columns=list(wanted)).cast(pa.schema([_nullable(SCHEMA.field(n)) for n in wanted]))
+
+
+def rows_in(paths: Sequence[Path | str]) -> int:
+    """How many rows there are in some files or folders of files; raises what ``table_in`` does."""
+    return int(_dataset(paths).count_rows())
+
+
+def _dataset(paths: Sequence[Path | str]) -> Any:
     files = [file for path in paths for file in _files(Path(path))]
     if not files:
         raise ValueError("there are no files")
     found = pa.dataset.dataset(files, format="parquet")
     require_columns(found.schema.names, ", ".join(map(str, paths)))
-    wanted = columns or SCHEMA.names
-    return found.to_table(columns=list(wanted)).cast(pa.schema([_nullable(SCHEMA.field(n)) for n in wanted]))
+    return found
 
 
 def _nullable(field: Any) -> Any:

@@ -1,16 +1,15 @@
-"""What is wrong with a queue, or not known of it, with its surroundings; as one text, to travel in a table."""
+"""What is wrong with a queue, or not known of it, with its surroundings."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from ..histories.model import Answer, History, Operation, Verdict
+from ..histories.model import History, Operation, Verdict
 from ..histories.records import operation_of, record_of
 
-__all__ = ["AROUND", "Finding", "finding", "from_text", "to_text"]
+__all__ = ["AROUND", "Finding", "as_record", "finding", "from_record"]
 
 AROUND: Final = 4
 """Operations before and behind each one concerned that are kept with it."""
@@ -72,12 +71,8 @@ def finding(
     return Finding(queue, rule, short, around, piece)
 
 
-def to_text(found: Finding) -> str:
-    """A finding as JSON."""
-    return json.dumps(as_record(found))
-
-
 def as_record(found: Finding) -> dict[str, Any]:
+    """A finding as plain data, for JSON."""
     verdict = found.verdict
     return {
         "queue": found.queue, "rule": found.rule, "piece": found.piece, "answer": verdict.answer,
@@ -87,11 +82,9 @@ def as_record(found: Finding) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def from_text(text: str) -> Finding:
-    """The finding that a text stands for."""
-    record = json.loads(text)
+def from_record(record: Mapping[str, Any]) -> Finding:
+    """The finding that plain data stands for."""
     operations = tuple(map(operation_of, record["operations"]))
-    assert record["answer"] in get_args(Answer)
     verdict = Verdict(record["answer"], record["violation"], record["reason"], operations)
     around = tuple(map(operation_of, record["around"]))
     return Finding(record["queue"], record["rule"], verdict, around, record["piece"])

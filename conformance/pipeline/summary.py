@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from .checking import Judged
 from .figures import Figures
 from .findings import Finding
 
-__all__ = ["SHOWN", "Summary", "Total"]
+__all__ = ["SHOWN", "Summary", "Total", "complete", "totalled"]
 
 SHOWN: Final = 50
 """Queues that are not ok whose findings are kept; all are counted."""
@@ -54,6 +55,19 @@ class Total:
         self.operations += other.operations
         self.bad += other.bad
         self.settle()
+
+    def as_text(self) -> str:
+        """As JSON, to travel in a table."""
+        self.settle()
+        return json.dumps(
+            [self.answers, self.violations, self.operations, [each.as_record() for each in self.bad]]
+        )
+
+    @classmethod
+    def from_text(cls, text: str) -> Total:
+        """What such a text stands for."""
+        answers, violations, operations, bad = json.loads(text)
+        return cls(Counter(answers), Counter(violations), operations, [*map(Judged.from_record, bad)])
 
     def settle(self) -> None:
         """Sorts what is not ok, and drops what is too much."""
