@@ -133,6 +133,11 @@ class Environment:
         self._resources.callback(made.disconnect)
         return made
 
+    @property
+    def flavour(self) -> str:
+        """The flavour under test if it is one of ours, else ``sync``."""
+        return next((name for name, made in FLAVOURS.items() if made is self._client), "sync")
+
     def ours(self, name: str | bytes, **settings: object) -> Any:
         """Our client, of the flavour under test if it is one of ours; the caller's to disconnect."""
         client: Any = self._client if self._client in FLAVOURS.values() else FLAVOURS["sync"]
@@ -140,9 +145,8 @@ class Environment:
 
     def kind(self, kind: str, name: str = "jobs", **options: Any) -> Any:
         """A queue of another kind, of the flavour under test if it is one of ours, in this check's corner."""
-        flavour = next((each for each, made in FLAVOURS.items() if made is self._client), "sync")
         settings = {"url": self.address.url, "key": self.key(name), **options}
-        made = MAKERS[flavour](kind, name, **settings)
+        made = MAKERS[self.flavour](kind, name, **settings)
         self._resources.callback(made.disconnect)
         return made
 

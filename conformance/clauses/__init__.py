@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from .decisions import DECISIONS
+from .histories import HISTORIES
 from .lists import LISTS
 from .model import Clause, Level
 from .protocol import PROTOCOL
@@ -19,7 +20,7 @@ from .rqueues import RQUEUES
 
 __all__ = ["CLAUSES", "SUITES", "Clause", "Level"]
 
-ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES)
+ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES, *HISTORIES)
 
 CLAUSES: Final[Mapping[str, Clause]] = {clause.id: clause for clause in ALL}
 """Every clause by its id."""

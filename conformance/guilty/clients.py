@@ -105,7 +105,7 @@ CLIENTS: Final = (
         "pressure/receiving.py",
         "return settle(self._context, error is None)",
         "return settle(self._context, True)",
-        ("decided.reliable-put-back",),
+        ("decided.reliable-put-back", "history.no-loss"),
     ),
     Guilty(
         "takes nothing for a token but its own",

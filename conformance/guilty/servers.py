@@ -14,7 +14,7 @@ SERVERS: Final = (
         "miniredis/engine/waiting.py",
         "next(iter(queue))",
         '__import__("random").choice(list(queue))',
-        ("list.block.fifo", "list.matrix.fifo"),
+        ("list.block.fifo", "list.matrix.fifo", "history.waiters"),
     ),
     Guilty(
         "goes on serving clients whose time is over",
@@ -45,7 +45,7 @@ SERVERS: Final = (
         "miniredis/engine/commands/lists.py",
         "    elements = [pop_next(values) for _ in range(min(count, len(values)))]\n",
         "    elements = [pop_next(values) for _ in range(min(count, len(values)))][::-1]\n",
-        ("list.pop.count", "list.matrix.both-ends"),
+        ("list.pop.count", "list.matrix.both-ends", "history.linearizable"),
     ),
     Guilty(
         "answers several of nothing with the wrong null",
@@ -67,7 +67,7 @@ SERVERS: Final = (
         "miniredis/engine/waiting.py",
         "next(iter(queue))",
         "next(reversed(queue))",
-        ("list.block.fifo", "list.block.one-push-many", "list.block.wrong-target"),
+        ("list.block.fifo", "list.block.one-push-many", "list.block.wrong-target", "history.waiters"),
     ),
     Guilty(
         "serves only one waiter for each push",
@@ -96,7 +96,7 @@ SERVERS: Final = (
         "miniredis/engine/commands/lists.py",
         "    receiver = db.find_list(target)\n    element = POP[take](values)\n",
         "    element = pop_one(db, source, values, take)\n    receiver = db.find_list(target)\n",
-        ("list.lmove.atomic",),
+        ("list.lmove.atomic", "history.linearizable"),
     ),
     Guilty(
         "keeps the key of an empty list",
@@ -110,7 +110,13 @@ SERVERS: Final = (
         "miniredis/engine/commands/lists.py",
         "    LEFT: deque.extendleft,\n",
         "    LEFT: lambda values, elements: values.extendleft(reversed(elements)),\n",
-        ("list.lpush.prepends", "list.matrix.both-ends", "list.block.one-push-many"),
+        (
+            "list.lpush.prepends",
+            "list.matrix.both-ends",
+            "list.block.one-push-many",
+            "history.waiters",
+            "history.linearizable",
+        ),
     ),
     Guilty(
         "answers a push with what the waiters left",
@@ -140,14 +146,14 @@ SERVERS: Final = (
         "miniredis/engine/commands/list_elements.py",
         "end = min(stop + length if stop < 0 else stop, length - 1) + 1",
         "end = min(stop + length if stop < 0 else stop, length - 1) + 1 + (0 <= stop < length - 1)",
-        ("list.ltrim.keeps", "list.ltrim.caps", "list.lrange"),
+        ("list.ltrim.keeps", "list.ltrim.caps", "list.lrange", "history.linearizable"),
     ),
     Guilty(
         "removes from the head whatever the sign",
         "miniredis/engine/commands/list_elements.py",
         "from_tail=count < 0",
         "from_tail=False",
-        ("list.lrem.tail-and-all",),
+        ("list.lrem.tail-and-all", "history.linearizable"),
     ),
     Guilty(
         "recovers without counting a delivery",

@@ -24,7 +24,7 @@ LETTER: Final = 6.2
 
 _STYLE: Final = (
     "text{font:11px monospace;fill:currentColor}line,rect,path,circle{stroke:currentColor;fill:none}"
-    "g:focus{outline:3px solid;outline-offset:2px}"
+    ".came{paint-order:stroke;stroke:Canvas;stroke-width:4px}g:focus{outline:3px solid;outline-offset:2px}"
 )
 
 _KEY: Final = (
@@ -92,13 +92,14 @@ def _bar(scene: Scene, operation: Operation, mark: str) -> Iterator[str]:
     else:
         yield f'<rect x="{x}" y="{y}" width="{width}" height="{BAR}" stroke-width="{_stroke(wrong)}"/>'
     does, _, came = str(operation).partition(": ")[2].partition(" -> ")
-    yield f'<text x="{x}" y="{y - 3}">{escape(_cut(("✗ " if wrong else "") + does, width))}</text>'
+    yield f'<text x="{x}" y="{y - 5}">{escape(_cut(("✗ " if wrong else "") + does, width))}</text>'
     number = scene.numbers.get(operation)
     if number is not None:
         yield f'<circle cx="{x + 9}" cy="{y + BAR / 2}" r="8.5"/>'
         yield f'<text x="{x + 9}" y="{y + BAR / 2 + 4}" text-anchor="middle">{number}</text>'
     indent = 21 if number is not None else 3
-    yield f'<text x="{x + indent}" y="{y + 14}">{escape(_cut(came, width - indent))}</text></g>'
+    came = escape(_cut(came, width - indent))
+    yield f'<text class="came" x="{x + indent}" y="{y + 14}">{came}</text></g>'
 
 
 def _stroke(wrong: bool) -> float:

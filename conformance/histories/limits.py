@@ -34,14 +34,15 @@ def crowded(case: Case) -> Iterator[Verdict]:
 
 
 def _certain(values: Values) -> tuple[list[int], list[int]]:
-    """The moments by which a value was in for certain, and those from which on one may be out, in order."""
+    """The moments by which a value was in for certain, and those from which on one may be out, in order.
+
+    What is being received is out, and stays so: it may go back though others were put meanwhile.
+    """
+    out = list(values.get_from)
+    for row, look in looked(values):
+        out[row] = min(out[row], look.receive.invoked)
     entered = sorted(moment for moment in values.put_to if moment != NEVER)
-    left = [
-        moment for moment, put in zip(values.get_from, values.put_to, strict=True) if moment != NEVER != put
-    ]
-    left += [
-        look.receive.invoked for row, look in looked(values) if not look.back and values.getters[row] is None
-    ]
+    left = [moment for moment, put in zip(out, values.put_to, strict=True) if moment != NEVER != put]
     count = len(values.names)
     left += [moment for moment, most, _ in values.open_takes for _ in range(min(most, count))]
     return entered, sorted(left)

@@ -71,7 +71,9 @@ class Operation:
             return "open"
         if self.outcome == "error":
             return self.error or "error"
-        return "nil" if self.result is None else " ".join(map(_shown, self.result)) or "empty"
+        if self.result is None:
+            return "ok" if self.name.islower() else "nil"
+        return " ".join(map(_shown, self.result)) or "empty"
 
 
 def _shown(word: bytes) -> str:

@@ -200,10 +200,10 @@ def _commands(luck: random.Random, keys: Sequence[str], count: int, mark: str) -
         key, other = luck.choice(keys), luck.choice(keys)
         value, place = f"{mark}.{number}", str(luck.randrange(-4, 4))
         yield luck.choice((
-            ("LPUSH", key, value), ("LPUSH", key, value, "a"), ("RPUSH", key, value),
-            ("RPUSH", key, "a", value),
+            ("LPUSH", key, value), ("LPUSH", key, "a", value, "a"), ("RPUSH", key, value),
+            ("RPUSH", key, "a", value, "a"),
             ("LPOP", key), ("RPOP", key), ("LPOP", key, "2"), ("RPOP", key, "2"), ("BLPOP", key, "0.001"),
             ("LLEN", key), ("LINDEX", key, place), ("LRANGE", key, "0", "-1"), ("LRANGE", key, place, "2"),
-            ("LTRIM", key, "-6", "-1"), ("LTRIM", key, "0", "5"), ("LREM", key, place, "a"),
+            ("LTRIM", key, "-9", "-1"), ("LTRIM", key, "0", "8"), ("LREM", key, place, "a"),
             ("LMOVE", key, other, "LEFT", "RIGHT"), ("LMOVE", key, other, "RIGHT", "LEFT"), ("DEL", key),
         ))  # fmt: skip

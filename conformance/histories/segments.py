@@ -15,6 +15,8 @@ from .model import NEVER, Operation
 
 __all__ = ["Segment", "segments"]
 
+_PUTS = frozenset({"put", "put_many"})
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -42,7 +44,7 @@ class _Contents:
     def add(self, operation: Operation) -> None:
         """An operation has ended."""
         done = operation.outcome == "ok"
-        if operation.name in {"put", "put_many"}:
+        if operation.name in _PUTS:
             count = len(operation.argument) if done else int((operation.result or (b"0",))[0])
             self.puts.update(dict.fromkeys(operation.argument[:count], operation))
         elif operation.name in {"get", "get_many"} and done:
@@ -69,6 +71,11 @@ class _Contents:
         return puts + self.closes
 
 
+def _puts_first(operation: Operation) -> tuple[bool, int]:
+    """A get may come back before the put of what it got."""
+    return operation.name not in _PUTS, operation.end
+
+
 def segments(operations: Iterable[Operation], size: int = 1) -> Iterator[Segment]:
     """Cuts the history of one queue.
 
@@ -83,7 +90,7 @@ def segments(operations: Iterable[Operation], size: int = 1) -> Iterator[Segment
     for operation in sorted(operations, key=attrgetter("invoked")):
         fresh = len(part) - carried
         if operation.invoked > over and fresh >= size:
-            for done in sorted(ended, key=attrgetter("end")):
+            for done in sorted(ended, key=_puts_first):
                 contents.add(done)
             ended.clear()
             if not contents.received and (not contents.puts or fresh >= 2 * size):

@@ -25,8 +25,22 @@ def capabilities(address: Address) -> frozenset[str]:
     return CAPABILITIES[address.url]
 
 
-@pytest.mark.parametrize("clause", CLAUSES)
+#: What takes more than a moment takes part once for each server.
+LONG = [each.id for each in CLAUSES.values() if each.suites == ("histories",)]
+
+
+@pytest.mark.parametrize("clause", [each for each in CLAUSES if each not in LONG])
 def test_clause(clause: str, server_address: Address) -> None:
+    expect_passed(clause, server_address)
+
+
+@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
+@pytest.mark.parametrize("clause", LONG)
+def test_long_clause(clause: str, server: str, request: pytest.FixtureRequest) -> None:
+    expect_passed(clause, request.getfixturevalue(server))
+
+
+def expect_passed(clause: str, server_address: Address) -> None:
     outcome = judge_clause(
         CLAUSES[clause], capabilities(server_address), lambda: Environment(server_address, pressure.Queue)
     )
@@ -39,7 +53,7 @@ def test_clause(clause: str, server_address: Address) -> None:
 OURS = [
     each.id
     for each in CLAUSES.values()
-    if each.suites != ("list-notes",) and "reliable-queues" not in each.needs
+    if each.suites != ("list-notes",) and "reliable-queues" not in each.needs and each.id not in LONG
 ]
 
 
@@ -89,4 +103,5 @@ def test_the_suites_are_the_documents() -> None:
         "list-notes",
         "distributed-queues",
         "redismq",
+        "histories",
     )
