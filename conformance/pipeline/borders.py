@@ -28,7 +28,7 @@ LATER = "later"
 """The client that gets what comes in later pieces."""
 
 NEVER_CAME = -1
-"""The piece in which a value was taken that nobody saw again."""
+"""The piece in which a value was taken that nobody took, and that is not there at the end."""
 
 
 def check_piece(table: pa.Table, run: Facts, lasts: Mapping[str, int]) -> Judged:

@@ -29,9 +29,7 @@ SCHEMA: Final = pa.schema(
         pa.field("queue", pa.string(), nullable=False),  # the queue, or the key
         pa.field("name", pa.string(), nullable=False),  # what it does
         pa.field("argument", pa.list_(pa.binary()), nullable=False),  # its words
-        pa.field(
-            "result", pa.list_(pa.binary())
-        ),  # what it returned; null for nothing
+        pa.field("result", pa.list_(pa.binary())),  # what it returned; null for nothing
         pa.field("invoked", pa.int64(), nullable=False),  # when it began, in nanoseconds of one clock
         pa.field("returned", pa.int64()),  # when it came back; null if it did not
         pa.field("outcome", pa.string(), nullable=False),  # ok, error, open; or fact

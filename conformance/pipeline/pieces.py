@@ -155,9 +155,9 @@ def _by_value(placed: DataFrame) -> DataFrame:
     ]  # fmt: skip
     values = reduce(DataFrame.unionByName, rows).groupBy("group", "value", "last").agg(
         F.first("put", ignorenulls=True).alias("put"), F.min("took").alias("took"),
-        F.collect_set("seen").alias("seen"),
+        F.collect_set("seen").alias("seen"), F.max("left").alias("left"),
     )  # fmt: skip
-    came = F.coalesce("took.piece", F.when(F.size("seen") == 0, NEVER_CAME))
+    came = F.coalesce("took.piece", F.when(~F.col("left"), NEVER_CAME))
     became = F.struct("put.position", "value", came.alias("piece"), "took.client")
     later = F.filter("seen", lambda piece: piece > F.greatest("took.piece", "put.piece"))
     again = F.when(F.col("took").isNotNull(), later).otherwise(F.array().cast("array<int>"))
@@ -172,5 +172,5 @@ _TOOK: Final = "struct<piece:int,invoked:long,client:string>"
 def _seen(rows: DataFrame, put: Column, took: Column, seen: Column) -> DataFrame:
     return rows.select(
         "group", "value", "last", put.cast(_PUT).alias("put"), took.cast(_TOOK).alias("took"),
-        seen.cast("int").alias("seen"),
+        seen.cast("int").alias("seen"), (F.col("outcome") == FACT).alias("left"),
     )  # fmt: skip

@@ -86,7 +86,7 @@ def pieces(queue: str, operations: list[Operation], facts: Facts, cuts: list[int
                 into |= {piece for piece in seen[value] if piece > max(takes[value][0], piece_of(each))}
         firsts = [
             {"piece": takes[value][0], "client": takes[value][2]} if value in takes
-            else {"piece": None if value in seen else NEVER_CAME, "client": None}
+            else {"piece": None if value in facts.final.get(queue, ()) else NEVER_CAME, "client": None}
             for value in values
         ]  # fmt: skip
         if any(first["piece"] == NEVER_CAME for first in firsts):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -55,11 +56,11 @@ def test_samples_are_legal_overlap_and_are_the_same_each_time(tmp_path: Path) ->
     assert history == files.read(other)
     assert worst(judged(history).values()).answer == "ok"
     ordered = sorted(history.operations, key=lambda each: each.invoked)
-    assert sum(one.end > other.invoked for one, other in zip(ordered, ordered[1:], strict=False)) > 9000
+    assert sum(one.end > other.invoked for one, other in pairwise(ordered)) > 9000
     assert len(history.queues()["queue-0"]) > 5000
     for client in {each.client for each in ordered}:
         mine = [each for each in ordered if each.client == client]
-        assert all(one.end < other.invoked for one, other in zip(mine, mine[1:], strict=False))
+        assert all(one.end < other.invoked for one, other in pairwise(mine))
 
 
 def test_queues_are_judged_as_by_the_checkers_themselves(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -101,8 +102,8 @@ def test_spark_is_for_what_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "no Spark today" in capsys.readouterr().out
     monkeypatch.setattr(command, "SPARK_FROM", 2)
     assert command.main([path, "--no-spark"]) == 0
-    assert command.main([path]) == (2 if command.importlib.util.find_spec("pyspark") else 0)
+    assert command.main([path]) == (2 if find_spec("pyspark") else 0)
 
 
-def no_session(master: str) -> None:
+def no_session(_: str) -> None:
     raise session.MissingSparkError("no Spark today")
