@@ -8,7 +8,7 @@ whole history; and what it makes of the whole history it makes of one of the pie
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -22,13 +22,16 @@ from ..histories.values import collected
 from .checking import Judged, summed
 from .columns import facts_in, operations_in
 
-__all__ = ["LATER", "NEVER_CAME", "check_piece"]
+__all__ = ["LATER", "MAYBE_TAKEN", "NEVER_CAME", "check_piece"]
 
 LATER = "later"
 """The client that gets what comes in later pieces."""
 
 NEVER_CAME = -1
 """The piece in which a value was taken that nobody took, and that is not there at the end."""
+
+MAYBE_TAKEN = -2
+"""The same of a value that was received, and perhaps not put back: an open get may have taken it."""
 
 
 def check_piece(table: pa.Table, run: Facts, lasts: Mapping[str, int]) -> Judged:
@@ -47,7 +50,7 @@ def check_piece(table: pa.Table, run: Facts, lasts: Mapping[str, int]) -> Judged
     carried = table.filter(pc.invert(table["own"])).to_pylist()
     whole = [*_before([row for row in carried if row["invoked"] < begun], piece, begun), *operations]
     if piece < lasts[queue]:
-        whole += _after(whole, {value for value, first in _firsts(carried) if first["piece"] == NEVER_CAME})
+        whole += _after(whole, {value: first["piece"] for value, first in _firsts(carried)})
     facts = replace(run, bounds=known.bounds, final=known.final)
     judged = summed(queue, whole, fifo.check_queue(whole, facts, queue), piece + 1)
     return replace(judged, operations=len(operations))
@@ -61,7 +64,7 @@ def _before(carried: Sequence[Mapping[str, Any]], piece: int, begun: int) -> Ite
             row["invoked"], row["returned"],
         )  # fmt: skip
         for value, first in _firsts([row]):
-            if first["piece"] is not None and NEVER_CAME < first["piece"] < piece:
+            if first["piece"] is not None and 0 <= first["piece"] < piece:
                 yield _get(first["client"], row["queue"], value, row["invoked"], begun - 1)
 
 
@@ -70,7 +73,7 @@ def _firsts(carried: Sequence[Mapping[str, Any]]) -> Iterator[tuple[bytes, Mappi
         yield from zip(row["argument"], row["firsts"] or (), strict=False)
 
 
-def _after(operations: Sequence[Operation], lost: Collection[bytes]) -> list[Operation]:
+def _after(operations: Sequence[Operation], became: Mapping[bytes, int | None]) -> list[Operation]:
     """Gets of what is left, but for what never comes."""
     end = max(each.end for each in operations)
     left: dict[bytes, Operation] = {}
@@ -80,9 +83,17 @@ def _after(operations: Sequence[Operation], lost: Collection[bytes]) -> list[Ope
             left.update(dict.fromkeys(each.argument[:done], each))
     for value, _, _ in collected(operations).takes:
         left.pop(value, None)
+    later = {value: became.get(value) for value in left if became.get(value) != NEVER_CAME}
     return [
-        _get(LATER, put.queue, value, end + 1, end + 2) for value, put in left.items() if value not in lost
+        _later(_get(LATER, left[value].queue, value, end + 1, end + 2), piece)
+        for value, piece in later.items()
     ]
+
+
+def _later(get: Operation, piece: int | None) -> Operation:
+    if piece != MAYBE_TAKEN:
+        return get
+    return replace(get, result=None, returned=None, outcome="open")
 
 
 def _get(client: str, queue: str, value: bytes, begun: int, over: int) -> Operation:

@@ -43,8 +43,13 @@ FACT: Final = "fact"
 """The outcome of a row that is no operation."""
 
 FACTS: Final[Mapping[str, str]] = {
-    "server": "", "slack": "", "bound": "queue", "final": "queue", "killed": "client", "overfilling": "client",
-}  # fmt: skip
+    "server": "",
+    "slack": "",
+    "bound": "queue",
+    "final": "queue",
+    "killed": "client",
+    "overfilling": "client",
+}
 """Which column says whom a fact is about."""
 
 Row = tuple[Any, ...]

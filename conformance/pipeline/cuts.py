@@ -104,23 +104,25 @@ def _with_repeated_values(rows: DataFrame, queues: list[str]) -> set[str]:
 def with_settlements(rows: DataFrame, figures: Figures) -> DataFrame:
     """Adds until when an operation matters, and whether a received value was taken for good.
 
-    A receive matters until its client settles it; without that, for ever.
+    A receive matters until its client settles it; without that, for ever, and its value is ``maybe`` taken.
 
     Args:
         rows: of large queues.
         figures: of the history.
     """
     if "receive" not in figures.endings:
-        return rows.withColumn("until", _end()).withColumn("taken", F.lit(False))
+        plain = rows.withColumn("until", _end())
+        return plain.withColumn("taken", F.lit(False)).withColumn("maybe", F.lit(False))
     receives = (F.col("name") == "receive") & (F.col("outcome") == "ok")
     settling = receives | F.col("name").isin("ack", "put_back")
     window = Window.partitionBy("group", "client", settling).orderBy("invoked")
     marked = rows.withColumn("next", F.lead(F.struct("name", "outcome", _end().alias("end"))).over(window))
     settled = F.coalesce(F.col("next.name").isin("ack", "put_back"), F.lit(False))
     until = F.when(settled, F.col("next.end")).otherwise(NEVER)
-    acknowledged = (F.col("next.name") == "ack") & (F.col("next.outcome") == "ok")
-    taken = receives & F.coalesce(acknowledged, F.lit(False))
-    return marked.withColumn("until", F.when(receives, until).otherwise(_end())).withColumn("taken", taken)
+    by = F.when(receives & (F.col("next.outcome") == "ok"), F.col("next.name"))
+    taken, back = (F.coalesce(by == name, F.lit(False)) for name in ("ack", "put_back"))
+    whole = marked.withColumn("until", F.when(receives, until).otherwise(_end()))
+    return whole.withColumn("taken", taken).withColumn("maybe", receives & ~taken & ~back)
 
 
 def _cuts(rows: DataFrame, figures: Figures, queues: list[str], limits: Limits) -> dict[str, list[int]]:

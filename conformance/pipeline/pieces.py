@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from ..histories.model import Facts, Verdict, worst
-from .borders import NEVER_CAME, check_piece
+from .borders import MAYBE_TAKEN, NEVER_CAME, check_piece
 from .checking import Judged
 from .columns import FACT, SCHEMA
 from .cuts import GETS, Plan, refusal, values_put, with_settlements
@@ -134,7 +134,7 @@ def _span() -> Column:
     """The pieces behind that of a put until the last of its values is taken; its own, if one never comes."""
     begun, last = F.col("put.piece"), F.col("last")
     taken = F.transform("became", lambda value: F.when(value["piece"] >= 0, value["piece"]).otherwise(last))
-    lost = F.exists("became", lambda value: value["piece"] == NEVER_CAME)
+    lost = F.exists("became", lambda value: value["piece"] < 0)
     until, since = F.array_max(taken), F.when(lost, begun).otherwise(begun + 1)
     return F.when(until >= since, F.sequence(since, until)).otherwise(F.array().cast("array<int>"))
 
@@ -155,9 +155,10 @@ def _by_value(placed: DataFrame) -> DataFrame:
     ]  # fmt: skip
     values = reduce(DataFrame.unionByName, rows).groupBy("group", "value", "last").agg(
         F.first("put", ignorenulls=True).alias("put"), F.min("took").alias("took"),
-        F.collect_set("seen").alias("seen"), F.max("left").alias("left"),
+        F.collect_set("seen").alias("seen"), F.max("left").alias("left"), F.max("maybe").alias("maybe"),
     )  # fmt: skip
-    came = F.coalesce("took.piece", F.when(~F.col("left"), NEVER_CAME))
+    lost = F.when(F.col("maybe"), MAYBE_TAKEN).otherwise(NEVER_CAME)
+    came = F.coalesce("took.piece", F.when(~F.col("left"), lost))
     became = F.struct("put.position", "value", came.alias("piece"), "took.client")
     later = F.filter("seen", lambda piece: piece > F.greatest("took.piece", "put.piece"))
     again = F.when(F.col("took").isNotNull(), later).otherwise(F.array().cast("array<int>"))
@@ -172,5 +173,5 @@ _TOOK: Final = "struct<piece:int,invoked:long,client:string>"
 def _seen(rows: DataFrame, put: Column, took: Column, seen: Column) -> DataFrame:
     return rows.select(
         "group", "value", "last", put.cast(_PUT).alias("put"), took.cast(_TOOK).alias("took"),
-        seen.cast("int").alias("seen"), (F.col("outcome") == FACT).alias("left"),
+        seen.cast("int").alias("seen"), (F.col("outcome") == FACT).alias("left"), "maybe",
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.histories.model import NEVER, Facts, Operation
-from conformance.pipeline.borders import NEVER_CAME
+from conformance.pipeline.borders import MAYBE_TAKEN, NEVER_CAME
 from conformance.pipeline.columns import SCHEMA, rows_of_facts, values_of
 
 FIRSTS = pa.list_(pa.struct([("piece", pa.int32()), ("client", pa.string())]))
@@ -64,8 +64,23 @@ def pieces(queue: str, operations: list[Operation], facts: Facts, cuts: list[int
     def piece_of(operation: Operation) -> int:
         return bisect_right(cuts, operation.invoked)
 
+    maybe = {
+        value
+        for each in operations
+        if (by := settled.get((each.client, each.invoked), each)) is not each
+        and not (by and by.outcome == "ok")
+        for value in each.result or ()
+    }
     takes: dict[bytes, tuple[int, int, str]] = {}
     seen: dict[bytes, set[int]] = {value: {last} for value in facts.final.get(queue, ())}
+
+    def first(value: bytes) -> dict[str, Any]:
+        if value in takes:
+            return {"piece": takes[value][0], "client": takes[value][2]}
+        if value in facts.final.get(queue, ()):
+            return {"piece": None, "client": None}
+        return {"piece": MAYBE_TAKEN if value in maybe else NEVER_CAME, "client": None}
+
     for each in operations:
         for value in taken_by(each, settled):
             takes[value] = min(takes.get(value, (NEVER, 0, "")), (piece_of(each), each.invoked, each.client))
@@ -84,12 +99,8 @@ def pieces(queue: str, operations: list[Operation], facts: Facts, cuts: list[int
         for value in values:
             if value in takes:
                 into |= {piece for piece in seen[value] if piece > max(takes[value][0], piece_of(each))}
-        firsts = [
-            {"piece": takes[value][0], "client": takes[value][2]} if value in takes
-            else {"piece": None if value in facts.final.get(queue, ()) else NEVER_CAME, "client": None}
-            for value in values
-        ]  # fmt: skip
-        if any(first["piece"] == NEVER_CAME for first in firsts):
+        firsts = [first(value) for value in values]
+        if any(each["piece"] in {NEVER_CAME, MAYBE_TAKEN} for each in firsts):
             into.add(piece_of(each))
         carried = Operation(each.client, queue, each.name, values, None, each.invoked, each.returned)
         rows += [(*values_of(carried), queue, piece, firsts, False) for piece in into]
