@@ -12,6 +12,7 @@ from typing import Final
 from .enqueuing import PEERS, beside
 from .expiring import slowest_while_expiring
 from .handover import behind_a_queue, beside_a_crowd, round_trip
+from .histories import spark_to_one_process
 from .inprocess import in_process_rates
 from .kinds import PATTERNS, by_hand
 from .lists import NEAR_ENDS, growth
@@ -204,9 +205,17 @@ def kind_rows() -> Iterator[Row]:
             )  # fmt: skip
 
 
+def history_rows() -> Iterator[Row]:
+    """Recorded histories, checked on Spark."""
+    yield Row(
+        "histories-spark", "histories", "FIFO check through Spark, ten million operations", "operations/s",
+        "one process", Target(0.5), spark_to_one_process(10_000_000),
+    )  # fmt: skip
+
+
 TABLE: Final = (
     rate_rows, large_rows, cpu_rows, blocking_rows, scaling_rows, memory_rows, starting_rows, in_process_rows,
-    queue_rows, kind_rows, peer_rows,
+    queue_rows, kind_rows, history_rows, peer_rows,
 )  # fmt: skip
 
 ROWS: Final[Mapping[str, Row]] = {row.name: row for rows in TABLE for row in rows()}

@@ -1,0 +1,70 @@
+"""A queue's history that is cut is judged as it is in one piece, also where what is wrong is on both sides."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="needs the extra 'spark'")
+
+from conformance.histories import fifo
+from conformance.histories.model import Facts, Operation, worst
+from conformance.pipeline.borders import check_piece
+
+from .by_hand import pieces, quiet_moments
+from .changes import CHANGES, changed
+
+pytestmark = pytest.mark.spark
+
+
+def judged_in_pieces(queue: str, operations: list[Operation], facts: Facts, cuts: list[int]) -> set[str]:
+    """The violations, and the rules of which nothing is known."""
+    found = [
+        check_piece(each, Facts(), {queue: len(cuts)}) for each in pieces(queue, operations, facts, cuts)
+    ]
+    assert sum(judged.operations for judged in found) == len(operations)
+    return {each.verdict.violation or each.rule for judged in found for each in judged.findings}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_pieces_say_what_the_whole_says(change: str) -> None:
+    found = 0
+    for turn in range(60):
+        seed = turn * len(CHANGES) + list(CHANGES).index(change)
+        queue, operations, facts = changed(seed, 30)
+        quiet, random = quiet_moments(operations), Random(seed)  # noqa: S311
+        cuts = sorted(random.sample(quiet, min(len(quiet), random.randrange(1, 6))))
+        whole = worst(fifo.check_queue(operations, facts, queue).values())
+        in_pieces = judged_in_pieces(queue, operations, facts, cuts)
+        assert bool(in_pieces) == (whole.answer != "ok"), seed
+        assert change == "drop" or not whole.violation or whole.violation in in_pieces, seed
+        found += whole.answer == "illegal" and bool(cuts)
+    assert change in {"nothing", "close", "shuffle", "drop"} or found > 5, "nothing was wrong"
+
+
+def put(value: bytes, moment: int) -> Operation:
+    return Operation("p", "q", "put", (value,), None, moment, moment + 1)
+
+
+def get(value: bytes, moment: int) -> Operation:
+    return Operation("c", "q", "get", (), (value,), moment, moment + 1)
+
+
+@pytest.mark.parametrize(
+    ("operations", "violation"),
+    [
+        ([put(b"a", 1), get(b"a", 11), get(b"a", 21)], "duplicate"),
+        ([put(b"a", 1), put(b"b", 11), get(b"b", 21), get(b"a", 31)], "order"),
+        ([put(b"a", 1), put(b"b", 11), get(b"b", 21)], "loss"),
+        ([get(b"a", 1), put(b"a", 11)], "invented"),
+        ([put(b"a", 1), put(b"b", 11), get(b"a", 21), get(b"b", 31)], ""),
+        ([put(b"a", 1), get(b"a", 11), put(b"b", 21), get(b"b", 31)], ""),
+    ],
+)
+def test_every_operation_a_piece(operations: list[Operation], violation: str) -> None:
+    cuts = [each.invoked for each in operations[1:]]
+    facts = Facts(final={"q": ()})
+    assert worst(fifo.check_queue(operations, facts, "q").values()).violation in {violation, "order"}
+    found = judged_in_pieces("q", operations, facts, cuts)
+    assert violation in found if violation else not found
