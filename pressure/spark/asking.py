@@ -7,11 +7,12 @@ from typing import Any, Final, TypeVar
 
 from pressure.driver import Driver
 from pressure.errors import PressureError, QueueDoesNotExistError, ServerReplyError
-from pressure.kinds.asking import NO_SCRIPTS, pairs, scripted
+from pressure.kinds.asking import pairs
 from pressure.kinds.kind import Context
 from pressure.kinds.reliable.carrying import BACKENDS
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.operations import Carried, move
+from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.lua import Script
 from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, Server, check
 from pressure.spark.lua import Step
@@ -47,7 +48,7 @@ class Asking:
             PressureError: The server runs none, or cannot be reached, or refused it.
         """
         words = (arg.encode() if isinstance(arg, str) else arg for arg in args)
-        reply = self.run(scripted(self._context, script, keys, *words))
+        reply = self.run(evaluated(self._context.server, script, keys, *words))
         if reply is NO_SCRIPTS:
             raise PressureError(
                 f"queue {self.places.located}: the server runs no scripts for us, which Spark's part needs"
