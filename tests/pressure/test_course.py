@@ -15,8 +15,8 @@ LOOK, WRITE = (b"GET", b"k"), (b"SET", b"k", b"GET")
 
 
 def operation(*steps: Step) -> Operation[str]:
-    for step in steps:
-        yield step  # noqa: UP028  (a tuple cannot be sent replies)
+    for step in steps:  # noqa: UP028  (a tuple cannot be sent replies)
+        yield step
     return "done"
 
 
