@@ -17,7 +17,7 @@ AT_ONCE = 4
 """Trials at the same time; each is a process that mostly waits for what does not come."""
 
 
-PART = 25
+PART = 12
 """How many clauses those are judged by at once who are not guilty."""
 
 

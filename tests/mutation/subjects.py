@@ -31,6 +31,7 @@ class Subject:
 
 
 _COURSES: Final = (
+    "tests/pressure/test_course.py",
     "tests/pressure/test_diagnoses.py",
     "tests/pressure/test_courses.py",
     "tests/pressure/test_protocol.py",

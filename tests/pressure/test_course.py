@@ -1,0 +1,71 @@
+"""An operation on its way, driven by hand: what is known when its connection is lost, and what was refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pressure import ServerReplyError
+from pressure.course import Course
+from pressure.errors import ConnectionFailedError, OutcomeUnknownError
+from pressure.protocol import Batch, Operation, Pause, Step, Wait
+
+LOOK, WRITE = (b"GET", b"k"), (b"SET", b"k", b"GET")
+
+
+def operation(*steps: Step) -> Operation[str]:
+    for step in steps:  # noqa: UP028  (a tuple cannot be sent replies)
+        yield step
+    return "done"
+
+
+@pytest.mark.parametrize(
+    ("steps", "kind"),
+    [
+        ([], ConnectionFailedError),
+        ([Batch((LOOK,))], ConnectionFailedError),
+        ([Batch((LOOK, LOOK)), Batch((LOOK,))], ConnectionFailedError),
+        ([Batch((WRITE,))], OutcomeUnknownError),
+        ([Batch((LOOK, WRITE))], OutcomeUnknownError),
+        ([Batch((WRITE,)), Batch((LOOK,))], OutcomeUnknownError),
+        ([Batch((LOOK,)), Batch((WRITE,))], OutcomeUnknownError),
+    ],
+)
+def test_the_outcome_is_in_doubt_when_more_was_sent_than_looks(
+    steps: list[Batch], kind: type[Exception]
+) -> None:
+    course = Course(operation(*steps), "here")
+    for step in steps:
+        assert course.step is step
+        course.packed(step)
+        course.advance([None] * len(step.commands))
+    assert type(course.lost(OSError("gone"))) is kind
+
+
+@pytest.mark.parametrize(
+    ("reply", "refused"),
+    [
+        (b"OK", False),
+        (ServerReplyError("NOSCRIPT none"), False),
+        (ServerReplyError("ERR no such key"), False),
+        (ServerReplyError("OOM no memory"), True),
+    ],
+)
+def test_a_refusal_is_remembered_unless_it_was_expected(reply: Any, refused: bool) -> None:
+    course = Course(operation(Batch((LOOK,)), Batch((LOOK,))), "here")
+    assert course.refused is False
+    course.advance([reply])
+    assert course.refused is refused
+    course.advance([b"OK"])
+    assert course.refused is refused
+
+
+@pytest.mark.parametrize(
+    ("step", "waits"), [(Batch((LOOK,)), False), (Wait((LOOK,), 1.0), True), (Pause(1.0), True)]
+)
+def test_what_waits_may_be_stopped(step: Step, waits: bool) -> None:
+    course = Course(operation(step), "here")
+    assert course.waits is waits
+    course.advance([])
+    assert (course.step, course.waits, course.result) == (None, False, "done")
