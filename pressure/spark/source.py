@@ -187,7 +187,8 @@ class Source:
 
     def acknowledge(self, end: int, id: str | None = None) -> int:  # noqa: A002
         """Be done with all rows before this one; how many are claimed still."""
-        status, detail, *_ = self._asking.step(ACK, self._keys, self._me, id or self.state.id, end)
+        stream = self.state.id  # which takes the queue, if that was not done
+        status, detail, *_ = self._asking.step(ACK, self._keys, self._me, id or stream, end)
         if status != b"ok":
             raise self._problem(status, detail)
         self._state = replace(self.state, first=max(end, self.state.first))
