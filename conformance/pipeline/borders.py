@@ -1,9 +1,10 @@
 """Judges a piece of a large queue's history by the rules for whole ones.
 
-A piece begins with puts that were carried into it, and with gets of those of their values that are gone;
-it ends with gets of what is left, if it comes later. When these gets took place is not said: the former
-some time after the put and before the piece, the latter after it. What a rule makes of them holds for the
-whole history; and what it makes of the whole history it makes of one of the pieces.
+A piece begins with puts that were carried into it, with gets of those of their values that are gone, and
+with a look at those that were received before; it ends with gets of what is left, if it comes later. When
+these took place is not said: the former some time after the put and before the piece, the latter after it.
+What a rule makes of them holds for the whole history; and what it makes of the whole history it makes of
+one of the pieces.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from .checking import Judged, summed
 from .columns import facts_in, operations_in
 
 __all__ = ["LATER", "MAYBE_TAKEN", "NEVER_CAME", "check_piece"]
+
+EARLIER = "earlier"
+"""The client that received, and put back, what a piece begins with."""
 
 LATER = "later"
 """The client that gets what comes in later pieces."""
@@ -64,8 +68,16 @@ def _before(carried: Sequence[Mapping[str, Any]], piece: int, begun: int) -> Ite
             row["invoked"], row["returned"],
         )  # fmt: skip
         for value, first in _firsts([row]):
+            if first["looked"] is not None and first["looked"] < piece:
+                yield from _look(row["queue"], value, row["invoked"], begun - 1)
             if first["piece"] is not None and 0 <= first["piece"] < piece:
                 yield _get(first["client"], row["queue"], value, row["invoked"], begun - 1)
+
+
+def _look(queue: str, value: bytes, begun: int, over: int) -> Iterator[Operation]:
+    """A receive, and what put the value back."""
+    yield Operation(EARLIER, queue, "receive", (), (value,), begun, over)
+    yield Operation(EARLIER, queue, "put_back", (value,), None, begun, over)
 
 
 def _firsts(carried: Sequence[Mapping[str, Any]]) -> Iterator[tuple[bytes, Mapping[str, Any]]]:

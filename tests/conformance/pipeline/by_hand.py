@@ -12,7 +12,7 @@ from conformance.histories.model import NEVER, Facts, Operation
 from conformance.pipeline.borders import MAYBE_TAKEN, NEVER_CAME
 from conformance.pipeline.columns import SCHEMA, rows_of_facts, values_of
 
-FIRSTS = pa.list_(pa.struct([("piece", pa.int32()), ("client", pa.string())]))
+FIRSTS = pa.list_(pa.struct([("piece", pa.int32()), ("client", pa.string()), ("looked", pa.int32())]))
 PIECES = pa.schema(
     [*SCHEMA, ("group", pa.string()), ("piece", pa.int32()), ("firsts", FIRSTS), ("own", pa.bool_())]
 )
@@ -74,17 +74,20 @@ def pieces(queue: str, operations: list[Operation], facts: Facts, cuts: list[int
     takes: dict[bytes, tuple[int, int, str]] = {}
     seen: dict[bytes, set[int]] = {value: {last} for value in facts.final.get(queue, ())}
 
+    looks: dict[bytes, int] = {}
+
     def first(value: bytes) -> dict[str, Any]:
-        if value in takes:
-            return {"piece": takes[value][0], "client": takes[value][2]}
-        if value in facts.final.get(queue, ()):
-            return {"piece": None, "client": None}
-        return {"piece": MAYBE_TAKEN if value in maybe else NEVER_CAME, "client": None}
+        piece, _, client = takes.get(value, (None, 0, None))
+        if piece is None and value not in facts.final.get(queue, ()):
+            piece = MAYBE_TAKEN if value in maybe else NEVER_CAME
+        return {"piece": piece, "client": client, "looked": looks.get(value)}
 
     for each in operations:
         for value in taken_by(each, settled):
             takes[value] = min(takes.get(value, (NEVER, 0, "")), (piece_of(each), each.invoked, each.client))
         looked = (each.result or ()) if each.name == "receive" and each.outcome == "ok" else ()
+        for value in looked:
+            looks[value] = min(looks.get(value, last), piece_of(each))
         for value in (*taken_by(each, settled), *looked):
             seen.setdefault(value, set()).add(piece_of(each))
     for each in operations:

@@ -51,6 +51,15 @@ def get(value: bytes, moment: int) -> Operation:
     return Operation("c", "q", "get", (), (value,), moment, moment + 1)
 
 
+def put_many(moment: int, *values: bytes) -> Operation:
+    return Operation("p", "q", "put_many", values, None, moment, moment + 1)
+
+
+def looked_at(value: bytes, moment: int) -> list[Operation]:
+    came = Operation("r", "q", "receive", (), (value,), moment, moment + 1)
+    return [came, Operation("r", "q", "put_back", (value,), None, moment + 11, moment + 12)]
+
+
 @pytest.mark.parametrize(
     ("operations", "violation"),
     [
@@ -58,13 +67,27 @@ def get(value: bytes, moment: int) -> Operation:
         ([put(b"a", 1), put(b"b", 11), get(b"b", 21), get(b"a", 31)], "order"),
         ([put(b"a", 1), put(b"b", 11), get(b"b", 21)], "loss"),
         ([get(b"a", 1), put(b"a", 11)], "invented"),
+        ([put(b"a", 1), put(b"b", 11), *looked_at(b"b", 21), get(b"a", 41), get(b"b", 51)], "order"),
+        ([put_many(1, b"a", b"b"), get(b"b", 11), get(b"a", 21)], "order"),
+        ([put_many(1, b"a", b"b"), put(b"c", 11), get(b"a", 21), get(b"c", 31), get(b"b", 41)], "order"),
+        ([put(b"a", 1), put(b"b", 11), *looked_at(b"a", 21), get(b"a", 41), get(b"b", 51)], ""),
+        ([put_many(1, b"a", b"b"), put(b"c", 11), get(b"a", 21), get(b"b", 31), get(b"c", 41)], ""),
         ([put(b"a", 1), put(b"b", 11), get(b"a", 21), get(b"b", 31)], ""),
         ([put(b"a", 1), get(b"a", 11), put(b"b", 21), get(b"b", 31)], ""),
     ],
 )
 def test_every_operation_a_piece(operations: list[Operation], violation: str) -> None:
-    cuts = [each.invoked for each in operations[1:]]
+    cuts = quiet_moments(operations)
     facts = Facts(final={"q": ()})
     assert worst(fifo.check_queue(operations, facts, "q").values()).violation in {violation, "order"}
     found = judged_in_pieces("q", operations, facts, cuts)
     assert violation in found if violation else not found
+
+
+def test_what_was_looked_at_before_a_piece_does_not_count_against_its_bound() -> None:
+    operations = [put(b"a", 1), *looked_at(b"a", 11), put(b"b", 41), get(b"a", 51), get(b"b", 61)]
+    facts = Facts(bounds={"q": 1})
+    assert worst(fifo.check_queue(operations, facts, "q").values()).answer == "ok"
+    assert not judged_in_pieces("q", operations, facts, [41, 51, 61])
+    crowded = [put(b"a", 1), put(b"b", 41), get(b"a", 51), get(b"b", 61)]
+    assert judged_in_pieces("q", crowded, facts, [41, 51, 61]) == {"bound"}
