@@ -152,6 +152,8 @@ class Foreign:
             if process in self._busy:
                 self._busy.remove(process)
                 self._idle.append(process)
+                return
+        process.close()
 
     def _drop(self, process: ClientProcess, *, kill: bool) -> None:
         with self._lock:
@@ -159,6 +161,8 @@ class Foreign:
             self._busy.discard(process)
         if mine:
             process.end(kill=kill)
+        else:
+            process.close()
 
     def disconnect(self) -> None:
         """Ends its processes, those that wait, too."""
@@ -166,7 +170,7 @@ class Foreign:
             idle, busy = self._idle, self._busy
             self._idle, self._busy = [], set()
         for process in busy:
-            process.end(kill=True)
+            process.kill()
         for process in idle:
             process.end(kill=False)
 

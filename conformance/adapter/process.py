@@ -91,17 +91,27 @@ class ClientProcess:
         return reply["result"]
 
     def end(self, *, kill: bool) -> None:
-        """Ends it: at once, or by the end of its input if it goes by that."""
+        """Ends it, at once or by the end of its input if it goes by that. Nobody else may be asking it."""
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         if kill:
             self._process.kill()
         self._process.stdin.close()
         try:
             self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self.kill()
+        self.close()
+
+    def kill(self) -> None:
+        """Ends it while somebody waits for its answer, who will hear of it, and then closes it."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """Closes the ways to it. Nobody may be waiting: one who does hears nothing any more."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
         self._process.stdout.close()
         self._errors.close()
 
