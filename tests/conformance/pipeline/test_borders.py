@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -91,3 +92,18 @@ def test_what_was_looked_at_before_a_piece_does_not_count_against_its_bound() ->
     assert not judged_in_pieces("q", operations, facts, [41, 51, 61])
     crowded = [put(b"a", 1), put(b"b", 41), get(b"a", 51), get(b"b", 61)]
     assert judged_in_pieces("q", crowded, facts, [41, 51, 61]) == {"bound"}
+
+
+def test_a_batch_into_which_another_value_came_on_the_other_side_of_a_border() -> None:
+    batch = replace(put_many(1, b"a", b"b"), returned=10)
+    other = Operation("other", "q", "put", (b"x",), None, 2, 9)
+    operations = [batch, other, get(b"a", 11), get(b"x", 21), get(b"b", 31)]
+    assert worst(fifo.check_queue(operations, Facts(), "q").values()).violation == "exclusive"
+    for cuts in ([11], [21], [31], [11, 31], [11, 21, 31]):
+        assert judged_in_pieces("q", operations, Facts(), cuts) == {"exclusive"}, cuts
+
+
+def test_what_comes_in_a_later_piece_is_not_said_to_be_lost() -> None:
+    operations = [put(b"a", 1), put(b"b", 11), get(b"b", 21), get(b"a", 31)]
+    first, _ = pieces("q", operations, Facts(), [31])
+    assert [each.rule for each in check_piece(first, Facts(), {"q": 1}).findings] == ["fifo"]
