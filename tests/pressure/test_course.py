@@ -20,6 +20,12 @@ def operation(*steps: Step) -> Operation[str]:
     return "done"
 
 
+def begun(*steps: Step) -> Course[str]:
+    course = Course(operation(*steps), "here")
+    course.begin()
+    return course
+
+
 @pytest.mark.parametrize(
     ("steps", "kind"),
     [
@@ -35,7 +41,7 @@ def operation(*steps: Step) -> Operation[str]:
 def test_the_outcome_is_in_doubt_when_more_was_sent_than_looks(
     steps: list[Batch], kind: type[Exception]
 ) -> None:
-    course = Course(operation(*steps), "here")
+    course = begun(*steps)
     for step in steps:
         assert course.step is step
         course.packed(step)
@@ -53,7 +59,7 @@ def test_the_outcome_is_in_doubt_when_more_was_sent_than_looks(
     ],
 )
 def test_a_refusal_is_remembered_unless_it_was_expected(reply: Any, refused: bool) -> None:
-    course = Course(operation(Batch((LOOK,)), Batch((LOOK,))), "here")
+    course = begun(Batch((LOOK,)), Batch((LOOK,)))
     assert course.refused is False
     course.advance([reply])
     assert course.refused is refused
@@ -65,7 +71,7 @@ def test_a_refusal_is_remembered_unless_it_was_expected(reply: Any, refused: boo
     ("step", "waits"), [(Batch((LOOK,)), False), (Wait((LOOK,), 1.0), True), (Pause(1.0), True)]
 )
 def test_what_waits_may_be_stopped(step: Step, waits: bool) -> None:
-    course = Course(operation(step), "here")
+    course = begun(step)
     assert course.waits is waits
     course.advance([])
     assert (course.step, course.waits, course.result) == (None, False, "done")
