@@ -32,7 +32,7 @@ LATER = "later"
 """The client that gets what comes in later pieces."""
 
 NEVER_CAME = -1
-"""The piece in which a value was taken that nobody took, and that is not there at the end."""
+"""The piece in which a value was taken that nobody took: it is lost, or there at the end."""
 
 MAYBE_TAKEN = -2
 """The same of a value that was received, and perhaps not put back: an open get may have taken it."""
@@ -70,7 +70,7 @@ def _before(carried: Sequence[Mapping[str, Any]], piece: int, begun: int) -> Ite
         for value, first in _firsts([row]):
             if first["looked"] is not None and first["looked"] < piece:
                 yield from _look(row["queue"], value, row["invoked"], begun - 1)
-            if first["piece"] is not None and 0 <= first["piece"] < piece:
+            if 0 <= first["piece"] < piece:
                 yield _get(first["client"], row["queue"], value, row["invoked"], begun - 1)
 
 

@@ -3,7 +3,7 @@
 A put is carried into each piece at whose beginning some of its values are in the queue, and into each in
 which a value comes again that was taken before; a close into all that follow. With it goes in which piece
 each of its values was taken first, and by whom (``firsts``), so that a piece knows which of them are gone,
-and which never came or were looked at.
+which nobody took, and which were looked at.
 What a worker makes of a piece is in ``borders``.
 """
 
@@ -155,11 +155,11 @@ def _by_value(placed: DataFrame) -> DataFrame:
     ]  # fmt: skip
     values = reduce(DataFrame.unionByName, rows).groupBy("group", "value", "last").agg(
         F.first("put", ignorenulls=True).alias("put"), F.min("took").alias("took"),
-        F.collect_set("seen").alias("seen"), F.max("left").alias("left"), F.max("maybe").alias("maybe"),
+        F.collect_set("seen").alias("seen"), F.max("maybe").alias("maybe"),
         F.min("looked").alias("looked"),
     )  # fmt: skip
     lost = F.when(F.col("maybe"), MAYBE_TAKEN).otherwise(NEVER_CAME)
-    came = F.coalesce("took.piece", F.when(~F.col("left"), lost))
+    came = F.coalesce("took.piece", lost)
     became = F.struct("put.position", "value", came.alias("piece"), "took.client", "looked")
     later = F.filter("seen", lambda piece: piece > F.greatest("took.piece", "put.piece"))
     again = F.when(F.col("took").isNotNull(), later).otherwise(F.array().cast("array<int>"))
@@ -175,5 +175,5 @@ def _seen(rows: DataFrame, put: Column, took: Column, seen: Column) -> DataFrame
     return rows.select(
         "group", "value", "last", put.cast(_PUT).alias("put"), took.cast(_TOOK).alias("took"),
         F.when(F.col("name") == "receive", seen).cast("int").alias("looked"),
-        seen.cast("int").alias("seen"), (F.col("outcome") == FACT).alias("left"), "maybe",
+        seen.cast("int").alias("seen"), "maybe",
     )  # fmt: skip

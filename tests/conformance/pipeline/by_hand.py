@@ -78,7 +78,7 @@ def pieces(queue: str, operations: list[Operation], facts: Facts, cuts: list[int
 
     def first(value: bytes) -> dict[str, Any]:
         piece, _, client = takes.get(value, (None, 0, None))
-        if piece is None and value not in facts.final.get(queue, ()):
+        if piece is None:
             piece = MAYBE_TAKEN if value in maybe else NEVER_CAME
         return {"piece": piece, "client": client, "looked": looks.get(value)}
 
