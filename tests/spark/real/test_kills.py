@@ -52,25 +52,45 @@ def program(place: Place, target: Place, checkpoint: Path, master: str = "local[
         process.communicate()
 
 
+STARVED = "connect back"
+"""What Spark says when a Python worker took more than ten seconds to start; then the program is run again."""
+
+
 def killed_at(moment: str, place: Place, target: Place, checkpoint: Path, raw: redis.Redis) -> None:
-    keys, event = MOMENTS[moment]
+    """Run it until that moment, and kill it there."""
     raw.config_set("notify-keyspace-events", "KA")
     listening: Any = raw
-    with listening.pubsub() as heard, program(place, target, checkpoint) as process:
-        heard.psubscribe(f"__keyspace@0__:{keys}")
-        deadline = time.monotonic() + LIMIT
-        while time.monotonic() < deadline and process.poll() is None:
-            found = heard.get_message(ignore_subscribe_messages=True, timeout=1)
-            if found and found["data"] == event:
+    deadline = time.monotonic() + LIMIT
+    with listening.pubsub() as heard:
+        heard.psubscribe(f"__keyspace@0__:{MOMENTS[moment][0]}")
+        while not came(moment, heard, deadline, place, target, checkpoint):
+            pass
+
+
+def came(moment: str, heard: Any, deadline: float, place: Place, target: Place, checkpoint: Path) -> bool:
+    with program(place, target, checkpoint) as process:
+        while time.monotonic() < deadline:
+            ended = process.poll() is not None
+            found = heard.get_message(ignore_subscribe_messages=True, timeout=0.5)
+            if found and found["data"] == MOMENTS[moment][1]:
                 os.killpg(process.pid, signal.SIGKILL)
-                return
-        pytest.fail("time is up" if process.poll() is None else process.stderr.read()[-2000:].decode())
+                return True
+            if ended and not found:
+                errors = process.stderr.read().decode()
+                assert STARVED in errors, f"it never came to it that {moment}: {errors[-2000:]}"
+                return False
+    raise AssertionError(f"it never came to it that {moment}: time is up")
 
 
 def run_to_its_end(place: Place, target: Place, checkpoint: Path, master: str = "local[2]") -> None:
-    with program(place, target, checkpoint, master) as process:
-        _, errors = process.communicate(timeout=LIMIT)
-        assert process.returncode == 0, errors[-4000:].decode()
+    deadline = time.monotonic() + LIMIT
+    while True:
+        with program(place, target, checkpoint, master) as process:
+            _, errors = process.communicate(timeout=LIMIT)
+        if process.returncode == 0:
+            return
+        assert STARVED in errors.decode(), errors[-4000:].decode()
+        assert time.monotonic() < deadline, "time is up"
 
 
 def expected(first: int, last: int) -> list[bytes]:
