@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from contextlib import suppress
 from typing import Any
 
 from pressure.spark.options import Options
@@ -35,8 +37,12 @@ def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
 
 
 def _offset(told: Any) -> dict[str, Any]:
-    found = json.loads(told) if isinstance(told, str) and told else told
-    return found if isinstance(found, dict) else {}
+    """An offset as a query tells of it: JSON, or in some versions what Python would print."""
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, TypeError, SyntaxError):
+            found = read(told)
+            return found if isinstance(found, dict) else {}
+    return told if isinstance(told, dict) else {}
 
 
 def _finish(offset: dict[str, Any], url: str | None, lease: float) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,10 +34,11 @@ def claimed(place: Place, rows: int) -> tuple[str, dict[str, Any]]:
     return stream, {"pressure": place.name, "kind": place.kind, "prefix": "", "stream": stream, "row": 10}
 
 
-def test_the_last_batch_is_acknowledged(place: Place) -> None:
+@pytest.mark.parametrize("form", [json.dumps, repr, dict], ids=["4.3", "4.0", "as it is"])
+def test_the_last_batch_is_acknowledged(place: Place, form: Callable[[Any], Any]) -> None:
     place.put(*some(0, 30))
     _, offset = claimed(place, 10)
-    query = Query(None, "", "7", json.dumps({"other": 1}), json.dumps(offset))
+    query = Query(None, "", "7", form({"other": 1}), form(offset))
     assert finish(query, place.url) == 0
     assert not query.isActive
     assert place.look() == some(10, 30)

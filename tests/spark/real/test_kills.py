@@ -52,25 +52,61 @@ def program(place: Place, target: Place, checkpoint: Path, master: str = "local[
         process.communicate()
 
 
-def killed_at(moment: str, place: Place, target: Place, checkpoint: Path, raw: redis.Redis) -> None:
-    keys, event = MOMENTS[moment]
+STARVED = "connect back"
+"""What Spark says when a Python worker took more than ten seconds to start; then the program is run again."""
+
+
+class Feed:
+    """Rows for one queue, each run with some of its own: an orphan may have done what the next run would do."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.rows = 0
+
+    def more(self) -> None:
+        self.place.put(*some(self.rows, self.rows + 1500))
+        self.rows += 1500
+
+
+def killed_at(moment: str, feed: Feed, target: Place, checkpoint: Path, raw: redis.Redis) -> None:
+    """Run it until that moment, and kill it there."""
     raw.config_set("notify-keyspace-events", "KA")
     listening: Any = raw
-    with listening.pubsub() as heard, program(place, target, checkpoint) as process:
-        heard.psubscribe(f"__keyspace@0__:{keys}")
-        deadline = time.monotonic() + LIMIT
-        while time.monotonic() < deadline and process.poll() is None:
-            found = heard.get_message(ignore_subscribe_messages=True, timeout=1)
-            if found and found["data"] == event:
+    deadline = time.monotonic() + LIMIT
+    with listening.pubsub() as heard:
+        heard.psubscribe(f"__keyspace@0__:{MOMENTS[moment][0]}")
+        feed.more()
+        while not came(moment, heard, deadline, feed.place, target, checkpoint):
+            feed.more()
+
+
+def came(moment: str, heard: Any, deadline: float, place: Place, target: Place, checkpoint: Path) -> bool:
+    """Whether it was killed; False if it ended before that."""
+    with program(place, target, checkpoint) as process:
+        while time.monotonic() < deadline:
+            ended = process.poll() is not None
+            found = heard.get_message(ignore_subscribe_messages=True, timeout=0.5)
+            if found and found["data"] == MOMENTS[moment][1] and not ended:
                 os.killpg(process.pid, signal.SIGKILL)
-                return
-        pytest.fail("time is up" if process.poll() is None else process.stderr.read()[-2000:].decode())
+                return True
+            if ended and not found:
+                check(process.returncode, process.stderr.read().decode())
+                return False
+    raise AssertionError(f"it never came to it that {moment}: time is up")
+
+
+def check(status: int, errors: str) -> None:
+    assert status == 0 or STARVED in errors, errors[-4000:]
 
 
 def run_to_its_end(place: Place, target: Place, checkpoint: Path, master: str = "local[2]") -> None:
-    with program(place, target, checkpoint, master) as process:
-        _, errors = process.communicate(timeout=LIMIT)
-        assert process.returncode == 0, errors[-4000:].decode()
+    """Before 4.2 a run that had a batch to do again may end with that."""
+    deadline = time.monotonic() + LIMIT
+    while place.queue.length() or place.queue.stats().unacknowledged:
+        assert time.monotonic() < deadline, "time is up"
+        with program(place, target, checkpoint, master) as process:
+            _, errors = process.communicate(timeout=LIMIT)
+        check(process.returncode, errors.decode())
 
 
 def expected(first: int, last: int) -> list[bytes]:
@@ -80,15 +116,14 @@ def expected(first: int, last: int) -> list[bytes]:
 @pytest.mark.parametrize("moments", [tuple(MOMENTS)], ids=["all"])
 def test_killed_and_run_again(moments: tuple[str, ...], on_real: Any, tmp_path: Path) -> None:
     place, target = on_real(), on_real()
+    feed = Feed(place)
     with redis.Redis.from_url(place.url) as raw:
-        for number, moment in enumerate(moments):
-            place.put(*some(number * 1500, (number + 1) * 1500))
-            killed_at(moment, place, target, tmp_path, raw)
-        place.put(*some(len(moments) * 1500, 8000))
+        for moment in moments:
+            killed_at(moment, feed, target, tmp_path, raw)
+        feed.more()
         run_to_its_end(place, target, tmp_path)
-        assert target.look() == expected(0, 8000)
+        assert target.look() == expected(0, feed.rows)
         assert place.queue.doctor().problems == target.queue.doctor().problems == ()
-        assert place.queue.length() == place.queue.stats().unacknowledged == 0
         leftovers: Any = raw.keys("__spark__:stage:*")
         assert all(raw.ttl(key) > 0 for key in leftovers)
 
