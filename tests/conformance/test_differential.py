@@ -23,7 +23,7 @@ from conformance.guilty.trial import changed_copy
 from conformance.targets import Address, NoRealRedisError, real_redis
 from conformance.wire import RawConnection
 
-REQUESTS = 10_000
+REQUESTS = 5_000
 EXAMPLES = 10
 
 
@@ -51,7 +51,7 @@ def pair(real: Address) -> Iterator[Pair]:
     pair.close()
 
 
-def test_ten_thousand_requests(pair: Pair, forms: list[Form]) -> None:
+def test_five_thousand_requests(pair: Pair, forms: list[Form]) -> None:
     seed = 0
     while pair.coverage.total < REQUESTS:
         found = search(pair, forms, number=seed, examples=EXAMPLES)
@@ -67,7 +67,7 @@ def test_every_command_is_answered_with_more_than_an_error(pair: Pair, forms: li
         return [name for name, outcome in pair.coverage.gaps(names) if outcome == "ok"]
 
     seed = 1000
-    while never_ok() and pair.coverage.total < 20 * REQUESTS:
+    while never_ok() and pair.coverage.total < 40 * REQUESTS:
         found = search(pair, forms, number=seed, examples=EXAMPLES)
         assert found is None, f"they differ:\n\n{transcript(found)}"
         seed += 1
@@ -78,11 +78,11 @@ def test_every_command_is_answered_with_more_than_an_error(pair: Pair, forms: li
 def test_behind_its_loops_the_engine_is_the_same(name: str, forms: list[Form]) -> None:
     with RIVALS[name]() as rival:
         pair = Pair(rival, Coverage(), Counter())
-        for seed in range(12):
+        for seed in range(8):
             found = search(pair, forms, number=seed, examples=EXAMPLES)
             assert found is None, f"they differ:\n\n{transcript(found)}"
         pair.close()
-    assert pair.coverage.total > 2_000
+    assert pair.coverage.total > 1_300
 
 
 def test_every_command_is_sent_or_left_out_for_a_reason(forms: list[Form]) -> None:
