@@ -67,8 +67,18 @@ OURS = [
 ]
 
 
-@pytest.mark.parametrize("flavour", [name for name in FLAVOURS if name != "sync"])
-@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
+#: Each flavour on each server; what has coroutines is played on miniredis in the slow run only.
+FLAVOURED = [
+    pytest.param(
+        flavour, server,
+        marks=[pytest.mark.slow] if flavour in {"aio", "trio"} and server == "embedded_server" else [],
+    )
+    for flavour in FLAVOURS if flavour != "sync"
+    for server in ("embedded_server", "real_server")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("flavour", "server"), FLAVOURED)
 @pytest.mark.parametrize("clause", OURS)
 def test_clause_with_every_flavour(
     clause: str, server: str, flavour: str, request: pytest.FixtureRequest
