@@ -3,8 +3,7 @@
 A put is carried into each piece at whose beginning some of its values are in the queue, and into each in
 which a value comes again that was taken before; a close into all that follow. With it goes in which piece
 each of its values was taken first, and by whom (``firsts``), so that a piece knows which of them are gone,
-which nobody took, and which were looked at.
-What a worker makes of a piece is in ``borders``.
+which nobody took, and which were looked at. What a worker makes of a piece is in ``borders``.
 """
 
 from __future__ import annotations
