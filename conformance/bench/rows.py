@@ -7,6 +7,7 @@ together with others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Final
 
 from .enqueuing import PEERS, beside
@@ -26,6 +27,7 @@ from .queues import (
     pairs,
 )
 from .redis_benchmark import VALUE, Load, cpu_per_command, rates
+from .spark import JOBS, beside_one_core, beside_redis_py
 from .starting import import_time, start_time
 
 __all__ = ["ROWS"]
@@ -205,17 +207,38 @@ def kind_rows() -> Iterator[Row]:
             )  # fmt: skip
 
 
+SPARK_TARGETS: Final = {"write": 0.35, "read": 0.15, "through": 0.12}
+"""For a million rows on redis-server."""
+
+
+def spark_rows() -> Iterator[Row]:
+    """Queues in Spark, against redis-py; by the number of rows, and of processors."""
+    for server, name, count in product(("redis-server", "miniredis"), JOBS, (10_000, 100_000, 1_000_000)):
+        aimed = server == "redis-server" and count == 1_000_000
+        yield Row(
+            f"spark-{name}-{server}-{count}", "spark", f"{JOBS[name].title}, {count:,} rows, {server}",
+            "rows/s", f"redis-py: {JOBS[name].reference}", Target(SPARK_TARGETS[name] if aimed else 0.0),
+            beside_redis_py(name, server, count),
+        )  # fmt: skip
+    for name, job in JOBS.items():
+        yield Row(
+            f"spark-cores-{name}", "spark-cores", f"{job.title}, 1,000,000 rows, all processors", "rows/s",
+            "one processor", Target(0.0), beside_one_core(name, 1_000_000),
+        )  # fmt: skip
+
+
 def history_rows() -> Iterator[Row]:
     """Recorded histories, checked on Spark."""
-    yield Row(
-        "histories-spark", "histories", "FIFO check through Spark, ten million operations", "operations/s",
-        "one process", Target(0.5), spark_to_one_process(10_000_000),
-    )  # fmt: skip
+    for count, bound in ((1_000_000, 0.0), (3_000_000, 0.0), (10_000_000, 0.5)):
+        yield Row(
+            f"histories-spark-{count}", "histories", f"FIFO check through Spark, {count:,} operations",
+            "operations/s", "one process", Target(bound), spark_to_one_process(count),
+        )  # fmt: skip
 
 
 TABLE: Final = (
     rate_rows, large_rows, cpu_rows, blocking_rows, scaling_rows, memory_rows, starting_rows, in_process_rows,
-    queue_rows, kind_rows, history_rows, peer_rows,
+    queue_rows, kind_rows, spark_rows, history_rows, peer_rows,
 )  # fmt: skip
 
 ROWS: Final[Mapping[str, Row]] = {row.name: row for rows in TABLE for row in rows()}

@@ -1,23 +1,21 @@
-"""A Spark session for checks: small, quiet, and with this Python for its workers."""
+"""A Spark session for checks: small, quiet, and brought up as ``pressure.spark`` brings up its own."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
+import pressure.spark
+from pressure.spark.sessions import prepare
+
 __all__ = ["MissingSparkError", "session"]
 
 SETTINGS: Final[Mapping[str, str]] = {
-    "spark.ui.enabled": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.memory": "2g",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-    "spark.log.level": "ERROR",
+    "spark__driver__memory": "2g",
+    "spark__sql__shuffle__partitions": "200",
+    "spark__sql__execution__arrow__maxRecordsPerBatch": "50000",
+    "spark__log__level": "ERROR",
 }
 
 
@@ -33,23 +31,21 @@ def session(master: str = "local[*,4]") -> Iterator[Any]:
         master: where it runs; ``local[N,4]`` is this machine with N threads, a failed task tried four times.
 
     Raises:
-        MissingSparkError: there is no PySpark, or it does not start.
+        MissingSparkError: there is no PySpark or no Java, or Spark does not start.
     """
-    if importlib.util.find_spec("pyspark") is None:
-        raise MissingSparkError("no PySpark: install the extra 'spark'")
+    try:
+        prepare()
+    except pressure.spark.SetupError as error:
+        raise MissingSparkError(f"{error}") from error
     from pyspark.sql import SparkSession
 
     if (running := SparkSession.getActiveSession()) is not None:
         yield running
         return
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).appName("conformance.pipeline")
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
     try:
-        started = builder.getOrCreate()
+        started = pressure.spark.session("conformance.pipeline", master, **SETTINGS)
     except Exception as error:  # of PySpark, of Java, or of the system
-        raise MissingSparkError(f"Spark does not start, which needs Java 17 or newer: {error}") from error
+        raise MissingSparkError(f"Spark does not start: {error}") from error
     try:
         yield started
     finally:

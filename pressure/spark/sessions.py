@@ -24,10 +24,11 @@ _NEEDED: Final = {
     "pandas": "which PySpark asks for with Arrow",
 }
 
-#: Where Spark runs in one process there is nobody to be reached from.
+#: Where Spark runs on one machine there is nobody else to be reached from, and no more tasks than processors.
 _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
 }
 
 
@@ -73,7 +74,7 @@ def session(
     from pyspark.sql import SparkSession
 
     master = master or os.environ.get("SPARK_MASTER") or "local[*]"
-    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": str(os.cpu_count() or 1)}
+    settings = {"spark.ui.enabled": "false"}
     if master.startswith("local"):
         settings |= _LOCAL
     settings |= {key.replace("__", "."): value for key, value in config.items()}

@@ -46,6 +46,20 @@ def test_rows_without_other_programs_run_from_end_to_end(group: str, tmp_path: P
     assert len(drawn.read_text().splitlines()) == 2 + len(measured)
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark-write-redis-server-10000",
+        "spark-through-miniredis-10000",
+        "spark-cores-read",
+        "histories-spark-1000000",
+    ],
+)
+def test_rows_in_spark(name: str, tmp_path: Path) -> None:
+    test_rows_without_other_programs_run_from_end_to_end(name, tmp_path)
+
+
 def test_rates_by_redis_benchmark(tmp_path: Path) -> None:
     found = tmp_path / "found.json"
     assert command.main(["--rows", "plain-lpush", "cpu-rpop", *TINY, "--json", str(found)]) == 0

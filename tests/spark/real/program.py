@@ -7,11 +7,13 @@ import sys
 import pressure.spark
 from tests.spark.real.conftest import QUICK
 
+SMALL = {"spark__executor__memory": "512m", "spark__driver__host": "127.0.0.1"}
+"""What executors have where they are processes of their own, and where they find this one."""
+
 
 def main(url: str, source: str, target: str, checkpoint: str, master: str, rows: str) -> None:
     """Run until there is nothing left, and finish."""
-    more = {"spark__executor__memory": "512m"} if master.startswith("local-cluster") else {}
-    spark = pressure.spark.session("to be killed", master, **QUICK, **more)
+    spark = pressure.spark.session("to be killed", master, **QUICK, **SMALL)
     given = {"url": url, "lease": "2"} | ({"rowsPerBatch": rows} if spark.version >= "4.2" else {})
     values = spark.readStream.format("pressure").options(queue=source, format="text", **given).load()
     query = (

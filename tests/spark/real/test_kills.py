@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,31 +69,50 @@ class Feed:
         self.rows += 1500
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Listens for what is done with keys."""
+
+    moment: str
+    messages: Any
+    deadline: float
+
+    def comes(self, process: subprocess.Popen[bytes]) -> bool:
+        """Whether the moment comes before the process ends."""
+        while time.monotonic() < self.deadline:
+            ended = process.poll() is not None
+            found = self.messages.get_message(ignore_subscribe_messages=True, timeout=0.5)
+            if found and found["data"] == MOMENTS[self.moment][1] and not ended:
+                return True
+            if ended and not found:
+                return False
+        raise AssertionError(f"it never came to it that {self.moment}: time is up")
+
+
+@contextmanager
+def heard_of(moment: str, raw: Any) -> Iterator[Heard]:
+    raw.config_set("notify-keyspace-events", "KA")
+    with raw.pubsub() as messages:
+        messages.psubscribe(f"__keyspace@0__:{MOMENTS[moment][0]}")
+        yield Heard(moment, messages, time.monotonic() + LIMIT)
+
+
 def killed_at(moment: str, feed: Feed, target: Place, checkpoint: Path, raw: redis.Redis) -> None:
     """Run it until that moment, and kill it there."""
-    raw.config_set("notify-keyspace-events", "KA")
-    listening: Any = raw
-    deadline = time.monotonic() + LIMIT
-    with listening.pubsub() as heard:
-        heard.psubscribe(f"__keyspace@0__:{MOMENTS[moment][0]}")
+    with heard_of(moment, raw) as heard:
         feed.more()
-        while not came(moment, heard, deadline, feed.place, target, checkpoint):
+        while not came(heard, feed.place, target, checkpoint):
             feed.more()
 
 
-def came(moment: str, heard: Any, deadline: float, place: Place, target: Place, checkpoint: Path) -> bool:
+def came(heard: Heard, place: Place, target: Place, checkpoint: Path) -> bool:
     """Whether it was killed; False if it ended before that."""
     with program(place, target, checkpoint) as process:
-        while time.monotonic() < deadline:
-            ended = process.poll() is not None
-            found = heard.get_message(ignore_subscribe_messages=True, timeout=0.5)
-            if found and found["data"] == MOMENTS[moment][1] and not ended:
-                os.killpg(process.pid, signal.SIGKILL)
-                return True
-            if ended and not found:
-                check(process.returncode, process.stderr.read().decode())
-                return False
-    raise AssertionError(f"it never came to it that {moment}: time is up")
+        if heard.comes(process):
+            os.killpg(process.pid, signal.SIGKILL)
+            return True
+        check(process.returncode, process.stderr.read().decode())
+        return False
 
 
 def check(status: int, errors: str) -> None:
@@ -133,11 +153,3 @@ def test_killed_and_run_again(moments: tuple[str, ...], on_real: Any, tmp_path: 
 def test_ten_times(number: int, on_real: Any, tmp_path: Path) -> None:
     moments = tuple(MOMENTS)
     test_killed_and_run_again(moments[number % 4 :] + moments[: number % 4], on_real, tmp_path)
-
-
-@pytest.mark.slow
-def test_executors_of_their_own(on_real: Any, tmp_path: Path) -> None:
-    place, target = on_real(), on_real()
-    place.put(*some(0, 5000))
-    run_to_its_end(place, target, tmp_path, "local-cluster[2,1,1024]")
-    assert target.look() == expected(0, 5000)

@@ -1,0 +1,190 @@
+"""Queues in Spark, beside one process with redis-py and hiredis on the same server.
+
+In these rows "ours" is Spark on this machine, with the processors that the row names; its start is not
+counted, that of a query is. Each run checks that all rows came to where they belong.
+
+To measure another job, add a function that does it, and a row to ``JOBS``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import redis
+
+import pressure
+import pressure.spark
+
+from .model import Measure, MissingError, Pair
+from .workbench import Workbench
+
+__all__ = ["JOBS", "beside_one_core", "beside_redis_py"]
+
+LENGTH: Final = 100
+"""Bytes of a row."""
+
+TOGETHER: Final = 1000
+"""Rows that redis-py pushes or pops at a time."""
+
+WARM: Final = 2000
+"""Rows of a run that nobody measures, before the others."""
+
+SOURCE, TARGET, LIST = "bench-source", "bench-target", "bench-list"
+
+QUIET: Final = {"spark__log__level": "OFF", "spark__ui__showConsoleProgress": "false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is measured.
+
+    Attributes:
+        title: what it is, for people.
+        ours: does it in Spark, given a session, a server's URL, and how many rows.
+        reference: what redis-py does meanwhile, for people.
+        theirs: does that, given a client and the rows.
+        filled: whether the queue is filled before it.
+    """
+
+    title: str
+    ours: Callable[[Any, str, int], None]
+    reference: str
+    theirs: Callable[[redis.Redis, list[bytes]], None]
+    filled: bool
+
+
+def write(spark: Any, url: str, rows: int) -> None:
+    """Puts rows that Spark makes."""
+    table = spark.range(rows).selectExpr(f"lpad(cast(id AS STRING), {LENGTH}, 'x') AS value")
+    table.write.format("pressure").options(queue=TARGET, url=url).mode("append").save()
+
+
+def read(spark: Any, url: str, rows: int) -> None:
+    """Looks at all rows of the queue."""
+    parts = spark.sparkContext.defaultParallelism
+    table = spark.read.format("pressure").options(queue=SOURCE, url=url, partitions=parts).load()
+    (size,) = table.selectExpr("sum(length(value))").first()
+    assert size == rows * LENGTH, "rows were lost or doubled"
+
+
+def through(spark: Any, url: str, rows: int) -> None:  # noqa: ARG001, it drains what there is
+    """Drains one queue into another, as a stream."""
+    given = {"queue": SOURCE, "url": url, "partitions": spark.sparkContext.defaultParallelism}
+    table = spark.readStream.format("pressure").options(**given).load().select("value")
+    with tempfile.TemporaryDirectory() as checkpoint:
+        writing = table.writeStream.format("pressure").options(queue=TARGET, url=url)
+        query = writing.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        query.awaitTermination()
+        pressure.spark.finish(query, url)
+
+
+def rpush(client: redis.Redis, values: list[bytes]) -> None:
+    for some in batched_values(values):
+        client.rpush(LIST, *some)
+
+
+def lpop(client: redis.Redis, values: list[bytes]) -> None:
+    for some in batched_values(values):
+        client.lpop(LIST, len(some))
+
+
+def batched_values(values: list[bytes]) -> Iterator[list[bytes]]:
+    for start in range(0, len(values), TOGETHER):
+        yield values[start : start + TOGETHER]
+
+
+JOBS: Final[Mapping[str, Job]] = {
+    "write": Job("staged write", write, f"RPUSH of {TOGETHER:,}", rpush, filled=False),
+    "read": Job("read", read, f"LPOP of {TOGETHER:,}", lpop, filled=True),
+    "through": Job("queue to queue", through, f"RPUSH of {TOGETHER:,}", rpush, filled=True),
+}
+"""What is measured, by its name."""
+
+
+def beside_redis_py(name: str, server: str, rows: int) -> Measure:
+    """Rows a second, beside redis-py."""
+    job = JOBS[name]
+
+    def measure(bench: Workbench) -> Generator[Pair]:
+        count = bench.effort.scaled(rows)
+        with session("local[*]") as spark:
+            in_spark(job, spark, bench, server, WARM)
+            for _ in bench.turns():
+                ours = in_spark(job, spark, bench, server, count)
+                yield Pair(ours, by_hand(job, bench, server, count))
+
+    return measure
+
+
+def beside_one_core(name: str, rows: int) -> Measure:
+    """Rows a second on all processors, beside those on one of them."""
+    job = JOBS[name]
+
+    def measure(bench: Workbench) -> Generator[Pair]:
+        count = bench.effort.scaled(rows)
+        for _ in bench.turns():
+            yield Pair(*(warmed(job, master, bench, count) for master in ("local[*]", "local[1]")))
+
+    return measure
+
+
+def warmed(job: Job, master: str, bench: Workbench, rows: int) -> float:
+    """Rows a second in a session of its own."""
+    with session(master) as spark:
+        in_spark(job, spark, bench, "redis-server", WARM)
+        return in_spark(job, spark, bench, "redis-server", rows)
+
+
+@contextmanager
+def session(master: str) -> Iterator[Any]:
+    """Spark, quiet; it ends with the block."""
+    for package in ("pyspark", "pyarrow"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingError(f"no {package}: install the extra 'spark'")
+    try:
+        spark = pressure.spark.session("bench", master, **QUIET)
+    except pressure.spark.SetupError as error:
+        raise MissingError(str(error)) from error
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def in_spark(job: Job, spark: Any, bench: Workbench, server: str, rows: int) -> float:
+    """Rows a second."""
+    port = bench.server(server).port
+    url = f"redis://127.0.0.1:{port}"
+    with pressure.Queue(SOURCE, url=url) as source, pressure.Queue(TARGET, url=url) as target:
+        source.create(0)
+        target.create(0)
+        if job.filled:
+            for some in batched_values(values_of(rows)):
+                source.put_many(some)
+        begun = time.perf_counter()
+        job.ours(spark, url, rows)
+        taken = time.perf_counter() - begun
+        where = source if job.ours is read else target
+        assert where.length() == rows, "rows were lost or doubled"
+    return rows / taken
+
+
+def by_hand(job: Job, bench: Workbench, server: str, rows: int) -> float:
+    """Rows a second."""
+    values = values_of(rows)
+    with redis.Redis(port=bench.server(server).port) as client:
+        if job.filled and job.theirs is lpop:
+            rpush(client, values)
+        begun = time.perf_counter()
+        job.theirs(client, values)
+        return rows / (time.perf_counter() - begun)
+
+
+def values_of(rows: int) -> list[bytes]:
+    return [b"%0*d" % (LENGTH, number) for number in range(rows)]
