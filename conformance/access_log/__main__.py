@@ -18,6 +18,7 @@ from conformance.targets import target_named
 from pressure import Queue, QueueDoesNotExistError
 from pressure.spark import finish, session
 from pressure.spark.pipeline import Plan, running, started
+from pressure.spark.sessions import QUIET
 
 #: How many lines wait at most.
 BOUND: Final = 10_000
@@ -46,9 +47,8 @@ class Example:
         """From the lines to the report, which is read from the second queue."""
         source = self._queue(LOG, BOUND)
         self._queue(REPORT, 0)
-        spark = session("access log", self.master)
+        spark = session("access log", self.master, **QUIET)
         try:
-            spark.sparkContext.setLogLevel("ERROR")
             self._parse(spark, source)
             self._report(spark)
         finally:

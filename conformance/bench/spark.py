@@ -20,6 +20,7 @@ import redis
 
 import pressure
 import pressure.spark
+from pressure.spark.sessions import QUIET
 
 from .model import Measure, MissingError, Pair
 from .workbench import Workbench
@@ -36,8 +37,6 @@ WARM: Final = 2000
 """Rows of a run that nobody measures, before the others."""
 
 SOURCE, TARGET, LIST = "bench-source", "bench-target", "bench-list"
-
-QUIET: Final = {"spark__log__level": "OFF", "spark__ui__showConsoleProgress": "false"}
 
 
 @dataclass(frozen=True, slots=True)

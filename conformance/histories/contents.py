@@ -96,7 +96,8 @@ def _lost(values: Values, row: int, overtaken: Overtaken, *, everything: bool) -
         return illegal("loss", reason, put)
     other = overtaken.by(row)
     reason = f"{value!r} never came, though {values.names[other]!r}, which was put later, did"
-    return illegal("order", reason, put, values.putters[other], values.getters[other])
+    seen = next((look.receive for row, look in looked(values) if row == other), None)
+    return illegal("order", reason, put, values.putters[other], values.getters[other] or seen)
 
 
 def open_moments(values: Values) -> list[int]:
@@ -106,17 +107,19 @@ def open_moments(values: Values) -> list[int]:
 
 
 class Overtaken:
-    """Says since when a value that did not come was overtaken by one that was put later."""
+    """Says since when a value that did not come was overtaken by one that was put later.
+
+    A value has overtaken others as soon as it was at the front: got, or received and put back.
+    """
 
     def __init__(self, values: Values) -> None:
         self._values = values
+        front = _at_front(values)
         self._later = sorted(range(len(values.names)), key=values.put_from.__getitem__)
         self._begun = [values.put_from[row] for row in self._later]
         least, self._soonest = NEVER, list[tuple[int, int]]()
         for row in reversed(self._later):
-            least, who = min(
-                (least, self._soonest[-1][1] if self._soonest else row), (values.get_to[row], row)
-            )
+            least, who = min((least, self._soonest[-1][1] if self._soonest else row), (front[row], row))
             self._soonest.append((least, who))
         self._soonest.reverse()
 
@@ -125,12 +128,20 @@ class Overtaken:
         return self._soonest[place] if place < len(self._soonest) else (NEVER, row)
 
     def since(self, row: int) -> int:
-        """The moment by which one that was put wholly later had been got; never, if none was."""
+        """The moment by which one that was put wholly later was at the front; never, if none was."""
         return self._soonest_after(row)[0]
 
     def by(self, row: int) -> int:
         """The one."""
         return self._soonest_after(row)[1]
+
+
+def _at_front(values: Values) -> list[int]:
+    """The latest moment at which each value was at the front for the first time; never, if nobody saw it."""
+    front = list(values.get_to)
+    for row, look in looked(values):
+        front[row] = min(front[row], look.receive.end)
+    return front
 
 
 def counted(case: Case) -> Iterator[Verdict]:

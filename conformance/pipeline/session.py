@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import pressure.spark
-from pressure.spark.sessions import prepare
+from pressure.spark.sessions import QUIET, prepare
 
 __all__ = ["MissingSparkError", "session"]
 
 SETTINGS: Final[Mapping[str, str]] = {
+    **QUIET,
     "spark__driver__memory": "2g",
     "spark__sql__shuffle__partitions": "200",
     "spark__sql__execution__arrow__maxRecordsPerBatch": "50000",
-    "spark__log__level": "ERROR",
 }
 
 

@@ -73,9 +73,9 @@ def run(call: Call) -> int:
     here = str(Path.cwd())
     sys.path.insert(0, here)
     transform = pipeline.function_named(options.transform) if options.transform else lambda table: table
-    spark = sessions.session(f"pressure pipeline {options.source}", options.master, folder=here)
+    quiet = {**sessions.QUIET, "spark__log__level": "OFF"}
+    spark = sessions.session(f"pressure pipeline {options.source}", options.master, folder=here, **quiet)
     try:
-        spark.sparkContext.setLogLevel("OFF")
         plan = pipeline.Plan(
             _source(call), _target(call), options.checkpoint, transform, options.drain, options.every
         )

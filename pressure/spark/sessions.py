@@ -15,7 +15,10 @@ from pressure.spark.java import java_home
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["prepare", "session"]
+__all__ = ["QUIET", "prepare", "session"]
+
+#: Settings for programs that say themselves how they are getting on.
+QUIET: Final = {"spark__log__level": "ERROR", "spark__ui__showConsoleProgress": "false"}
 
 #: What Python sources in Spark need, and what it is for.
 _NEEDED: Final = {
@@ -77,6 +80,7 @@ def session(
     settings = {"spark.ui.enabled": "false"}
     if master.startswith("local"):
         settings |= _LOCAL
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOCAL["spark.driver.host"])
     settings |= {key.replace("__", "."): value for key, value in config.items()}
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in settings.items():

@@ -156,9 +156,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Query], list[Any]]:
             notes.append(plan)
             return query
 
-        def session(_: str, master: str, *, folder: str) -> Table:
+        def session(_: str, master: str, *, folder: str, **settings: str) -> Table:
             notes.append(master)
             assert folder
+            assert settings["spark__log__level"] == "OFF"
             return Table([])
 
         def finish(_: Any, url: str) -> int:

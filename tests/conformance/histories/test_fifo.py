@@ -32,6 +32,10 @@ GOOD = {
     "an open put that is left": ("p put a ? 0", LEFT_A),
     "an open get that took it": ("p put a 0 1\nc get ? 2", EMPTY),
     "an open get that took what was overtaken": ("p put a 0 1\np put b 2 3\nc get ? 4\nd get = b 5 6", EMPTY),
+    "an open get that took what was looked past": (
+        "p put a 0 1\np put b 2 3\nd get ? 3\nc receive = b 4 5\nc put_back b 6 7",
+        Facts(),
+    ),
     "an open get_many": ("p put_many a b 0 1\nc get_many 3 ? 2", EMPTY),
     "empty before": ("c get ! QueueEmptyError 0 1\np put a 2 3", LEFT_A),
     "empty between": (
@@ -111,6 +115,12 @@ BAD = {
         "p put_many a b 0 1\nc get_many 2 = b a 4 5",
         Facts(),
         "fifo",
+        "order",
+    ),
+    "received too early, and what was first never came": (
+        "p put a 0 1\np put b 2 3\nc receive = b 4 5\nc put_back b 6 7",
+        Facts(),
+        "no-loss",
         "order",
     ),
     "received too early": (

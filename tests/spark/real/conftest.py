@@ -13,13 +13,13 @@ import redis
 
 import pressure.spark
 from conformance.targets import Address
+from pressure.spark.sessions import QUIET
 from tests.spark.conftest import Place
 
 QUICK = {
+    **QUIET,
     "spark__driver__extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark__sql__shuffle__partitions": "2",
-    "spark__ui__showConsoleProgress": "false",
-    "spark__log__level": "ERROR",
 }
 """Settings with which Spark starts sooner."""
 
