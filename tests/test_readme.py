@@ -14,18 +14,34 @@ from conformance.simulation import HOLES, Game, replay
 from conformance.simulation.schedules import read, written
 from miniredis.engine.registry import LOOKUP, commands
 from pressure.cli.table import COMMANDS
+from pressure.spark.options import OPTIONS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+
+
+def section(title: str) -> str:
+    """What stands under a heading, up to the next."""
+    return README.partition(f"# {title}\n")[2].partition("\n#")[0]
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("code", [each for each in blocks("python") if not each.startswith(("def ", "@"))])
+PROGRAMS = [each for each in blocks("python") if not each.startswith(("def ", "@"))]
+
+
+@pytest.mark.parametrize("code", [each for each in PROGRAMS if "pressure.spark" not in each])
 def test_example(code: str) -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=200)
+
+
+@pytest.mark.spark
+def test_example_in_spark() -> None:
+    """PySpark warns of this and that."""
+    (code,) = (each for each in PROGRAMS if "pressure.spark" in each)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=400)
 
 
 @pytest.mark.parametrize("code", [each for each in blocks("python") if each.startswith("def test_")])
@@ -82,14 +98,27 @@ def test_example_of_the_command_line() -> None:
 
 
 def test_example_of_histories(tmp_path: Path) -> None:
-    (script,) = (each for each in blocks("sh") if "--record" in each)
+    (script,) = (each for each in blocks("sh") if "--svg" in each)
     out = bash(f"cd {tmp_path}\n{script}")
     assert [line.rpartition(": ")[2] for line in out if line.startswith("  ")] == ["ok"] * 12
     assert (tmp_path / "run.html").read_text().count("<svg") == 1
 
 
+@pytest.mark.spark
+def test_example_of_histories_in_parquet(tmp_path: Path) -> None:
+    (script,) = (each for each in blocks("sh") if "--from-jsonl" in each)
+    assert bash(f"cd {tmp_path}\n{script}")[-2] == "ok"
+    assert (tmp_path / "report" / "index.html").exists()
+
+
+def test_the_table_of_options_is_whole() -> None:
+    assert set(re.findall(r"^\| `(\w+)` \|", section("Queues and Spark"), re.MULTILINE)) == OPTIONS.keys()
+
+
 def test_what_exploring_found_is_found_by_the_schedules_that_are_told() -> None:
-    rows = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \| `([^`]+)` \| [^|]+ \|$", README, re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([a-z-]+)` \| [^|]+ \| `([^`]+)` \| [^|]+ \|$", section("Simulation"), re.MULTILINE
+    )
     assert [name for name, _ in rows] == list(HOLES)
     for name, schedule in rows:
         hole = HOLES[name]
@@ -99,9 +128,7 @@ def test_what_exploring_found_is_found_by_the_schedules_that_are_told() -> None:
 
 
 def test_the_two_commands_are_there() -> None:
-    lines = [
-        line for block in blocks("sh") for line in block.splitlines() if line.startswith("python3 -m venv")
-    ]
+    lines = re.findall(r"^python3 -m venv .*$", section("Two commands"), re.MULTILINE)
     assert [line.rpartition("&& ")[2] for line in lines] == [
         ".venv/bin/python -m conformance",
         ".venv/bin/pytest",

@@ -34,9 +34,16 @@ class Daemon:
         """What the first group of a pattern is in its log, once that says it."""
         deadline = time.monotonic() + LIMIT
         while not (found := re.search(pattern, self.log.read_text())):
-            running = self.process.poll() is None and time.monotonic() < deadline
-            assert running, f"{self.log} never said {pattern}:\n{self.log.read_text()[-2000:]}"
+            ended = time.monotonic() > deadline or self._ends_within(0.1)
+            assert not ended, f"{self.log} never said {pattern}:\n{self.log.read_text()[-2000:]}"
         return found[1]
+
+    def _ends_within(self, seconds: float) -> bool:
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def kill(self) -> None:
         """With all its executors, whose Python workers are in groups of their own."""
