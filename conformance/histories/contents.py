@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from .model import NEVER, Operation, Verdict
 from .values import Case, Look, Values
 
-__all__ = ["counted", "duplicate", "invented", "lost"]
+__all__ = ["counted", "duplicate", "gone_from", "invented", "lost"]
 
 
 def illegal(violation: str, reason: str, *operations: Operation | None) -> Verdict:
@@ -157,6 +157,17 @@ def counted(case: Case) -> Iterator[Verdict]:
             yield illegal("duplicate", f"{value!r} was put {len(puts)} times and came more often", *puts)
         elif final is not None and came[value] + left[value] + maybe[value] + spare < sure:
             yield illegal("loss", f"{value!r} was put {sure} times and came less often", *puts)
+
+
+def gone_from(case: Case) -> list[int]:
+    """The earliest moment at which each value may have been taken for good; never, if it is there still."""
+    values, stays = case.values, set(case.final or ())
+    opened = min((moment for moment, _, _ in values.open_takes), default=NEVER)
+    unsettled = {row: look.receive.invoked for row, look in looked(values) if not look.back}
+    return [
+        moment if moment != NEVER or values.names[row] in stays else min(opened, unsettled.get(row, NEVER))
+        for row, moment in enumerate(values.get_from)
+    ]
 
 
 def looked(values: Values) -> Iterator[tuple[int, Look]]:

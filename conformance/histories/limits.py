@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from .contents import illegal, looked
+from .contents import gone_from, illegal, looked
 from .model import NEVER, Facts, Operation, Verdict
 from .values import Case, Values
 
@@ -86,24 +86,26 @@ def put_when_closed(case: Case) -> Iterator[Verdict]:
 
 def shared_role(case: Case) -> Iterator[Verdict]:
     """Two at work in one role: a run of values with another's in it, or something got while another holds."""
-    yield from _mixed_puts(case.values)
+    yield from _mixed_puts(case)
     yield from _mixed_gets(case.values)
     yield from _beside_holders(case.values)
 
 
-def _mixed_puts(values: Values) -> Iterator[Verdict]:
-    """A ``put_many`` among whose values, as they came, there is one of another client."""
+def _mixed_puts(case: Case) -> Iterator[Verdict]:
+    """A ``put_many`` among whose values, as they came or are there still, there is one of another client."""
+    values, gone = case.values, gone_from(case)
     got = sorted((moment, row) for row, moment in enumerate(values.get_from) if values.getters[row])
     begun = [moment for moment, _ in got]
     for batch in dict.fromkeys(put for put in values.putters if put.name == "put_many"):
         rows = [
             row
             for value in batch.argument
-            if (row := values.rows.get(value)) is not None and values.getters[row]
+            if (row := values.rows.get(value)) is not None
+            and (values.getters[row] or values.put_to[row] != NEVER)
         ]
         if len(rows) < 2:
             continue
-        after, before = min(values.get_to[row] for row in rows), max(values.get_from[row] for row in rows)
+        after, before = min(values.get_to[row] for row in rows), max(gone[row] for row in rows)
         for _, row in got[bisect_right(begun, after) : bisect_left(begun, before)]:
             if values.get_to[row] < before and values.putters[row].client != batch.client:
                 reason = f"{values.names[row]!r} came in the middle of what {batch.client} put at once"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from .contents import illegal, looked
+from .contents import gone_from, illegal, looked
 from .model import NEVER, Operation, Verdict
 from .values import Case, Values
 
@@ -125,7 +125,7 @@ def falsely_empty(case: Case) -> Iterator[Verdict]:
     values = case.values
     if not values.empties:
         return
-    begins, ends = _filled(values, case.final)
+    begins, ends = _filled(case)
     for operation in values.empties:
         place = bisect_left(begins, operation.invoked) - 1
         if place >= 0 and ends[place] > operation.end:
@@ -135,15 +135,11 @@ def falsely_empty(case: Case) -> Iterator[Verdict]:
             )
 
 
-def _filled(values: Values, final: Sequence[bytes] | None) -> tuple[list[int], list[int]]:
+def _filled(case: Case) -> tuple[list[int], list[int]]:
     """The stretches of time during which something was in the queue for certain, in order."""
-    may_go = min((moment for moment, _, _ in values.open_takes), default=NEVER)
-    stays, begins, ends = set(final or ()), list[int](), list[int]()
-    unsettled = {row: look.receive.invoked for row, look in looked(values) if not look.back}
-    for since, row in sorted((to, row) for row, to in enumerate(values.put_to) if to != NEVER):
-        until = values.get_from[row]
-        if until == NEVER and values.names[row] not in stays:
-            until = min(may_go, unsettled.get(row, NEVER))
+    gone, begins, ends = gone_from(case), list[int](), list[int]()
+    for since, row in sorted((to, row) for row, to in enumerate(case.values.put_to) if to != NEVER):
+        until = gone[row]
         if until <= since:
             continue
         if ends and since < ends[-1]:

@@ -36,6 +36,10 @@ GOOD = {
         "p put a 0 1\np put b 2 3\nd get ? 3\nc receive = b 4 5\nc put_back b 6 7",
         Facts(),
     ),
+    "an open get that took the end of a run": (
+        "p put_many a b 0 9\no put x 1 8\nc get = a 10 11\nd get ? 12\nc get = x 12 13",
+        Facts(),
+    ),
     "an open get_many": ("p put_many a b 0 1\nc get_many 3 ? 2", EMPTY),
     "empty before": ("c get ! QueueEmptyError 0 1\np put a 2 3", LEFT_A),
     "empty between": (
@@ -116,6 +120,12 @@ BAD = {
         Facts(),
         "fifo",
         "order",
+    ),
+    "put into a run whose end is there still": (
+        "p put_many a b 0 9\no put x 1 8\nc get = a 10 11\nc get = x 12 13",
+        Facts(),
+        "exclusive",
+        "exclusive",
     ),
     "received too early, and what was first never came": (
         "p put a 0 1\np put b 2 3\nc receive = b 4 5\nc put_back b 6 7",

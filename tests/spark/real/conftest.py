@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import importlib.util
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,6 +30,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/spark/real" in str(item.path):
             item.add_marker(pytest.mark.filterwarnings("default"))
+
+
+@pytest.fixture(autouse=True)
+def no_traceback_after_two_minutes() -> None:
+    """Each of these tests has a limit of its own."""
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="session")
