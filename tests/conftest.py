@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -18,9 +19,17 @@ from .in_process import without_sockets
 
 
 def pytest_configure() -> None:
-    """Interrupts work even where a shell started the tests in the background, and had them ignored."""
+    """Interrupts work even where a shell started the tests in the background, and had them ignored.
+
+    While tests are collected nobody looks for garbage: there are thousands, and all of them stay.
+    """
+    gc.disable()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

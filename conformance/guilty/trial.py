@@ -1,21 +1,31 @@
-"""Runs the suite in a process of its own, on a changed copy of a package."""
+"""Runs the suite in a process of its own, on a changed copy of a package.
+
+Most of such a run would be spent on imports; so a court keeps processes that have imported what nobody
+changes, and they divide (``divide``).
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from .. import environment, runner, wire
 from ..__main__ import main
 from .model import Guilty
 
-__all__ = ["changed_copy", "convicted_of"]
+__all__ = ["Court", "changed_copy", "convicted_of"]
 
 LIMIT: Final = 120.0
 """Seconds that a trial may take."""
@@ -26,34 +36,76 @@ PATIENCE: Final = 2.0
 HUNG: Final = 5.0
 """Seconds after which a check counts as hung."""
 
-RUN: Final = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from conformance.guilty import trial; sys.exit(getattr(trial, sys.argv.pop(1))())"
-)
+SHARED: Final = ("trio", "hiredis", "redis.asyncio", "lupa.lua51")
+"""What is imported before the packages that may be changed."""
+
+
+class Court:
+    """Holds trials, as many at a time as threads ask for; leaving its ``with`` block ends its processes."""
+
+    def __init__(self) -> None:
+        self._free: list[subprocess.Popen[str]] = []
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def convicted_of(self, party: Guilty, *, patient: bool = False) -> dict[str, str]:
+        """The clauses, of those that the party names, by which it fails on an embedded server, and why.
+
+        Args:
+            party: who is judged.
+            patient: whether it has as much time as anybody, since it may be right and the machine busy.
+
+        Raises:
+            ValueError: the change does not fit the file: its text is not there, or more than once.
+            TimeoutError: the trial does not end.
+        """
+        options = ["--target", "embedded", "--client", party.client]
+        options += [word for clause in party.clauses for word in ("--clause", clause)]
+        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+            changed_copy(party, Path(folder))
+            output = Path(folder, "output")
+            status = self._held(folder, "main" if patient else "hurried", str(output), *options)
+            said = output.read_text()
+        if status not in {0, 1}:
+            raise ValueError(f"{party.name}: the suite did not run\n{said}")
+        return dict(re.findall(r"^  failed (\S+): (.*)$", said, re.MULTILINE))
+
+    def _held(self, *trial: str) -> int:
+        process = self._free.pop() if self._free else self._stack.enter_context(dividing())
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(json.dumps(trial), file=process.stdin, flush=True)
+        if not select.select([process.stdout], [], [], LIMIT)[0]:
+            raise TimeoutError(f"{trial} does not end")
+        status = int(process.stdout.readline())
+        self._free.append(process)
+        return status
+
+
+@contextmanager
+def dividing() -> Iterator[subprocess.Popen[str]]:
+    """A process that divides, in a group of its own."""
+    program = Path(__file__).with_name("divide.py")
+    process = subprocess.Popen(  # noqa: S603  (our own program)
+        [sys.executable, "-P", program, *SHARED],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    with process:
+        try:
+            yield process
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def convicted_of(party: Guilty, *, patient: bool = False) -> dict[str, str]:
-    """The clauses, of those that the party names, by which it fails on an embedded server, and why.
-
-    Args:
-        party: who is judged.
-        patient: whether it has as much time as anybody, since it may be right and the machine busy.
-
-    Raises:
-        ValueError: the change does not fit the file: its text is not there, or more than once.
-        subprocess.TimeoutExpired: the trial does not end.
-    """
-    options = ["--target", "embedded", "--client", party.client]
-    options += [word for clause in party.clauses for word in ("--clause", clause)]
-    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        changed_copy(party, Path(folder))
-        done = subprocess.run(  # noqa: S603  (our own program)
-            [sys.executable, "-c", RUN, folder, "main" if patient else "hurried", *options],
-            capture_output=True, text=True, timeout=LIMIT, check=False,
-        )  # fmt: skip
-    if done.returncode not in {0, 1}:
-        raise ValueError(f"{party.name}: the suite did not run\n{done.stdout}{done.stderr}")
-    return dict(re.findall(r"^  failed (\S+): (.*)$", done.stdout, re.MULTILINE))
+    """The same in a court of its own; see ``Court.convicted_of``."""
+    with Court() as court:
+        return court.convicted_of(party, patient=patient)
 
 
 def hurried() -> int:
@@ -66,14 +118,27 @@ def hurried() -> int:
 
 
 def changed_copy(party: Guilty, folder: Path) -> None:
-    """Puts a copy of the party's package into a folder, with the change in it."""
+    """Puts a package like the party's into a folder, with the change in it; what is as it was are links."""
     spec = importlib.util.find_spec(party.package)
     assert spec is not None
     assert spec.submodule_search_locations is not None
-    source = Path(spec.submodule_search_locations[0])
-    shutil.copytree(source, folder / party.package)  # compiled files too, to be quick
-    path = folder / party.file
-    text = path.read_text()
+    source = Path(spec.submodule_search_locations[0]).parent
+    text = (source / party.file).read_text()
     if text.count(party.text) != 1:
         raise ValueError(f"{party.name}: {party.text!r} is {text.count(party.text)} times in {party.file}")
+    for above in [*Path(party.file).parents][-2::-1]:
+        like(source / above, folder / above)
+    path = folder / party.file
+    path.unlink()
     path.write_text(text.replace(party.text, party.becomes))
+
+
+def like(source: Path, folder: Path) -> None:
+    """Makes a folder of links; compiled files are copied, since there will be others."""
+    folder.unlink(missing_ok=True)
+    folder.mkdir()
+    for each in source.iterdir():
+        if each.name == "__pycache__":
+            shutil.copytree(each, folder / each.name)
+        else:
+            (folder / each.name).symlink_to(each)

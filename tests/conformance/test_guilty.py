@@ -11,7 +11,7 @@ import pytest
 
 from conformance.clauses import CLAUSES
 from conformance.flavours import FLAVOURS
-from conformance.guilty import PARTIES, Guilty, convicted_of
+from conformance.guilty import PARTIES, Court, Guilty, convicted_of
 
 AT_ONCE = 4
 """Trials at the same time; each is a process that mostly waits for what does not come."""
@@ -38,18 +38,23 @@ Trial = Callable[[Guilty], dict[str, str]]
 @pytest.fixture(scope="module")
 def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
     """Holds a trial; those of all tests that were chosen are begun at once, unless other processes do some."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        yield held
-        return
+    with Court() as court:
+
+        def held(party: Guilty) -> dict[str, str]:
+            return court.convicted_of(party, patient=party in NOBODIES)
+
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            yield held
+        else:
+            yield from begun(held, request)
+
+
+def begun(held: Trial, request: pytest.FixtureRequest) -> Iterator[Trial]:
     chosen = [party for item in request.session.items if (party := of_trial(item)) is not None]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         trials = {party.name: pool.submit(held, party) for party in chosen}
         yield lambda party: trials[party.name].result()
         pool.shutdown(cancel_futures=True)
-
-
-def held(party: Guilty) -> dict[str, str]:
-    return convicted_of(party, patient=party in NOBODIES)
 
 
 def of_trial(item: pytest.Item) -> Guilty | None:
