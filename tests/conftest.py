@@ -28,6 +28,13 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What PySpark warns of is not ours to mend."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.filterwarnings("default"))
+
+
 def pytest_collection_finish() -> None:
     gc.enable()
 

@@ -7,7 +7,6 @@ judged side by side (``pieces``). What can neither be cut nor held by a worker i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -104,12 +103,15 @@ def judged_whole(
     """Judges queues as they are, as many in one task as make a part."""
     parts = max(figures.operations // limits.part, 2 * rows.sparkSession.sparkContext.defaultParallelism)
     numbered = rows.withColumn("part", F.pmod(F.xxhash64("group"), F.lit(parts))).repartition(parts, "part")
-    judge: Callable[[Any], Any] = partial(_judged, run=run, groups=dict(groups))
+    judge = _judge(run, dict(groups))
     total = Total()
     for (text,) in numbered.groupBy("part").applyInArrow(judge, "text string").collect():
         total.merge(Total.from_text(text))
     return total
 
 
-def _judged(table: pa.Table, run: Facts, groups: Mapping[str, str]) -> pa.Table:
-    return pa.table({"text": [totalled(check_table(table, run, groups)).as_text()]})
+def _judge(run: Facts, groups: Mapping[str, str]) -> Callable[[Any], Any]:
+    def judged(table: pa.Table) -> pa.Table:
+        return pa.table({"text": [totalled(check_table(table, run, groups)).as_text()]})
+
+    return judged  # a partial PySpark 4.3 does not take

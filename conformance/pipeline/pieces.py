@@ -8,8 +8,8 @@ which nobody took, and which were looked at. What a worker makes of a piece is i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial, reduce
+from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any, Final
 
 import pyarrow as pa
@@ -54,7 +54,7 @@ def judged_in_pieces(
         number = judged.findings[0].piece - 1
         pieces = pieces.where((F.col("group") != judged.queue) | (F.col("piece") != number))
     lasts = {queue: len(moments) for queue, moments in plan.cuts.items()}
-    judge: Any = partial(_judged, run=run, lasts=lasts)
+    judge = _judge(run, lasts)
     found = pieces.groupBy("group", "piece").applyInArrow(judge, "text string").collect()
     return list(_whole([*(Judged.from_text(text) for (text,) in found), *refused]))
 
@@ -70,8 +70,11 @@ def _too_large(placed: DataFrame, limits: Limits) -> Iterator[Judged]:
         yield refusal(queue, count, reason, limits, piece + 1)
 
 
-def _judged(table: pa.Table, run: Facts, lasts: dict[str, int]) -> pa.Table:
-    return pa.table({"text": [check_piece(table, run, lasts).as_text()]})
+def _judge(run: Facts, lasts: dict[str, int]) -> Callable[[Any], Any]:
+    def judged(table: pa.Table) -> pa.Table:
+        return pa.table({"text": [check_piece(table, run, lasts).as_text()]})
+
+    return judged  # a partial PySpark 4.3 does not take
 
 
 def _whole(pieces: list[Judged]) -> Iterator[Judged]:

@@ -25,13 +25,6 @@ QUICK = {
 """Settings with which Spark starts sooner."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What PySpark warns of is not ours to mend."""
-    for item in items:
-        if "tests/spark/real" in str(item.path):
-            item.add_marker(pytest.mark.filterwarnings("default"))
-
-
 @pytest.fixture(autouse=True)
 def no_traceback_after_two_minutes() -> None:
     """Each of these tests has a limit of its own."""
