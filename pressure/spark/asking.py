@@ -64,6 +64,10 @@ class Asking:
         """Some commands in one round trip, none of which may be refused."""
         return self.run(_asked(commands))
 
+    def told(self, *command: bytes) -> Reply:
+        """What the server has to say to a command, an error included."""
+        return self.run(_as_they_come((command,)))[0]
+
     def pause(self, seconds: float) -> None:
         """Let some time pass."""
         self.run(_pausing(seconds))
@@ -82,7 +86,7 @@ class Asking:
         if self._carried is None:
             self._carried = self.places.kind
             if self._carried == "reliable":
-                (reply,) = self.run(_as_they_come(((b"COMMAND", b"INFO", b"MQ.PUSH"),)))
+                reply = self.told(b"COMMAND", b"INFO", b"MQ.PUSH")
                 has = not isinstance(reply, ServerReplyError) and any(reply)
                 self._carried = "module" if has else "stream"
         return self._carried

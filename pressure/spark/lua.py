@@ -27,14 +27,14 @@ class Step:
         return self._scripts[kind]
 
 
-#: KEYS: owner. ARGV: who wants to be it, its lease. Nothing, or who has the queue and for how many
-#: milliseconds.
+#: KEYS: owner. ARGV: who wants to be it, its lease, and instead of whom it may be. Nothing, or who has the
+#: queue and for how many milliseconds.
 TAKE: Final = Script(
     b"""
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return {} end
 local holder = redis.call('GET', KEYS[1])
-if holder == ARGV[1] then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+if holder == ARGV[1] or holder == ARGV[3] then
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
   return {}
 end
 return {holder, redis.call('PTTL', KEYS[1])}

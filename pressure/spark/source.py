@@ -5,9 +5,7 @@ the rows between two offsets are the same however often they are read, until the
 that is on the server: whoever runs a query again, finds it as it was.
 
 Rules:
-    - One query reads a queue: the owner. It says so again and again, and when it has said nothing for the
-      time of its lease, the next may have the queue. Every change asks first whether the owner is still the
-      owner.
+    - One query reads a queue, the owner (``ownership``). Every change asks first whether it still is.
     - What was claimed and not acknowledged belongs to the stream, whoever owns it next.
     - Rows are read with a look at the number of the first one that is there, so that a slice is never of
       others.
@@ -15,22 +13,19 @@ Rules:
 
 from __future__ import annotations
 
-import secrets
 import time
-from collections.abc import Collection, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
 from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
-from pressure.identity import connection_name
-from pressure.lease import ThreadKeeper
 from pressure.protocol.steps import atomic
 from pressure.spark.asking import Asking
 from pressure.spark.errors import RowsGoneError
-from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN, RELEASE, TAKE
+from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN
 from pressure.spark.options import Options
+from pressure.spark.ownership import LOOK, Ownership, in_use
 from pressure.spark.places import new_id
 from pressure.spark.rows import Row, rows_of
 
@@ -41,8 +36,6 @@ CLAIMED_TOGETHER: Final = 10_000
 READ_TOGETHER: Final = 10_000
 #: Rows that are too few to be read by two.
 SLICE: Final = 1000
-#: Seconds between two looks whether a queue that is taken comes free.
-LOOK: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +65,9 @@ class Source:
         self._asking = Asking(options)
         places = self._asking.places
         self._keys = (places.beside("owner"), places.beside("source"), places.pending)
-        self._me = f"{connection_name()}/spark/{secrets.token_hex(4)}"
+        self._owner = Ownership(self._asking)
+        self._me = self._owner.me
         self._state: State | None = None
-        self._keeper: ThreadKeeper | None = None
 
     @property
     def state(self) -> State:
@@ -87,9 +80,7 @@ class Source:
         return self._open() if self._state is None else self._state
 
     def _open(self) -> State:
-        self._take()
-        self._keeper = ThreadKeeper(self.options.lease, self._renew)
-        self._keeper.begin(self._me.encode())
+        self._owner.take()
         deadline = time.monotonic() + self.options.timeout
         while True:
             status, *rest = self._asking.step(OPEN, self._keys, self._me, new_id())
@@ -102,31 +93,15 @@ class Source:
         self._state = State(rest[0].decode(), int(rest[1]), int(rest[2]))
         return self._state
 
-    def _take(self) -> None:
-        """Become the owner; wait only for one whose lease runs out."""
-        lease, left = round(self.options.lease * 1000), float("inf")
-        deadline = time.monotonic() + max(self.options.timeout, 2 * self.options.lease)
-        while True:
-            found = self._asking.script(TAKE, self._keys[:1], self._me, lease)
-            if not found:
-                return
-            if found[1] > left or time.monotonic() > deadline:  # it was renewed, so somebody is there
-                raise self._problem(b"lost", found[0])
-            left = found[1]
-            self._asking.pause(min(LOOK, max(left, 1) / 1000))
-
-    def _renew(self, names: Collection[bytes]) -> None:
-        for name in names:
-            self._asking.script(TAKE, self._keys[:1], name, round(self.options.lease * 1000))
-
     def _problem(self, status: bytes, detail: Any) -> PressureError:
         """The error that a status stands for."""
         queue = self._asking.places.located
-        who = detail.decode("utf-8", "backslashreplace") if isinstance(detail, bytes) and detail else "nobody"
+        held = detail if isinstance(detail, bytes) else b""
+        who = held.decode("utf-8", "backslashreplace") or "nobody"
         if status == b"gone":
             return QueueDoesNotExistError(f"queue {queue} does not exist")
         if status == b"lost":
-            return QueueInUseError(f"queue {queue} is read by another query ({who})", "consumer")
+            return in_use(self._asking, held)
         if status == b"busy":
             return QueueInUseError(f"queue {queue}: the consumer role is held by {who}", "consumer")
         if status == b"other":
@@ -206,12 +181,7 @@ class Source:
     def release(self) -> None:
         """Stop being the owner; what is claimed stays so, for the next run of the query."""
         self._state = None
-        if self._keeper is not None:
-            self._keeper.end(self._me.encode())
-            self._keeper.stop()
-            self._keeper = None
-        with suppress(PressureError):
-            self._asking.script(RELEASE, self._keys[:1], self._me)
+        self._owner.release()
         self.close()
 
     def close(self) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +13,7 @@ import pytest
 import redis
 
 from pressure import QueueDoesNotExistError, QueueInUseError
-from pressure.spark import RowsGoneError
+from pressure.spark import RowsGoneError, ownership
 from pressure.spark import source as module
 from pressure.spark.source import Source, State, slices
 
@@ -100,15 +103,59 @@ def test_a_lease_that_ran_out(place: Place) -> None:
     place.put(*some(0, 3))
     with reading(place, lease=SHORT) as dead, reading(place, lease=SHORT) as source:
         dead.advance(0, None)
-        assert dead._keeper is not None
-        dead._keeper.end(dead._me.encode())  # it says nothing any more
-        dead._keeper.stop()
+        dead._owner.fall_silent()
         assert values(source, 0, 3) == some(0, 3)
         with pytest.raises(QueueInUseError, match="another query"):
             dead.acknowledge(3)
         with pytest.raises(QueueInUseError, match="another query"):
             dead.advance(3, 1)
         assert source.acknowledge(3) == 0
+
+
+OWNER = """
+import json, sys
+from pressure.spark.options import options_of
+from pressure.spark.source import Source
+source = Source(options_of(json.loads(sys.argv[1])))
+print(source.state.id, flush=True)
+input()
+"""
+
+
+@contextmanager
+def owner_elsewhere(place: Place) -> Iterator[subprocess.Popen[str]]:
+    """A process that owns the queue, for a long time."""
+    given = {"queue": place.name, "url": place.url, "kind": place.kind, "lease": "300"}
+    command = [sys.executable, "-c", OWNER, json.dumps(given)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_killed_owner_keeps_nobody_waiting(make: Callable[..., Place]) -> None:
+    place = make()
+    with owner_elsewhere(place) as process, reading(place, lease=5, timeout=1) as source:
+        process.kill()
+        process.wait()
+        assert source.state
+
+
+@pytest.mark.parametrize("gone", [True, False], ids=["its process seems to be gone", "it is not connected"])
+def test_an_owner_of_which_that_is_not_certain(
+    make: Callable[..., Place], gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(*((ownership, "_ended", lambda _: True) if gone else (ownership, "connected", set)))
+    place = make()
+    with (
+        owner_elsewhere(place),
+        reading(place, lease=SHORT, timeout=SHORT) as source,
+        pytest.raises(QueueInUseError, match="another query"),
+    ):
+        assert source.state
 
 
 def test_a_lease_is_renewed(place: Place, raw: redis.Redis) -> None:
