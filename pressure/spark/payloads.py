@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from pressure.spark.errors import PayloadError
 from pressure.spark.options import Options
-from pressure.spark.rows import Row
+from pressure.spark.rows import Rows
 
 __all__ = ["FORMATS", "batches_of", "check_columns", "values_of"]
 
@@ -38,21 +38,21 @@ class Format:
         types: The types of the column that is written; None where all columns are.
     """
 
-    column: Callable[[list[bytes], Any], Any]
+    column: Callable[[Sequence[bytes], Any], Any]
     one: Callable[[bytes], Any]
     values: Callable[[Any], list[bytes | None]]
     types: tuple[str, ...] | None
 
 
-def _binary(values: list[bytes], _: Any) -> Any:
+def _binary(values: Sequence[bytes], _: Any) -> Any:
     return pa.array(values, pa.binary())
 
 
-def _text(values: list[bytes], _: Any) -> Any:
+def _text(values: Sequence[bytes], _: Any) -> Any:
     return pa.array(values, pa.binary()).cast(pa.string())
 
 
-def _json(values: list[bytes], type: Any) -> Any:  # noqa: A002, it is one
+def _json(values: Sequence[bytes], type: Any) -> Any:  # noqa: A002, it is one
     return pa.array([json.loads(value) for value in values], type)
 
 
@@ -81,7 +81,7 @@ FORMATS: Final[dict[str, Format]] = {
 }
 
 
-def batches_of(options: Options, schema: Any, found: Iterator[tuple[int, list[Row]]]) -> Iterator[Any]:
+def batches_of(options: Options, schema: Any, found: Iterator[tuple[int, Rows]]) -> Iterator[Any]:
     """Rows as record batches of a schema: position, id, value, enqueued, deliveries.
 
     Raises:
@@ -89,23 +89,29 @@ def batches_of(options: Options, schema: Any, found: Iterator[tuple[int, list[Ro
     """
     for first, rows in found:
         for start in range(0, len(rows), TOGETHER):
-            some = rows[start : start + TOGETHER]
-            yield _batch(options, schema, first + start, some)
+            yield _batch(options, schema, first + start, rows.part(start, start + TOGETHER))
 
 
-def _batch(options: Options, schema: Any, first: int, rows: Sequence[Row]) -> Any:
-    times = (each.enqueued for each in rows)
+def _batch(options: Options, schema: Any, first: int, rows: Rows) -> Any:
     columns = [
         pa.array(range(first, first + len(rows)), pa.int64()),
-        pa.array([each.id for each in rows], pa.string()),
-        _column(options, schema.field("value").type, first, [each.value for each in rows]),
-        pa.array((time and time * 1000 for time in times), pa.int64()).cast(schema.field("enqueued").type),
-        pa.array([each.deliveries for each in rows], pa.int32()),
+        _or_nulls(rows.ids, len(rows), pa.string()),
+        _column(options, schema.field("value").type, first, rows.values),
+        _or_nulls(rows.enqueued, len(rows), pa.timestamp("ms")).cast(schema.field("enqueued").type),
+        _repeated(rows.deliveries, len(rows), pa.int32()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _column(options: Options, type: Any, first: int, values: list[bytes]) -> Any:  # noqa: A002
+def _or_nulls(values: Sequence[Any] | None, count: int, type: Any) -> Any:  # noqa: A002
+    return pa.nulls(count, type) if values is None else pa.array(values, type)
+
+
+def _repeated(values: Sequence[int] | int, count: int, type: Any) -> Any:  # noqa: A002
+    return pa.repeat(pa.scalar(values, type), count) if isinstance(values, int) else pa.array(values, type)
+
+
+def _column(options: Options, type: Any, first: int, values: Sequence[bytes]) -> Any:  # noqa: A002
     form = FORMATS[options.format]
     try:
         return form.column(values, type)
@@ -113,7 +119,7 @@ def _column(options: Options, type: Any, first: int, values: list[bytes]) -> Any
         return pa.array(_one_by_one(options, type, first, values), type)
 
 
-def _one_by_one(options: Options, type: Any, first: int, values: list[bytes]) -> Iterator[Any]:  # noqa: A002
+def _one_by_one(options: Options, type: Any, first: int, values: Sequence[bytes]) -> Iterator[Any]:  # noqa: A002
     """The values, None for those that are not in the format if these are to be passed over."""
     form = FORMATS[options.format]
     for place, value in enumerate(values, first):

@@ -7,7 +7,7 @@ whose messages have ids is read in place, between two ids.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +16,7 @@ from pressure.spark.asking import Asking
 from pressure.spark.errors import RowsGoneError
 from pressure.spark.options import Options
 from pressure.spark.places import new_id
-from pressure.spark.rows import Row, peeked_of
+from pressure.spark.rows import Rows, peeked_of
 from pressure.spark.source import READ_TOGETHER, slices
 
 __all__ = ["Peek", "Slice"]
@@ -74,7 +74,7 @@ class Peek:
         parts = slices(0, length, self.options.partitions)
         return [Slice(key, start, end, length if copied else 0) for start, end in parts]
 
-    def read(self, part: Slice) -> Iterator[tuple[int, list[Row]]]:
+    def read(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         """Rows with the number of the first of them, some thousand at a time.
 
         Raises:
@@ -83,7 +83,7 @@ class Peek:
         readers = {"stream": self._of_stream, "module": self._of_module}
         yield from readers.get(self._asking.carried, self._of_list)(part)
 
-    def _of_list(self, part: Slice) -> Iterator[tuple[int, list[Row]]]:
+    def _of_list(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         for start in range(part.start, part.end, READ_TOGETHER):
             end = min(start + READ_TOGETHER, part.end)
             look = (b"EXPIRE", part.key, KEPT) if part.length else (b"EXISTS", part.key)
@@ -97,14 +97,14 @@ class Peek:
             if found:
                 yield start, peeked_of(self.options.envelope, found)
 
-    def _of_stream(self, part: Slice) -> Iterator[tuple[int, list[Row]]]:
+    def _of_stream(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         after, start = self._delivered(part.key), part.start
         while start < part.end:
             count = min(READ_TOGETHER, part.end - start)
             (found,) = self._asking.ask((b"XRANGE", part.key, b"(" + after, b"+", b"COUNT", count))
             if not found:
                 return
-            yield start, [_entry(each, dict(pairs(fields))) for each, fields in found]
+            yield start, _entries(found)
             after, start = found[-1][0], start + len(found)
 
     def _delivered(self, key: bytes) -> bytes:
@@ -116,13 +116,18 @@ class Peek:
             (bytes(each[b"last-delivered-id"]) for each in groups if each[b"name"] == b"workers"), b"0-0"
         )
 
-    def _of_module(self, part: Slice) -> Iterator[tuple[int, list[Row]]]:
+    def _of_module(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         for start in range(part.start, part.end, READ_TOGETHER):
             count = min(READ_TOGETHER, part.end - start)
             (found,) = self._asking.ask((b"MQ.INSPECT", part.key, start, count))
-            yield start, [Row(data, each.decode(), 0) for each, data in found]
+            yield start, Rows([data for _, data in found], [each.decode() for each, _ in found], 0)
 
 
-def _entry(id: bytes, fields: dict[bytes, bytes]) -> Row:  # noqa: A002, it is one
-    payload = fields.get(b"payload", next(iter(fields.values())))
-    return Row(payload, id.decode(), int(fields.get(b"deliveries", 0)))
+def _entries(found: Sequence[tuple[bytes, Sequence[bytes]]]) -> Rows:
+    """What entries of a stream stand for: the payload, or the first field of what others added."""
+    fields = [dict(pairs(each)) for _, each in found]
+    return Rows(
+        [each.get(b"payload", next(iter(each.values()))) for each in fields],
+        [name.decode() for name, _ in found],
+        [int(each.get(b"deliveries", 0)) for each in fields],
+    )

@@ -1,13 +1,13 @@
-"""A row: what was taken from a queue, whatever its kind."""
+"""Rows: what was taken from a queue or looked at, whatever its kind, in columns; there may be millions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Row", "peeked_of", "rows_of"]
+__all__ = ["Rows", "peeked_of", "rows_of"]
 
 _CLAIMED: Final = re.compile(rb"([^ ]+) (\d+) (.*)", re.DOTALL)
 _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) (.*)", re.DOTALL)
@@ -15,47 +15,63 @@ _TIMED: Final = re.compile(r"(\d{1,15})-\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One value and what its queue knows of it.
+class Rows:
+    """Values, and what their queue knows of them.
 
     Attributes:
-        value: Its bytes.
-        id: What the queue knows it by; None if it has no ids.
-        deliveries: How often the queue had delivered it, with this time; 0 if it was only looked at.
+        values: Their bytes.
+        ids: What the queue knows each by, None for one without; None if it has no ids.
+        deliveries: How often the queue had delivered each, with this time, 0 if it was only looked at; one
+            number if that is the same for all.
     """
 
-    value: bytes
-    id: str | None = None
-    deliveries: int = 1
+    values: Sequence[bytes]
+    ids: Sequence[str | None] | None = None
+    deliveries: Sequence[int] | int = 1
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def part(self, start: int, end: int) -> Rows:
+        """Some of them."""
+        ids = None if self.ids is None else self.ids[start:end]
+        deliveries = self.deliveries if isinstance(self.deliveries, int) else self.deliveries[start:end]
+        return Rows(self.values[start:end], ids, deliveries)
 
     @property
-    def enqueued(self) -> int | None:
-        """When it was put, in milliseconds since 1970 by the server's clock, where its id tells."""
-        found = _TIMED.fullmatch(self.id) if self.id else None
-        return int(found[1]) if found else None
+    def enqueued(self) -> list[int | None] | None:
+        """When each was put, in milliseconds since 1970 by the server's clock, where its id tells."""
+        if self.ids is None:
+            return None
+        found = (_TIMED.fullmatch(each) if each else None for each in self.ids)
+        return [int(each[1]) if each else None for each in found]
 
 
-def _plain(data: bytes) -> Row:
-    return Row(data)
-
-
-def _enveloped(data: bytes) -> Row:
-    found = _ENVELOPE.fullmatch(data)
-    return Row(found[2], found[1].decode()) if found else Row(data)
-
-
-def _message(data: bytes) -> Row:
-    found = _CLAIMED.fullmatch(data)
-    assert found is not None, data
-    return Row(found[3], found[1].decode(), int(found[2]))
-
-
-def rows_of(kind: str, envelope: bool, data: Sequence[bytes]) -> list[Row]:
+def rows_of(kind: str, envelope: bool, data: Sequence[bytes]) -> Rows:
     """The rows that claimed elements of a queue of this kind stand for."""
-    read: Callable[[bytes], Row] = _enveloped if envelope else _plain
-    return [(_message if kind == "reliable" else read)(each) for each in data]
+    if kind == "reliable":
+        return _messages(data)
+    return _enveloped(data, 1) if envelope else Rows(data)
 
 
-def peeked_of(envelope: bool, data: Sequence[bytes]) -> list[Row]:
+def peeked_of(envelope: bool, data: Sequence[bytes]) -> Rows:
     """The rows that elements stand for that are still in a list."""
-    return [replace(row, deliveries=0) for row in rows_of("list", envelope, data)]
+    return _enveloped(data, 0) if envelope else Rows(data, deliveries=0)
+
+
+def _messages(data: Iterable[bytes]) -> Rows:
+    found = [_CLAIMED.fullmatch(each) for each in data]
+    parts = [each.groups() for each in found if each is not None]
+    assert len(parts) == len(found), data
+    return Rows(
+        [value for _, _, value in parts],
+        [name.decode() for name, _, _ in parts],
+        [int(count) for _, count, _ in parts],
+    )
+
+
+def _enveloped(data: Sequence[bytes], deliveries: int) -> Rows:
+    """An item without an envelope is its own payload."""
+    found = [_ENVELOPE.fullmatch(each) for each in data]
+    values = [each[2] if each else whole for each, whole in zip(found, data, strict=True)]
+    return Rows(values, [each[1].decode() if each else None for each in found], deliveries)

@@ -27,7 +27,7 @@ from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN
 from pressure.spark.options import Options
 from pressure.spark.ownership import LOOK, Ownership, in_use
 from pressure.spark.places import new_id
-from pressure.spark.rows import Row, rows_of
+from pressure.spark.rows import Rows, rows_of
 
 __all__ = ["Source", "State", "slices"]
 
@@ -188,7 +188,7 @@ class Source:
         """Close the connections."""
         self._asking.close()
 
-    def read(self, state: State, start: int, end: int) -> Iterator[tuple[int, list[Row]]]:
+    def read(self, state: State, start: int, end: int) -> Iterator[tuple[int, Rows]]:
         """Rows with the number of the first of them, some thousand at a time; any process may ask.
 
         Args:

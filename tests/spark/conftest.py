@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import redis
@@ -13,6 +13,7 @@ import redis
 from conformance.targets import Address
 from pressure import BackupQueue, Queue, ReliableQueue
 from pressure.spark.options import Options, options_of
+from pressure.spark.rows import Rows
 
 KINDS = ("pressure", "backup", "reliable")
 _numbers = itertools.count()
@@ -76,6 +77,22 @@ def place(request: pytest.FixtureRequest, server: Address) -> Iterator[Place]:
 def make(server: Address) -> Iterator[Callable[..., Place]]:
     with ExitStack() as stack:
         yield lambda kind="pressure", bound=0: Place(server.url, kind, stack, bound)
+
+
+class One(NamedTuple):
+    """A row by itself."""
+
+    value: bytes
+    id: str | None
+    enqueued: int | None
+    deliveries: int
+
+
+def each_of(rows: Rows) -> list[One]:
+    count, deliveries = len(rows), rows.deliveries
+    nothing = [None] * count
+    numbers = [deliveries] * count if isinstance(deliveries, int) else deliveries
+    return [*map(One, rows.values, rows.ids or nothing, rows.enqueued or nothing, numbers)]
 
 
 def some(first: int, last: int) -> list[bytes]:

@@ -111,9 +111,7 @@ class Run:
         self.source.check(stream, start)
         staged = []
         for partition, (low, high) in enumerate(slices(start, end, 2)):
-            rows = (
-                [row.value for row in found] for _, found in self.source.read(self.source.state, low, high)
-            )
+            rows = (found.values for _, found in self.source.read(self.source.state, low, high))
             staged.append(self.sink.stage(rows, partition, "query"))
         self.sink.commit("query", number, staged)
         self.clock.tick()

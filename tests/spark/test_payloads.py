@@ -10,7 +10,7 @@ import pytest
 
 from pressure.spark import PayloadError
 from pressure.spark.options import Options, options_of
-from pressure.spark.rows import Row
+from pressure.spark.rows import Rows
 
 pa: Any = pytest.importorskip("pyarrow", reason="no pyarrow: pip install '.[spark]'")
 payloads: Any = pytest.importorskip("pressure.spark.payloads")
@@ -36,14 +36,14 @@ def schema(form: str) -> Any:
 
 
 def read(form: str, *values: bytes, **more: str) -> list[Any]:
-    rows = [Row(value) for value in values]
+    rows = Rows(values)
     batches = payloads.batches_of(options(form, **more), schema(form), iter([(100, rows)]))
     return [value for batch in batches for value in batch.column("value").to_pylist()]
 
 
 def test_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payloads, "TOGETHER", 2)
-    rows = [Row(b"a", "1599352749159-4", 2), Row(b"b"), Row(b"c", "f" * 32, 0)]
+    rows = Rows([b"a", b"b", b"c"], ["1599352749159-4", None, "f" * 32], [2, 1, 0])
     one, two = payloads.batches_of(options(), schema("binary"), iter([(5, rows)]))
     assert one.to_pylist() == [
         {
@@ -56,6 +56,15 @@ def test_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         "position": 7, "id": "f" * 32, "value": None, "deliveries": 0, "enqueued": None,
     }  # fmt: skip
     assert one.schema == schema("binary")
+
+
+def test_columns_of_a_queue_without_ids() -> None:
+    (batch,) = payloads.batches_of(options(), schema("binary"), iter([(5, Rows([b"a", b"b"], deliveries=0))]))
+    assert batch.schema == schema("binary")
+    nothing = {"id": None, "enqueued": None, "deliveries": 0}
+    assert batch.to_pylist() == [
+        {"position": at, "value": value, **nothing} for at, value in ((5, b"a"), (6, b"b"))
+    ]
 
 
 def test_formats() -> None:

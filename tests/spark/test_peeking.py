@@ -9,9 +9,8 @@ import redis
 
 from pressure.spark import RowsGoneError, peeking
 from pressure.spark.peeking import Peek, Slice
-from pressure.spark.rows import Row
 
-from .conftest import Place, some
+from .conftest import One, Place, each_of, some
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +18,12 @@ def small_replies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peeking, "READ_TOGETHER", 7)
 
 
-def rows(peek: Peek, plan: list[Slice]) -> list[tuple[int, Row]]:
+def rows(peek: Peek, plan: list[Slice]) -> list[tuple[int, One]]:
     return [
-        (at, row) for part in plan for first, found in peek.read(part) for at, row in enumerate(found, first)
+        (at, row)
+        for part in plan
+        for first, found in peek.read(part)
+        for at, row in enumerate(each_of(found), first)
     ]
 
 

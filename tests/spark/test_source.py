@@ -17,7 +17,7 @@ from pressure.spark import RowsGoneError, ownership
 from pressure.spark import source as module
 from pressure.spark.source import Source, State, slices
 
-from .conftest import Place, some
+from .conftest import Place, each_of, some
 
 SHORT = 0.3
 """Seconds of a lease that is to run out."""
@@ -34,7 +34,7 @@ def reading(place: Place, **options: object) -> Iterator[Source]:
 
 def values(source: Source, start: int, end: int, state: State | None = None) -> list[bytes]:
     found = source.read(state or source.state, start, end)
-    return [row.value for _, rows in found for row in rows]
+    return [value for _, rows in found for value in rows.values]
 
 
 def test_rows_are_claimed_in_parts_and_acknowledged(place: Place) -> None:
@@ -217,7 +217,8 @@ def test_reliable_rows_know_their_ids_and_deliveries(make: Callable[..., Place])
     place.queue.push(b"later", delay=0)
     with reading(place) as source:
         source.advance(0, None)
-        ((_, rows),) = source.read(source.state, 0, 3)
+        ((_, found),) = source.read(source.state, 0, 3)
+    rows = each_of(found)
     assert {row.value: row.deliveries for row in rows} == {b"a": 2, b"b c": 1, b"later": 1}
     second = next(row for row in rows if row.value == b"b c")
     assert second.id == ids[1].decode()
@@ -231,7 +232,7 @@ def test_items_in_envelopes(make: Callable[..., Place], raw: redis.Redis) -> Non
     with reading(place, envelope="true") as source:
         source.advance(0, None)
         ((_, rows),) = source.read(source.state, 0, 2)
-    assert [(row.value, row.id) for row in rows] == [(b"inside", mark.decode()), (b"without", None)]
+    assert [(row.value, row.id) for row in each_of(rows)] == [(b"inside", mark.decode()), (b"without", None)]
 
 
 # The pressure queue: the consumer's role, the token, the counters.
