@@ -199,11 +199,19 @@ class Sink:
 
 def _parts(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     """As many as travel together."""
+    for start in range(0, len(values), STAGED_TOGETHER):
+        some = values[start : start + STAGED_TOGETHER]
+        if sum(map(len, some)) <= STAGED_BYTES:
+            yield some
+        else:
+            yield from _parts_of_large(some)
+
+
+def _parts_of_large(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     start = size = 0
     for at, value in enumerate(values):
-        if at > start and (at - start >= STAGED_TOGETHER or size + len(value) > STAGED_BYTES):
+        if at > start and size + len(value) > STAGED_BYTES:
             yield values[start:at]
             start, size = at, 0
         size += len(value)
-    if start < len(values):
-        yield values[start:]
+    yield values[start:]
