@@ -44,6 +44,9 @@ MARGIN: Final = 64 * 1024
 
 LEVELS: Final = (logging.DEBUG, logging.INFO, logging.INFO, logging.WARNING)
 TRUSTED: Final = b"=[C]"
+COMPILED: Final[dict[str, bytes]] = {}
+"""The bytecode of our own files, by name; every interpreter runs the same."""
+
 LIBRARIES: Final = ("bit", "cjson", "cmsgpack", "struct")
 
 
@@ -93,12 +96,12 @@ class LuaInterpreter:
         self._collect = self._lua.globals()[b"collectgarbage"]
 
     def _trusted(self, name: str, *arguments: object, keeps_tail_calls: bool = False) -> Any:
-        """What a file of our own returns."""
-        source = resources.files(__package__).joinpath(f"lua/{name}.lua").read_bytes()
-        chunk = checked(self._load(source, TRUSTED))
-        if not keeps_tail_calls:
-            chunk = self._load(fit(self._dump(chunk), is_trusted=True), TRUSTED)
-        return chunk(*arguments)
+        """What a file of our own returns; it is compiled for the first interpreter of this process."""
+        if name not in COMPILED:
+            source = resources.files(__package__).joinpath(f"lua/{name}.lua").read_bytes()
+            compiled = self._dump(checked(self._load(source, TRUSTED)))
+            COMPILED[name] = compiled if keeps_tail_calls else fit(compiled, is_trusted=True)
+        return checked(self._load(COMPILED[name], TRUSTED))(*arguments)
 
     def _host(self) -> dict[bytes, object]:
         """What trusted Lua functions may use of Python's."""
