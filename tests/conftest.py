@@ -36,6 +36,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
+    """What is there by now stays to the end; looking through it for garbage takes a twentieth of the time.
+
+    Where hypothesis is to be imported later that is not done: it asks who refers to what.
+    """
+    if "hypothesis" in sys.modules:
+        gc.freeze()
     gc.enable()
 
 
