@@ -1,4 +1,7 @@
-"""The suite convicts what is wrong on purpose, by the clauses one would expect."""
+"""The suite convicts what is wrong on purpose, by the clauses one would expect.
+
+All of it: pytest -n 0 -m "slow or not slow" tests/conformance/test_guilty.py
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,11 @@ import pytest
 from conformance.clauses import CLAUSES
 from conformance.flavours import FLAVOURS
 from conformance.guilty import PARTIES, Court, Guilty, convicted_of
+from conformance.guilty.batches import BATCHES
+from conformance.guilty.clients import CLIENTS
+from conformance.guilty.kinds import KINDS
+from conformance.guilty.scripts import SCRIPTS
+from conformance.guilty.servers import SERVERS
 
 AT_ONCE = 4
 """Trials at the same time; each is a process that mostly waits for what does not come."""
@@ -22,10 +30,7 @@ PART = 12
 
 
 def nobodies(client: str) -> Iterator[Guilty]:
-    """Parties that change nothing, judged by all that those are who are judged with this client.
-
-    By some of it in the default run, whose other tests judge us by all of it.
-    """
+    """Parties that change nothing, judged by all that those are who are judged with this client."""
     same = '"""Which Redis this is."""'
     clauses = dict.fromkeys(clause for party in PARTIES if party.client == client for clause in party.clauses)
     for first in range(0, len(clauses), PART):
@@ -34,6 +39,8 @@ def nobodies(client: str) -> Iterator[Guilty]:
 
 
 NOBODIES = [party for client in sorted({party.client for party in PARTIES}) for party in nobodies(client)]
+
+FIRST = [NOBODIES[0], *(table[0] for table in (BATCHES, CLIENTS, KINDS, SCRIPTS, SERVERS))]
 
 Trial = Callable[[Guilty], dict[str, str]]
 
@@ -65,7 +72,12 @@ def of_trial(item: pytest.Item) -> Guilty | None:
     return parameters.get("party")
 
 
-@pytest.mark.parametrize("party", PARTIES, ids=[party.name for party in PARTIES])
+def marked(party: Guilty) -> Any:
+    """In the default run one of each table takes part; a trial is a process, and there are a hundred."""
+    return pytest.param(party, id=party.name, marks=[] if party in FIRST else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize("party", [marked(party) for party in PARTIES])
 def test_guilty_party_is_convicted(party: Guilty, trial: Trial) -> None:
     convictions = trial(party)
     assert convictions.keys() == set(party.clauses)
@@ -73,13 +85,7 @@ def test_guilty_party_is_convicted(party: Guilty, trial: Trial) -> None:
     assert not crashes, "what is wrong with it is to be one small thing, and not that it falls over"
 
 
-@pytest.mark.parametrize(
-    "party",
-    [
-        pytest.param(party, id=party.name, marks=[] if party.name.endswith(" 0") else [pytest.mark.slow])
-        for party in NOBODIES
-    ],
-)
+@pytest.mark.parametrize("party", [marked(party) for party in NOBODIES])
 def test_who_is_not_guilty_is_not_convicted(party: Guilty, trial: Trial) -> None:
     assert trial(party) == {}
 
