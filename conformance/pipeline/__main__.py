@@ -21,8 +21,8 @@ __all__ = ["SPARK_FROM", "main"]
 SPARK_FROM: Final = 5_000_000
 """Rows from which on Spark judges, where it is installed.
 
-Measured on two processors with a thousand queues, in processor seconds, of which Spark uses two at a time:
-3,000,000 operations take 24 in one process, and on Spark 38 and 10 more to start.
+Measured on two processors with a thousand queues: 3,000,000 operations take 24 s in one process, and in Spark
+8 s to start and 30 s; 10,000,000 take 133 s in one process, and 87 s in a Spark that has warmed up.
 """
 
 STATUS: Final[Mapping[Answer, int]] = {"ok": 0, "illegal": 1, "unknown": 3}
