@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import signal
@@ -33,6 +34,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.filterwarnings("default"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Long tests have limits of their own; to be shown in the middle of its work has crashed a busy Python."""
+    if item.get_closest_marker("slow") or item.get_closest_marker("spark"):
+        faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_collection_finish() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import importlib.util
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,12 +22,6 @@ QUICK = {
     "spark__sql__shuffle__partitions": "2",
 }
 """Settings with which Spark starts sooner."""
-
-
-@pytest.fixture(autouse=True)
-def no_traceback_after_two_minutes() -> None:
-    """Each of these tests has a limit of its own."""
-    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="session")
