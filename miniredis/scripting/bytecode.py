@@ -39,6 +39,7 @@ SOURCES: Final = {
 }
 """The instructions by which a function comes into its register, and whether it comes from a table."""
 
+REGISTERS: Final = 256
 NIL, BOOLEAN, NUMBER, STRING = 0, 1, 3, 4
 NUMBER_SIZE: Final = 8
 
@@ -48,22 +49,17 @@ def register(word: int) -> int:
     return word >> 6 & 0xFF
 
 
-def calls_foreign(code: array[int], at: int) -> bool:
-    """Whether the tail call there is of a function in a table, or of a global one."""
-    target = register(code[at])
-    for index in range(at - 1, -1, -1):
-        word = code[index]
-        if register(word) == target and word & OPCODE_BITS in SOURCES:
-            return SOURCES[word & OPCODE_BITS]
-    return False
-
-
 def without_tail_calls(code: array[int], *, everywhere: bool) -> array[int]:
-    """The same instructions with calls in place of tail calls, of foreign functions at least."""
+    """The same with calls in place of tail calls: all, or those of functions in tables and of global ones."""
     changed = code[:]
+    from_table = [everywhere] * REGISTERS  # what came into each register last
     for at, word in enumerate(code):
-        if word & OPCODE_BITS == TAIL_CALL and (everywhere or calls_foreign(code, at)):
-            changed[at] = word & ~OPCODE_BITS | CALL
+        operation = word & OPCODE_BITS
+        if operation == TAIL_CALL:
+            if from_table[register(word)]:
+                changed[at] = word & ~OPCODE_BITS | CALL
+        elif operation in SOURCES:
+            from_table[register(word)] = everywhere or SOURCES[operation]
     return changed
 
 
