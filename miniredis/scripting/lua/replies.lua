@@ -80,10 +80,14 @@ local function boolean(value, resp, script_resp)
 end
 
 local function put_array(value, resp, script_resp, depth)
+    local has_slots = depth + 1 + NEEDED <= SLOTS
     local length = 0
     while rawget(value, length + 1) ~= nil do length = length + 1 end
     put("*" .. length .. "\r\n")
-    for index = 1, length do put_value(rawget(value, index), resp, script_resp, depth + 1) end
+    for index = 1, length do
+        local item = rawget(value, index)
+        if has_slots and type(item) == "string" then put_bulk(item) else put_value(item, resp, script_resp, depth + 1) end
+    end
 end
 
 local function size_of(value)
