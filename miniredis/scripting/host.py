@@ -15,7 +15,7 @@ from typing import Any, Final
 from ..engine import errors
 from ..engine.script_interfaces import Caller
 from ..engine.version import VERSION
-from .bytecode import MOST_FIXED_PARAMETERS, TooManyParametersError, fit
+from .bytecode import TOO_MANY, TooManyParametersError, fit
 from .memory import Memory, Need
 from .numbers import get_integer, get_real, put_integer, put_real, to_number
 from .values import Converter, room_for
@@ -85,7 +85,7 @@ class Host:
             b"call": self._call,
             b"call_packed": self._call_packed,
             b"no_memory": errors.NO_MEMORY,
-            b"fixed_parameters": MOST_FIXED_PARAMETERS,
+            b"too_many_parameters": TOO_MANY,
             b"version": VERSION.encode(),
             b"version_number": numbers[0] << 16 | numbers[1] << 8 | numbers[2],
         }

@@ -22,7 +22,7 @@ from ..engine.errors import NO_MEMORY
 from ..engine.lru import LruCache
 from ..engine.replies import Encoded, Reply
 from ..engine.script_interfaces import Caller, Failure, LibraryError, Registered
-from .bytecode import fit
+from .bytecode import TOO_MANY, TooManyParametersError, fit, unlike_others
 from .host import REASONS, Host, digest
 from .memory import MOST_GIVEN, MOST_KEPT, Memory
 from .values import SLOT, Converter
@@ -34,6 +34,9 @@ MOST_COMPILED: Final = 64 * 1024 * 1024
 
 WEIGHT: Final = 1000, 8
 """About how many bytes a compiled script takes in any case, and for each byte of its text."""
+
+BYTECODE: Final = b"\x1b"
+"""What bytecode begins with."""
 
 TRUSTED: Final = b"=[C]"
 COMPILED: Final[dict[str, bytes]] = {}
@@ -85,7 +88,7 @@ class LuaInterpreter:
         for name in LIBRARIES:
             publish(name.encode(), self._trusted(name, host, self._sandbox))
         self._load_library = self._trusted("libraries", host, self._sandbox, self._api)
-        self._compile = self._sandbox[b"compile"]
+        self._adopt = self._sandbox[b"adopt"]
         self._invoke = self._api[b"invoke"]
         self._evaluate = self._api[b"evaluate"]
 
@@ -103,12 +106,31 @@ class LuaInterpreter:
 
     def compile(self, name: bytes, code: bytes) -> bytes | None:
         """Compiles a script, under its name; returns what is wrong with it, or None."""
-        chunk, problem = pair(self._compile(code, b"@user_script"))
-        if chunk is None:
-            return bytes(problem)
+        try:
+            chunk = self._compiled(code, b"@user_script")
+        except lua51.LuaSyntaxError as error:
+            return bytes(error.args[0])
         least, each = WEIGHT
         self._chunks.add(name, chunk, least + each * len(code))
         return None
+
+    def _compiled(self, code: bytes, name: bytes) -> Any:
+        """A function of Lua's that runs a text; raises ``LuaSyntaxError`` for what is wrong with it.
+
+        The text and its bytecode reach the compiler without becoming strings of Lua's, but for what ``dump``
+        gives (see ``unlike_others``).
+        """
+        compile_text = self._lua.compile
+        if code.startswith(BYTECODE):
+            code = b" " + code  # to Redis it is a text
+        try:
+            chunk = compile_text(code, unlike_others(code))
+        except lua51.LuaSyntaxError:
+            chunk = compile_text(code, name)  # this fails again, and says where by the name
+        try:
+            return self._adopt(compile_text(fit(self._dump(chunk), name=name), name))
+        except TooManyParametersError as error:
+            raise lua51.LuaSyntaxError(TOO_MANY % error.args[0]) from None
 
     def run(
         self, name: bytes, code: bytes, keys: list[bytes], args: list[bytes], resp: int
@@ -128,9 +150,10 @@ class LuaInterpreter:
             LibraryError: it is not Lua, or fails.
         """
         self._check_kept()
-        chunk, problem = pair(self._compile(code, b"@user_function"))
-        if chunk is None:
-            raise LibraryError(b"Error compiling function: " + problem)
+        try:
+            chunk = self._compiled(code, b"@user_function")
+        except lua51.LuaSyntaxError as error:
+            raise LibraryError(b"Error compiling function: " + error.args[0]) from None
         found, problem = pair(self._guarded(self._load_library, chunk))[:2]
         if found is None:
             raise LibraryError(b"Error registering functions: " + problem)

@@ -275,9 +275,7 @@ local function compile(code, name)
     local bytecode, problem = rawloadstring(code, name)
     if not bytecode then return nil, problem end
     local patched, line = patch(dump(bytecode))
-    if line then
-        return nil, "line " .. line .. ": more than " .. host.fixed_parameters .. " parameter before '...'"
-    end
+    if line then return nil, string.format(host.too_many_parameters, line) end
     return rawloadstring(enough(patched), name)
 end
 
@@ -285,6 +283,11 @@ local function load_text(code, name)
     if code:byte() == 27 then code = " " .. code end -- it would be bytecode: to Redis it is a text
     local chunk, problem = compile(code, name)
     if not chunk then return nil, problem end
+    return setfenv(chunk, environment)
+end
+
+-- What Python has compiled is a script's.
+local function adopt(chunk)
     return setfenv(chunk, environment)
 end
 
@@ -523,7 +526,7 @@ getmetatable(null).__tostring = function() return "userdata: (nil)" end
 
 return {
     null = null, publish = publish, see = see, absent = absent, readonly = readonly, globals = globals, environment = environment,
-    handler = handler, watch = watch, clean = clean, compile = load_text, natives = natives,
+    handler = handler, watch = watch, clean = clean, adopt = adopt, natives = natives,
     wrong_type = wrong_type, bad_argument = bad_argument, enough = enough, trimmed = trimmed,
     check_killed = check_killed,
 }
