@@ -1,11 +1,12 @@
 """The checksum at the end of a payload: CRC-64 with the polynomial of Jones, bits reflected.
 
-A table takes eight bytes at a time, which is slow in Python. So long data is first replaced by short data with
-the same checksum. To a checksum, data is a polynomial over two elements, its first bit the highest power, and a
-multiple of Jones's polynomial may be added anywhere. One that has few terms, ``SPARSE``, says that its highest
-power is the sum of its others: a stretch of bits is removed at the front, and added again further behind, once
-for each other term. That takes a handful of operations on large integers, however long the stretch. The square
-of such a polynomial has the same terms with twice their powers, so there is a multiple for every size of data.
+A table takes eight bytes at a time, which is slow in Python. So long data is first replaced by short data
+with the same checksum. To a checksum, data is a polynomial over two elements, its first bit the highest
+power, and a multiple of Jones's polynomial may be added anywhere. One that has few terms, ``SPARSE``, says
+that its highest power is the sum of its others: a stretch of bits is removed at the front, and added again
+further behind, once for each other term. That takes a handful of operations on large integers, however long
+the stretch. The square of such a polynomial has the same terms with twice their powers, so there is a
+multiple for every size of data.
 """
 
 from __future__ import annotations
