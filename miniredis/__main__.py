@@ -23,6 +23,8 @@ Directives are redis-server's own, for example:
 
   --port 6379              the TCP port; 0 picks a free one
   --bind 127.0.0.1 -::1    the addresses; those after a '-' are optional
+  --requirepass PASSWORD   without one, only clients of this machine are served
+  --protected-mode no      serve clients of other machines without a password, too
   --databases 16           how many databases
   --unixsocket PATH        also listen there
   --maxclients 10000       how many connections

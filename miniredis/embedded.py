@@ -38,7 +38,8 @@ def start(
     """Starts a server on a free port of 127.0.0.1, and returns when clients can connect.
 
     ``with miniredis.start() as server:`` stops it at the end; so does ``server.stop()``. What it holds is in
-    memory only.
+    memory only. Bound to other addresses than 127.0.0.1 (``bind="0.0.0.0"``), it serves clients of other
+    machines only with a password (``requirepass``), or ``protected_mode="no"``.
 
     Args:
         engine: an engine of your own making.

@@ -129,8 +129,9 @@ class StreamConnection:
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._send)
-                    await self._receive()
-                    nursery.cancel_scope.cancel()
+                    if self._session.connected:
+                        await self._receive()
+                        nursery.cancel_scope.cancel()
         except* (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         finally:

@@ -230,8 +230,8 @@ class Session:
 
     @property
     def is_local(self) -> bool:
-        """Whether it came from this machine."""
-        return self.is_unix or self.address.startswith((b"127.", b"[::1]:"))
+        """Whether it came from this machine, as Redis knows it: not from 127.0.0.2, say."""
+        return self.is_unix or self.address.startswith((b"127.0.0.1:", b"[::1]:"))
 
     # Blocking
 
