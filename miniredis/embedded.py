@@ -41,6 +41,9 @@ def start(
     memory only. Bound to other addresses than 127.0.0.1 (``bind="0.0.0.0"``), it serves clients of other
     machines only with a password (``requirepass``), or ``protected_mode="no"``.
 
+    It leaves the signals and the limits of its host as they are. Where ``maxclients`` is more than this
+    process has file descriptors for, a client that comes when there is none left is refused, as one too many.
+
     Args:
         engine: an engine of your own making.
         clock: where the time comes from: the machine's clocks if omitted; ``"held"`` for one that stands
