@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
@@ -16,6 +17,7 @@ import trio
 from .descriptors import PAUSE, Spare
 from .engine.backlog import FREE
 from .engine.requests import READ_SIZE
+from .engine.unsent import SENT_AT_ONCE, Unsent
 from .listeners import addresses_of
 
 if TYPE_CHECKING:
@@ -140,8 +142,8 @@ class StreamConnection:
         self._host = host
         self._stream = stream
         self._session = session
-        self._unsent: list[bytes] = []
-        self._size = 0  # bytes that the client has not taken yet
+        self._unsent = Unsent()
+        self._on_the_way = 0  # bytes that the stream was given, and has not sent
         self._more = trio.Event()
         self._scope = trio.CancelScope()
         # past which Trio need not be asked; its descriptor is -1 once the stream is closed
@@ -180,13 +182,14 @@ class StreamConnection:
                 self._scope.cancel()
 
     async def _send_by_stream(self) -> None:
-        with self._host.lock:
-            data = b"".join(self._unsent)
-            self._unsent.clear()
-        await self._stream.send_all(data)
-        with self._host.lock:
-            self._size -= len(data)
-            self._is_too_long(self._host.clock.now())  # it may have read enough by now
+        while self._unsent:
+            with self._host.lock:
+                data = self._unsent.take(SENT_AT_ONCE)
+                self._on_the_way = len(data)
+            await self._stream.send_all(data)
+            with self._host.lock:
+                self._on_the_way = 0
+                self._is_too_long(self._host.clock.now())  # it may have read enough by now
 
     async def _send_by_socket(self, plain: trio.socket.SocketType) -> None:
         """What is not sent stays where ``send_at_once`` finds it."""
@@ -201,11 +204,7 @@ class StreamConnection:
                 await trio.lowlevel.wait_writable(plain)
 
     def _send_some(self, plain: trio.socket.SocketType) -> None:
-        data = b"".join(self._unsent)
-        with contextlib.suppress(BlockingIOError, InterruptedError):
-            sent = os.write(plain.fileno(), data)
-            self._size -= sent
-            self._unsent[:] = [data[sent:]] if sent < len(data) else []
+        self._unsent.send(partial(os.writev, plain.fileno()))
 
     def take_in(self, now: Instant) -> None:
         """Receives what has come, past Trio, unless its script is what keeps Trio busy."""
@@ -224,17 +223,22 @@ class StreamConnection:
     def flush(self, now: Instant) -> None:
         """Hands what there is to say to the task that sends."""
         session = self._session
-        data = session.take_output()
-        self._size += len(data)
+        data = session.take_pieces()
+        self._unsent.add(data)
         if self._size > FREE and self._is_too_long(now):
+            self._unsent.clear()
             self._host.engine.hang_up(session)
             self.hang_up()
             return
-        self._unsent.append(data)
         if session.closing and not session.connected and not data:
             self.hang_up()
         else:
             self._host.call_soon(self._wake)
+
+    @property
+    def _size(self) -> int:
+        """How many bytes the client has not taken yet."""
+        return len(self._unsent) + self._on_the_way
 
     def _is_too_long(self, now: Instant) -> bool:
         return self._host.engine.backlogs.is_too_long(self._session, self._size, now)
