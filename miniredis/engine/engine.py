@@ -178,7 +178,7 @@ class Engine:
 
     def _take_in(self, session: Session, data: bytes) -> None:
         size = len(data)
-        if size > READ_SIZE or size + len(session.parser.input) > self._input_limit:
+        if size > READ_SIZE or size + len(session.parser) > self._input_limit:
             self._take_in_steps(session, data)
         else:
             self._feed(session, data)
