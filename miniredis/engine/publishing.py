@@ -14,6 +14,7 @@ from .glob import compile_glob
 from .replies import Push, encode
 
 if TYPE_CHECKING:
+    from .replies import Output
     from .session import Session
 
 __all__ = ["CHANNELS", "PATTERNS", "SHARDS", "Kind", "Publishing"]
@@ -141,7 +142,8 @@ def count(session: Session, kind: Kind) -> int:
 
 def deliver(listeners: Iterable[Session], parts: list[bytes], event: str = "") -> int:
     """Pushes something to some clients; returns how many they are."""
-    push, encoded = Push(parts), dict[int, bytes]()
+    push = Push(parts)
+    encoded: dict[int, Output] = {}
     hearing = tuple(listeners)  # who has too much to read is hung up on meanwhile
     for session in hearing:
         resp = session.resp

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Final
 
 from ..glob import compile_glob
@@ -69,6 +69,7 @@ class Config:
         self._values = {name: directive.default for name, directive in DIRECTIVES.items()}
         self._integers: dict[str, int] = {}
         self._listeners: list[Callable[[], None]] = []
+        self._guards: dict[str, Callable[[str], None]] = {}
         for name, value in (given or {}).items():
             self._begin_with(name, value)
 
@@ -97,6 +98,10 @@ class Config:
         self._listeners.append(listener)
         listener()
 
+    def guard(self, name: str, check: Callable[[str], None]) -> None:
+        """Asks a function before a directive changes; it raises ``ValueError`` where the system refuses."""
+        self._guards[name] = check
+
     def learn(self, name: str, value: str) -> None:
         """Takes in what is known only once the server runs, such as the port it got."""
         self._values[name] = value
@@ -122,9 +127,19 @@ class Config:
             try:
                 accepted[own] = changed(name.lower(), value, self._values[own])
             except ConfigurationError:
-                self._take({each: str(self._values[each]) for each in accepted})
+                self._set_back(accepted)
                 raise
+        for own, value in accepted.items():
+            if own in self._guards and value != self._values[own]:
+                try:
+                    self._guards[own](value)
+                except ValueError as refusal:
+                    self._set_back(accepted)
+                    raise ConfigurationError(own, str(refusal)) from None
         self._take(accepted)
+
+    def _set_back(self, names: Iterable[str]) -> None:
+        self._take({each: str(self._values[each]) for each in names})
 
     def _take(self, values: Mapping[str, str]) -> None:
         self._values.update(values)
