@@ -10,7 +10,7 @@ import redis
 
 import miniredis
 
-pytest.importorskip("lupa")
+pytest.importorskip("miniredis.scripting.interpreter", reason="no lupa", exc_type=ImportError)
 
 MB = 1_000_000
 NO_MEMORY = "not enough memory"
