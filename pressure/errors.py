@@ -12,6 +12,9 @@ Messages name the queue and, where a role is in the way, its holder.
 from __future__ import annotations
 
 import queue
+from collections.abc import Sequence
+
+from pressure.text import printable
 
 
 class PressureError(Exception):
@@ -94,7 +97,7 @@ class ServerReplyError(PressureError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.code = message.partition(" ")[0].rstrip(":")
 
     def explain(self, queue_name: str) -> None:
@@ -114,4 +117,12 @@ class OutcomeUnknownError(PressureError, ConnectionError):
     """The connection broke after commands were sent: they may or may not have been carried out.
 
     A role may be left taken and, for a get, a value may be gone. Nothing is tried again silently.
+
+    Attributes:
+        taken: The bytes of the values that a get had received before the connection broke: nobody else has
+            them. More may be gone.
     """
+
+    def __init__(self, message: str, taken: Sequence[bytes] = ()) -> None:
+        super().__init__(message)
+        self.taken = list(taken)

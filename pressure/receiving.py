@@ -50,6 +50,7 @@ class Reception:
         self._patience = patience
         self._codec = codec
         self._keeper = keeper
+        self._size = 0
 
     def take(self) -> Operation[bytes]:
         """Takes the value; its lease is kept until ``over``."""
@@ -68,10 +69,11 @@ class Reception:
 
     def settle(self, error: BaseException | None) -> Operation[None]:
         """Is done with it, or puts it back."""
-        return settle(self._context, error is None)
+        return settle(self._context, error is None, self._size)
 
     def message(self, data: bytes) -> Message:
         """The value as the block sees it."""
+        self._size = len(data)
         return Message(data, self._codec)
 
 

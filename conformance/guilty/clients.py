@@ -110,8 +110,8 @@ CLIENTS: Final = (
     Guilty(
         "acknowledges what was not done with",
         "pressure/receiving.py",
-        "return settle(self._context, error is None)",
-        "return settle(self._context, True)",
+        "return settle(self._context, error is None, self._size)",
+        "return settle(self._context, True, self._size)",
         ("decided.reliable-put-back", "history.no-loss"),
     ),
     Guilty(

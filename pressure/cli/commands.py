@@ -16,6 +16,7 @@ from pressure.cli.status import DONE, NO
 from pressure.cli.streams import Writer
 from pressure.errors import QueueEmptyError
 from pressure.queue import Queue
+from pressure.text import printable
 
 
 def _queue(call: Call) -> Queue:
@@ -82,7 +83,7 @@ def repair(call: Call) -> int:
         name = shown.name(report.queue)
         answer_json({"queue": name, "done": list(report.done), "left": list(report.left)})
     else:
-        answer(str(report))
+        answer("\n".join(map(printable, str(report).splitlines())))
     return NO if report.left else DONE
 
 

@@ -91,6 +91,13 @@ STATUSES: Final = (
 _CODES: Final = {error: status.code for status in STATUSES for error in status.errors}
 
 
+def lost_with(error: BaseException) -> list[bytes]:
+    """The messages that were got, and that nobody has any more when the command ends by this error."""
+    if isinstance(error, LostError):
+        return error.messages
+    return error.taken if isinstance(error, OutcomeUnknownError) else []
+
+
 def status_of(error: BaseException) -> int:
     """The exit status of a command that an error ended: that of the nearest class in the table."""
     if isinstance(error, Stop):

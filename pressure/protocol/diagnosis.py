@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from pressure.text import printable
+
 State: TypeAlias = Literal["open", "closed", "half created", "half deleted", "unreadable"]
 
 
@@ -98,4 +100,4 @@ def _about(role: RoleState) -> str:
 
 def shown(holder: bytes | None) -> str:
     """A holder for people."""
-    return holder.decode("utf-8", "backslashreplace") if holder else "nobody known"
+    return printable(holder) if holder else "nobody known"

@@ -44,7 +44,7 @@ from pressure.protocol.steps import (
     check,
     operation,
 )
-from pressure.protocol.waits import Popped, after_pop
+from pressure.protocol.waits import after_pop
 
 
 @operation
@@ -131,50 +131,52 @@ def _last_look(ctx: Context) -> Operation[bytes]:
 
 
 @operation
-def settle(ctx: Context, done: bool) -> Operation[None]:
+def settle(ctx: Context, done: bool, size: int) -> Operation[None]:
     """Be done with the value in ``:unacked``, or put it back; the role is given back.
+
+    ``size`` is how many bytes it has: it is not looked at again.
 
     Raises:
         QueueInUseError: The role was taken away meanwhile, by a repair; the value comes again.
     """
     try:
-        yield from _settled(ctx, done)
+        yield from _settled(ctx, done, size)
     except ServerReplyError as error:
         error.add_note(f"queue {ctx.keys}: the message is not acknowledged; it comes again")
         raise
 
 
-def _settled(ctx: Context, done: bool) -> Operation[None]:
+def _settled(ctx: Context, done: bool, size: int) -> Operation[None]:
     hold = Hold(CONSUMER, claimed=True, unacked=1)
     if ctx.server.scripts:
-        answer = yield from holding(ctx, hold, scripted.settle(ctx, done))
+        answer = yield from holding(ctx, hold, scripted.settle(ctx, done, size))
         if answer is not None:
             if error := scripted.problem(ctx, CONSUMER, answer):
                 raise error
             scripted.note_uncounted(ctx, CONSUMER, answer, "the value is acknowledged")
             return
-    yield from holding(ctx, hold, _by_transaction(ctx, hold, done))
+    yield from holding(ctx, hold, _by_transaction(ctx, hold, done, size))
 
 
-def _by_transaction(ctx: Context, hold: Hold, done: bool) -> Operation[None]:
+def _by_transaction(ctx: Context, hold: Hold, done: bool, size: int) -> Operation[None]:
     keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"GET", keys.consumer), (b"LRANGE", keys.unacked, -1, -1))
+    looks: tuple[Command, ...] = ((b"GET", keys.consumer), (b"LLEN", keys.unacked))
     watch: Command = (b"WATCH", keys.consumer, keys.unacked)
-    _, holder, values, bound, length = check((yield Batch((watch, *looks, *after_pop(ctx)))))
+    _, holder, there, bound, length = check((yield Batch((watch, *looks, *after_pop(ctx)))))
     if holder != ctx.client_id:
         hold.held = False
         yield Batch(((b"UNWATCH",),))
         raise not_ours(ctx, CONSUMER, holder)
-    yield from _settle(ctx, hold, Popped(tuple(values), bound, length), done)
+    work: tuple[Command, ...] = ()
+    if there:
+        done_with = ((b"LTRIM", keys.unacked, 0, -2), *effects(ctx, 1, size, bound, length))
+        work = done_with if done else (put_back(ctx),)
+    yield from _settle(ctx, hold, work)
 
 
-def _settle(ctx: Context, hold: Hold, popped: Popped, done: bool) -> Operation[None]:
+def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[None]:
     keys = ctx.keys
     free: Command = (b"LPUSH", keys.consumer_free, 0)
-    if done:
-        work: tuple[Command, ...] = ((b"RPOP", keys.unacked), *effects(ctx, popped))
-    else:
-        work = (put_back(ctx),) if popped.values else ()
     replies = yield Batch(atomic(*work, free))
     result = yield from as_holder(ctx, CONSUMER, replies, (*work, free))
     if result is None:

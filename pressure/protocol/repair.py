@@ -40,6 +40,7 @@ from pressure.protocol.steps import (
 from pressure.protocol.vitals import LOOK_APART, ROLES, Seen, look
 from pressure.protocol.vitals import doubt as doubt_about
 from pressure.protocol.waits import bound_of
+from pressure.text import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def _settle(ctx: Context, role: Role, doubt: str | None, last: Seen, found: _Fin
     if last.free[role]:
         return True
     holder = last.holder[role]
-    by = f"held by {holder.decode('utf-8', 'backslashreplace')}" if holder else "taken by nobody known"
+    by = f"held by {printable(holder)}" if holder else "taken by nobody known"
     if doubt is not None:
         found.left.append(f"the {role.name} role is {by}, left alone: {doubt}")
         return False

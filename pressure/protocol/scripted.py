@@ -36,10 +36,12 @@ from pressure.protocol.roles import (
     not_ours,
     take_role,
 )
-from pressure.protocol.steps import Context, Operation, Patience
+from pressure.protocol.sizes import MOST_BYTES
+from pressure.protocol.steps import Context, Operation, Patience, having
 from pressure.protocol.waits import Popped, bound_of, wait_for_room, wait_for_value
+from pressure.text import printable
 
-#: Most values, and most bytes, that one script is sent: others wait while it runs.
+#: Most values, and most bytes of several, that one script is sent: others wait while it runs.
 _MOST_VALUES: Final = 1000
 _MOST_BYTES: Final = 1 << 20
 
@@ -101,7 +103,7 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
 
 def _text(detail: bytes) -> str:
     """An error's text as a command that is run by itself would be answered."""
-    text = _WHERE.sub("", detail.decode("utf-8", "backslashreplace"))
+    text = _WHERE.sub("", printable(detail))
     return _NOT_ALLOWED.sub("NOPERM the user", text)
 
 
@@ -149,7 +151,10 @@ class Run:
 
 
 def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) -> Operation[bool | None]:
-    """Put all values; None if the server runs no scripts. ``hold`` says what is held at each moment."""
+    """Put all values; None if the server runs no scripts, or the next value is too long for one.
+
+    ``hold`` says what is held at each moment.
+    """
     keys = ctx.keys
     names = (
         keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full, keys.queue,
@@ -158,6 +163,8 @@ def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) 
     mode = b"free"
     while True:
         chunk = run.next()
+        if len(chunk[0]) > MOST_BYTES:
+            return None
         more = run.stored + len(chunk) < len(run.values)
         flags = (int(overfill), int(patience.waits), int(more))
         answer = yield from ask(ctx, PUT, names, mode, *flags, *chunk)
@@ -202,9 +209,9 @@ def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[li
         return answer.values
     popped = yield from wait_for_value(ctx, patience)
     values = list(popped.values)
-    args = (most - len(values), 0, len(values), sum(map(len, values)), 0)
+    args = (most - len(values) if popped.size < MOST_BYTES else 0, 0, len(values), popped.size, 0)
     try:
-        answer = yield from ask(ctx, GET, _consumer_keys(ctx), b"role", *args)
+        answer = yield from having(values, ask(ctx, GET, _consumer_keys(ctx), b"role", *args))
     except ServerReplyError:
         return popped
     if answer is None:
@@ -259,9 +266,9 @@ def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[byte
     return None if answer is None else answer.values
 
 
-def settle(ctx: Context, done: bool) -> Operation[Answer | None]:
+def settle(ctx: Context, done: bool, size: int) -> Operation[Answer | None]:
     """Be done with the message in unacked, or put it back; None if the server runs no scripts."""
-    return (yield from ask(ctx, SETTLE, _consumer_keys(ctx), b"role", int(done)))
+    return (yield from ask(ctx, SETTLE, _consumer_keys(ctx), b"role", int(done), size))
 
 
 # Close

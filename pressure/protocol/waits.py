@@ -35,6 +35,11 @@ class Popped:
     bound: Reply
     length: Reply
 
+    @property
+    def size(self) -> int:
+        """How many bytes the values have together."""
+        return sum(map(len, self.values))
+
 
 def bound_of(ctx: Context, reply: bytes | None) -> int:
     """The bound as a number.

@@ -15,8 +15,8 @@ def patient(ctx: Context) -> Patience:
 
 
 def received(ctx: Context, done: bool) -> Any:
-    yield from protocol.receive(ctx, patient(ctx))
-    yield from protocol.settle(ctx, done)
+    value = yield from protocol.receive(ctx, patient(ctx))
+    yield from protocol.settle(ctx, done, len(value))
 
 
 OPERATIONS: Final[dict[str, Any]] = {
@@ -42,7 +42,7 @@ OPERATIONS: Final[dict[str, Any]] = {
     "receive": lambda ctx: protocol.receive(ctx, patient(ctx)),
     "settle": lambda ctx: received(ctx, True),
     "settle back": lambda ctx: received(ctx, False),
-    "settle alone": lambda ctx: protocol.settle(ctx, False),
+    "settle alone": lambda ctx: protocol.settle(ctx, False, 5),
     "settle strict": lambda ctx: received(ctx, True),
     "put strict": lambda ctx: protocol.put(ctx, b"value", patient(ctx)),
     "peek": lambda ctx: protocol.peek(ctx),
