@@ -77,6 +77,10 @@ class ItemLostError(PressureError):
         self.removed = removed
 
 
+class MalformedQueueError(PressureError):
+    """A key of the queue has something in it that no client of the protocol writes."""
+
+
 class CodecError(PressureError):
     """A value does not stand for anything in the queue's codec.
 

@@ -17,6 +17,8 @@ from typing import Any, Final
 from pressure.errors import PressureError, ServerReplyError
 from pressure.identity import name_in
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State, shown
+from pressure.protocol.looks import COUNTERS
+from pressure.protocol.numbers import count_in, not_a_number
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
 from pressure.protocol.steps import (
     Batch,
@@ -46,16 +48,19 @@ class _Keys:
 
     @property
     def limit(self) -> int | None:
-        """The bound as a number."""
-        try:
-            return None if self.bound is None else int(self.bound)
-        except ValueError:
-            return None
+        """The bound as a number; None if it is none of 0 or more."""
+        return None if self.bound is None else count_in(self.bound)
 
     @property
     def counts(self) -> list[int]:
-        """The counters as numbers."""
-        return [int(count) if count and count.isdigit() else 0 for count in self.counters]
+        """The counters as numbers; 0 for what is none."""
+        return [count_in(count) or 0 for count in self.counters]
+
+    @property
+    def malformed(self) -> list[tuple[str, bytes | None]]:
+        """The counters that are not numbers of 0 or more."""
+        pairs = zip(COUNTERS, self.counters, strict=True)
+        return [(what, count) for what, count in pairs if count_in(count) is None]
 
 
 @operation
@@ -165,7 +170,7 @@ def _problems(seen: _Keys, state: State, producer: RoleState, consumer: RoleStat
         yield "a create did not finish; repair finishes it"
         return
     if seen.limit is None:
-        yield f"its bound is not a number: {seen.bound!r}"
+        yield not_a_number("bound", seen.bound)
     for role in (producer, consumer):
         if role.free > 1:
             yield f"the free {role.role} role has {role.free} elements; it should have one"
@@ -192,7 +197,9 @@ def _lists(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterator[st
     if room and not seen.tokens:
         yield "the token that says there is room is lost; repair restores it"
     counts = seen.counts
-    if counts[0] - counts[2] != seen.length + seen.unacked:
+    for what, count in seen.malformed:
+        yield f"{not_a_number(f'counter of {what}', count)}; repair counts anew"
+    if not seen.malformed and counts[0] - counts[2] != seen.length + seen.unacked:
         yield (
             f"the counters do not add up: {counts[0]} messages produced, {counts[2]} consumed, "
             f"{seen.length + seen.unacked} there; repair counts the rest"

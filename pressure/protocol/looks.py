@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import QueueEmptyError
+from pressure.protocol.numbers import malformed, number_in
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
 from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed, operation
 from pressure.protocol.waits import bound_of
+
+#: The counters, in the order in which they are asked for.
+COUNTERS: Final = ("produced messages", "produced bytes", "consumed messages", "consumed bytes")
 
 _ROLES: Final = {"producer": PRODUCER, "consumer": CONSUMER}
 
@@ -54,6 +58,7 @@ def stats(ctx: Context) -> Operation[Stats]:
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
+        MalformedQueueError: Its bound, or one of its counters, is not a number.
     """
     keys = ctx.keys
     bound, *found = yield from snapshot(
@@ -70,7 +75,8 @@ def stats(ctx: Context) -> Operation[Stats]:
     assert isinstance(length, int)
     assert isinstance(unacked, int)
     assert isinstance(counters, list)
-    produced, produced_bytes, consumed, consumed_bytes = (int(count or 0) for count in counters)
+    numbers = (_counted(ctx, what, count) for what, count in zip(COUNTERS, counters, strict=True))
+    produced, produced_bytes, consumed, consumed_bytes = numbers
     return Stats(
         length=length,
         bound=bound_of(ctx, bound),
@@ -83,6 +89,13 @@ def stats(ctx: Context) -> Operation[Stats]:
         producer=_named(free_p, producer),
         consumer=_named(free_c, consumer),
     )
+
+
+def _counted(ctx: Context, what: str, count: bytes | None) -> int:
+    number = 0 if count is None else number_in(count)
+    if number is None:
+        raise malformed(ctx.keys, f"counter of {what}", count)
+    return number
 
 
 def _who(ctx: Context, role: Role) -> tuple[Command, Command]:

@@ -84,7 +84,7 @@ local function say(how)
 end
 
 local function limit_of(bound)
-  return string.match(bound, '^%d+$') and tonumber(bound)
+  return #bound < 20 and string.match(bound, '^%d+$') and tonumber(bound)
 end
 """
 

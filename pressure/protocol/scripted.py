@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import (
-    PressureError,
     PressureWarning,
     QueueEmptyError,
     QueueFullError,
@@ -25,6 +24,7 @@ from pressure.errors import (
 )
 from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
+from pressure.protocol.numbers import malformed
 from pressure.protocol.roles import (
     CONSUMER,
     PRODUCER,
@@ -38,7 +38,7 @@ from pressure.protocol.roles import (
 )
 from pressure.protocol.sizes import MOST_BYTES
 from pressure.protocol.steps import Context, Operation, Patience, having
-from pressure.protocol.waits import Popped, bound_of, wait_for_room, wait_for_value
+from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
 from pressure.text import printable
 
 #: Most values, and most bytes of several, that one script is sent: others wait while it runs.
@@ -92,7 +92,7 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
     elif answer.status == b"empty":
         error = QueueEmptyError(f"queue {ctx.keys} is empty")
     elif answer.status == b"bound":
-        error = _not_a_number(ctx, answer.detail)
+        error = malformed(ctx.keys, "bound", answer.detail)
     else:
         error = ServerReplyError(_text(answer.detail))
     if answer.stuck:
@@ -105,14 +105,6 @@ def _text(detail: bytes) -> str:
     """An error's text as a command that is run by itself would be answered."""
     text = _WHERE.sub("", printable(detail))
     return _NOT_ALLOWED.sub("NOPERM the user", text)
-
-
-def _not_a_number(ctx: Context, bound: bytes) -> Exception:
-    try:
-        bound_of(ctx, bound)
-    except PressureError as error:
-        return error
-    return PressureError(f"queue {ctx.keys}: its bound is not a number of 0 or more: {bound!r}")
 
 
 def note_uncounted(ctx: Context, role: Role, answer: Answer, what: str) -> None:

@@ -20,6 +20,7 @@ from pressure.kinds.asking import asked, front, now, pairs, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.kind import Context
 from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
+from pressure.protocol.numbers import moment
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -157,7 +158,7 @@ def _reaped(keys: BackupKeys, older: int, seen: list[Reply]) -> tuple[Sequence[C
 
 def times_of(scores: Reply) -> dict[bytes, int]:
     """Items and the times of their claims, from the reply to ZRANGE."""
-    return {item: int(float(score)) for item, score in pairs(scores)}
+    return {item: moment(score) for item, score in pairs(scores)}
 
 
 @operation
