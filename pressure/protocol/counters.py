@@ -48,8 +48,11 @@ def restore_counters(ctx: Context) -> Operation[tuple[int, int]]:
     right[missing > 0] += abs(missing)
     if size * missing > 0 or any(broken[2:]):  # else somebody does not count bytes
         right[2 + (size > 0)] += abs(size)
-    changed = zip(counters, counts, right, broken, strict=True)
-    mend: list[Command] = [(b"SET", key, now) for key, was, now, bad in changed if bad or now != was]
+    mend: list[Command] = [
+        (b"SET", key, now)
+        for key, was, now, bad in zip(counters, counts, right, broken, strict=True)
+        if bad or now != was
+    ]
     done = executed((yield Batch(atomic(*mend))))
     if done is None:  # somebody was at work meanwhile
         return 0, 0

@@ -155,8 +155,6 @@ def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) 
     mode = b"free"
     while True:
         chunk = run.next()
-        if len(chunk[0]) > MOST_BYTES:
-            return None
         more = run.stored + len(chunk) < len(run.values)
         flags = (int(overfill), int(patience.waits), int(more))
         answer = yield from ask(ctx, PUT, names, mode, *flags, *chunk)
