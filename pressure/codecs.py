@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pressure.errors import CodecError
+from pressure.text import printable
 
 
 class Codec(Protocol):
@@ -87,7 +88,7 @@ def codec_of(given: Codec | str | None) -> Codec:
     return given
 
 
-def decoded(codec: Codec, data: bytes, taken: list[bytes]) -> Any:
+def decoded(codec: Codec, data: bytes, taken: list[bytes], queue: object = None) -> Any:
     """The object that a value stands for.
 
     Raises:
@@ -96,4 +97,5 @@ def decoded(codec: Codec, data: bytes, taken: list[bytes]) -> Any:
     try:
         return codec.decode(data)
     except Exception as error:
-        raise CodecError(f"a value cannot be decoded: {error}", taken) from error
+        where = "" if queue is None else f"queue {queue}: "
+        raise CodecError(f"{where}a value cannot be decoded: {printable(str(error))}", data, taken) from error

@@ -124,6 +124,18 @@ class Definition:
         _at_least_one(most)
         return self._objects(protocol.peek_many(self._context(), most))
 
+    def rejected(self, most: int) -> Operation[list[bytes]]:
+        """Raises ValueError for a number below 1."""
+        _at_least_one(most)
+        return protocol.rejected(self._context(), most)
+
+    def redrive(self, most: int, block: bool, timeout: float | None) -> Operation[int]:
+        """Raises ValueError for a number below 1."""
+        _at_least_one(most)
+        context = self._context()
+        patience = _patience(context, block, timeout)
+        return self._kept(context, protocol.redrive(context, patience, most))
+
     def receive(self, block: bool, timeout: float | None) -> Reception:
         """Takes one value, to be settled."""
         context = self._context()
@@ -131,11 +143,11 @@ class Definition:
 
     def _object(self, operation: Operation[bytes]) -> Operation[Any]:
         data = yield from operation
-        return decoded(self._codec, data, [data])
+        return decoded(self._codec, data, [data], self.keys)
 
     def _objects(self, operation: Operation[list[bytes]]) -> Operation[list[Any]]:
         found = yield from operation
-        return [decoded(self._codec, data, found) for data in found]
+        return [decoded(self._codec, data, found, self.keys) for data in found]
 
     def stats(self) -> Operation[Stats]:
         """The queue at one moment."""

@@ -85,11 +85,13 @@ class CodecError(PressureError):
     """A value does not stand for anything in the queue's codec.
 
     Attributes:
+        value: Its bytes.
         taken: The bytes of all values that the call had taken from the queue, so that none is lost.
     """
 
-    def __init__(self, message: str, taken: list[bytes]) -> None:
+    def __init__(self, message: str, value: bytes, taken: list[bytes]) -> None:
         super().__init__(message)
+        self.value = value
         self.taken = taken
 
 

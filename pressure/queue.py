@@ -224,7 +224,8 @@ class Queue:
     def get_many(self, max: int, block: bool = True, timeout: float | None = None) -> list[Any]:  # noqa: A002
         """Take the values at the front in one round trip or a few: what is there, and one at least.
 
-        To everybody else it is one ``get`` after the other. A client that dies takes all that it has got
+        Of several values no more are taken than have 16 MiB together (without scripts about as many). To
+        everybody else it is one ``get`` after the other. A client that dies takes all that it has got
         with it.
 
         Args:
@@ -248,6 +249,8 @@ class Queue:
             with queue.receive() as message:
                 work_on(message.value)
 
+        A message that can never be done with would come for ever: ``message.reject()`` keeps it apart.
+
         Args:
             block: Whether to wait, for other consumers and for a value.
             timeout: How long to wait in all, in seconds; None for ever.
@@ -258,6 +261,39 @@ class Queue:
                 lost: the message may come again.
         """
         return Receiving(lambda: self._define.receive(block, timeout), self._run)
+
+    def rejected(self, max: int) -> list[bytes]:  # noqa: A002
+        """The messages that were rejected, the oldest first, which all stay where they are.
+
+        They are bytes, with a codec too: it may be what they were rejected for.
+
+        Args:
+            max: How many to look at, at most.
+
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted.
+            ValueError: ``max`` is below 1.
+        """
+        return self._run(self._define.rejected(max))
+
+    def redrive(self, max: int, block: bool = True, timeout: float | None = None) -> int:  # noqa: A002
+        """Put messages that were rejected at the end of the queue again, the oldest first.
+
+        A client that dies meanwhile may leave one both in the queue and among the rejected.
+
+        Args:
+            max: How many to put, at most.
+            block: Whether to wait, for other producers and for room.
+            timeout: How long to wait in all, in seconds; None for ever.
+
+        Returns:
+            How many were put.
+
+        Raises:
+            PressureError: As in ``put``; its attribute ``done`` says how many were put before.
+            ValueError: ``max`` is below 1.
+        """
+        return self._run(self._define.redrive(max, block, timeout))
 
     def peek(self) -> Any:
         """The value that comes next, which stays in the queue.

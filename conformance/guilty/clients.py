@@ -110,8 +110,8 @@ CLIENTS: Final = (
     Guilty(
         "acknowledges what was not done with",
         "pressure/receiving.py",
-        "return settle(self._context, error is None, self._size)",
-        "return settle(self._context, True, self._size)",
+        "outcome = Outcome.DONE if error is None else Outcome.BACK",
+        "outcome = Outcome.DONE",
         ("decided.reliable-put-back", "history.no-loss"),
     ),
     Guilty(

@@ -89,6 +89,7 @@ def _facts(found: Diagnosis) -> list[tuple[str, str]]:
         ("length", str(found.length)),
         ("bound", _bound(found)),
         ("unacknowledged", str(found.unacknowledged)),
+        *((("rejected", str(found.rejected)),) if found.rejected else ()),
         ("produced", f"{found.produced_messages} messages, {shown.size(found.produced_bytes)}"),
         ("consumed", f"{found.consumed_messages} messages, {shown.size(found.consumed_bytes)}"),
         ("producer", _role(found.producer)),

@@ -90,7 +90,7 @@ def _record_of_other(found: Seen) -> dict[str, Any]:
 def _record_of_queue(found: Diagnosis) -> dict[str, Any]:
     numbers = (
         "length", "bound", "unacknowledged", "produced_messages", "produced_bytes", "consumed_messages",
-        "consumed_bytes", "tokens", "marks", "blocked",
+        "consumed_bytes", "rejected", "tokens", "marks", "blocked",
     )  # fmt: skip
     return {
         "queue": name(found.queue),

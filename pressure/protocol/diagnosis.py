@@ -60,6 +60,7 @@ class Diagnosis:
         produced_bytes: How many bytes those had, as far as the clients count them.
         consumed_messages: How many were got.
         consumed_bytes: How many bytes those had.
+        rejected: How many messages were rejected, and not put again since.
     """
 
     queue: bytes
@@ -77,6 +78,7 @@ class Diagnosis:
     produced_bytes: int = 0
     consumed_messages: int = 0
     consumed_bytes: int = 0
+    rejected: int = 0
 
     #: Of the kinds of queues, the one that this package is named for.
     kind = "queue"

@@ -43,6 +43,7 @@ class _Keys:
     tokens: int
     marks: int
     unacked: int
+    rejected: int
     counters: list[bytes | None]
     keys: int
 
@@ -104,6 +105,7 @@ def _looks(ctx: Context) -> tuple[Command, ...]:
         (b"LLEN", keys.not_full),
         (b"LLEN", keys.closed),
         (b"LLEN", keys.unacked),
+        (b"LLEN", keys.rejected),
         (b"MGET", keys.produced_messages, keys.produced_bytes, keys.consumed_messages, keys.consumed_bytes),
         (b"EXISTS", *keys.all),
         (b"LLEN", keys.producer_free),
@@ -119,15 +121,16 @@ def _diagnosis(ctx: Context, clients: Reply, replies: list[Reply]) -> Diagnosis 
         found: list[Any] = check(executed(looked) or [])
     except ServerReplyError as error:
         return error
-    seen = _Keys(*found[:7])
+    seen = _Keys(*found[:8])
     if not seen.keys:
         return does_not_exist(ctx)
-    producer = _role(ctx, PRODUCER, found[7], found[8], left_p, idle_p, clients)
-    consumer = _role(ctx, CONSUMER, found[9], found[10], left_c, idle_c, clients)
+    producer = _role(ctx, PRODUCER, found[8], found[9], left_p, idle_p, clients)
+    consumer = _role(ctx, CONSUMER, found[10], found[11], left_c, idle_c, clients)
     state = _state(seen, producer, consumer)
     return Diagnosis(
         ctx.keys.name, state, seen.length, seen.limit, producer, consumer, seen.tokens, seen.marks,
-        seen.unacked, _blocked(clients), tuple(_problems(seen, state, producer, consumer)), *seen.counts,
+        seen.unacked, _blocked(clients), tuple(_problems(seen, state, producer, consumer)),
+        *(*seen.counts, seen.rejected),
     )  # fmt: skip
 
 
@@ -179,6 +182,8 @@ def _problems(seen: _Keys, state: State, producer: RoleState, consumer: RoleStat
             yield f"the {role.role} role is held by {who}, which is not connected; repair frees it"
         if role.lapsed:
             yield f"the {role.role} role is held by nobody who says so: a lease ran out; repair frees it"
+    if seen.rejected:
+        yield f"{seen.rejected} messages were rejected, and wait to be looked at; redrive puts them again"
     yield from _lists(seen, producer, consumer)
     yield from _deadlocks(seen, producer, consumer)
 

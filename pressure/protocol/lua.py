@@ -245,8 +245,8 @@ end
     + _END
 )
 
-#: KEYS: as in GET. ARGV: our identifier, ``role``, lease, whether the message is done with or to be put back,
-#: how many bytes it has.
+#: KEYS: as in GET, and rejected. ARGV: our identifier, ``role``, lease, what becomes of the message (0: it is
+#: put back, 1: it is done with, 2: it is rejected), how many bytes it has.
 SETTLE: Final = Script(
     _BEGINNING
     + b"""
@@ -261,7 +261,11 @@ local function acknowledge()
   local bound, length = call('GET', bound_key), call('LLEN', KEYS[6])
   local limit = bound and limit_of(bound)
   if call('LLEN', KEYS[9]) == 0 then return end
-  call('LTRIM', KEYS[9], 0, -2)
+  if ARGV[4] == '2' then
+    call('LMOVE', KEYS[9], KEYS[10], 'RIGHT', 'LEFT')
+  else
+    call('LTRIM', KEYS[9], 0, -2)
+  end
   if limit then
     uncounted = set_token(limit == 0 or length < limit) or ''
     count(KEYS[7], KEYS[8], 1, ARGV[5])
@@ -275,7 +279,7 @@ local function main()
     return 'lost', call('GET', holder)
   end
   local refused = mine
-  if fine and ARGV[4] == '1' then
+  if fine and ARGV[4] ~= '0' then
     fine, refused = pcall(acknowledge)
     if fine then return 'ok' end
   end

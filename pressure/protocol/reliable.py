@@ -7,7 +7,10 @@ is held until it is settled: done with, or put back.
 Rules:
     - Other clients see the protocol unchanged: a Get that takes long. ``:not_full`` and the counters change
       when the value is done with, not before.
-    - ``:unacked`` is the one key beyond the twelve. Only this creates it; Delete takes it along.
+    - ``:unacked`` and ``:rejected`` are beyond the twelve keys. Only this creates them; Delete takes them
+      along.
+    - A message that is rejected counts as consumed. It stays in ``:rejected`` until ``redrive`` puts it
+      again.
     - What is found in ``:unacked`` when the role is taken was left by somebody who died: it goes back first,
       so that the order holds.
     - A wait is on the values alone, as BLMOVE has it, and so in slices: a close is noticed between them.
@@ -16,6 +19,8 @@ Rules:
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Final
 
 from pressure.errors import PressureWarning, QueueEmptyError, ServerReplyError
 from pressure.protocol import scripted
@@ -33,6 +38,7 @@ from pressure.protocol.roles import (
     take_role,
     trouble,
 )
+from pressure.protocol.scripted import Outcome
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -131,8 +137,8 @@ def _last_look(ctx: Context) -> Operation[bytes]:
 
 
 @operation
-def settle(ctx: Context, done: bool, size: int) -> Operation[None]:
-    """Be done with the value in ``:unacked``, or put it back; the role is given back.
+def settle(ctx: Context, outcome: Outcome, size: int) -> Operation[None]:
+    """Be done with the value in ``:unacked``, reject it, or put it back; the role is given back.
 
     ``size`` is how many bytes it has: it is not looked at again.
 
@@ -140,38 +146,48 @@ def settle(ctx: Context, done: bool, size: int) -> Operation[None]:
         QueueInUseError: The role was taken away meanwhile, by a repair; the value comes again.
     """
     try:
-        yield from _settled(ctx, done, size)
+        yield from _settled(ctx, outcome, size)
     except ServerReplyError as error:
         error.add_note(f"queue {ctx.keys}: the message is not acknowledged; it comes again")
         raise
 
 
-def _settled(ctx: Context, done: bool, size: int) -> Operation[None]:
+def _settled(ctx: Context, outcome: Outcome, size: int) -> Operation[None]:
     hold = Hold(CONSUMER, claimed=True, unacked=1)
     if ctx.server.scripts:
-        answer = yield from holding(ctx, hold, scripted.settle(ctx, done, size))
+        answer = yield from holding(ctx, hold, scripted.settle(ctx, outcome, size))
         if answer is not None:
             if error := scripted.problem(ctx, CONSUMER, answer):
                 raise error
             scripted.note_uncounted(ctx, CONSUMER, answer, "the value is acknowledged")
             return
-    yield from holding(ctx, hold, _by_transaction(ctx, hold, done, size))
+    yield from holding(ctx, hold, _by_transaction(ctx, hold, outcome, size))
 
 
-def _by_transaction(ctx: Context, hold: Hold, done: bool, size: int) -> Operation[None]:
+def _by_transaction(ctx: Context, hold: Hold, outcome: Outcome, size: int) -> Operation[None]:
     keys = ctx.keys
     looks: tuple[Command, ...] = ((b"GET", keys.consumer), (b"LLEN", keys.unacked))
     watch: Command = (b"WATCH", keys.consumer, keys.unacked)
-    _, holder, there, bound, length = check((yield Batch((watch, *looks, *after_pop(ctx)))))
+    room: tuple[Command, ...] = ((b"LLEN", keys.rejected),) if outcome is Outcome.REJECTED else ()
+    _, holder, there, bound, length, *_ = check((yield Batch((watch, *looks, *after_pop(ctx), *room))))
     if holder != ctx.client_id:
         hold.held = False
         yield Batch(((b"UNWATCH",),))
         raise not_ours(ctx, CONSUMER, holder)
     work: tuple[Command, ...] = ()
     if there:
-        done_with = ((b"LTRIM", keys.unacked, 0, -2), *effects(ctx, 1, size, bound, length))
-        work = done_with if done else (put_back(ctx),)
+        work = (_REMOVALS[outcome](ctx),)
+        if outcome is not Outcome.BACK:
+            work = (*work, *effects(ctx, 1, size, bound, length))
     yield from _settle(ctx, hold, work)
+
+
+#: The command that takes a message from ``:unacked``.
+_REMOVALS: Final[dict[Outcome, Callable[[Context], Command]]] = {
+    Outcome.BACK: lambda ctx: put_back(ctx),
+    Outcome.DONE: lambda ctx: (b"LTRIM", ctx.keys.unacked, 0, -2),
+    Outcome.REJECTED: lambda ctx: (b"LMOVE", ctx.keys.unacked, ctx.keys.rejected, b"RIGHT", b"LEFT"),
+}
 
 
 def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[None]:

@@ -14,6 +14,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from pressure.errors import (
@@ -48,6 +49,14 @@ _MOST_BYTES: Final = 1 << 20
 #: How Redis 6.2 begins an error that its script is told of, and 7.0 what others call NOPERM.
 _WHERE: Final = re.compile(r"^@user_script: ?\d+: ?-?")
 _NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
+
+
+class Outcome(Enum):
+    """What becomes of a message that was received."""
+
+    BACK = 0
+    DONE = 1
+    REJECTED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +265,10 @@ def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[byte
     return None if answer is None else answer.values
 
 
-def settle(ctx: Context, done: bool, size: int) -> Operation[Answer | None]:
-    """Be done with the message in unacked, or put it back; None if the server runs no scripts."""
-    return (yield from ask(ctx, SETTLE, _consumer_keys(ctx), b"role", int(done), size))
+def settle(ctx: Context, outcome: Outcome, size: int) -> Operation[Answer | None]:
+    """Settle the message in unacked; None if the server runs no scripts."""
+    keys = (*_consumer_keys(ctx), ctx.keys.rejected)
+    return (yield from ask(ctx, SETTLE, keys, b"role", outcome.value, size))
 
 
 # Close
@@ -283,4 +293,4 @@ def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None
         return True
 
 
-__all__ = ["Answer", "Run", "close", "get", "put", "receive", "settle"]
+__all__ = ["Answer", "Outcome", "Run", "close", "get", "put", "receive", "settle"]
