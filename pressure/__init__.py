@@ -33,6 +33,8 @@ from pressure.errors import (
     QueueFullError,
     QueueInUseError,
     ServerReplyError,
+    UnsafeCodecWarning,
+    ValueTooLongError,
 )
 from pressure.kinds import (
     BackupQueue,
@@ -82,6 +84,8 @@ __all__ = [
     "RoleState",
     "ServerReplyError",
     "Stats",
+    "UnsafeCodecWarning",
+    "ValueTooLongError",
     "doctor",
     "exponential",
     "queues",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from pressure import protocol
-from pressure.codecs import Codec, codec_of, decoded
+from pressure.codecs import Codec, codec_of, decoded, sendable
 from pressure.keys import Keys
 from pressure.lease import Keeper, kept, lease_of
 from pressure.protocol import Context, Diagnosis, Operation, Patience, RepairReport, Server, Stats
@@ -87,8 +87,8 @@ class Definition:
         return protocol.closed(self._context())
 
     def put(self, value: Any, block: bool, timeout: float | None, overfill: bool) -> Operation[None]:
-        """Raises TypeError for a value that cannot be sent."""
-        data = self._codec.encode(value)
+        """Raises TypeError for a value that cannot be sent, and ValueTooLongError."""
+        data = sendable(self._codec.encode(value))
         context = self._context()
         patience = _patience(context, block, timeout)
         return self._kept(context, protocol.put(context, data, patience, overfill=overfill))
@@ -96,8 +96,8 @@ class Definition:
     def put_many(
         self, values: Iterable[Any], block: bool, timeout: float | None, overfill: bool
     ) -> Operation[None]:
-        """Raises TypeError for a value that cannot be sent; then none is."""
-        data = [self._codec.encode(value) for value in values]
+        """Raises TypeError for a value that cannot be sent, or ValueTooLongError; then none is."""
+        data = [sendable(self._codec.encode(value)) for value in values]
         context = self._context()
         patience = _patience(context, block, timeout)
         return self._kept(context, protocol.put_many(context, data, patience, overfill=overfill))

@@ -31,6 +31,14 @@ class PressureWarning(RuntimeWarning):
     """The operation was done, but something after it was not; the text says what to repair."""
 
 
+class UnsafeCodecWarning(UserWarning):
+    """Whoever can put into the queue can have its consumers run code."""
+
+
+class ValueTooLongError(PressureError, ValueError):
+    """A value is longer than any Redis takes; nothing was sent."""
+
+
 class QueueDoesNotExistError(PressureError):
     """The queue was never created, or it was deleted, perhaps during the operation."""
 

@@ -51,9 +51,9 @@ class Queue:
         prefix: What every key starts with.
         scripts: Whether to run scripts where the server lets us. Without them every operation takes more
             round trips, and the bound may be passed by one while puts and gets cross.
-        codec: What turns objects into values and back: ``"json"``, ``"pickle"`` (which trusts everybody who
-            can put), ``"msgpack"`` (which needs that package), or an object with ``encode`` and ``decode``.
-            Without one values are bytes.
+        codec: What turns objects into values and back: ``"json"``, ``"pickle"`` (which runs what anybody who
+            can put wants run, and so warns by ``UnsafeCodecWarning``), ``"msgpack"`` (which needs that
+            package), or an object with ``encode`` and ``decode``. Without one values are bytes.
         lease: For how many seconds a role is ours when we take it, unless that is renewed, which is done in
             the background. A client that hangs, or that cannot reach the server, is told apart from one that
             works for long by that: its lease runs out, then ``repair`` of a queue object with a lease frees
@@ -169,6 +169,7 @@ class Queue:
             QueueInUseError: Another client was producing all the time.
             QueueFullError: There was no room all the time.
             TypeError: The value is not bytes-like or ``str``, or not what the codec takes; nothing was sent.
+            ValueTooLongError: The value has more than 512 MiB, which no Redis takes; nothing was sent.
         """
         self._run(self._define.put(value, block, timeout, overfill))
 
@@ -198,6 +199,7 @@ class Queue:
             PressureError: As in ``put``; its attribute ``done`` says how many of the values were put, the
                 first ones. Of an ``OutcomeUnknownError`` it is not known.
             TypeError: One of the values is not what ``put`` takes; nothing was sent.
+            ValueTooLongError: One of them has more than 512 MiB; nothing was sent.
         """
         self._run(self._define.put_many(values, block, timeout, overfill))
 

@@ -180,7 +180,7 @@ def test_what_the_server_does_not_tell_is_not_known(start_server: Callable[..., 
     [
         (None, b"\0\xff"),
         ("json", {"a": [1, 2.5, None, "ü"]}),
-        ("pickle", {1, 2, ("x",)}),
+        pytest.param("pickle", {1, 2, ("x",)}, marks=pytest.mark.filterwarnings("default")),
         pytest.param("msgpack", {"a": [1, b"\xff"]}, marks=pytest.mark.filterwarnings("default")),
     ],
 )
