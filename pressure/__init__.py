@@ -22,6 +22,7 @@ from pressure.errors import (
     CodecError,
     ConnectionFailedError,
     ItemLostError,
+    MalformedQueueError,
     OutcomeUnknownError,
     PressureError,
     PressureWarning,
@@ -32,6 +33,8 @@ from pressure.errors import (
     QueueFullError,
     QueueInUseError,
     ServerReplyError,
+    UnsafeCodecWarning,
+    ValueTooLongError,
 )
 from pressure.kinds import (
     BackupQueue,
@@ -62,6 +65,7 @@ __all__ = [
     "Info",
     "Item",
     "ItemLostError",
+    "MalformedQueueError",
     "Message",
     "OutcomeUnknownError",
     "Pending",
@@ -80,6 +84,8 @@ __all__ = [
     "RoleState",
     "ServerReplyError",
     "Stats",
+    "UnsafeCodecWarning",
+    "ValueTooLongError",
     "doctor",
     "exponential",
     "queues",

@@ -136,6 +136,14 @@ class AsyncQueue(ABC):
     def receive(self, block: bool = True, timeout: float | None = None) -> AsyncReceiving:
         return AsyncReceiving(lambda: self._define.receive(block, timeout), self._run, self._settle)
 
+    @_like(Queue.rejected)
+    async def rejected(self, max: int) -> list[bytes]:  # noqa: A002
+        return await self._run(self._define.rejected(max))
+
+    @_like(Queue.redrive)
+    async def redrive(self, max: int, block: bool = True, timeout: float | None = None) -> int:  # noqa: A002
+        return await self._run(self._define.redrive(max, block, timeout))
+
     @_like(Queue.peek)
     async def peek(self) -> Any:
         return await self._run(self._define.peek())

@@ -1,7 +1,9 @@
 """How objects become the bytes of a value, and bytes objects again.
 
 Without a codec values are bytes. ``pickle`` runs whatever whoever put the value wants run: for queues that
-nobody else can put to. ``msgpack`` needs the package of that name.
+nobody else can put to. Whoever opens a queue with it is warned by an ``UnsafeCodecWarning``;
+``warnings.simplefilter("ignore", pressure.UnsafeCodecWarning)`` says that it is known. ``msgpack`` needs the
+package of that name.
 
 To add one: an object with ``encode`` and ``decode``, passed as ``codec=``, or a row in ``CODECS``.
 """
@@ -10,11 +12,15 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from pressure.errors import CodecError
+from pressure.errors import CodecError, UnsafeCodecWarning, ValueTooLongError
+from pressure.protocol.sizes import LONGEST
+from pressure.text import printable
 
 
 class Codec(Protocol):
@@ -52,7 +58,21 @@ def _json() -> _Pair:
 
 
 def _pickle() -> _Pair:
+    warnings.warn(
+        'codec="pickle": whoever can put into the queue can have this process run code; use it where nobody '
+        "else can put, and ignore pressure.UnsafeCodecWarning there",
+        UnsafeCodecWarning,
+        stacklevel=_outside(),
+    )
     return _Pair(pickle.dumps, pickle.loads)
+
+
+def _outside() -> int:
+    """The stack level, as our caller counts it, of whoever opens a queue."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pressure."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _msgpack() -> _Pair:
@@ -87,7 +107,19 @@ def codec_of(given: Codec | str | None) -> Codec:
     return given
 
 
-def decoded(codec: Codec, data: bytes, taken: list[bytes]) -> Any:
+def sendable(data: bytes, beside: int = 0) -> bytes:
+    """A value that is about to be sent, with so many bytes beside it.
+
+    Raises:
+        ValueTooLongError: It is longer than any Redis takes.
+    """
+    if len(data) > LONGEST - beside:
+        most = f"{LONGEST - beside} bytes, the most that can be sent to Redis"
+        raise ValueTooLongError(f"a value of {len(data)} bytes is longer than {most}")
+    return data
+
+
+def decoded(codec: Codec, data: bytes, taken: list[bytes], queue: object = None) -> Any:
     """The object that a value stands for.
 
     Raises:
@@ -96,4 +128,5 @@ def decoded(codec: Codec, data: bytes, taken: list[bytes]) -> Any:
     try:
         return codec.decode(data)
     except Exception as error:
-        raise CodecError(f"a value cannot be decoded: {error}", taken) from error
+        where = "" if queue is None else f"queue {queue}: "
+        raise CodecError(f"{where}a value cannot be decoded: {printable(str(error))}", data, taken) from error

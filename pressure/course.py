@@ -101,10 +101,12 @@ class Course(Generic[T]):
 
     def lost(self, error: BaseException) -> Exception:
         """The error to raise when the connection was lost by ``error``."""
+        taken = self.step.taken if isinstance(self.step, Batch) else ()
         self.abandon()
         if not self._changed:
             return ConnectionFailedError(f"lost the Redis server at {self._address}: {error}")
         return OutcomeUnknownError(
             f"lost the Redis server at {self._address} in the middle of an operation: {error}; "
-            "it may or may not have been carried out, and may have left a role taken, which repair frees"
+            "it may or may not have been carried out, and may have left a role taken, which repair frees",
+            list(taken),
         )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from pressure import protocol
-from pressure.codecs import Codec, codec_of, decoded
+from pressure.codecs import Codec, codec_of, decoded, sendable
 from pressure.keys import Keys
 from pressure.lease import Keeper, kept, lease_of
 from pressure.protocol import Context, Diagnosis, Operation, Patience, RepairReport, Server, Stats
@@ -87,8 +87,8 @@ class Definition:
         return protocol.closed(self._context())
 
     def put(self, value: Any, block: bool, timeout: float | None, overfill: bool) -> Operation[None]:
-        """Raises TypeError for a value that cannot be sent."""
-        data = self._codec.encode(value)
+        """Raises TypeError for a value that cannot be sent, and ValueTooLongError."""
+        data = sendable(self._codec.encode(value))
         context = self._context()
         patience = _patience(context, block, timeout)
         return self._kept(context, protocol.put(context, data, patience, overfill=overfill))
@@ -96,8 +96,8 @@ class Definition:
     def put_many(
         self, values: Iterable[Any], block: bool, timeout: float | None, overfill: bool
     ) -> Operation[None]:
-        """Raises TypeError for a value that cannot be sent; then none is."""
-        data = [self._codec.encode(value) for value in values]
+        """Raises TypeError for a value that cannot be sent, or ValueTooLongError; then none is."""
+        data = [sendable(self._codec.encode(value)) for value in values]
         context = self._context()
         patience = _patience(context, block, timeout)
         return self._kept(context, protocol.put_many(context, data, patience, overfill=overfill))
@@ -124,6 +124,18 @@ class Definition:
         _at_least_one(most)
         return self._objects(protocol.peek_many(self._context(), most))
 
+    def rejected(self, most: int) -> Operation[list[bytes]]:
+        """Raises ValueError for a number below 1."""
+        _at_least_one(most)
+        return protocol.rejected(self._context(), most)
+
+    def redrive(self, most: int, block: bool, timeout: float | None) -> Operation[int]:
+        """Raises ValueError for a number below 1."""
+        _at_least_one(most)
+        context = self._context()
+        patience = _patience(context, block, timeout)
+        return self._kept(context, protocol.redrive(context, patience, most))
+
     def receive(self, block: bool, timeout: float | None) -> Reception:
         """Takes one value, to be settled."""
         context = self._context()
@@ -131,11 +143,11 @@ class Definition:
 
     def _object(self, operation: Operation[bytes]) -> Operation[Any]:
         data = yield from operation
-        return decoded(self._codec, data, [data])
+        return decoded(self._codec, data, [data], self.keys)
 
     def _objects(self, operation: Operation[list[bytes]]) -> Operation[list[Any]]:
         found = yield from operation
-        return [decoded(self._codec, data, found) for data in found]
+        return [decoded(self._codec, data, found, self.keys) for data in found]
 
     def stats(self) -> Operation[Stats]:
         """The queue at one moment."""

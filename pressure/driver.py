@@ -26,7 +26,7 @@ from pressure.errors import PressureError, ServerReplyError
 from pressure.finding import ELSEWHERE
 from pressure.keys import Located
 from pressure.protocol.steps import Operation, Pause, Reply, Step, Wait
-from pressure.refusals import reply_on
+from pressure.refusals import LOST, reply_on
 
 T = TypeVar("T")
 
@@ -105,9 +105,9 @@ class Driver:
                 except BaseException as error:
                     connection.disconnect()
                     connection = None
-                    course.abandon()
-                    if isinstance(error, (redis.RedisError, OSError)):
+                    if isinstance(error, LOST):
                         raise course.lost(error) from error
+                    course.abandon()
                     raise
                 finally:
                     waiting.connection = None

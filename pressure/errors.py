@@ -12,6 +12,9 @@ Messages name the queue and, where a role is in the way, its holder.
 from __future__ import annotations
 
 import queue
+from collections.abc import Sequence
+
+from pressure.text import printable
 
 
 class PressureError(Exception):
@@ -26,6 +29,14 @@ class PressureError(Exception):
 
 class PressureWarning(RuntimeWarning):
     """The operation was done, but something after it was not; the text says what to repair."""
+
+
+class UnsafeCodecWarning(UserWarning):
+    """Whoever can put into the queue can have its consumers run code."""
+
+
+class ValueTooLongError(PressureError, ValueError):
+    """A value is longer than any Redis takes; nothing was sent."""
 
 
 class QueueDoesNotExistError(PressureError):
@@ -74,15 +85,21 @@ class ItemLostError(PressureError):
         self.removed = removed
 
 
+class MalformedQueueError(PressureError):
+    """A key of the queue has something in it that no client of the protocol writes."""
+
+
 class CodecError(PressureError):
     """A value does not stand for anything in the queue's codec.
 
     Attributes:
+        value: Its bytes.
         taken: The bytes of all values that the call had taken from the queue, so that none is lost.
     """
 
-    def __init__(self, message: str, taken: list[bytes]) -> None:
+    def __init__(self, message: str, value: bytes, taken: list[bytes]) -> None:
         super().__init__(message)
+        self.value = value
         self.taken = taken
 
 
@@ -94,7 +111,7 @@ class ServerReplyError(PressureError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.code = message.partition(" ")[0].rstrip(":")
 
     def explain(self, queue_name: str) -> None:
@@ -114,4 +131,12 @@ class OutcomeUnknownError(PressureError, ConnectionError):
     """The connection broke after commands were sent: they may or may not have been carried out.
 
     A role may be left taken and, for a get, a value may be gone. Nothing is tried again silently.
+
+    Attributes:
+        taken: The bytes of the values that a get had received before the connection broke: nobody else has
+            them. More may be gone.
     """
+
+    def __init__(self, message: str, taken: Sequence[bytes] = ()) -> None:
+        super().__init__(message)
+        self.taken = list(taken)

@@ -23,6 +23,7 @@ from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.keys import Located
 from pressure.protocol.steps import Command, Reply, needs_hash_tag
 from pressure.settings import Settings
+from pressure.text import printable
 
 #: How many redirections are followed; a cluster at rest needs one.
 _HOPS: Final = 5
@@ -85,7 +86,7 @@ class Search:
 
 def failed(where: Settings, error: BaseException | str) -> ConnectionFailedError:
     """The error for somebody who cannot be reached, or will not have us."""
-    return ConnectionFailedError(f"cannot use the Redis server at {where.address}: {error}")
+    return ConnectionFailedError(f"cannot use the Redis server at {where.address}: {printable(str(error))}")
 
 
 def _found(where: Settings, keys: Located | None) -> _Looks:
@@ -129,7 +130,7 @@ def _reached(where: Settings, keys: Located | None, service: str | None = None) 
             if code == "CROSSSLOT" and keys is not None and not keys.has_hash_tag:
                 raise needs_hash_tag(keys, code)
         if isinstance(role, list) and role[0] != b"master":
-            raise failed(where, f"the sentinels say that it is the master, it says {role[0].decode()}")
+            raise failed(where, f"the sentinels say that it is the master, it says {printable(role[0])}")
         if code != "MOVED":
             return number if isinstance(number, int) else None
         where = _redirected(where, str(present))

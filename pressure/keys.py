@@ -1,8 +1,9 @@
 """The keys that make up one queue.
 
 A queue is twelve keys (pressure protocol 0.15, Queues): a list of values named ``prefix:name`` and eleven
-more that add a suffix to it. One key beyond the twelve, ``:unacked``, belongs to the reliable get that the
-protocol leaves room for; nothing here creates it, and deleting a queue takes it along.
+more that add a suffix to it. Two keys beyond the twelve belong to the reliable get that the protocol leaves
+room for: ``:unacked``, the message that is worked on, and ``:rejected``, those that were rejected. Deleting a
+queue takes them along.
 
 Rules:
     - Names are bytes. A ``str`` is UTF-8; any byte is allowed and the empty name is a name.
@@ -31,7 +32,10 @@ SUFFIXES: Final[dict[str, bytes]] = {
     "consumed_bytes": b":stats:consumed_bytes",
     "queue": b"",
     "unacked": b":unacked",
+    "rejected": b":rejected",
 }
+#: Those of them that are beyond the protocol's twelve.
+_BEYOND: Final = ("unacked", "rejected")
 
 DEFAULT_PREFIX: Final = b"__pressure__"
 
@@ -90,6 +94,7 @@ class Keys:
     not_full: bytes
     closed: bytes
     unacked: bytes
+    rejected: bytes
 
     @classmethod
     def of(cls, name: bytes | str, prefix: bytes | str = DEFAULT_PREFIX) -> Keys:
@@ -101,12 +106,12 @@ class Keys:
     @property
     def twelve(self) -> tuple[bytes, ...]:
         """The protocol's own keys, ``bound`` first, in the order in which Delete removes them."""
-        return tuple(getattr(self, field) for field in SUFFIXES if field != "unacked")
+        return tuple(getattr(self, field) for field in SUFFIXES if field not in _BEYOND)
 
     @property
     def all(self) -> tuple[bytes, ...]:
-        """Every key that a queue may leave behind: the twelve and ``unacked``."""
-        return (*self.twelve, self.unacked)
+        """Every key that a queue may leave behind: the twelve, ``unacked`` and ``rejected``."""
+        return (*self.twelve, self.unacked, self.rejected)
 
     def neighbours(self) -> tuple[bytes, ...]:
         """The ``:bound`` keys of queues whose keys could be mistaken for this one's.

@@ -51,9 +51,9 @@ class Queue:
         prefix: What every key starts with.
         scripts: Whether to run scripts where the server lets us. Without them every operation takes more
             round trips, and the bound may be passed by one while puts and gets cross.
-        codec: What turns objects into values and back: ``"json"``, ``"pickle"`` (which trusts everybody who
-            can put), ``"msgpack"`` (which needs that package), or an object with ``encode`` and ``decode``.
-            Without one values are bytes.
+        codec: What turns objects into values and back: ``"json"``, ``"pickle"`` (which runs what anybody who
+            can put wants run, and so warns by ``UnsafeCodecWarning``), ``"msgpack"`` (which needs that
+            package), or an object with ``encode`` and ``decode``. Without one values are bytes.
         lease: For how many seconds a role is ours when we take it, unless that is renewed, which is done in
             the background. A client that hangs, or that cannot reach the server, is told apart from one that
             works for long by that: its lease runs out, then ``repair`` of a queue object with a lease frees
@@ -169,6 +169,7 @@ class Queue:
             QueueInUseError: Another client was producing all the time.
             QueueFullError: There was no room all the time.
             TypeError: The value is not bytes-like or ``str``, or not what the codec takes; nothing was sent.
+            ValueTooLongError: The value has more than 512 MiB, which no Redis takes; nothing was sent.
         """
         self._run(self._define.put(value, block, timeout, overfill))
 
@@ -198,6 +199,7 @@ class Queue:
             PressureError: As in ``put``; its attribute ``done`` says how many of the values were put, the
                 first ones. Of an ``OutcomeUnknownError`` it is not known.
             TypeError: One of the values is not what ``put`` takes; nothing was sent.
+            ValueTooLongError: One of them has more than 512 MiB; nothing was sent.
         """
         self._run(self._define.put_many(values, block, timeout, overfill))
 
@@ -224,7 +226,8 @@ class Queue:
     def get_many(self, max: int, block: bool = True, timeout: float | None = None) -> list[Any]:  # noqa: A002
         """Take the values at the front in one round trip or a few: what is there, and one at least.
 
-        To everybody else it is one ``get`` after the other. A client that dies takes all that it has got
+        Of several values no more are taken than have 16 MiB together (without scripts about as many). To
+        everybody else it is one ``get`` after the other. A client that dies takes all that it has got
         with it.
 
         Args:
@@ -248,6 +251,8 @@ class Queue:
             with queue.receive() as message:
                 work_on(message.value)
 
+        A message that can never be done with would come for ever: ``message.reject()`` keeps it apart.
+
         Args:
             block: Whether to wait, for other consumers and for a value.
             timeout: How long to wait in all, in seconds; None for ever.
@@ -258,6 +263,39 @@ class Queue:
                 lost: the message may come again.
         """
         return Receiving(lambda: self._define.receive(block, timeout), self._run)
+
+    def rejected(self, max: int) -> list[bytes]:  # noqa: A002
+        """The messages that were rejected, the oldest first, which all stay where they are.
+
+        They are bytes, with a codec too: it may be what they were rejected for.
+
+        Args:
+            max: How many to look at, at most.
+
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted.
+            ValueError: ``max`` is below 1.
+        """
+        return self._run(self._define.rejected(max))
+
+    def redrive(self, max: int, block: bool = True, timeout: float | None = None) -> int:  # noqa: A002
+        """Put messages that were rejected at the end of the queue again, the oldest first.
+
+        A client that dies meanwhile may leave one both in the queue and among the rejected.
+
+        Args:
+            max: How many to put, at most.
+            block: Whether to wait, for other producers and for room.
+            timeout: How long to wait in all, in seconds; None for ever.
+
+        Returns:
+            How many were put.
+
+        Raises:
+            PressureError: As in ``put``; its attribute ``done`` says how many were put before.
+            ValueError: ``max`` is below 1.
+        """
+        return self._run(self._define.redrive(max, block, timeout))
 
     def peek(self) -> Any:
         """The value that comes next, which stays in the queue.

@@ -2,21 +2,21 @@
 
 Rules:
     - The block ends well: the message is done with. It ends by an exception, whichever: the message goes back
-      to the front of the queue.
+      to the front of the queue. A message that was rejected goes to the list of those, however it ends.
     - Whoever took the message settles it: the identifier is that of the thread or task that entered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final
 
 from pressure.codecs import Codec, decoded
 from pressure.errors import ConnectionFailedError
 from pressure.lease import Keeper
-from pressure.protocol import Context, Operation, Patience, receive, settle
+from pressure.protocol import Context, Operation, Outcome, Patience, receive, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,27 @@ class Message:
     """
 
     data: bytes
-    _codec: Codec
+    _reception: Reception = field(repr=False, compare=False)
 
     @property
     def value(self) -> Any:
         """What the bytes stand for; the bytes themselves where the queue has no codec.
 
         Raises:
-            CodecError: They stand for nothing.
+            CodecError: They stand for nothing. The message comes again unless it is rejected.
         """
-        return decoded(self._codec, self.data, [self.data])
+        return self._reception.value(self.data)
+
+    def reject(self) -> None:
+        """Have the message out of the way when the block ends: it is kept, and does not come again.
+
+        For a message that can never be done with, such as one that cannot be decoded. ``Queue.rejected``
+        looks at those, ``Queue.redrive`` puts them again.
+
+        Raises:
+            RuntimeError: The block has ended.
+        """
+        self._reception.reject()
 
 
 class Reception:
@@ -50,6 +61,8 @@ class Reception:
         self._patience = patience
         self._codec = codec
         self._keeper = keeper
+        self._size = 0
+        self._rejected = self._is_over = False
 
     def take(self) -> Operation[bytes]:
         """Takes the value; its lease is kept until ``over``."""
@@ -63,16 +76,29 @@ class Reception:
 
     def over(self) -> None:
         """Its lease is not kept any more."""
+        self._is_over = True
         if self._keeper is not None:
             self._keeper.end(self._context.client_id)
 
     def settle(self, error: BaseException | None) -> Operation[None]:
-        """Is done with it, or puts it back."""
-        return settle(self._context, error is None)
+        """Is done with it, rejects it, or puts it back."""
+        outcome = Outcome.DONE if error is None else Outcome.BACK
+        return settle(self._context, Outcome.REJECTED if self._rejected else outcome, self._size)
+
+    def reject(self) -> None:
+        """Rejects it, when it is settled."""
+        if self._is_over:
+            raise RuntimeError("the block has ended in which the message was received")
+        self._rejected = True
+
+    def value(self, data: bytes) -> Any:
+        """What the bytes stand for."""
+        return decoded(self._codec, data, [data], self._context.keys)
 
     def message(self, data: bytes) -> Message:
         """The value as the block sees it."""
-        return Message(data, self._codec)
+        self._size = len(data)
+        return Message(data, self)
 
 
 _UNSETTLED: Final = "the message is not acknowledged, and its role is still taken; repair puts it back"

@@ -12,6 +12,9 @@ from pressure.protocol.steps import Reply
 #: How redis-py raises an error reply; two of these are connection errors to it.
 REFUSED: Final = (redis.ResponseError, redis.BusyLoadingError, redis.AuthenticationError)
 
+#: How a connection is lost. One whose reply did not fit into memory is of no more use either.
+LOST: Final = (redis.RedisError, OSError, MemoryError)
+
 #: redis-py takes the first word off these errors; it is put back.
 _CODES: Final = {
     redis.exceptions.OutOfMemoryError: "OOM",

@@ -110,8 +110,8 @@ CLIENTS: Final = (
     Guilty(
         "acknowledges what was not done with",
         "pressure/receiving.py",
-        "return settle(self._context, error is None)",
-        "return settle(self._context, True)",
+        "outcome = Outcome.DONE if error is None else Outcome.BACK",
+        "outcome = Outcome.DONE",
         ("decided.reliable-put-back", "history.no-loss"),
     ),
     Guilty(

@@ -61,8 +61,8 @@ SCRIPTS: Final = (
     Guilty(
         "has a script pop at the wrong end",
         LUA,
-        "call('RPOP', KEYS[6], most)",
-        "call('LPOP', KEYS[6], most)",
+        "call('RPOP', KEYS[6], asked)",
+        "call('LPOP', KEYS[6], asked)",
         ("get.pops-right", "keys.left-in-right-out", "queue.fifo"),
     ),
     Guilty(

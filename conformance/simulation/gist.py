@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Hashable
+from enum import Enum
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any, Final
@@ -39,6 +40,8 @@ def gist(value: Any) -> Hashable:
         return value  # type: ignore[no-any-return]
     if (known := GISTS.get(kind)) is not None:
         return known(value)
+    if isinstance(value, Enum):
+        return value.name
     if isinstance(value, BaseException):
         return kind.__name__, str(value)
     if dataclasses.is_dataclass(value):

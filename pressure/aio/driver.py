@@ -22,6 +22,7 @@ from pressure.errors import PressureError, ServerReplyError
 from pressure.finding import ELSEWHERE
 from pressure.keys import Located
 from pressure.protocol.steps import Batch, Operation, Pause, Reply, Wait
+from pressure.refusals import LOST
 from pressure.settings import REPLY_TIMEOUT, Settings
 
 T = TypeVar("T")
@@ -119,9 +120,9 @@ class _Ride:
         except BaseException as error:
             connection, self.connection = self.connection, None
             await drop(connection)
-            self.course.abandon()
-            if isinstance(error, (redis.RedisError, OSError)):
+            if isinstance(error, LOST):
                 raise self.course.lost(error) from error
+            self.course.abandon()
             raise
 
     async def _exchange(self, step: Batch) -> list[Reply]:

@@ -23,9 +23,8 @@ async def unbroken(work: Coroutine[Any, Any, T], noticed: Noticed, limit: float)
     Args:
         work: It; it may not use timeouts, which are cancellations too.
         noticed: Told of a cancellation, when it comes.
-        limit: Seconds after which TimeoutError is raised in the coroutine, should it still wait.
+        limit: Seconds after which TimeoutError is raised in the coroutine, if nothing has come meanwhile.
     """
-    end = asyncio.get_running_loop().time() + limit
     proceed: Callable[[], Any] = lambda: work.send(None)  # noqa: E731, it changes
     while True:
         try:
@@ -34,8 +33,8 @@ async def unbroken(work: Coroutine[Any, Any, T], noticed: Noticed, limit: float)
             result: T = stop.value
             return result
         proceed = lambda: work.send(None)  # noqa: E731
+        end = asyncio.get_running_loop().time() + limit
         if not await _over(future, noticed, end):
-            end += limit
             proceed = lambda: work.throw(TimeoutError("no reply in time"))  # noqa: E731
 
 

@@ -38,9 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _fail(error: BaseException) -> int:
     code = status.status_of(error)
-    if isinstance(error, status.LostError):
-        for message in error.messages:
-            complain(f"lost: {json.dumps(shown.value(message))}")
+    for message in status.lost_with(error):
+        complain(f"lost: {json.dumps(shown.value(message))}")
     text = "stopped by SIGINT" if isinstance(error, KeyboardInterrupt) else str(error)
     if code == status.UNEXPECTED:
         text = f"unexpected {type(error).__name__}: {text}"

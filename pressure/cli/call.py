@@ -17,6 +17,7 @@ from pressure.keys import Located
 from pressure.kinds import BackupQueue, ReliableQueue, RingQueue
 from pressure.queue import Queue
 from pressure.settings import Settings
+from pressure.text import printable
 
 AnyQueue = TypeVar("AnyQueue", Queue, BackupQueue, RingQueue, ReliableQueue)
 
@@ -88,10 +89,11 @@ def answer(text: str) -> None:
 
 
 def answer_json(value: object) -> None:
-    """Print a line of JSON, for programs."""
-    answer(json.dumps(value, ensure_ascii=False))
+    """Print a line of JSON, for programs; control characters are escaped in it."""
+    text = json.dumps(value, ensure_ascii=False)
+    answer("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 
 def complain(text: str) -> None:
     """A line on standard error, one whatever is in it."""
-    sys.stderr.write(f"pressure: {' '.join(text.split())}\n")
+    sys.stderr.write(f"pressure: {printable(' '.join(line.strip() for line in text.splitlines()))}\n")

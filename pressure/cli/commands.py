@@ -6,6 +6,7 @@ To add one: a function here, and its row in ``pressure.cli.table``.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from pressure.cli import kinds, shown
@@ -16,6 +17,7 @@ from pressure.cli.status import DONE, NO
 from pressure.cli.streams import Writer
 from pressure.errors import QueueEmptyError
 from pressure.queue import Queue
+from pressure.text import printable
 
 
 def _queue(call: Call) -> Queue:
@@ -82,14 +84,26 @@ def repair(call: Call) -> int:
         name = shown.name(report.queue)
         answer_json({"queue": name, "done": list(report.done), "left": list(report.left)})
     else:
-        answer(str(report))
+        answer("\n".join(map(printable, str(report).splitlines())))
     return NO if report.left else DONE
+
+
+def redrive(call: Call) -> int:
+    """Put messages again that were rejected, and print how many were put."""
+    options = call.arguments
+    most = sys.maxsize if options.count is None else options.count
+    _told(call, _queue(call).redrive(most, timeout=options.timeout))
+    return DONE
 
 
 def peek(call: Call) -> int:
     """Print the messages that come next."""
     kind, count = call.arguments.kind, call.arguments.count
-    values = kinds.peek(call) if kind != QUEUE else _queue(call).peek_many(count)
+    if kind != QUEUE:
+        values: Sequence[bytes] = kinds.peek(call)
+    else:
+        queue = _queue(call)
+        values = queue.rejected(count) if call.arguments.rejected else queue.peek_many(count)
     if call.arguments.json:
         answer_json([shown.value(value) for value in values])
     else:
@@ -97,5 +111,6 @@ def peek(call: Call) -> int:
         for value in values:
             writer.write(value)
     if not values:
-        raise QueueEmptyError(f"queue {_queue(call).keys} is empty")
+        what = "has no rejected messages" if call.arguments.rejected else "is empty"
+        raise QueueEmptyError(f"queue {_queue(call).keys} {what}")
     return DONE

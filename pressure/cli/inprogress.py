@@ -10,6 +10,7 @@ from pressure.cli import kinds, shown
 from pressure.cli.call import Call, answer, answer_json, complain, write
 from pressure.cli.status import DONE, NO
 from pressure.kinds import BackupQueue, InProgress
+from pressure.text import printable
 
 _HEAD = ("SECONDS", "ITEM")
 
@@ -46,7 +47,7 @@ def _missing(found: Sequence[InProgress], wanted: Sequence[bytes]) -> int:
     there = {each.item.data for each in found}
     gone = [item for item in wanted if item not in there]
     for item in gone:
-        complain(f"not in progress: {shown.plain(item)}")
+        complain(f"not in progress: {printable(item)}")
     return NO if gone else DONE
 
 
@@ -54,9 +55,7 @@ def _show(found: Sequence[InProgress], *, as_json: bool) -> None:
     if as_json:
         answer_json([_record(each) for each in found])
     elif found:
-        rows = [
-            ("?" if each.age is None else f"{each.age:.0f}", shown.plain(each.item.data)) for each in found
-        ]
+        rows = [("?" if each.age is None else f"{each.age:.0f}", printable(each.item.data)) for each in found]
         write(shown.table([_HEAD, *rows]))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
@@ -11,6 +13,7 @@ from pressure.cli.looking import Look, look, one
 from pressure.cli.status import DONE, NO
 from pressure.kinds.looks import Seen
 from pressure.protocol import Diagnosis, RoleState
+from pressure.text import printable
 
 _HEAD = ("QUEUE", "KIND", "LENGTH", "BOUND", "STATE", "PRODUCER", "CONSUMER")
 
@@ -27,7 +30,8 @@ def ls(call: Call) -> int:
     found = [each for each in look(call) if not patterns or _matches(each.queue, patterns)]
     if call.arguments.names:
         names = dict.fromkeys(each.queue for each in found)  # two kinds may share one
-        write("".join(each.decode("utf-8", "surrogateescape") + "\n" for each in names))
+        as_text = printable if sys.stdout.isatty() else os.fsdecode
+        write("".join(as_text(each) + "\n" for each in names))
     elif call.arguments.json:
         answer_json([shown.record(each) for each in found])
     elif found:
@@ -43,7 +47,7 @@ def _row(found: Look) -> tuple[str, ...]:
     roles: Iterable[str] = ("-", "-")
     if isinstance(found, Diagnosis):
         roles = map(shown.role, (found.producer, found.consumer))
-    return (shown.plain(found.queue), found.kind, str(found.length), _bound(found), found.state, *roles)
+    return (printable(found.queue), found.kind, str(found.length), _bound(found), found.state, *roles)
 
 
 def _bound(found: Look) -> str:
@@ -66,32 +70,33 @@ def _facts_of_other(found: Seen) -> list[tuple[str, str]]:
     oldest = "not known" if found.oldest is None else f"for {found.oldest:.0f} s"
     more = {"delayed": found.delayed, "dead": found.dead} if found.kind == "reliable" else {}
     return [
-        ("queue", shown.plain(found.queue)),
+        ("queue", printable(found.queue)),
         ("kind", _KIND.get(found.kind, found.kind)),
         ("length", str(found.length)),
         (_TAKEN.get(found.kind, "in progress"), str(found.in_progress)),
         *((("the oldest of them", oldest),) if found.in_progress and found.kind in _TIMED else ()),
         *((name, str(count)) for name, count in more.items()),
-        *(("problem", shown.plain(problem.encode())) for problem in found.problems),
+        *(("problem", printable(problem)) for problem in found.problems),
     ]
 
 
 def _facts(found: Diagnosis) -> list[tuple[str, str]]:
     blocked = "not known" if found.blocked is None else str(found.blocked)
     return [
-        ("queue", shown.plain(found.queue)),
+        ("queue", printable(found.queue)),
         ("kind", found.kind),
         ("state", found.state),
         ("length", str(found.length)),
         ("bound", _bound(found)),
         ("unacknowledged", str(found.unacknowledged)),
+        *((("rejected", str(found.rejected)),) if found.rejected else ()),
         ("produced", f"{found.produced_messages} messages, {shown.size(found.produced_bytes)}"),
         ("consumed", f"{found.consumed_messages} messages, {shown.size(found.consumed_bytes)}"),
         ("producer", _role(found.producer)),
         ("consumer", _role(found.consumer)),
         ("room", "yes" if found.tokens else "no"),
         ("clients waiting on the server", blocked),
-        *(("problem", shown.plain(problem.encode())) for problem in found.problems),
+        *(("problem", printable(problem)) for problem in found.problems),
     ]
 
 
@@ -99,7 +104,7 @@ def _role(state: RoleState) -> str:
     if state.taken:
         since = "" if state.seconds is None else f", for about {state.seconds} s"
         return f"{shown.role(state)}{since}"
-    return f"free, last {shown.plain(state.holder)}" if state.holder else "free"
+    return f"free, last {printable(state.holder)}" if state.holder else "free"
 
 
 def doctor(call: Call) -> int:
@@ -110,13 +115,9 @@ def doctor(call: Call) -> int:
         answer_json([shown.record(each) for each in found])
     else:
         for each in found:
-            answer("\n".join(map(_safe, str(each).splitlines())))
+            answer("\n".join(map(printable, str(each).splitlines())))
         answer(_verdict(found))
     return NO if any(each.problems for each in found) else DONE
-
-
-def _safe(line: str) -> str:
-    return shown.plain(line.encode())
 
 
 def _verdict(found: list[Look]) -> str:

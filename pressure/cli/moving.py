@@ -20,7 +20,13 @@ from pressure.cli.progress import Meter
 from pressure.cli.status import DONE, LostError
 from pressure.cli.stop import Stop
 from pressure.cli.streams import Writer
-from pressure.errors import OutcomeUnknownError, PressureError, QueueClosedError, QueueFullError
+from pressure.errors import (
+    MalformedQueueError,
+    OutcomeUnknownError,
+    PressureError,
+    QueueClosedError,
+    QueueFullError,
+)
 from pressure.queue import Queue
 
 #: How many messages are put in one round trip at most.
@@ -45,6 +51,13 @@ def put(call: Call) -> int:
     return DONE
 
 
+def _bound(queue: Queue) -> int:
+    try:
+        return queue.stats().bound
+    except MalformedQueueError:  # a counter; or the bound itself, and then the put says so
+        return 0
+
+
 class _Producer:
     """Puts runs of messages.
 
@@ -60,7 +73,7 @@ class _Producer:
         lines = FORMATS["lines"]()
         acks = call.arguments.acks
         self._acks = Writer(sys.stdout.fileno(), lines, call.signals) if acks else None
-        self._most = 1 if acks else min(_RUN, queue.stats().bound or _RUN)
+        self._most = 1 if acks else min(_RUN, _bound(queue) or _RUN)
 
     def put(self, run: Sequence[bytes]) -> None:
         """Put all of them, in order."""

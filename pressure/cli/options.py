@@ -91,7 +91,7 @@ KIND: Final[Arguments] = {
 ANY_KIND: Final[Arguments] = {"--kind": {"choices": KINDS, "help": "of this kind only"}}
 
 GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("create", "bound", "close", "overfill", "delete", "run"), (QUEUE,)),
+    **dict.fromkeys(("create", "bound", "close", "overfill", "delete", "run", "rejected"), (QUEUE,)),
     "lock_ttl": ("ring",),
     "recover": ("reliable",),
 }

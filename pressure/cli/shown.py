@@ -2,7 +2,7 @@
 
 Rules:
     - JSON has text where the bytes are UTF-8, and ``{"base64": ...}`` where they are not.
-    - People are shown no control characters: whoever may put may not write on their terminals.
+    - People are shown no control characters; see ``pressure.text``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,7 @@ from typing import Any
 
 from pressure.kinds.looks import Seen
 from pressure.protocol import Diagnosis, RoleState
-
-
-def plain(data: bytes) -> str:
-    """Bytes for people, on one line."""
-    text = data.decode("utf-8", "backslashreplace")
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+from pressure.text import printable
 
 
 def value(data: bytes) -> dict[str, str]:
@@ -63,7 +58,7 @@ def role(state: RoleState) -> str:
     """Who holds a role, for people."""
     if not state.taken:
         return "free"
-    holder = plain(state.holder) if state.holder else "nobody known"
+    holder = printable(state.holder) if state.holder else "nobody known"
     return f"{holder} (not connected)" if state.connected is False else holder
 
 
@@ -95,7 +90,7 @@ def _record_of_other(found: Seen) -> dict[str, Any]:
 def _record_of_queue(found: Diagnosis) -> dict[str, Any]:
     numbers = (
         "length", "bound", "unacknowledged", "produced_messages", "produced_bytes", "consumed_messages",
-        "consumed_bytes", "tokens", "marks", "blocked",
+        "consumed_bytes", "rejected", "tokens", "marks", "blocked",
     )  # fmt: skip
     return {
         "queue": name(found.queue),

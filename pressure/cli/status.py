@@ -19,6 +19,7 @@ from pressure.errors import (
     QueueFullError,
     QueueInUseError,
     ServerReplyError,
+    ValueTooLongError,
 )
 from pressure.spark.errors import PipelineError, RowsGoneError, SetupError
 
@@ -74,7 +75,7 @@ STATUSES: Final = (
     Status(9, "the queue was empty all the time", (QueueEmptyError,)),
     Status(10, "the connection was lost: the last thing may or may not be done", (OutcomeUnknownError,)),
     Status(11, "the server refused a command", (ServerReplyError,)),
-    Status(12, "input or output failed, or was not in its format", (FormatError, OSError)),
+    Status(12, "input or output failed, or was not in its format", (FormatError, OSError, ValueTooLongError)),
     Status(13, "the command of a pipe failed; its message went back", (FilterError,)),
     Status(14, "messages were got and could not be written; standard error has them", (LostError,)),
     Status(15, "the queue's keys are not as the protocol has them", (PressureError,)),
@@ -89,6 +90,13 @@ STATUSES: Final = (
 )
 
 _CODES: Final = {error: status.code for status in STATUSES for error in status.errors}
+
+
+def lost_with(error: BaseException) -> list[bytes]:
+    """The messages that were got, and that nobody has any more when the command ends by this error."""
+    if isinstance(error, LostError):
+        return error.messages
+    return error.taken if isinstance(error, OutcomeUnknownError) else []
 
 
 def status_of(error: BaseException) -> int:

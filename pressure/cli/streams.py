@@ -4,6 +4,7 @@ Rules:
     - Output is waited for before a message is taken from the queue. A pipe that is ready takes 4096 bytes at
       once, so that no shorter message is held up once it was taken.
     - A message is written whole, or ``write`` raises.
+    - On a terminal each message is a line without control characters; anywhere else it is as it is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final
 
 from pressure.cli.framing import Framing
 from pressure.cli.stop import Signals, is_closed, output_closed
+from pressure.text import printable
 
 _CHUNK: Final = 1 << 16
 
@@ -43,13 +45,17 @@ def _read(fd: int, signals: Signals) -> bytes:
             continue
 
 
+def _shown(message: bytes) -> bytes:
+    return printable(message).encode() + b"\n"
+
+
 class Writer:
     """Writes whole messages to ``fd``."""
 
     def __init__(self, fd: int, framing: Framing, signals: Signals) -> None:
         self._fd = fd
-        self._framing = framing
         self._signals = signals
+        self._pack = _shown if os.isatty(fd) else framing.pack
 
     def wait_ready(self) -> None:
         """Wait until a message can be written. Raises Stop if a signal comes, or when nobody reads."""
@@ -58,7 +64,7 @@ class Writer:
 
     def write(self, message: bytes) -> None:
         """Write the message. Raises Stop when nobody reads any more."""
-        left = memoryview(self._framing.pack(message))
+        left = memoryview(self._pack(message))
         while left:
             try:
                 left = left[os.write(self._fd, left) :]

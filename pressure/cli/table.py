@@ -178,7 +178,20 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "peek": Command(
         commands.peek,
         "print the messages that come next, and leave them where they are",
-        {**NAME, **FORMAT, **count("how many; 1 without it", 1), **KIND},
+        {
+            **NAME,
+            **FORMAT,
+            **count("how many; 1 without it", 1),
+            "--rejected": {**FLAG, "help": "those that were rejected instead"},
+            **KIND,
+        },
+        json=True,
+        by_kind=True,
+    ),
+    "redrive": Command(
+        commands.redrive,
+        "put messages again that were rejected, and print how many",
+        {**NAME, **count("how many at most; all without it"), **TIMEOUT},
         json=True,
     ),
     "doctor": Command(

@@ -25,6 +25,7 @@ from pressure.cli.status import DONE
 from pressure.cli.stop import Stop
 from pressure.identity import name_in
 from pressure.protocol import Diagnosis
+from pressure.text import printable
 
 Show: TypeAlias = Callable[[Sequence[Row]], None]
 
@@ -118,7 +119,7 @@ def cells(row: Row) -> tuple[str, ...]:
     rates = ("-" if rate is None else f"{rate:,.1f}" for rate in (row.put_rate, row.get_rate))
     look = row.look
     return (
-        shown.plain(look.queue), _state(look), shown.bar(look.length, look.bound), *rates,
+        printable(look.queue), _state(look), shown.bar(look.length, look.bound), *rates,
         _activity(row.producer), _activity(row.consumer),
     )  # fmt: skip
 
@@ -132,7 +133,7 @@ def _activity(activity: Activity) -> str:
     if activity.doing == "free":
         return "-"
     holder = activity.holder or b"?"
-    return f"{activity.doing} {activity.seconds:.0f} s, {shown.plain(name_in(holder) or holder)}"
+    return f"{activity.doing} {activity.seconds:.0f} s, {printable(name_in(holder) or holder)}"
 
 
 def record(row: Row) -> dict[str, Any]:

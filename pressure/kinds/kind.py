@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from pressure.codecs import Codec, codec_of, decoded
+from pressure.codecs import Codec, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
 from pressure.protocol.steps import Patience, Server
 from pressure.settings import SLICE
@@ -70,6 +70,11 @@ class Context:
 _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) ", re.DOTALL)
 
 
+#: How many bytes are stored in one piece with a value: its identifier, or how often a delayed message was
+#: delivered.
+_BESIDE: Final = 64
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """Something that was claimed.
@@ -113,8 +118,8 @@ class Wrapping:
     envelope: bool
 
     def data(self, value: Any) -> bytes:
-        """What is stored for a value; raises TypeError for one that cannot be sent."""
-        payload = self.codec.encode(value)
+        """What is stored for a value; raises TypeError or ValueTooLongError for one that cannot be sent."""
+        payload = sendable(self.codec.encode(value), beside=_BESIDE)
         return b"%s %s" % (uuid.uuid4().hex.encode(), payload) if self.envelope else payload
 
     def item(self, data: bytes, token: bytes | None = None) -> Item:

@@ -16,10 +16,11 @@ from pressure.protocol.doctor import doctor, examine
 from pressure.protocol.get import get, get_many
 from pressure.protocol.leases import renew
 from pressure.protocol.lifecycle import closed, create, delete, exists, length, length_and_bound, wait_closed
-from pressure.protocol.looks import Stats, holder, peek, peek_many, stats
-from pressure.protocol.put import close, put, put_many
+from pressure.protocol.looks import Stats, holder, peek, peek_many, rejected, stats
+from pressure.protocol.put import close, put, put_many, redrive
 from pressure.protocol.reliable import receive, settle
 from pressure.protocol.repair import RepairReport, repair
+from pressure.protocol.scripted import Outcome
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -39,6 +40,7 @@ __all__ = [
     "Context",
     "Diagnosis",
     "Operation",
+    "Outcome",
     "Patience",
     "Pause",
     "RepairReport",
@@ -65,6 +67,8 @@ __all__ = [
     "put",
     "put_many",
     "receive",
+    "redrive",
+    "rejected",
     "renew",
     "repair",
     "settle",

@@ -6,22 +6,27 @@ somebody, what is too much was produced.
 
 Rules:
     - Everything that is compared is watched, from before it is read until it is mended.
-    - Bytes are looked at only where messages do not add up: not all clients count them, and all values have
-      to be read for it.
+    - Bytes are looked at only where messages do not add up, or a counter is no number: not all clients count
+      them, and all values have to be read for it.
+    - A counter that is no number of 0 or more counts as 0, and is set to what adds up.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from pressure.protocol.numbers import count_in
 from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed
 
-#: Values to read at once.
+#: Values to read at once at most.
 _MANY: Final = 1000
 
 
-def restore_counters(ctx: Context) -> Operation[int]:
-    """Count what nobody has counted; how many messages were consumed, or (below 0) produced."""
+def restore_counters(ctx: Context) -> Operation[tuple[int, int]]:
+    """Count what nobody has counted, and count anew where there is no number.
+
+    How many messages were consumed, or (below 0) produced; and how many counters were counted anew.
+    """
     keys = ctx.keys
     counters = (keys.produced_messages, keys.consumed_messages, keys.produced_bytes, keys.consumed_bytes)
     free = (keys.producer_free, keys.consumer_free)
@@ -29,37 +34,39 @@ def restore_counters(ctx: Context) -> Operation[int]:
     looks: tuple[Command, ...] = ((b"WATCH", *lists, *counters), (b"MGET", *counters))
     lengths: tuple[Command, ...] = tuple((b"LLEN", key) for key in lists)
     _, counted, *free_and_there = check((yield Batch((*looks, *lengths))))
-    counts = [_number(count) for count in counted]
+    counts = [count_in(count) or 0 for count in counted]
+    broken = [count_in(count) is None for count in counted]
     missing = counts[0] - counts[1] - sum(free_and_there[2:])
-    if not missing or not all(free_and_there[:2]) or min(counts) < 0:
+    if not (missing or any(broken)) or not all(free_and_there[:2]):
         yield Batch(((b"UNWATCH",),))
-        return 0
+        return 0, 0
     sizes: int = 0
     for key, length in zip(lists[2:], free_and_there[2:], strict=True):
-        sizes += yield from _size(key, length)
+        sizes += yield from _size(ctx, key, length)
     size = counts[2] - counts[3] - sizes
-    messages, number_of_bytes = counters[1::2] if missing > 0 else counters[::2]
-    mend: list[Command] = [(b"INCRBY", messages, abs(missing))]
-    if size * missing > 0:  # else somebody does not count bytes
-        mend.append((b"INCRBY", number_of_bytes, abs(size)))
+    right = list(counts)
+    right[missing > 0] += abs(missing)
+    if size * missing > 0 or any(broken[2:]):  # else somebody does not count bytes
+        right[2 + (size > 0)] += abs(size)
+    mend: list[Command] = [
+        (b"SET", key, now)
+        for key, was, now, bad in zip(counters, counts, right, broken, strict=True)
+        if bad or now != was
+    ]
     done = executed((yield Batch(atomic(*mend))))
     if done is None:  # somebody was at work meanwhile
-        return 0
+        return 0, 0
     check(done)
-    return missing
+    return (0 if any(broken[:2]) else missing), sum(broken)
 
 
-def _number(count: object) -> int:
-    """A counter; -1 if somebody has made something else of it."""
-    if count is None:
-        return 0
-    return int(count) if isinstance(count, bytes) and count.isdigit() else -1
-
-
-def _size(key: bytes, length: int) -> Operation[int]:
+def _size(ctx: Context, key: bytes, length: int) -> Operation[int]:
     """How many bytes a list's values have."""
-    size = 0
-    for first in range(0, length, _MANY):
-        (values,) = check((yield Batch(((b"LRANGE", key, first, first + _MANY - 1),))))
+    size = first = 0
+    while first < length:
+        last = first + ctx.server.sizes.bounded(_MANY) - 1
+        (values,) = check((yield Batch(((b"LRANGE", key, first, last),))))
+        ctx.server.sizes.note(values)
         size += sum(map(len, values))
+        first = last + 1
     return size

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from pressure.text import printable
+
 State: TypeAlias = Literal["open", "closed", "half created", "half deleted", "unreadable"]
 
 
@@ -58,6 +60,7 @@ class Diagnosis:
         produced_bytes: How many bytes those had, as far as the clients count them.
         consumed_messages: How many were got.
         consumed_bytes: How many bytes those had.
+        rejected: How many messages were rejected, and not put again since.
     """
 
     queue: bytes
@@ -75,6 +78,7 @@ class Diagnosis:
     produced_bytes: int = 0
     consumed_messages: int = 0
     consumed_bytes: int = 0
+    rejected: int = 0
 
     #: Of the kinds of queues, the one that this package is named for.
     kind = "queue"
@@ -98,4 +102,4 @@ def _about(role: RoleState) -> str:
 
 def shown(holder: bytes | None) -> str:
     """A holder for people."""
-    return holder.decode("utf-8", "backslashreplace") if holder else "nobody known"
+    return printable(holder) if holder else "nobody known"

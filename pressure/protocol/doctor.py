@@ -17,6 +17,8 @@ from typing import Any, Final
 from pressure.errors import PressureError, ServerReplyError
 from pressure.identity import name_in
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State, shown
+from pressure.protocol.looks import COUNTERS
+from pressure.protocol.numbers import count_in, not_a_number
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
 from pressure.protocol.steps import (
     Batch,
@@ -41,21 +43,25 @@ class _Keys:
     tokens: int
     marks: int
     unacked: int
+    rejected: int
     counters: list[bytes | None]
     keys: int
 
     @property
     def limit(self) -> int | None:
-        """The bound as a number."""
-        try:
-            return None if self.bound is None else int(self.bound)
-        except ValueError:
-            return None
+        """The bound as a number; None if it is none of 0 or more."""
+        return None if self.bound is None else count_in(self.bound)
 
     @property
     def counts(self) -> list[int]:
-        """The counters as numbers."""
-        return [int(count) if count and count.isdigit() else 0 for count in self.counters]
+        """The counters as numbers; 0 for what is none."""
+        return [count_in(count) or 0 for count in self.counters]
+
+    @property
+    def malformed(self) -> list[tuple[str, bytes | None]]:
+        """The counters that are not numbers of 0 or more."""
+        pairs = zip(COUNTERS, self.counters, strict=True)
+        return [(what, count) for what, count in pairs if count_in(count) is None]
 
 
 @operation
@@ -99,6 +105,7 @@ def _looks(ctx: Context) -> tuple[Command, ...]:
         (b"LLEN", keys.not_full),
         (b"LLEN", keys.closed),
         (b"LLEN", keys.unacked),
+        (b"LLEN", keys.rejected),
         (b"MGET", keys.produced_messages, keys.produced_bytes, keys.consumed_messages, keys.consumed_bytes),
         (b"EXISTS", *keys.all),
         (b"LLEN", keys.producer_free),
@@ -114,15 +121,16 @@ def _diagnosis(ctx: Context, clients: Reply, replies: list[Reply]) -> Diagnosis 
         found: list[Any] = check(executed(looked) or [])
     except ServerReplyError as error:
         return error
-    seen = _Keys(*found[:7])
+    seen = _Keys(*found[:8])
     if not seen.keys:
         return does_not_exist(ctx)
-    producer = _role(ctx, PRODUCER, found[7], found[8], left_p, idle_p, clients)
-    consumer = _role(ctx, CONSUMER, found[9], found[10], left_c, idle_c, clients)
+    producer = _role(ctx, PRODUCER, found[8], found[9], left_p, idle_p, clients)
+    consumer = _role(ctx, CONSUMER, found[10], found[11], left_c, idle_c, clients)
     state = _state(seen, producer, consumer)
     return Diagnosis(
         ctx.keys.name, state, seen.length, seen.limit, producer, consumer, seen.tokens, seen.marks,
-        seen.unacked, _blocked(clients), tuple(_problems(seen, state, producer, consumer)), *seen.counts,
+        seen.unacked, _blocked(clients), tuple(_problems(seen, state, producer, consumer)),
+        *(*seen.counts, seen.rejected),
     )  # fmt: skip
 
 
@@ -165,7 +173,7 @@ def _problems(seen: _Keys, state: State, producer: RoleState, consumer: RoleStat
         yield "a create did not finish; repair finishes it"
         return
     if seen.limit is None:
-        yield f"its bound is not a number: {seen.bound!r}"
+        yield not_a_number("bound", seen.bound)
     for role in (producer, consumer):
         if role.free > 1:
             yield f"the free {role.role} role has {role.free} elements; it should have one"
@@ -174,6 +182,8 @@ def _problems(seen: _Keys, state: State, producer: RoleState, consumer: RoleStat
             yield f"the {role.role} role is held by {who}, which is not connected; repair frees it"
         if role.lapsed:
             yield f"the {role.role} role is held by nobody who says so: a lease ran out; repair frees it"
+    if seen.rejected:
+        yield f"{seen.rejected} messages were rejected, and wait to be looked at; redrive puts them again"
     yield from _lists(seen, producer, consumer)
     yield from _deadlocks(seen, producer, consumer)
 
@@ -192,7 +202,9 @@ def _lists(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterator[st
     if room and not seen.tokens:
         yield "the token that says there is room is lost; repair restores it"
     counts = seen.counts
-    if counts[0] - counts[2] != seen.length + seen.unacked:
+    for what, count in seen.malformed:
+        yield f"{not_a_number(f'counter of {what}', count)}; repair counts anew"
+    if not seen.malformed and counts[0] - counts[2] != seen.length + seen.unacked:
         yield (
             f"the counters do not add up: {counts[0]} messages produced, {counts[2]} consumed, "
             f"{seen.length + seen.unacked} there; repair counts the rest"

@@ -1,7 +1,8 @@
 """Running a script where the server runs scripts, which is found out by asking.
 
 A script that the server does not know is sent whole. A server that runs none for us, since it has no such
-command or we may not use it, is not asked again (``Server.scripts``).
+command or we may not use it, is not asked again (``Server.scripts``). A value of more than ``MOST_BYTES`` is
+handed to no script, which would need memory for it a second time: plain commands take it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Final
 
 from pressure.errors import ServerReplyError
 from pressure.protocol.lua import Script
+from pressure.protocol.sizes import MOST_BYTES
 from pressure.protocol.steps import Batch, Operation, Reply, Server, check
 
 __all__ = ["NO_SCRIPTS", "evaluated"]
@@ -24,12 +26,12 @@ NO_SCRIPTS: Final = _Nothing()
 
 
 def evaluated(server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int) -> Operation[Reply]:
-    """Run a script; ``NO_SCRIPTS`` if the server runs none for us.
+    """Run a script; ``NO_SCRIPTS`` if the server runs none for us, or an argument is too long for one.
 
     Raises:
         ServerReplyError: It was refused or failed.
     """
-    if not server.scripts:
+    if not server.scripts or any(isinstance(arg, bytes) and len(arg) > MOST_BYTES for arg in args):
         return NO_SCRIPTS
     operands = (len(keys), *keys, *args)
     (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))

@@ -42,6 +42,7 @@ from pressure.protocol.steps import (
     Patience,
     Reply,
     check,
+    having,
     operation,
 )
 from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
@@ -76,15 +77,15 @@ def _get(ctx: Context, patience: Patience, most: int) -> Operation[Sequence[byte
     if ctx.server.scripts:
         found = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
         if isinstance(found, Popped):
-            if (yield from _is_ours(ctx)):
-                yield from _finish(ctx, hold, found)
+            if (yield from having(found.values, _is_ours(ctx))):
+                yield from having(found.values, _finish(ctx, hold, found))
             return found.values
         if found:
             return found
     if not hold.held:  # else scripts were forbidden in the middle
         hold = yield from take_role(ctx, CONSUMER, patience)
     popped = yield from holding(ctx, hold, _pop(ctx, hold, patience, most))
-    yield from _finish(ctx, hold, popped)
+    yield from having(popped.values, _finish(ctx, hold, popped))
     return popped.values
 
 
@@ -100,24 +101,41 @@ def _is_ours(ctx: Context) -> Operation[bool]:
 
 def _pop(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[Popped]:
     keys = ctx.keys
-    count = (most,) if most > 1 else ()
+    asked = ctx.server.sizes.bounded(most)
+    count = (asked,) if most > 1 else ()
     replies = yield Batch(
         (*claim(ctx, CONSUMER), (b"EXISTS", keys.closed), (b"RPOP", keys.queue, *count), *after_pop(ctx))
     )
     hold.claimed = not isinstance(replies[0], ServerReplyError)
     closed, found, bound, length = replies[2:]
     if values := _values(found):
-        return Popped(values, bound, length)
+        ctx.server.sizes.note(values)
+        popped = Popped(values, bound, length)
+        return (yield from _pop_more(ctx, popped, most)) if len(values) == asked < most else popped
     check(replies)
     if bound is None:
         raise does_not_exist(ctx)
     if closed:
         raise is_closed(ctx)
     popped = yield from wait_for_value(ctx, patience)
-    if most == 1:
-        return popped
-    found, bound, length = yield Batch(((b"RPOP", keys.queue, most - 1), *after_pop(ctx)))
-    return Popped((*popped.values, *_values(found)), bound, length)
+    ctx.server.sizes.note(popped.values)
+    return (yield from _pop_more(ctx, popped, most))
+
+
+def _pop_more(ctx: Context, popped: Popped, most: int) -> Operation[Popped]:
+    """What there is beside it, as long as it is not too much together (see ``sizes``)."""
+    sizes = ctx.server.sizes
+    while True:
+        asked = sizes.bounded(most - len(popped.values), popped.size)
+        if asked == 0:
+            return popped
+        pop: Command = (b"RPOP", ctx.keys.queue, asked)
+        found, bound, length = yield Batch((pop, *after_pop(ctx)), taken=popped.values)
+        more = _values(found)
+        sizes.note(more)
+        popped = Popped((*popped.values, *more), bound, length)
+        if len(more) < asked:
+            return popped
 
 
 def _values(found: Reply) -> tuple[bytes, ...]:
@@ -129,7 +147,8 @@ def _values(found: Reply) -> tuple[bytes, ...]:
 
 def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
-    work: tuple[Command, ...] = (*effects(ctx, popped), (b"LPUSH", ctx.keys.consumer_free, 0))
+    seen = (len(popped.values), popped.size, popped.bound, popped.length)
+    work: tuple[Command, ...] = (*effects(ctx, *seen), (b"LPUSH", ctx.keys.consumer_free, 0))
     done = yield from finish(ctx, CONSUMER, work)
     if done is None:  # the role was taken away, so nothing more is ours to write
         return
@@ -148,21 +167,21 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     )
 
 
-def effects(ctx: Context, popped: Popped) -> tuple[Command, ...]:
-    """What a delivered value changes beside the list; nothing on a queue that is being deleted.
+def effects(ctx: Context, number: int, size: int, bound: Reply, length: Reply) -> tuple[Command, ...]:
+    """What values that are delivered change beside the list; nothing on a queue that is being deleted.
 
     Where the server does not tell whether there is room, nobody is told that there is.
     """
     room = False
-    if trouble([popped.bound, popped.length]) is None:
+    if trouble([bound, length]) is None:
         try:
-            bound = bound_of(ctx, popped.bound)
+            limit = bound_of(ctx, bound)
         except PressureError:
             return ()
-        room = bound == 0 or popped.length < bound
+        room = limit == 0 or length < limit
     keys = ctx.keys
     return (
         *(refill(ctx) if room else ()),
-        (b"INCRBY", keys.consumed_messages, len(popped.values)),
-        (b"INCRBY", keys.consumed_bytes, sum(map(len, popped.values))),
+        (b"INCRBY", keys.consumed_messages, number),
+        (b"INCRBY", keys.consumed_bytes, size),
     )

@@ -29,6 +29,7 @@ from pressure.protocol.steps import (
     operation,
 )
 from pressure.protocol.waits import bound_of
+from pressure.text import printable
 
 
 @operation
@@ -63,7 +64,7 @@ def _count(present: tuple[bytes, ...]) -> tuple[Command, ...]:
 
 def _already(ctx: Context, key: bytes) -> QueueAlreadyExistsError:
     keys = ctx.keys
-    shown = key.decode("utf-8", "backslashreplace")
+    shown = printable(key)
     if key == keys.bound:
         return QueueAlreadyExistsError(f"queue {keys} already exists")
     if key in keys.twelve:

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import QueueEmptyError
+from pressure.protocol.numbers import malformed, number_in
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
 from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed, operation
 from pressure.protocol.waits import bound_of
+
+#: The counters, in the order in which they are asked for.
+COUNTERS: Final = ("produced messages", "produced bytes", "consumed messages", "consumed bytes")
 
 _ROLES: Final = {"producer": PRODUCER, "consumer": CONSUMER}
 
@@ -28,6 +32,7 @@ class Stats:
         consumed_bytes: How many bytes those had.
         producer: Who is producing at this moment; None if nobody is, empty if that is not known.
         consumer: The same of the consumer.
+        rejected: How many messages were rejected, and not put again since.
     """
 
     length: int
@@ -40,6 +45,7 @@ class Stats:
     consumed_bytes: int
     producer: bytes | None
     consumer: bytes | None
+    rejected: int = 0
 
 
 def snapshot(*commands: Command) -> Operation[list[object]]:
@@ -54,6 +60,7 @@ def stats(ctx: Context) -> Operation[Stats]:
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
+        MalformedQueueError: Its bound, or one of its counters, is not a number.
     """
     keys = ctx.keys
     bound, *found = yield from snapshot(
@@ -61,16 +68,19 @@ def stats(ctx: Context) -> Operation[Stats]:
         (b"LLEN", keys.queue),
         (b"EXISTS", keys.closed),
         (b"LLEN", keys.unacked),
+        (b"LLEN", keys.rejected),
         (b"MGET", keys.produced_messages, keys.produced_bytes, keys.consumed_messages, keys.consumed_bytes),
         *_who(ctx, PRODUCER),
         *_who(ctx, CONSUMER),
     )
-    length, closed, unacked, counters, free_p, producer, free_c, consumer = found
+    length, closed, unacked, turned_away, counters, free_p, producer, free_c, consumer = found
     assert bound is None or isinstance(bound, bytes)
     assert isinstance(length, int)
     assert isinstance(unacked, int)
+    assert isinstance(turned_away, int)
     assert isinstance(counters, list)
-    produced, produced_bytes, consumed, consumed_bytes = (int(count or 0) for count in counters)
+    numbers = (_counted(ctx, what, count) for what, count in zip(COUNTERS, counters, strict=True))
+    produced, produced_bytes, consumed, consumed_bytes = numbers
     return Stats(
         length=length,
         bound=bound_of(ctx, bound),
@@ -82,7 +92,15 @@ def stats(ctx: Context) -> Operation[Stats]:
         consumed_bytes=consumed_bytes,
         producer=_named(free_p, producer),
         consumer=_named(free_c, consumer),
+        rejected=turned_away,
     )
+
+
+def _counted(ctx: Context, what: str, count: bytes | None) -> int:
+    number = 0 if count is None else number_in(count)
+    if number is None:
+        raise malformed(ctx.keys, f"counter of {what}", count)
+    return number
 
 
 def _who(ctx: Context, role: Role) -> tuple[Command, Command]:
@@ -130,9 +148,21 @@ def peek_many(ctx: Context, most: int) -> Operation[list[bytes]]:
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
     """
-    found, values = check(
-        (yield Batch(((b"EXISTS", ctx.keys.bound), (b"LRANGE", ctx.keys.queue, -most, -1))))
-    )
+    return (yield from _front(ctx, ctx.keys.queue, most))
+
+
+@operation
+def rejected(ctx: Context, most: int) -> Operation[list[bytes]]:
+    """The messages that were rejected, up to so many, the oldest first; they stay where they are.
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+    """
+    return (yield from _front(ctx, ctx.keys.rejected, most))
+
+
+def _front(ctx: Context, key: bytes, most: int) -> Operation[list[bytes]]:
+    found, values = check((yield Batch(((b"EXISTS", ctx.keys.bound), (b"LRANGE", key, -most, -1)))))
     if not found:
         raise does_not_exist(ctx)
     return list(reversed(values))

@@ -7,6 +7,7 @@ Rules:
     - After it ``:not_full`` has one element if there is room, and none if there is not.
     - Each answers a list: status, number of values stored, a detail, what could not be counted, what could
       not be given back, and the values. ``scripted`` reads it.
+    - What was popped is in ``values`` at once: it is returned, whatever fails after it.
 
 ``KEYS`` and ``ARGV`` are named at the top of each script.
 """
@@ -16,6 +17,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from typing import Final
+
+from pressure.protocol.sizes import MOST_BYTES
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,10 @@ end
 local function count(messages, bytes, number, size)
   local refused = try('INCRBY', messages, number) or try('INCRBY', bytes, size)
   uncounted = refused or uncounted
-  return refused and not string.find(refused, 'WRONGTYPE') and not string.find(refused, 'integer')
+  for _, of_the_counter in ipairs({'WRONGTYPE', 'integer', 'overflow'}) do
+    if refused and string.find(refused, of_the_counter) then return false end
+  end
+  return refused
 end
 
 local function is_ours()
@@ -78,7 +84,7 @@ local function say(how)
 end
 
 local function limit_of(bound)
-  return string.match(bound, '^%d+$') and tonumber(bound)
+  return #bound < 20 and string.match(bound, '^%d+$') and tonumber(bound)
 end
 """
 
@@ -161,6 +167,7 @@ end
 #: of those that we popped already, whether they are to be kept in unacked.
 GET: Final = Script(
     _BEGINNING
+    + b"local most_bytes = %d\n" % MOST_BYTES
     + b"""
 local function settle(bound, number, size)
   local limit = bound and limit_of(bound)
@@ -169,11 +176,31 @@ local function settle(bound, number, size)
   count(KEYS[7], KEYS[8], number, size)
 end
 
-local function pop(most, reliable)
-  if most == 0 then return {} end
-  if not reliable then return call('RPOP', KEYS[6], most) or {} end
+local function return_all_but(kept, some)
+  local last = #some
+  while last > kept and not try('RPUSH', KEYS[6], some[last]) do last = last - 1 end
+  for at = kept + 1, last do values[#values + 1] = some[at] end
+end
+
+-- A few at first, since only what was popped tells how long values are; what is too much goes back.
+local function pop(most)
+  local asked, bytes = 1, 0
+  local some = call('RPOP', KEYS[6], asked)
+  while some and not some.err do
+    for at, value in ipairs(some) do
+      bytes = bytes + #value
+      if bytes > most_bytes and #values > 0 then return return_all_but(at - 1, some) end
+      values[#values + 1] = value
+    end
+    if #some < asked or #values >= most or bytes >= most_bytes then return end
+    asked = math.min(#values, most - #values, 64)
+    some = redis.pcall('RPOP', KEYS[6], asked)
+  end
+end
+
+local function move_to_unacked()
   while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end
-  return {call('LMOVE', KEYS[6], KEYS[9], 'RIGHT', 'LEFT') or nil}
+  values = {call('LMOVE', KEYS[6], KEYS[9], 'RIGHT', 'LEFT') or nil}
 end
 
 local function main()
@@ -193,7 +220,11 @@ local function main()
     held = true
   end
   if reliable then say(call) end
-  values = pop(bound and most or 0, reliable)
+  if bound and reliable then
+    move_to_unacked()
+  elseif bound and most > 0 then
+    pop(most)
+  end
   local refused = not reliable and say(try)
   uncounted = refused or ''
   if #values + number == 0 then
@@ -214,7 +245,8 @@ end
     + _END
 )
 
-#: KEYS: as in GET. ARGV: our identifier, ``role``, lease, whether the message is done with or to be put back.
+#: KEYS: as in GET, and rejected. ARGV: our identifier, ``role``, lease, what becomes of the message (0: it is
+#: put back, 1: it is done with, 2: it is rejected), how many bytes it has.
 SETTLE: Final = Script(
     _BEGINNING
     + b"""
@@ -228,10 +260,15 @@ end
 local function acknowledge()
   local bound, length = call('GET', bound_key), call('LLEN', KEYS[6])
   local limit = bound and limit_of(bound)
-  local value = call('RPOP', KEYS[9])
-  if value and limit then
+  if call('LLEN', KEYS[9]) == 0 then return end
+  if ARGV[4] == '2' then
+    call('LMOVE', KEYS[9], KEYS[10], 'RIGHT', 'LEFT')
+  else
+    call('LTRIM', KEYS[9], 0, -2)
+  end
+  if limit then
     uncounted = set_token(limit == 0 or length < limit) or ''
-    count(KEYS[7], KEYS[8], 1, #value)
+    count(KEYS[7], KEYS[8], 1, ARGV[5])
   end
 end
 
@@ -242,7 +279,7 @@ local function main()
     return 'lost', call('GET', holder)
   end
   local refused = mine
-  if fine and ARGV[4] == '1' then
+  if fine and ARGV[4] ~= '0' then
     fine, refused = pcall(acknowledge)
     if fine then return 'ok' end
   end

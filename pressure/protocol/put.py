@@ -285,3 +285,26 @@ def _close_as_producer(ctx: Context, hold: Hold) -> Operation[None]:
     if done is None:
         raise (yield from lost_role(ctx, PRODUCER))
     check(done)
+
+
+@operation
+def redrive(ctx: Context, patience: Patience, most: int) -> Operation[int]:
+    """Put up to so many messages again that were rejected, the oldest first; how many were put.
+
+    Raises:
+        PressureError: As in ``put``; its ``done`` says how many were put before.
+    """
+    keys = ctx.keys
+    for done in range(most):
+        found, values = check((yield Batch(((b"EXISTS", keys.bound), (b"LRANGE", keys.rejected, -1, -1)))))
+        if not found:
+            raise does_not_exist(ctx)
+        if not values:
+            return done
+        try:
+            yield from _put(ctx, Run(values), patience, overfill=False)
+        except PressureError as error:
+            error.done = done
+            raise
+        check((yield Batch(((b"LREM", keys.rejected, -1, values[0]),))))
+    return most

@@ -7,7 +7,10 @@ is held until it is settled: done with, or put back.
 Rules:
     - Other clients see the protocol unchanged: a Get that takes long. ``:not_full`` and the counters change
       when the value is done with, not before.
-    - ``:unacked`` is the one key beyond the twelve. Only this creates it; Delete takes it along.
+    - ``:unacked`` and ``:rejected`` are beyond the twelve keys. Only this creates them; Delete takes them
+      along.
+    - A message that is rejected counts as consumed. It stays in ``:rejected`` until ``redrive`` puts it
+      again.
     - What is found in ``:unacked`` when the role is taken was left by somebody who died: it goes back first,
       so that the order holds.
     - A wait is on the values alone, as BLMOVE has it, and so in slices: a close is noticed between them.
@@ -16,6 +19,8 @@ Rules:
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Final
 
 from pressure.errors import PressureWarning, QueueEmptyError, ServerReplyError
 from pressure.protocol import scripted
@@ -33,6 +38,7 @@ from pressure.protocol.roles import (
     take_role,
     trouble,
 )
+from pressure.protocol.scripted import Outcome
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -44,7 +50,7 @@ from pressure.protocol.steps import (
     check,
     operation,
 )
-from pressure.protocol.waits import Popped, after_pop
+from pressure.protocol.waits import after_pop
 
 
 @operation
@@ -131,50 +137,62 @@ def _last_look(ctx: Context) -> Operation[bytes]:
 
 
 @operation
-def settle(ctx: Context, done: bool) -> Operation[None]:
-    """Be done with the value in ``:unacked``, or put it back; the role is given back.
+def settle(ctx: Context, outcome: Outcome, size: int) -> Operation[None]:
+    """Be done with the value in ``:unacked``, reject it, or put it back; the role is given back.
+
+    ``size`` is how many bytes it has: it is not looked at again.
 
     Raises:
         QueueInUseError: The role was taken away meanwhile, by a repair; the value comes again.
     """
     try:
-        yield from _settled(ctx, done)
+        yield from _settled(ctx, outcome, size)
     except ServerReplyError as error:
         error.add_note(f"queue {ctx.keys}: the message is not acknowledged; it comes again")
         raise
 
 
-def _settled(ctx: Context, done: bool) -> Operation[None]:
+def _settled(ctx: Context, outcome: Outcome, size: int) -> Operation[None]:
     hold = Hold(CONSUMER, claimed=True, unacked=1)
     if ctx.server.scripts:
-        answer = yield from holding(ctx, hold, scripted.settle(ctx, done))
+        answer = yield from holding(ctx, hold, scripted.settle(ctx, outcome, size))
         if answer is not None:
             if error := scripted.problem(ctx, CONSUMER, answer):
                 raise error
             scripted.note_uncounted(ctx, CONSUMER, answer, "the value is acknowledged")
             return
-    yield from holding(ctx, hold, _by_transaction(ctx, hold, done))
+    yield from holding(ctx, hold, _by_transaction(ctx, hold, outcome, size))
 
 
-def _by_transaction(ctx: Context, hold: Hold, done: bool) -> Operation[None]:
+def _by_transaction(ctx: Context, hold: Hold, outcome: Outcome, size: int) -> Operation[None]:
     keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"GET", keys.consumer), (b"LRANGE", keys.unacked, -1, -1))
+    looks: tuple[Command, ...] = ((b"GET", keys.consumer), (b"LLEN", keys.unacked))
     watch: Command = (b"WATCH", keys.consumer, keys.unacked)
-    _, holder, values, bound, length = check((yield Batch((watch, *looks, *after_pop(ctx)))))
+    room: tuple[Command, ...] = ((b"LLEN", keys.rejected),) if outcome is Outcome.REJECTED else ()
+    _, holder, there, bound, length, *_ = check((yield Batch((watch, *looks, *after_pop(ctx), *room))))
     if holder != ctx.client_id:
         hold.held = False
         yield Batch(((b"UNWATCH",),))
         raise not_ours(ctx, CONSUMER, holder)
-    yield from _settle(ctx, hold, Popped(tuple(values), bound, length), done)
+    work: tuple[Command, ...] = ()
+    if there:
+        work = (_REMOVALS[outcome](ctx),)
+        if outcome is not Outcome.BACK:
+            work = (*work, *effects(ctx, 1, size, bound, length))
+    yield from _settle(ctx, hold, work)
 
 
-def _settle(ctx: Context, hold: Hold, popped: Popped, done: bool) -> Operation[None]:
+#: The command that takes a message from ``:unacked``.
+_REMOVALS: Final[dict[Outcome, Callable[[Context], Command]]] = {
+    Outcome.BACK: lambda ctx: put_back(ctx),
+    Outcome.DONE: lambda ctx: (b"LTRIM", ctx.keys.unacked, 0, -2),
+    Outcome.REJECTED: lambda ctx: (b"LMOVE", ctx.keys.unacked, ctx.keys.rejected, b"RIGHT", b"LEFT"),
+}
+
+
+def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[None]:
     keys = ctx.keys
     free: Command = (b"LPUSH", keys.consumer_free, 0)
-    if done:
-        work: tuple[Command, ...] = ((b"RPOP", keys.unacked), *effects(ctx, popped))
-    else:
-        work = (put_back(ctx),) if popped.values else ()
     replies = yield Batch(atomic(*work, free))
     result = yield from as_holder(ctx, CONSUMER, replies, (*work, free))
     if result is None:

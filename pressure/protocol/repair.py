@@ -40,6 +40,7 @@ from pressure.protocol.steps import (
 from pressure.protocol.vitals import LOOK_APART, ROLES, Seen, look
 from pressure.protocol.vitals import doubt as doubt_about
 from pressure.protocol.waits import bound_of
+from pressure.text import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,11 @@ class _Findings:
         if restored:
             self.done.append("restored the second mark of the close")
 
-    def note_counted(self, missing: int) -> None:
-        """Says how many messages were counted as consumed, or (below 0) as produced."""
+    def note_counted(self, missing: int, anew: int) -> None:
+        """Says how many messages were counted as consumed, or (below 0) produced; and what was no number."""
+        if anew:
+            what = "1 counter that was" if anew == 1 else f"{anew} counters that were"
+            self.done.append(f"counted anew {what} no number")
         if missing:
             what = "1 message" if abs(missing) == 1 else f"{abs(missing)} messages"
             how = "taken" if missing > 0 else "put"
@@ -125,7 +129,7 @@ def _settle(ctx: Context, role: Role, doubt: str | None, last: Seen, found: _Fin
     if last.free[role]:
         return True
     holder = last.holder[role]
-    by = f"held by {holder.decode('utf-8', 'backslashreplace')}" if holder else "taken by nobody known"
+    by = f"held by {printable(holder)}" if holder else "taken by nobody known"
     if doubt is not None:
         found.left.append(f"the {role.name} role is {by}, left alone: {doubt}")
         return False
@@ -208,7 +212,7 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
     if settled[CONSUMER]:
         found.note_mark((yield from _restore_mark(ctx)))
     if all(settled.values()):
-        found.note_counted((yield from restore_counters(ctx)))
+        found.note_counted(*(yield from restore_counters(ctx)))
 
 
 def _was_done(replies: list[Reply]) -> bool:

@@ -37,6 +37,7 @@ from pressure.protocol.steps import (
     executed,
     told,
 )
+from pressure.text import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def is_closed(ctx: Context) -> QueueClosedError:
 
 def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     """The error for a role that another client holds."""
-    by = f"held by {holder.decode('utf-8', 'backslashreplace')}" if holder else "taken, by whom is not known"
+    by = f"held by {printable(holder)}" if holder else "taken, by whom is not known"
     return QueueInUseError(f"queue {ctx.keys}: the {role.name} role is {by}", role.name, holder)
 
 

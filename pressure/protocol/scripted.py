@@ -14,10 +14,10 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from pressure.errors import (
-    PressureError,
     PressureWarning,
     QueueEmptyError,
     QueueFullError,
@@ -25,6 +25,7 @@ from pressure.errors import (
 )
 from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
+from pressure.protocol.numbers import malformed
 from pressure.protocol.roles import (
     CONSUMER,
     PRODUCER,
@@ -36,16 +37,26 @@ from pressure.protocol.roles import (
     not_ours,
     take_role,
 )
-from pressure.protocol.steps import Context, Operation, Patience
-from pressure.protocol.waits import Popped, bound_of, wait_for_room, wait_for_value
+from pressure.protocol.sizes import MOST_BYTES
+from pressure.protocol.steps import Context, Operation, Patience, having
+from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
+from pressure.text import printable
 
-#: Most values, and most bytes, that one script is sent: others wait while it runs.
+#: Most values, and most bytes of several, that one script is sent: others wait while it runs.
 _MOST_VALUES: Final = 1000
 _MOST_BYTES: Final = 1 << 20
 
 #: How Redis 6.2 begins an error that its script is told of, and 7.0 what others call NOPERM.
 _WHERE: Final = re.compile(r"^@user_script: ?\d+: ?-?")
 _NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
+
+
+class Outcome(Enum):
+    """What becomes of a message that was received."""
+
+    BACK = 0
+    DONE = 1
+    REJECTED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +101,7 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
     elif answer.status == b"empty":
         error = QueueEmptyError(f"queue {ctx.keys} is empty")
     elif answer.status == b"bound":
-        error = _not_a_number(ctx, answer.detail)
+        error = malformed(ctx.keys, "bound", answer.detail)
     else:
         error = ServerReplyError(_text(answer.detail))
     if answer.stuck:
@@ -101,16 +112,8 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
 
 def _text(detail: bytes) -> str:
     """An error's text as a command that is run by itself would be answered."""
-    text = _WHERE.sub("", detail.decode("utf-8", "backslashreplace"))
+    text = _WHERE.sub("", printable(detail))
     return _NOT_ALLOWED.sub("NOPERM the user", text)
-
-
-def _not_a_number(ctx: Context, bound: bytes) -> Exception:
-    try:
-        bound_of(ctx, bound)
-    except PressureError as error:
-        return error
-    return PressureError(f"queue {ctx.keys}: its bound is not a number of 0 or more: {bound!r}")
 
 
 def note_uncounted(ctx: Context, role: Role, answer: Answer, what: str) -> None:
@@ -149,7 +152,10 @@ class Run:
 
 
 def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) -> Operation[bool | None]:
-    """Put all values; None if the server runs no scripts. ``hold`` says what is held at each moment."""
+    """Put all values; None if the server runs no scripts, or the next value is too long for one.
+
+    ``hold`` says what is held at each moment.
+    """
     keys = ctx.keys
     names = (
         keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full, keys.queue,
@@ -202,9 +208,9 @@ def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[li
         return answer.values
     popped = yield from wait_for_value(ctx, patience)
     values = list(popped.values)
-    args = (most - len(values), 0, len(values), sum(map(len, values)), 0)
+    args = (most - len(values) if popped.size < MOST_BYTES else 0, 0, len(values), popped.size, 0)
     try:
-        answer = yield from ask(ctx, GET, _consumer_keys(ctx), b"role", *args)
+        answer = yield from having(values, ask(ctx, GET, _consumer_keys(ctx), b"role", *args))
     except ServerReplyError:
         return popped
     if answer is None:
@@ -259,9 +265,10 @@ def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[byte
     return None if answer is None else answer.values
 
 
-def settle(ctx: Context, done: bool) -> Operation[Answer | None]:
-    """Be done with the message in unacked, or put it back; None if the server runs no scripts."""
-    return (yield from ask(ctx, SETTLE, _consumer_keys(ctx), b"role", int(done)))
+def settle(ctx: Context, outcome: Outcome, size: int) -> Operation[Answer | None]:
+    """Settle the message in unacked; None if the server runs no scripts."""
+    keys = (*_consumer_keys(ctx), ctx.keys.rejected)
+    return (yield from ask(ctx, SETTLE, keys, b"role", outcome.value, size))
 
 
 # Close
@@ -286,4 +293,4 @@ def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None
         return True
 
 
-__all__ = ["Answer", "Run", "close", "get", "put", "receive", "settle"]
+__all__ = ["Answer", "Outcome", "Run", "close", "get", "put", "receive", "settle"]

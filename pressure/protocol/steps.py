@@ -17,13 +17,14 @@ What a driver has to keep:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from pressure.errors import ClusterError, ServerReplyError
 from pressure.keys import Keys, Located
+from pressure.protocol.sizes import Sizes
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -39,9 +40,16 @@ SHORTEST_WAIT: Final = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Commands sent in one round trip; not a transaction unless it has MULTI and EXEC in it."""
+    """Commands sent in one round trip; not a transaction unless it has MULTI and EXEC in it.
+
+    Attributes:
+        commands: The commands.
+        taken: The values that the operation has taken so far. If the connection is lost, they are in the
+            error.
+    """
 
     commands: tuple[Command, ...]
+    taken: tuple[bytes, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +72,15 @@ Operation: TypeAlias = Generator[Step, list[Reply], T]
 
 @dataclass(slots=True)
 class Server:
-    """What was found out about the server by asking it.
+    """What was found out about the server, and the queue on it, by asking.
 
     Attributes:
         scripts: It runs scripts, as far as is known; False once it refused one.
+        sizes: How long the queue's values are.
     """
 
     scripts: bool = False
+    sizes: Sizes = field(default_factory=Sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,18 @@ class Context:
     def lease_ms(self) -> int:
         """The lease as the server is told it; 0 if there is none."""
         return max(round(self.lease * 1000), 1) if self.lease else 0
+
+
+def having(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
+    """Run a body that waits for nothing, with values in hand that its steps carry."""
+    step = next(body)
+    try:
+        while True:
+            assert isinstance(step, Batch)
+            step = body.send((yield replace(step, taken=tuple(values))))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
 
 
 #: What a cluster answers when one server does not keep all keys of a command.

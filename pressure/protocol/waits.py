@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import (
-    PressureError,
     PressureWarning,
     QueueEmptyError,
     QueueFullError,
     ServerReplyError,
 )
+from pressure.protocol.numbers import count_in, malformed
 from pressure.protocol.roles import Hold, attempt, does_not_exist, is_closed
 from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, check
 
@@ -35,20 +35,25 @@ class Popped:
     bound: Reply
     length: Reply
 
+    @property
+    def size(self) -> int:
+        """How many bytes the values have together."""
+        return sum(map(len, self.values))
+
 
 def bound_of(ctx: Context, reply: bytes | None) -> int:
     """The bound as a number.
 
     Raises:
         QueueDoesNotExistError: There is none: the queue was deleted.
-        PressureError: It is not a number; another program wrote it.
+        MalformedQueueError: It is not a number; another program wrote it.
     """
     if reply is None:
         raise does_not_exist(ctx)
-    try:
-        return int(reply)
-    except ValueError:
-        raise PressureError(f"queue {ctx.keys}: its bound is not a number: {reply!r}") from None
+    bound = count_in(reply)
+    if bound is None:
+        raise malformed(ctx.keys, "bound", reply)
+    return bound
 
 
 def wait_for_room(ctx: Context, hold: Hold, patience: Patience) -> Operation[tuple[int, int]]:

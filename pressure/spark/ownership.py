@@ -22,6 +22,7 @@ from pressure.lease import ThreadKeeper
 from pressure.protocol.vitals import connected
 from pressure.spark.asking import Asking
 from pressure.spark.lua import RELEASE, TAKE
+from pressure.text import printable
 
 __all__ = ["LOOK", "Ownership", "in_use"]
 
@@ -98,7 +99,7 @@ class Ownership:
 
 def in_use(asking: Asking, holder: bytes) -> QueueInUseError:
     """The error for who is not the owner."""
-    who = holder.decode("utf-8", "backslashreplace") or "nobody"
+    who = printable(holder) or "nobody"
     return QueueInUseError(f"queue {asking.places.located} is read by another query ({who})", "consumer")
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.kinds.asking import pairs
+from pressure.protocol.numbers import count_in
 from pressure.spark.asking import Asking
 from pressure.spark.errors import RowsGoneError
 from pressure.spark.options import Options
@@ -129,5 +130,5 @@ def _entries(found: Sequence[tuple[bytes, Sequence[bytes]]]) -> Rows:
     return Rows(
         [each.get(b"payload", next(iter(each.values()))) for each in fields],
         [name.decode() for name, _ in found],
-        [int(each.get(b"deliveries", 0)) for each in fields],
+        [count_in(each.get(b"deliveries")) or 0 for each in fields],
     )

@@ -28,6 +28,7 @@ from pressure.spark.options import Options
 from pressure.spark.ownership import LOOK, Ownership, in_use
 from pressure.spark.places import new_id
 from pressure.spark.rows import Rows, rows_of
+from pressure.text import printable
 
 __all__ = ["Source", "State", "slices"]
 
@@ -97,7 +98,7 @@ class Source:
         """The error that a status stands for."""
         queue = self._asking.places.located
         held = detail if isinstance(detail, bytes) else b""
-        who = held.decode("utf-8", "backslashreplace") or "nobody"
+        who = printable(held) or "nobody"
         if status == b"gone":
             return QueueDoesNotExistError(f"queue {queue} does not exist")
         if status == b"lost":

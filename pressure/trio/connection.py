@@ -9,6 +9,7 @@ Rules:
 
 from __future__ import annotations
 
+import math
 import os
 import select
 from collections import deque
@@ -27,9 +28,18 @@ from pressure.protocol.steps import Reply
 from pressure.settings import Settings
 
 _SIZE: Final = 1 << 16
+#: How much to send at once: whoever takes it in time is not given up.
+_PIECE: Final = 1 << 20
 
 #: What goes wrong with a stream.
-BROKEN: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, EOFError)
+BROKEN: Final = (
+    OSError,
+    MemoryError,
+    trio.BrokenResourceError,
+    trio.ClosedResourceError,
+    trio.TooSlowError,
+    EOFError,
+)
 
 _KINDS: Final = (
     redis.connection.Connection,
@@ -63,14 +73,22 @@ class Connection:
         self.id: int | None = None
         self.generation = 0
 
-    async def exchange(self, data: bytes, count: int) -> list[Reply]:
-        """Send commands, and return so many replies. Raises one of ``BROKEN``."""
-        await self._stream.send_all(data)
+    async def exchange(self, data: bytes, count: int, limit: float = math.inf) -> list[Reply]:
+        """Send commands, and return so many replies; ``limit`` is how many seconds nothing may move.
+
+        Raises one of ``BROKEN``.
+        """
+        pieces = memoryview(data)
+        for start in range(0, len(data), _PIECE):
+            with trio.fail_after(limit):
+                await self._stream.send_all(pieces[start : start + _PIECE])
         replies: list[Reply] = []
         while len(replies) < count:
             reply = self._reader.gets()
             if reply is _INCOMPLETE:
-                if not (more := await self._stream.receive_some(_SIZE)):
+                with trio.fail_after(limit):
+                    more = await self._stream.receive_some(_SIZE)
+                if not more:
                     raise EOFError("Connection closed by server.")
                 self._reader.feed(bytes(more))
             elif not isinstance(reply, hiredis.PushNotification):

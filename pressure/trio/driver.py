@@ -173,8 +173,8 @@ class _UnderWay:
     async def exchange(self, connection: Connection, data: bytes, count: int, limit: float) -> None:
         """Send, and read the replies, whoever is cancelled meanwhile."""
         try:
-            with trio.CancelScope(shield=True), trio.fail_after(limit):
-                self.replies = await connection.exchange(data, count)
+            with trio.CancelScope(shield=True):
+                self.replies = await connection.exchange(data, count, limit)
         except BROKEN as error:
             self.error = error
         finally:

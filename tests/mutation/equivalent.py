@@ -57,11 +57,10 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         ("exists, closed = check(replies)[+2:]", "exists, closed = check(replies)[2:]"),
         _FOUR,
     ),
-    Equivalent(GET, "if most == 1:", ("if most <= 1:",), "nobody asks for less than one"),
     Equivalent(
         GET,
-        "room = bound == 0 or popped.length < bound",
-        ("room = bound <= 0 or popped.length < bound",),
+        "room = limit == 0 or length < limit",
+        ("room = limit <= 0 or length < limit",),
         "a bound is never below 0",
     ),
     Equivalent(
@@ -96,8 +95,8 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
     ),
     Equivalent(
         GET,
-        "count = (most,) if most > 1 else ()",
-        ("count = (most,) if most != 1 else ()",),
+        "count = (asked,) if most > 1 else ()",
+        ("count = (asked,) if most != 1 else ()",),
         "nobody asks for less",
     ),
     Equivalent(

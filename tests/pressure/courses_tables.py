@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pressure import protocol
-from pressure.protocol import Context, Patience
+from pressure.protocol import Context, Outcome, Patience
 
 __all__ = ["ACTS", "CHOSEN", "MEANWHILE", "OPERATIONS", "SITUATIONS", "command"]
 
@@ -14,9 +14,9 @@ def patient(ctx: Context) -> Patience:
     return Patience.of(ctx, timeout=2.5)
 
 
-def received(ctx: Context, done: bool) -> Any:
-    yield from protocol.receive(ctx, patient(ctx))
-    yield from protocol.settle(ctx, done)
+def received(ctx: Context, outcome: Outcome) -> Any:
+    value = yield from protocol.receive(ctx, patient(ctx))
+    yield from protocol.settle(ctx, outcome, len(value))
 
 
 OPERATIONS: Final[dict[str, Any]] = {
@@ -40,10 +40,10 @@ OPERATIONS: Final[dict[str, Any]] = {
     "exists": lambda ctx: protocol.exists(ctx),
     "length": lambda ctx: protocol.length(ctx),
     "receive": lambda ctx: protocol.receive(ctx, patient(ctx)),
-    "settle": lambda ctx: received(ctx, True),
-    "settle back": lambda ctx: received(ctx, False),
-    "settle alone": lambda ctx: protocol.settle(ctx, False),
-    "settle strict": lambda ctx: received(ctx, True),
+    "settle": lambda ctx: received(ctx, Outcome.DONE),
+    "settle back": lambda ctx: received(ctx, Outcome.BACK),
+    "settle alone": lambda ctx: protocol.settle(ctx, Outcome.BACK, 5),
+    "settle strict": lambda ctx: received(ctx, Outcome.DONE),
     "put strict": lambda ctx: protocol.put(ctx, b"value", patient(ctx)),
     "peek": lambda ctx: protocol.peek(ctx),
     "peek_many": lambda ctx: protocol.peek_many(ctx, 2),

@@ -443,7 +443,8 @@ def test_what_a_script_answers_is_told_as_an_error(
 
 
 @pytest.mark.parametrize(
-    ("bound", "kind"), [(b"many", "is not a number: "), (b"-1", "is not a number of 0 or more: ")]
+    ("bound", "kind"),
+    [(b"many", "is not a number of 0 or more: "), (b"-1", "is not a number of 0 or more: ")],
 )
 def test_a_script_that_finds_no_bound_says_what_it_found(bound: bytes, kind: str) -> None:
     error = problem(context(), PRODUCER, Answer(b"bound", 0, bound, b"", b"", []))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from pressure.protocol.lua import Script
+from pressure.protocol.sizes import MOST_BYTES
 
 _BEGINNING: Final = b"""
 local pending, processing, claims = KEYS[1], KEYS[2], KEYS[3]
@@ -24,42 +25,66 @@ local function put_back(item)
 end
 """
 
-#: The next item, with the time of its claim; nil if there is none.
+#: The next item, with the time of its claim; nil if there is none. Where the time cannot be written, the item
+#: is claimed all the same, and whoever reaps gives it one.
 CLAIM: Final = Script(
     _BEGINNING
     + b"""
 redis.call('ZCARD', claims)
 local item = redis.call('LMOVE', pending, processing, 'RIGHT', 'LEFT')
-if item then redis.call('ZADD', claims, now, item) end
+if item then redis.pcall('ZADD', claims, now, item) end
 return item
 """
 )
 
-#: ``ARGV`` is the age in milliseconds from which a claim is stale. The items that went back, the first last.
+#: ``ARGV`` are the age in milliseconds from which a claim is stale, and how many items stay that were looked
+#: at before. The items that went back, the first last; and how many stay so far if there are more to look
+#: at, else -1: no more is looked at, and told, at once than fits (see ``protocol.sizes``).
 REAP: Final = Script(
     _BEGINNING
+    + b"local most_bytes = %d\n" % MOST_BYTES
     + b"""
-local stale, known, back = tonumber(ARGV[1]), {}, {}
+local stale, stay, known, back = tonumber(ARGV[1]), tonumber(ARGV[2]), {}, {}
+local whole = stay == 0
 redis.call('LLEN', pending)
-for _, item in ipairs(redis.call('LRANGE', processing, 0, -1)) do
+
+-- Whoever visits an item says whether it stays. A few at first: only then it is known how long they are.
+local function visit_all(read, key, at, most, visit)
+  local count, all = 1, 0
+  while all <= most do
+    local bytes, some = 0, redis.call(read, key, at, at + count - 1)
+    if #some == 0 then return -1 end
+    for _, item in ipairs(some) do
+      bytes = bytes + #item
+      if visit(item) then at = at + 1 end
+    end
+    all = all + bytes
+    count = bytes * 64 < most_bytes and math.min(count * 2, 64) or 1
+  end
+  return at
+end
+
+stay = visit_all('LRANGE', processing, stay, most_bytes, function(item)
   if known[item] == nil then
     local since = redis.call('ZSCORE', claims, item)
     if not since then redis.call('ZADD', claims, now, item) end
     known[item] = now - (tonumber(since) or now) >= stale
   end
-  if known[item] then
-    put_back(item)
-    back[#back + 1] = item
-  end
+  if not known[item] then return true end
+  put_back(item)
+  back[#back + 1] = item
+end)
+if stay >= 0 then
+  for _, item in ipairs(back) do redis.call('ZREM', claims, item) end
+  return {back, stay}
 end
-for _, item in ipairs(redis.call('ZRANGE', claims, 0, -1)) do
-  if not known[item] then
-    if known[item] == nil then redis.call('ZREM', claims, item) end
-  else
-    redis.call('ZREM', claims, item)
-  end
-end
-return back
+visit_all('ZRANGE', claims, 0, math.huge, function(item)
+  local there = known[item]
+  if there == nil and not whole then there = not redis.call('LPOS', processing, item) end
+  if there == false then return true end
+  redis.call('ZREM', claims, item)
+end)
+return {back, -1}
 """
 )
 

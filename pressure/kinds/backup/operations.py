@@ -20,6 +20,7 @@ from pressure.kinds.asking import asked, front, now, pairs, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.kind import Context
 from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
+from pressure.protocol.numbers import moment
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -130,8 +131,14 @@ def _put_back(keys: BackupKeys, item: bytes) -> tuple[Command, Command]:
 @operation
 def reap(ctx: Context, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
     """Put back what was claimed so many milliseconds ago or longer, to be claimed next, the oldest first."""
-    back = yield from evaluated(ctx.server, REAP, keys.all, older)
-    if back is NO_SCRIPTS:
+    back: list[bytes] = []
+    stay = 0
+    while stay >= 0:
+        reply = yield from evaluated(ctx.server, REAP, keys.all, older, stay)
+        if reply is NO_SCRIPTS:
+            break
+        back, stay = back + reply[0], reply[1]
+    if stay >= 0:
         looks: tuple[Command, ...] = (
             (b"LRANGE", keys.processing, 0, -1),
             (b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),
@@ -139,8 +146,9 @@ def reap(ctx: Context, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
             (b"LLEN", keys.pending),
         )
         watched = (keys.processing, keys.claims)
-        back, _ = yield from transaction(ctx, watched, looks, lambda seen: _reaped(keys, older, seen))
-    return list(reversed(back))
+        rest, _ = yield from transaction(ctx, watched, looks, lambda seen: _reaped(keys, older, seen))
+        back += rest
+    return back[::-1]
 
 
 def _reaped(keys: BackupKeys, older: int, seen: list[Reply]) -> tuple[Sequence[Command], list[bytes]]:
@@ -157,7 +165,7 @@ def _reaped(keys: BackupKeys, older: int, seen: list[Reply]) -> tuple[Sequence[C
 
 def times_of(scores: Reply) -> dict[bytes, int]:
     """Items and the times of their claims, from the reply to ZRANGE."""
-    return {item: int(float(score)) for item, score in pairs(scores)}
+    return {item: moment(score) for item, score in pairs(scores)}
 
 
 @operation

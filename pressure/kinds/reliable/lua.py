@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.protocol.lua import Script
+from pressure.protocol.sizes import MOST_BYTES
 
 _BEGINNING: Final = b"""
 local queue, delayed, dead = KEYS[1], KEYS[2], KEYS[3]
@@ -75,16 +76,26 @@ end
 return 1
 """
 
-#: ``ARGV[2]`` is how many messages to move at most; how many were.
-_MOVE: Final = b"""
-local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', now, 'LIMIT', 0, ARGV[2])
-for _, member in ipairs(due) do
-  local deliveries, payload = string.match(member, '^%x+:(%d+):(.*)$')
-  push(queue, payload or member, tonumber(deliveries) or 0)
-  redis.call('ZREM', delayed, member)
+#: ``ARGV[2]`` is how many messages to move at most; how many were, and whether more may be due: no more are
+#: moved at once than fit (see ``protocol.sizes``).
+_MOVE: Final = (
+    b"""
+local most, moved, bytes, count = tonumber(ARGV[2]), 0, 0, 1
+while moved < most and bytes <= %d do
+  local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', now, 'LIMIT', 0, math.min(count, most - moved))
+  if #due == 0 then return {moved, 0} end
+  for _, member in ipairs(due) do
+    local deliveries, payload = string.match(member, '^%%x+:(%%d+):(.*)$')
+    push(queue, payload or member, tonumber(deliveries) or 0)
+    redis.call('ZREM', delayed, member)
+    bytes = bytes + #member
+  end
+  moved, count = moved + #due, count * 2
 end
-return #due
+return {moved, 1}
 """
+    % MOST_BYTES
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ class Capabilities:
 
 
 #: A delayed message as it is stored: something unique, earlier deliveries, payload.
-_DELAYED: Final = re.compile(rb"[0-9a-f]{32}:(\d+):(.*)", re.DOTALL)
+_DELAYED: Final = re.compile(rb"[0-9a-f]{32}:(\d{1,18}):(.*)", re.DOTALL)
 
 
 def delayed_of(data: bytes, deliveries: int) -> bytes:

@@ -15,6 +15,7 @@ from pressure.errors import ServerReplyError
 from pressure.kinds.asking import asked, now, pairs
 from pressure.kinds.reliable.lua import MODULE
 from pressure.kinds.reliable.model import Capabilities, Delivered, Pending, ReliableKeys
+from pressure.protocol.numbers import moment, number_in
 from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, check
 
 
@@ -64,7 +65,7 @@ class Module:
             return []
         counts = yield from asked(*((b"HGET", queues[number].deliveries, each) for number, each, _ in found))
         return [
-            (number, Delivered(each, data, 1 + int(before or 0)))
+            (number, Delivered(each, data, 1 + (number_in(before) or 0)))
             for (number, each, data), before in zip(found, counts, strict=True)
         ]
 
@@ -115,7 +116,7 @@ class Module:
         time, beats = yield from asked((b"TIME",), (b"ZMSCORE", keys.beats, *ids))
         at = now(time)
         heard = [
-            max(since, int(float(beat or 0))) for (_, _, since, _, _), beat in zip(found, beats, strict=True)
+            max(since, moment(beat or 0)) for (_, _, since, _, _), beat in zip(found, beats, strict=True)
         ]
         return [
             Pending(Delivered(each, data, deliveries + before[each]), since / 1000, (at - since) / 1000)
@@ -135,7 +136,7 @@ class Module:
 def _before(keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[dict[bytes, int]]:
     """Deliveries of messages that the module does not count, or has counted too many."""
     (counts,) = yield from asked((b"HMGET", keys.deliveries, *ids))
-    return {each: int(count or 0) for each, count in zip(ids, counts, strict=True)}
+    return {each: number_in(count) or 0 for each, count in zip(ids, counts, strict=True)}
 
 
 def _young(keys: ReliableKeys, ids: Sequence[bytes], idle: int) -> Operation[set[bytes]]:

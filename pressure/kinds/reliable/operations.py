@@ -83,17 +83,18 @@ def move(ctx: Context, on: Carried) -> Operation[int]:
     """Push what is due; how many messages were."""
     moved = 0
     while True:
-        some = yield from move_some(ctx, on)
+        some, more = yield from move_some(ctx, on)
         moved += some
-        if some < TOGETHER:
+        if not more:
             return moved
 
 
-def move_some(ctx: Context, on: Carried) -> Operation[int]:
-    """Push some of what is due, together; how many messages were."""
+def move_some(ctx: Context, on: Carried) -> Operation[tuple[int, bool]]:
+    """Push some of what is due, together; how many messages were, and whether there may be more."""
     reply = yield from evaluated(ctx.server, on.backend.scripts.move, on.script_keys, on.keys.group, TOGETHER)
     if reply is not NO_SCRIPTS:
-        return int(reply)
+        moved, more = reply
+        return moved, bool(more)
     looks: tuple[Command, ...] = (
         (b"ZRANGE", on.keys.delayed, 0, TOGETHER - 1, b"WITHSCORES"),
         (b"TIME",),
@@ -103,7 +104,7 @@ def move_some(ctx: Context, on: Carried) -> Operation[int]:
     counts = [(each, parts_of(member)[1]) for each, member in zip(ids, due, strict=True)]
     if rest := on.backend.pushed(on.keys, counts):
         yield from asked(*rest)
-    return len(due)
+    return len(due), len(due) == TOGETHER
 
 
 def _due(on: Carried, seen: list[Reply]) -> tuple[Sequence[Command], list[bytes]]:
@@ -168,7 +169,9 @@ def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[
     """Deliver again what was delivered long ago; what was so too often is dead instead."""
     good: list[Delivered] = []
     while len(good) < count:
-        found = yield from on.backend.recover(on.keys, count - len(good), idle)
+        found = yield from ctx.server.sizes.fill(
+            count - len(good), lambda asked: on.backend.recover(on.keys, asked, idle), lambda each: each.data
+        )
         dead = [each for each in found if on.most is not None and each.deliveries > on.most]
         for each in dead:
             yield from _retry(ctx, on, each, _ON_THE_WAY, dead=True)

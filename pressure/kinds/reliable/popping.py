@@ -58,17 +58,23 @@ def as_block(seconds: float) -> int | None:
 @operation
 def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[list[Delivered]]:
     """Deliver up to so many messages; none if none came in time."""
+    waiting = patience
 
-    def look(seconds: float) -> Operation[tuple[list[Delivered], float | None]]:
-        commands = (on.backend.popping(on.keys, count, as_block(seconds)), _first(on), (b"TIME",))
+    def take(most: int) -> Operation[list[Delivered]]:
+        nonlocal waiting
+        for_how_long, waiting = waiting, Patience.of(ctx, block=False)
+        return _patiently(for_how_long, lambda seconds: look(most, seconds), move)
+
+    def look(most: int, seconds: float) -> Operation[tuple[list[Delivered], float | None]]:
+        commands = (on.backend.popping(on.keys, most, as_block(seconds)), _first(on), (b"TIME",))
         reply, first, time = yield Wait(commands, seconds) if seconds else Batch(commands)
-        found = yield from on.backend.popped(on.keys, count, reply)
+        found = yield from on.backend.popped(on.keys, most, reply)
         return found, None if found else _until_due(check([first, time])[0], time)
 
     def move() -> Operation[None]:
         yield from move_some(ctx, on)
 
-    return (yield from _patiently(patience, look, move))
+    return (yield from ctx.server.sizes.fill(count, take, lambda each: each.data))
 
 
 @operation
@@ -82,8 +88,15 @@ def pop_any(
     if any(each.backend.capabilities != backend.capabilities for each in on):
         raise ValueError("all queues must be carried in one way")
 
-    def look(seconds: float) -> Operation[tuple[list[tuple[int, Delivered]], float | None]]:
-        found = yield from backend.pop_any([each.keys for each in on], count, as_block(seconds))
+    waiting = patience
+
+    def take(most: int) -> Operation[list[tuple[int, Delivered]]]:
+        nonlocal waiting
+        for_how_long, waiting = waiting, Patience.of(ctx, block=False)
+        return _patiently(for_how_long, lambda seconds: look(most, seconds), move)
+
+    def look(most: int, seconds: float) -> Operation[tuple[list[tuple[int, Delivered]], float | None]]:
+        found = yield from backend.pop_any([each.keys for each in on], most, as_block(seconds))
         if found:
             return found, None
         *firsts, time = yield from asked(*map(_first, on), (b"TIME",))
@@ -94,4 +107,4 @@ def pop_any(
         for each in on:
             yield from move_some(ctx, each)
 
-    return (yield from _patiently(patience, look, move))
+    return (yield from ctx.server.sizes.fill(count, take, lambda each: each[1].data))

@@ -18,6 +18,7 @@ from pressure.errors import ServerReplyError
 from pressure.kinds.asking import asked, now, pairs
 from pressure.kinds.reliable.lua import STREAM
 from pressure.kinds.reliable.model import Capabilities, Delivered, Pending, ReliableKeys
+from pressure.protocol.numbers import count_in
 from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, check
 
 CONSUMER: Final = b"pressure"
@@ -144,8 +145,8 @@ def _message(entry: Reply, deliveries: int = 1) -> Delivered:
     each, fields = entry
     known = dict(pairs(fields))
     data = known.get(b"payload", fields[1])
-    before = known.get(b"deliveries", b"0")
-    return Delivered(each, data, deliveries + (int(before) if deliveries and before.isdigit() else 0))
+    before = count_in(known.get(b"deliveries")) or 0
+    return Delivered(each, data, deliveries + (before if deliveries else 0))
 
 
 def _make_group(keys: ReliableKeys) -> Operation[None]:

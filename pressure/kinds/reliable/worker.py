@@ -11,6 +11,7 @@ from pressure.kinds.kind import milliseconds
 from pressure.kinds.methods import Call, Errand
 from pressure.kinds.reliable.model import Delivered
 from pressure.protocol.steps import Operation
+from pressure.text import printable
 
 log: Final = logging.getLogger("pressure.worker")
 
@@ -90,13 +91,13 @@ def _handled(plan: Plan, steps: Steps, message: Delivered) -> Errand[int]:
     try:
         yield Call(plan.handle, message, beat, plan.heartbeat or 0.0)
     except Exception:
-        log.exception("message %s failed, delivered %d times", message.id.decode(), message.deliveries)
+        log.exception("message %s failed, delivered %d times", printable(message.id), message.deliveries)
         if plan.backoff is not None:
             yield steps.retry(message, plan.backoff(message.deliveries))
         return 0
     if (yield steps.ack(ids)):
         return 1
-    log.warning("message %s was done with by another, too", message.id.decode())
+    log.warning("message %s was done with by another, too", printable(message.id))
     return 0
 
 

@@ -16,10 +16,10 @@ from tests.pressure.conftest import DEADLINE
 
 
 class Terminal:
-    """A pseudo-terminal; ``fd`` is the end for a process."""
+    """A pseudo-terminal; ``fd`` is the end for a process, ``ours`` the other."""
 
     def __init__(self) -> None:
-        self._ours, self.fd = pty.openpty()
+        self.ours, self.fd = pty.openpty()
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
         self.text = b""
 
@@ -27,14 +27,14 @@ class Terminal:
         """Read until all of the words have come, in any order; everything so far."""
         end = time.monotonic() + DEADLINE
         while not all(word in self.text for word in words):
-            ready, _, _ = select.select([self._ours], [], [], max(end - time.monotonic(), 0))
+            ready, _, _ = select.select([self.ours], [], [], max(end - time.monotonic(), 0))
             assert ready, f"no {words!r} in {self.text!r}"
-            self.text += os.read(self._ours, 1 << 16)
+            self.text += os.read(self.ours, 1 << 16)
         return self.text
 
     def press(self, keys: bytes) -> None:
         """Press keys."""
-        os.write(self._ours, keys)
+        os.write(self.ours, keys)
 
     def echoes(self) -> bool:
         """Whether it is in the mode that shells use."""
@@ -42,7 +42,7 @@ class Terminal:
 
     def close(self) -> None:
         """Both ends."""
-        os.close(self._ours)
+        os.close(self.ours)
         os.close(self.fd)
 
 

@@ -26,7 +26,7 @@ Ask: TypeAlias = Callable[[str], set[str]]
 
 #: A line up to the cursor -> what is offered, with three queues there.
 OFFERED = {
-    "pressure re": {"repair"},
+    "pressure re": {"redrive", "repair"},
     "pressure ": set(COMMANDS),
     "pressure get ": {"jobs", "jobs:done", "other"},
     "pressure get jo": {"jobs", "jobs:done"},

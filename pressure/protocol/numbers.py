@@ -1,0 +1,46 @@
+"""Numbers that others may have written: bounds, counters, deliveries, times.
+
+Rule: whatever stands there, reading it ends in a number, or in an error that names the queue and the key.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from pressure.errors import MalformedQueueError
+
+__all__ = ["count_in", "malformed", "moment", "not_a_number", "number_in"]
+
+#: As INCRBY writes them; it has 64 bits.
+_NUMBER: Final = re.compile(rb"-?[0-9]{1,19}")
+_FURTHEST: Final = 1 << 63
+#: How much of a key's value an error quotes.
+_QUOTED: Final = 60
+
+
+def number_in(data: Any) -> int | None:
+    """The number that some bytes are; None if they are no number, or a longer one than Redis counts with."""
+    return int(data) if isinstance(data, bytes) and _NUMBER.fullmatch(data) else None
+
+
+def count_in(data: Any) -> int | None:
+    """The number of 0 or more that some bytes are, 0 if there are none; None if they are no such number."""
+    number = 0 if data is None else number_in(data)
+    return number if number is not None and number >= 0 else None
+
+
+def moment(score: Any) -> int:
+    """A score as a whole number of milliseconds; infinity is far away."""
+    return int(max(-_FURTHEST, min(float(score), _FURTHEST)))
+
+
+def not_a_number(what: str, data: bytes | None) -> str:
+    """Says of something that it should be a number of 0 or more."""
+    quoted = repr((data or b"")[:_QUOTED]) + ("..." if data and len(data) > _QUOTED else "")
+    return f"its {what} is not a number of 0 or more: {quoted}"
+
+
+def malformed(queue: object, what: str, data: bytes | None) -> MalformedQueueError:
+    """The error for that."""
+    return MalformedQueueError(f"queue {queue}: {not_a_number(what, data)}")

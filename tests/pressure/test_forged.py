@@ -1,0 +1,118 @@
+"""Numbers that others have written: whatever stands in a key, nothing ends in an error without a name."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+
+import pytest
+import redis
+
+from pressure import BackupQueue, MalformedQueueError, PressureWarning, Queue, ReliableQueue
+
+from .conftest import invariant
+
+JOBS = "__pressure__:jobs"
+COUNTERS = [f"{who}_{what}" for who in ("produced", "consumed") for what in ("messages", "bytes")]
+FORGED = (b"abc", b"9" * 5000, b"1_0", b" 7", b"\xff", b"", b"1e3", b"nan")
+
+
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """What is refused after an operation is warned of, which is not what is tested."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PressureWarning)
+        yield
+
+
+@pytest.mark.parametrize("counter", COUNTERS)
+def test_a_counter_that_is_no_number_is_named_and_counted_anew(
+    queue: Queue, raw: redis.Redis, counter: str
+) -> None:
+    queue.create(9)
+    for number, forged in enumerate(FORGED):
+        queue.put(b"value")
+        queue.put(b"another")
+        queue.get()
+        raw.set(f"{JOBS}:stats:{counter}", forged)
+        who, what = counter.split("_")
+        with pytest.raises(MalformedQueueError, match=f"queue 'jobs': its counter of {who} {what}"):
+            queue.stats()
+        with unheard():
+            queue.put(b"12")
+            assert queue.get_many(2) == [b"another", b"12"]
+            queue.put(b"left")
+        (problem,) = queue.doctor().problems
+        assert problem.startswith(f"its counter of {who} {what} is not a number of 0 or more: b")
+        assert queue.repair().done == ("counted anew 1 counter that was no number",)
+        invariant(raw)
+        stats = queue.stats()
+        assert stats.produced_bytes - stats.consumed_bytes == len(b"left")
+        assert queue.doctor().problems == ()
+        assert queue.get() == b"left", number
+
+
+def test_all_counters_at_once(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    queue.put_many([b"1", b"22"])
+    for counter in COUNTERS:
+        raw.set(f"{JOBS}:stats:{counter}", "abc")
+    assert len(queue.doctor().problems) == 4
+    assert queue.repair().done == ("counted anew 4 counters that were no number",)
+    stats = queue.stats()
+    assert (stats.produced_messages, stats.produced_bytes) == (2, 3)
+    assert (stats.consumed_messages, stats.consumed_bytes) == (0, 0)
+    invariant(raw)
+
+
+@pytest.mark.parametrize("counter", COUNTERS)
+def test_a_counter_that_is_full_stops_nobody(queue: Queue, raw: redis.Redis, counter: str) -> None:
+    queue.create(9)
+    raw.set(f"{JOBS}:stats:{counter}", 2**63 - 1)
+    with unheard():
+        queue.put(b"value")
+        queue.put_many([b"2", b"3"])
+        assert queue.get() == b"value"
+        with queue.receive() as message:
+            assert message.value == b"2"
+    assert queue.length() == 1
+
+
+@pytest.mark.parametrize("bound", [*FORGED, b"-1"])
+def test_a_bound_that_is_no_number_is_named(queue: Queue, raw: redis.Redis, bound: bytes) -> None:
+    queue.create(3)
+    queue.put(b"value")
+    raw.set(f"{JOBS}:bound", bound)
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: queue.put_nowait(b"v"), queue.full, queue.length, queue.stats
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(MalformedQueueError, match="queue 'jobs': its bound is not a number of 0 or more"):
+            call()
+    assert any("its bound is not a number" in each for each in queue.doctor().problems)
+    with unheard():
+        assert queue.get() == b"value"
+
+
+def test_what_is_told_of_a_forged_number_is_short(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    raw.set(f"{JOBS}:bound", b"x" * 1_000_000)
+    with pytest.raises(MalformedQueueError) as caught:
+        queue.length()
+    assert len(str(caught.value)) < 200
+
+
+def test_forged_deliveries_and_times_stop_nobody(redis_url: str, raw: redis.Redis, scripts: bool) -> None:
+    with ReliableQueue("mails", url=redis_url, scripts=scripts, backend="stream") as mails:
+        raw.xadd("queue:mails", {"payload": b"first", "deliveries": b"9" * 5000})
+        raw.zadd("queue:mails:delayed", {b"0" * 32 + b":" + b"9" * 5000 + b":later": 1})
+        assert mails.pop()[0].data == b"first"
+        assert mails.pop()[0].data.endswith(b"later")
+    with BackupQueue("letters", url=redis_url, scripts=scripts) as letters:
+        letters.push(b"item", b"other")
+        letters.claim()
+        letters.claim()
+        raw.zadd("queue:letters:claims", {b"item": "inf", b"other": "-inf"})
+        assert {each.item.data for each in letters.in_progress()} == {b"item", b"other"}
+        assert [each.data for each in letters.requeue_stale(60)] == [b"other"]

@@ -1,0 +1,170 @@
+"""A message that cannot be done with has a way out: it is named, rejected, looked at, and put again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+
+from pressure import (
+    CodecError,
+    PressureWarning,
+    Queue,
+    QueueDoesNotExistError,
+    QueueFullError,
+    ServerReplyError,
+)
+from pressure.cli import main
+
+from .conftest import invariant
+
+JOBS = "__pressure__:jobs"
+BAD = b'{"half'
+
+
+@pytest.fixture
+def jobs(make: Callable[..., Queue]) -> Queue:
+    """A bounded queue of JSON, whose first value is none."""
+    queue = make(codec="json")
+    queue.create(3)
+    make().put(BAD)
+    queue.put({"good": 1})
+    return queue
+
+
+def receive_all(queue: Queue) -> list[Any]:
+    """A consumer as it should be: what cannot be decoded is rejected."""
+    found = []
+    while queue.length():
+        with queue.receive(block=False) as message:
+            try:
+                found.append(message.value)
+            except CodecError:
+                message.reject()
+    return found
+
+
+def test_what_cannot_be_decoded_is_rejected_and_the_rest_goes_on(jobs: Queue, raw: redis.Redis) -> None:
+    with (
+        pytest.raises(CodecError, match="queue 'jobs': a value cannot be decoded: ") as caught,
+        jobs.receive() as message,
+    ):
+        assert message.value
+    assert (caught.value.value, caught.value.taken) == (BAD, [BAD])
+    assert receive_all(jobs) == [{"good": 1}]
+    assert jobs.rejected(9) == [BAD]
+    invariant(raw)
+    stats = jobs.stats()
+    assert (stats.rejected, stats.consumed_messages, stats.consumed_bytes) == (1, 2, len(BAD + b'{"good":1}'))
+    (problem,) = jobs.doctor().problems
+    assert "1 messages were rejected" in problem
+
+
+def test_a_rejected_message_does_not_come_again_when_its_block_fails(jobs: Queue, raw: redis.Redis) -> None:
+    with contextlib.suppress(CodecError), jobs.receive() as message:
+        message.reject()
+        raise AssertionError(message.value)
+    assert jobs.get() == {"good": 1}
+    assert jobs.rejected(9) == [BAD]
+    invariant(raw)
+    with pytest.raises(RuntimeError, match="the block has ended"):
+        message.reject()
+
+
+def test_a_value_that_is_got_and_cannot_be_decoded_is_in_the_error(jobs: Queue, raw: redis.Redis) -> None:
+    with pytest.raises(CodecError) as caught:
+        jobs.get()
+    assert (caught.value.value, caught.value.taken) == (BAD, [BAD])
+    raw.lpush(JOBS, BAD)
+    with pytest.raises(CodecError) as caught:
+        jobs.get_many(9)
+    assert (caught.value.value, caught.value.taken) == (BAD, [b'{"good":1}', BAD])
+
+
+def test_rejected_messages_are_put_again_at_the_end(make: Callable[..., Queue], raw: redis.Redis) -> None:
+    queue = make()
+    queue.create(3)
+    queue.put_many([b"1", b"2", b"3"])
+    for _ in range(2):
+        with queue.receive() as message:
+            message.reject()
+    assert queue.rejected(1) == [b"1"]
+    assert queue.redrive(1) == 1
+    with pytest.raises(ValueError, match="max must be 1 or more"):
+        queue.redrive(0)
+    queue.put(b"4")
+    with pytest.raises(QueueFullError) as caught:
+        queue.redrive(9, block=False)
+    assert caught.value.done == 0
+    assert queue.get_many(9) == [b"3", b"1", b"4"]
+    assert queue.redrive(9) == 1
+    assert queue.get() == b"2"
+    assert queue.redrive(9) == 0
+    assert queue.rejected(9) == []
+    invariant(raw)
+    assert queue.doctor().problems == ()
+    queue.delete()
+    with pytest.raises(QueueDoesNotExistError):
+        queue.rejected(1)
+    assert raw.keys() == []
+
+
+def test_delete_takes_rejected_messages_along(jobs: Queue, raw: redis.Redis) -> None:
+    receive_all(jobs)
+    jobs.delete()
+    assert raw.keys() == []
+
+
+def test_where_it_cannot_be_kept_the_message_goes_back(jobs: Queue, raw: redis.Redis) -> None:
+    raw.set(f"{JOBS}:rejected", "no list")
+    with pytest.raises(ServerReplyError, match="WRONGTYPE"), jobs.receive() as message:
+        message.reject()
+    assert raw.lrange(JOBS, 0, -1)[-1] == BAD
+    assert raw.llen(f"{JOBS}:unacked") == 0
+    raw.delete(f"{JOBS}:rejected")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PressureWarning)
+        jobs.repair(force=True)
+    assert receive_all(jobs) == [{"good": 1}]
+    invariant(raw)
+
+
+def test_every_flavour_rejects(run: Callable[..., Any], redis_url: str, scripts: bool, jobs: Queue) -> None:
+    def with_block(queue: Any) -> Any:
+        block = queue.receive()
+        if hasattr(block, "__enter__"):
+            with block as message:
+                message.reject()
+            return queue.rejected(9)
+
+        async def go() -> Any:
+            async with block as message:
+                message.reject()
+            return await queue.rejected(9)
+
+        return go()
+
+    assert run(with_block, url=redis_url, codec="json", scripts=scripts) == [BAD]
+    assert jobs.redrive(1) == 1
+
+
+def test_the_command_looks_at_them_and_puts_them_again(
+    jobs: Queue,
+    redis_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    receive_all(jobs)
+    assert main(["peek", "jobs", "--rejected", "--json"]) == 0
+    assert json.loads(capfdbinary.readouterr().out) == [{"text": BAD.decode()}]
+    assert main(["redrive", "jobs"]) == 0
+    assert capfdbinary.readouterr().out == b"1\n"
+    assert jobs.length() == 1
+    assert main(["peek", "jobs", "--rejected"]) == 9
+    assert capfdbinary.readouterr() == (b"", b"pressure: queue 'jobs' has no rejected messages\n")
