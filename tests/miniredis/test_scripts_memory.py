@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +11,8 @@ import pytest
 import redis
 
 import miniredis
+
+from . import script_fuzz
 
 pytest.importorskip("miniredis.scripting.interpreter", reason="no lupa", exc_type=ImportError)
 
@@ -148,3 +152,16 @@ def test_a_script_of_which_the_compiled_form_is_forgotten(small: redis.Redis) ->
     for number in range(300):
         small.script_load(f"return 'text {number}', '{'x' * 1000}'")
     assert small.evalsha(first, 0) == b"first"
+
+
+@pytest.mark.parametrize(
+    ("limit", "count"),
+    [
+        (100_000, 30),
+        *(pytest.param(limit, 500, marks=pytest.mark.slow) for limit in (70_000, 800_000, 4_000_000)),
+    ],
+)
+def test_random_scripts_that_use_up_their_memory(limit: int, count: int) -> None:
+    command = [sys.executable, "-m", script_fuzz.__name__, "1", str(limit), str(count)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.stdout == "survived\n", done.stderr

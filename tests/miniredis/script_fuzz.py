@@ -1,0 +1,134 @@
+"""Random scripts that fill their memory and call everything: ``python -m tests.miniredis.script_fuzz SEED LIMIT COUNT``.
+
+A process of its own, for what these scripts would find ends the process or stops it for ever.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import random
+import sys
+from typing import Any, Final
+
+from miniredis.engine.errors import KILLED_SCRIPT, CommandError
+from miniredis.engine.replies import Encoded
+from miniredis.scripting import interpreter, memory
+
+PATIENCE: Final = 120.0
+"""Seconds for one script, on a machine with other work."""
+
+FILLS: Final = (
+    "n = n + 1 t[n] = 'x' .. n .. '%d'",
+    "n = n + 1 t[n] = {n}",
+    "n = n + 1 t[n] = function() return n end",
+    "n = n + 1 t['k' .. n] = n",
+    "n = n + 1 t[n] = string.rep('q', (n * 7919) %% 5000) .. n",
+    "n = n + 1 t[n] = coroutine.create(function() return n end)",
+    "n = n + 1 t[n] = ('x'):rep(n %% 100) .. tostring({})",
+)
+
+CALLS: Final = (
+    "redis.call('GET', 'k' .. n)",
+    "redis.pcall('A', n, n, n, n, n, n)",
+    "redis.call('M', unpack(t, 1, math.min(n, 50)))",
+    "redis.sha1hex('a' .. n)",
+    "redis.log(1, 'x')",
+    "redis.setresp(3)",
+    "redis.setresp(2)",
+    "redis.acl_check_cmd('get', 'x')",
+    "redis.error_reply('E ' .. n)",
+    "struct.pack('i', n)",
+    "struct.unpack('i', 'abcd')",
+    "cmsgpack.pack({n, n * 1e10, 'x'})",
+    "cjson.encode({n})",
+    "cjson.decode('[1, 2, 3.5, \"x\"]')",
+    "bit.band(n, 3)",
+    "loadstring('return ' .. n)",
+    "coroutine.wrap(function() return redis.call('X', n) end)()",
+    "collectgarbage()",
+    "tostring(redis.pcall('Z'))",
+    "table.concat({n, n, n})",
+)
+
+ENDS: Final = (
+    "return last", "return keep", "return {keep, last, t[1]}", "return t", "return #t", "error(last)",
+    "return {err = 'x' .. n}", "return {double = 3}",
+)  # fmt: skip
+
+
+class AnyCaller:
+    """Answers any command with anything."""
+
+    def __init__(self, luck: random.Random) -> None:
+        self._luck = luck
+
+    def call(self, args: list[bytes]) -> Any:
+        return Encoded(b"+OK\r\n") if self._luck.random() < 0.1 else self._value(0)
+
+    def _value(self, depth: int) -> Any:
+        luck = self._luck
+        kind = luck.randrange(7)
+        if kind == 0:
+            return luck.randrange(1 << 40)
+        if kind == 1:
+            return None
+        if kind == 2:
+            return CommandError(b"ERR " + b"z" * magnitude(luck, 4))
+        if kind == 3 and depth < 3:
+            return [self._value(depth + 1) for _ in range(magnitude(luck, 1.3))]
+        return b"x" * magnitude(luck, 4.5) + b"%d" % luck.randrange(10**6)
+
+    def writes(self, args: list[bytes]) -> bool:
+        return self._luck.random() < 0.5
+
+    def is_allowed(self, args: list[bytes]) -> bool:
+        return self._luck.random() < 0.5
+
+    def count_error(self, text: bytes) -> None:
+        """Nobody counts."""
+
+    def interrupt(self) -> bytes | None:
+        return KILLED_SCRIPT if self._luck.random() < 0.1 else None
+
+
+def magnitude(luck: random.Random, most: float) -> int:
+    """A number of any order of magnitude up to a power of ten."""
+    return int(10 ** luck.uniform(0, most))
+
+
+def script(luck: random.Random) -> str:
+    def fill() -> str:
+        body = luck.choice(FILLS).replace("%d", str(luck.randrange(10**6))).replace("%%", "%")
+        return f"pcall(function() for _ = 1, {magnitude(luck, 5.5)} do {body} end end) "
+
+    def call() -> str:
+        kept = "keep[#keep + 1] = v " if luck.random() < 0.3 else ""
+        return f"do local ok, v = pcall(function() return {luck.choice(CALLS)} end) {kept}last = v end "
+
+    def many() -> str:
+        return f"for i = 1, {magnitude(luck, 2.5)} do {call()} end "
+
+    def forget() -> str:
+        return "t, n = {}, 0 "
+
+    steps = [luck.choice((fill, fill, call, many, forget))() for _ in range(luck.randrange(1, 9))]
+    return "local t, n, keep, last = {}, 0, {} " + "".join(steps) + luck.choice(ENDS)
+
+
+def main(seed: int, limit: int, count: int) -> None:
+    for name in ("OWN", "MOST_GIVEN", "CROWDED"):
+        setattr(memory, name, limit)
+    luck = random.Random(seed)  # noqa: S311  (it is to be the same each time)
+    lua = interpreter.LuaInterpreter(AnyCaller(luck), for_functions=False)
+    for _ in range(count):
+        faulthandler.dump_traceback_later(PATIENCE, exit=True)
+        code = script(luck).encode()
+        sha = lua.digest(code)
+        assert lua.compile(sha, code) is None, code
+        words = [b"a" * magnitude(luck, 4) for _ in range(luck.randrange(20))]
+        lua.run(sha, code, words, words, luck.choice((2, 3)))
+    sys.stdout.write("survived\n")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:4]))
