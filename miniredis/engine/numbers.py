@@ -55,7 +55,7 @@ def parse_integer(text: bytes | bytearray) -> int | None:
     size = len(text)
     if size < 19 and text.isdigit() and (text[0] != ZERO or size == 1):
         return int(text)
-    if size > DIGITS_OF_64:
+    if size > DIGITS_OF_64 or not text[1:].isdigit():  # but for its sign
         return None
     try:
         value = int(text)
