@@ -134,6 +134,8 @@ def parse_double(text: bytes) -> float | None:
 
     White space before it is passed over, and no text at all counts as 0. Not-a-number is none.
     """
+    if DECIMAL(text) and SMALLEST_NORMAL < abs(value := float(text)) < math.inf:  # as most are
+        return value
     number = text.split(b"\0", 1)[0].lstrip(b" \t\n\v\f\r").lower()
     if not number:
         return 0.0 if text[:1] in {b"", b"\0"} else None
