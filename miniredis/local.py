@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import time
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from .engine.backlog import FREE
 from .engine.unsent import Unsent
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
     from .host import Host
 
 __all__ = ["LocalClient", "LocalSocket"]
+
+AT_ONCE: Final = 64 * 1024
+"""The most bytes of requests that a client has run before the others have their turn."""
+
+LARGEST: Final = 16 * 1024 * 1024
+"""The most bytes of one large argument that are taken in one turn."""
+
+GAP: Final = 0.00005
+"""Seconds that such a turn of the others lasts at least."""
 
 WAITS_FOR_ITSELF = (
     "there is no reply yet, and the server runs on this very thread, so waiting for one would be for ever; "
@@ -96,7 +106,20 @@ class LocalClient:
     def _send(self, data: bytes) -> None:
         if self._ended:
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-        self._host.tick(self._session, data)
+        if len(data) <= AT_ONCE:
+            self._host.tick(self._session, data)
+        else:
+            self._send_in_turns(data)
+
+    def _send_in_turns(self, data: bytes) -> None:
+        """Sends much, and lets the others have their turns in between."""
+        at = 0
+        while at < len(data) and not self._ended:
+            piece = data[at : at + max(AT_ONCE, min(self._session.parser.appetite, LARGEST))]
+            self._host.tick(self._session, piece)
+            at += len(piece)
+            if not self._host.is_own_thread:
+                time.sleep(GAP)  # without the lock: who waits for it would not get it otherwise
 
 
 class WeakOutlet:

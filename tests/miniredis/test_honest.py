@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 import miniredis
+from conformance.bench.servers import SERVERS
+from conformance.hostile.floods import FLOODS, Flood, worst_ping
 from conformance.hostile.honest import Honest
-from conformance.targets import Address
+from conformance.targets import Address, NoRealRedisError
 from conformance.wire import RawConnection
 
 PAUSE = 150
@@ -33,3 +37,30 @@ def test_an_honest_client_that_is_hung_up_on_waited_for_ever() -> None:
         assert other.command("CLIENT", "KILL", "TYPE", "normal") == b":1\r\n"
     assert honest.worst == math.inf
     assert honest.trouble
+
+
+TIMES = 10
+"""How many times as long as beside a real Redis an honest client may wait."""
+
+NOISE = 0.2
+"""Seconds for which a busy machine may keep any process waiting."""
+
+
+def worst_beside(kind: str, flood: Flood) -> float:
+    try:
+        with SERVERS[kind]() as server:
+            return worst_ping(flood, ("127.0.0.1", server.port))
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FLOODS)
+def test_an_honest_client_hardly_suffers(name: str) -> None:
+    tried = []
+    for _ in range(3):
+        ours, theirs = (worst_beside(kind, FLOODS[name]) for kind in ("miniredis", "redis-server"))
+        if ours < max(TIMES * theirs, NOISE):
+            return
+        tried.append((ours, theirs))
+    pytest.fail(f"the worst PING took, in seconds, beside miniredis and redis-server: {tried}")

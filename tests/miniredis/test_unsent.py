@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 import socket
+import threading
 import time
+
+import pytest
 
 import miniredis
 from conformance.bench.servers import miniredis as started_command
 from conformance.hostile.floods import many, set_large
-from conformance.wire import encode
+from conformance.wire import RawConnection, encode
 from miniredis.engine import Engine
 from miniredis.engine.replies import LARGE, Pieces
 from miniredis.engine.unsent import SENT_AT_ONCE, Unsent
@@ -120,6 +123,7 @@ def test_a_large_reply_in_this_process_may_be_received_in_small_pieces(
     client.close()
 
 
+@pytest.mark.slow
 def test_a_subscriber_in_this_process_may_leave_many_messages_unread() -> None:
     request = encode("PUBLISH", "news", "x")
     with miniredis.start() as server:
@@ -131,3 +135,28 @@ def test_a_subscriber_in_this_process_may_leave_many_messages_unread() -> None:
         assert time.monotonic() - began < FAR_TOO_LONG
         for client in (subscriber, publisher):
             client.close()
+
+
+def test_a_long_pipeline_in_this_process_lets_others_in_between() -> None:
+    with miniredis.start() as server:
+        hasty = LocalSocket(server._host)
+        sending = threading.Thread(target=hasty.sendall, args=(encode("PING") * 100_000,))
+        served = 0
+        with RawConnection(server.host, server.port) as other:
+            sending.start()
+            while sending.is_alive() and served < 10:
+                assert other.command("PING") == b"+PONG\r\n"
+                served += 1
+            assert served == 10
+        sending.join()
+        assert len(hasty.recv(10_000_000)) == 700_000
+        hasty.close()
+
+
+def test_a_long_pipeline_in_this_process_may_end_early() -> None:
+    with miniredis.start() as server:
+        client = LocalSocket(server._host)
+        client.sendall(encode("PING") + encode("QUIT") + encode("PING") * 10_000)
+        assert client.recv(100) == b"+PONG\r\n+OK\r\n"
+        with pytest.raises(BrokenPipeError):
+            client.sendall(b"PING\r\n")
