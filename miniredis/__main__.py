@@ -10,6 +10,7 @@ from functools import partial
 
 import trio
 
+from .descriptors import TooFewError, fit
 from .engine import VERSION, Config, ConfigurationError
 from .server import Server, serve
 
@@ -23,6 +24,8 @@ Directives are redis-server's own, for example:
 
   --port 6379              the TCP port; 0 picks a free one
   --bind 127.0.0.1 -::1    the addresses; those after a '-' are optional
+  --requirepass PASSWORD   without one, only clients of this machine are served
+  --protected-mode no      serve clients of other machines without a password, too
   --databases 16           how many databases
   --unixsocket PATH        also listen there
   --maxclients 10000       how many connections
@@ -98,11 +101,20 @@ def read_flags(words: Sequence[str]) -> Config:
 
 
 def run(config: Config) -> int:
-    """Serves until a signal or SHUTDOWN; 1 if it cannot listen."""
+    """Serves until a signal or SHUTDOWN; 1 if it cannot listen, or has no room for any client.
+
+    As redis-server it lives on where its terminal goes.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
+        fit(config)
         trio.run(partial(serve, config=config, alone=True, task_status=Announcer()))
+    except TooFewError as refusal:
+        log.error("%s", refusal)  # noqa: TRY400  (one line says it all)
+        return 1
     except OSError as error:
-        log.error("%s", error.strerror)  # noqa: TRY400  (one line says it all)
+        log.error("%s", error.strerror)  # noqa: TRY400  (likewise)
         return 1
     return 0
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from .engine.backlog import FREE
 from .engine.requests import READ_SIZE
+from .engine.unsent import Unsent
 from .pollers import READ, WRITE
 
 if TYPE_CHECKING:
     from .engine import Instant, Session
+    from .engine.replies import Output
     from .host import Host
     from .pollers import Poller
 
@@ -71,7 +73,7 @@ class Connection:
         self._sources = sources
         self._poller = poller
         self._descriptor = sock.fileno()
-        self._unsent = bytearray()
+        self._unsent = Unsent()
         self._appetite = READ_SIZE
         self._watched_for = READ
 
@@ -101,33 +103,41 @@ class Connection:
 
     def flush(self, now: Instant) -> None:
         """Sends what the client takes, and keeps the rest until it takes more."""
-        data = self._session.take_output()
-        unsent, sent = self._unsent, 0
-        if (unsent or len(data) > FREE) and self._is_too_long(len(data), now):
+        data = self._session.take_pieces()
+        unsent = self._unsent
+        if unsent or len(data) > FREE:
+            self._flush_much(data, now)
+            return
+        sent = 0
+        try:
+            sent = self._transmit(data)  # type: ignore[arg-type]  # so little is not in pieces
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError:
             self._drop(now)
             return
-        if not unsent:
-            try:
-                sent = self._transmit(data)
-            except (BlockingIOError, InterruptedError):
-                pass
-            except OSError:
-                self._drop(now)
-                return
         if sent < len(data):
-            unsent += data[sent:]
+            unsent.add(data[sent:])  # type: ignore[index]
         if unsent or self._session.closing:
+            self._watch(now)
+
+    def _flush_much(self, data: Output, now: Instant) -> None:
+        if self._is_too_long(len(data), now):
+            self._drop(now)
+            return
+        was_empty = not self._unsent
+        self._unsent.add(data)
+        if was_empty:
+            self._send_rest(now)
+        else:
             self._watch(now)
 
     def _send_rest(self, now: Instant) -> None:
         try:
-            sent = self._transmit(self._unsent)
-        except (BlockingIOError, InterruptedError):
-            return
+            self._unsent.send(self._socket.sendmsg)
         except OSError:
             self._drop(now)
             return
-        del self._unsent[:sent]
         self._is_too_long(0, now)  # it may have read enough by now
         self._watch(now)
 

@@ -38,7 +38,11 @@ def start(
     """Starts a server on a free port of 127.0.0.1, and returns when clients can connect.
 
     ``with miniredis.start() as server:`` stops it at the end; so does ``server.stop()``. What it holds is in
-    memory only.
+    memory only. Bound to other addresses than 127.0.0.1 (``bind="0.0.0.0"``), it serves clients of other
+    machines only with a password (``requirepass``), or ``protected_mode="no"``.
+
+    It leaves the signals and the limits of its host as they are. Where ``maxclients`` is more than this
+    process has file descriptors for, a client that comes when there is none left is refused, as one too many.
 
     Args:
         engine: an engine of your own making.

@@ -13,6 +13,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from .engine.backlog import FREE
+from .engine.unsent import Unsent
 from .host import SIDE_DOOR
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class LocalClient:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._inbox: list[bytes] = []
+        self._inbox = Unsent()
         self._ended = False  # one of both has hung up
         if not host.is_here:  # whoever had the lock then is not here to give it back
             raise ConnectionRefusedError(errno.ECONNREFUSED, "the server runs in another process")
@@ -69,10 +70,9 @@ class LocalClient:
     def flush(self, now: Instant) -> None:
         """Replies have come; the lock is held."""
         session = self._session
-        if data := session.take_output():
-            self._inbox.append(data)
+        self._inbox.add(session.take_pieces())
         was_hung_up_on = session.closing and not session.connected
-        if self._reads_too_little(now) or (was_hung_up_on and self._size > FREE):
+        if self._reads_too_little(now) or (was_hung_up_on and len(self._inbox) > FREE):
             self._inbox.clear()
             session.closing = True
         if session.closing:
@@ -89,12 +89,8 @@ class LocalClient:
         """Something has come, or the end; the lock is held."""
         raise NotImplementedError
 
-    @property
-    def _size(self) -> int:
-        return sum(map(len, self._inbox))
-
     def _reads_too_little(self, now: Instant) -> bool:
-        size = self._size
+        size = len(self._inbox)
         return size > FREE and self._host.engine.backlogs.is_too_long(self._session, size, now)
 
     def _send(self, data: bytes) -> None:
@@ -150,11 +146,7 @@ class LocalSocket(LocalClient):
                 self._wait()
                 if not inbox:
                     return b""
-            piece = inbox[0]
-            if len(piece) <= size:
-                del inbox[0]
-            else:
-                inbox[0], piece = piece[size:], piece[:size]
+            piece = inbox.take(size)
             if self._host.engine.backlogs.over:
                 self._reads_too_little(self._host.clock.now())  # it may have read enough by now
             return piece

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from .engine.unsent import SENT_AT_ONCE
 from .local import LocalClient
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ class AsyncPipe(LocalClient):
             self._deliver()
 
     def _deliver(self) -> None:
-        for data in self._inbox:
-            self.reader.feed_data(data)
-        self._inbox.clear()
+        while self._inbox:
+            self.reader.feed_data(self._inbox.take(SENT_AT_ONCE))
         if self._ended:
             self.reader.feed_eof()

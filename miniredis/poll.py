@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from .connection import Connection, Source
+from .descriptors import PAUSE, Spare
 from .listeners import addresses_of
 from .lookout import Lookout
 from .pollers import READ, new_poller
@@ -31,9 +32,6 @@ log = logging.getLogger("miniredis")
 
 ACCEPTED_AT_ONCE: Final = 1000
 """How many connections one tick accepts."""
-
-OUT_OF_FILES_PAUSE: Final = 0.1
-"""Seconds to wait before accepting again when the process has no file descriptor left."""
 
 TURN: Final = 0.01
 """Seconds for which a loop that has its thread to itself goes on before it lets Trio look about."""
@@ -61,6 +59,7 @@ class PollLoop:
         self._sources: dict[int, Source] = {}
         self._acceptors = [Acceptor(listener, self) for listener in listeners]
         self._out_of_files = trio.Event()
+        self._spare = Spare()
         host.meanwhile = self._attend_meanwhile
 
     async def run(self) -> None:
@@ -73,6 +72,7 @@ class PollLoop:
     def close(self) -> None:
         """Gives back what the loop holds; its clients must be gone."""
         self._poller.close()
+        self._spare.close()
 
     async def _serve(self) -> None:
         descriptor = self._poller.fileno()
@@ -131,13 +131,20 @@ class PollLoop:
         self._sources[descriptor] = connection
         self._poller.add(descriptor, READ)
 
-    def stop_accepting(self, error: OSError) -> None:
-        """Waits for file descriptors to become free."""
-        log.warning("accepting no connections for a moment: %s", error.strerror)
+    def turn_away(self, listener: Listener, trouble: OSError) -> bool:
+        """A client could not be accepted: tells it that there are too many; tells whether that was possible.
+
+        Where it was not, no more are accepted for a moment.
+        """
+        if self._spare.refuse(listener.socket, trouble):
+            self._host.engine.connections_rejected += 1
+            return True
+        log.warning("accepting no connections for a moment: %s", trouble.strerror)
         for acceptor in self._acceptors:
             if self._sources.pop(acceptor.descriptor, None):
                 self._poller.remove(acceptor.descriptor)
         self._out_of_files.set()
+        return False
 
     def _accept_on(self) -> None:
         for acceptor in self._acceptors:
@@ -147,7 +154,7 @@ class PollLoop:
     async def _accept_again(self) -> None:
         while True:
             await self._out_of_files.wait()
-            await trio.sleep(OUT_OF_FILES_PAUSE)
+            await trio.sleep(PAUSE)
             self._out_of_files = trio.Event()
             self._accept_on()
 
@@ -170,6 +177,7 @@ class Acceptor:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                self._loop.stop_accepting(error)
-                return
-            self._loop.welcome(accepted, self._listener, now)
+                if not self._loop.turn_away(self._listener, error):
+                    return
+            else:
+                self._loop.welcome(accepted, self._listener, now)

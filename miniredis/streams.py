@@ -6,16 +6,18 @@ Slower than the poll loop by Trio's cost of waking a task for each client; all e
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
-import socket
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
 
+from .descriptors import PAUSE, Spare
 from .engine.backlog import FREE
 from .engine.requests import READ_SIZE
+from .engine.unsent import SENT_AT_ONCE, Unsent
 from .listeners import addresses_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from .listeners import Listener
 
 __all__ = ["StreamLoop", "serve_stream"]
+
+log = logging.getLogger("miniredis")
 
 
 class StreamLoop:
@@ -38,27 +42,49 @@ class StreamLoop:
         self._host = host
         self._listeners = listeners
         self._connections: set[StreamConnection] = set()
+        self._spare = Spare()
         host.meanwhile = self._attend_meanwhile
 
     async def run(self) -> None:
         """Serves until cancelled."""
         async with trio.open_nursery() as nursery:
             for listener in self._listeners:
-                # a duplicate: Trio closes its listeners, and these are not ours to close
-                ours = trio.SocketListener(trio.socket.from_stdlib_socket(listener.socket.dup()))
-                nursery.start_soon(partial(trio.serve_listeners, partial(self._serve, listener), [ours]))
+                nursery.start_soon(self._accept, listener, nursery)
 
     def close(self) -> None:
-        """Gives back what the loop holds: nothing, once ``run`` is over."""
+        """Gives back what the loop holds."""
+        self._spare.close()
 
     def take_in(self) -> None:
         """Attends to all that has arrived by now: nothing, for Trio alone knows of it."""
+
+    async def _accept(self, listener: Listener, nursery: trio.Nursery) -> None:
+        # a duplicate: Trio closes its listeners, and these are not ours to close
+        async with trio.SocketListener(trio.socket.from_stdlib_socket(listener.socket.dup())) as ours:
+            while True:
+                try:
+                    nursery.start_soon(self._serve_and_close, listener, await ours.accept())
+                except OSError as trouble:
+                    await self._turn_away(listener, trouble)
+
+    async def _turn_away(self, listener: Listener, trouble: OSError) -> None:
+        """A client could not be accepted: tells it that there are too many, or waits where it cannot."""
+        if self._spare.refuse(listener.socket, trouble):
+            self._host.engine.connections_rejected += 1
+        else:
+            log.warning("accepting no connections for a moment: %s", trouble.strerror)
+            await trio.sleep(PAUSE)
+
+    async def _serve_and_close(self, listener: Listener, stream: trio.SocketStream) -> None:
+        try:
+            await self._serve(listener, stream)
+        finally:
+            await trio.aclose_forcefully(stream)
 
     async def _serve(self, listener: Listener, stream: trio.SocketStream) -> None:
         try:
             address, local_address = addresses_of(stream.socket, listener, self._host.engine.config)
         except OSError:  # it has gone already
-            await trio.aclose_forcefully(stream)
             return
         with contextlib.suppress(ConnectionRefusedError):
             connection = open_stream(self._host, stream, address=address, local_address=local_address)
@@ -116,26 +142,25 @@ class StreamConnection:
         self._host = host
         self._stream = stream
         self._session = session
-        self._unsent: list[bytes] = []
-        self._size = 0  # bytes that the client has not taken yet
+        self._unsent = Unsent()
+        self._on_the_way = 0  # bytes that the stream was given, and has not sent
         self._more = trio.Event()
         self._scope = trio.CancelScope()
-        self._socket: socket.socket | None = None
+        # past which Trio need not be asked; its descriptor is -1 once the stream is closed
+        self._socket = stream.socket if isinstance(stream, trio.SocketStream) else None
 
     async def run(self) -> None:
         """Receives and sends until either side hangs up."""
         try:
-            self._socket = socket_of(self._stream)
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._send)
-                    await self._receive()
-                    nursery.cancel_scope.cancel()
+                    if self._session.connected:
+                        await self._receive()
+                        nursery.cancel_scope.cancel()
         except* (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         finally:
-            if self._socket is not None:
-                self._socket.close()
             with self._host.lock:
                 now = self._host.clock.now()
                 self._host.disconnect(self._session, now)
@@ -157,15 +182,16 @@ class StreamConnection:
                 self._scope.cancel()
 
     async def _send_by_stream(self) -> None:
-        with self._host.lock:
-            data = b"".join(self._unsent)
-            self._unsent.clear()
-        await self._stream.send_all(data)
-        with self._host.lock:
-            self._size -= len(data)
-            self._is_too_long(self._host.clock.now())  # it may have read enough by now
+        while self._unsent:
+            with self._host.lock:
+                data = self._unsent.take(SENT_AT_ONCE)
+                self._on_the_way = len(data)
+            await self._stream.send_all(data)
+            with self._host.lock:
+                self._on_the_way = 0
+                self._is_too_long(self._host.clock.now())  # it may have read enough by now
 
-    async def _send_by_socket(self, plain: socket.socket) -> None:
+    async def _send_by_socket(self, plain: trio.socket.SocketType) -> None:
         """What is not sent stays where ``send_at_once`` finds it."""
         while self._unsent:
             with self._host.lock:
@@ -177,19 +203,15 @@ class StreamConnection:
             if self._unsent:
                 await trio.lowlevel.wait_writable(plain)
 
-    def _send_some(self, plain: socket.socket) -> None:
-        data = b"".join(self._unsent)
-        with contextlib.suppress(BlockingIOError, InterruptedError):
-            sent = plain.send(data)
-            self._size -= sent
-            self._unsent[:] = [data[sent:]] if sent < len(data) else []
+    def _send_some(self, plain: trio.socket.SocketType) -> None:
+        self._unsent.send(partial(os.writev, plain.fileno()))
 
     def take_in(self, now: Instant) -> None:
         """Receives what has come, past Trio, unless its script is what keeps Trio busy."""
         if self._socket is None or self._host.engine.scripts.is_running_for(self._session):
             return
         with contextlib.suppress(OSError):  # whoever is gone is so still when Trio looks
-            if data := self._socket.recv(READ_SIZE):
+            if data := os.read(self._socket.fileno(), READ_SIZE):
                 self._host.engine.receive(self._session, data, now)
 
     def send_at_once(self) -> None:
@@ -201,17 +223,22 @@ class StreamConnection:
     def flush(self, now: Instant) -> None:
         """Hands what there is to say to the task that sends."""
         session = self._session
-        data = session.take_output()
-        self._size += len(data)
+        data = session.take_pieces()
+        self._unsent.add(data)
         if self._size > FREE and self._is_too_long(now):
+            self._unsent.clear()
             self._host.engine.hang_up(session)
             self.hang_up()
             return
-        self._unsent.append(data)
         if session.closing and not session.connected and not data:
             self.hang_up()
         else:
             self._host.call_soon(self._wake)
+
+    @property
+    def _size(self) -> int:
+        """How many bytes the client has not taken yet."""
+        return len(self._unsent) + self._on_the_way
 
     def _is_too_long(self, now: Instant) -> bool:
         return self._host.engine.backlogs.is_too_long(self._session, self._size, now)
@@ -226,12 +253,3 @@ class StreamConnection:
             with contextlib.suppress(OSError):
                 stream.socket.shutdown(trio.socket.SHUT_RDWR)
         self._host.call_soon(self._scope.cancel)
-
-
-def socket_of(stream: trio.abc.Stream) -> socket.socket | None:
-    """Another way to the socket of a stream, without Trio; None if it is no plain socket."""
-    if not isinstance(stream, trio.SocketStream):
-        return None
-    plain = socket.socket(fileno=os.dup(stream.socket.fileno()))
-    plain.setblocking(False)
-    return plain

@@ -64,7 +64,7 @@ def run_plain(session: Session, requests: Iterable[Request]) -> bool:
         except CommandError as error:
             engine.count_error(error)
             calls.failed += 1
-            reply = error
+            reply = error.with_traceback(None)  # its frames would hold this reply, and what they work on
         if reply is NO_REPLY:
             assert session.waiter is not None
             session.waiter.args = args
@@ -204,7 +204,7 @@ def call(session: Session, command: Command, args: list[bytes]) -> None:
         reply: Reply = command.handler(session, args)
     except CommandError as error:
         session.engine.count_error(error)
-        reply, failed = error, True
+        reply, failed = error.with_traceback(None), True
     if hears and session.connected:
         session.reply(reply)
     if listens or session.listens:

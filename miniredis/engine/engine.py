@@ -134,22 +134,34 @@ class Engine:
     def connect(
         self, now: Instant, *, address: str = "", local_address: str = "", descriptor: int = -1
     ) -> Session:
-        """A client has come; the addresses and the descriptor are what CLIENT LIST shows."""
+        """A client has come; the addresses and the descriptor are what CLIENT LIST shows.
+
+        One that is refused hears why, and is closing. Who has no address is in this process.
+        """
         self._advance(now)
-        self.connections_received += 1
-        self._last_number += 1
         parser = RequestParser(self._lane, self._max_bulk, lambda: session.must_authenticate)
-        session = Session(self, self._last_number, parser, now)
+        session = Session(self, self._last_number + 1, parser, now)
         session.address, session.local_address = address.encode(), local_address.encode()
         session.descriptor = descriptor
         if len(self.sessions) >= self.config.integer("maxclients"):
-            self.connections_rejected += 1
-            session.reply(CommandError(errors.MAX_CLIENTS))
-            session.connected = False
-            session.close()
-        else:
-            self.sessions[session.id] = session
+            self._turn_away(session, errors.MAX_CLIENTS)
+            return session
+        self._last_number += 1
+        if address and self._is_protected() and not session.is_local:
+            self._turn_away(session, errors.PROTECTED_MODE)
+            return session
+        self.connections_received += 1
+        self.sessions[session.id] = session
         return session
+
+    def _is_protected(self) -> bool:
+        return self.config["protected-mode"] == "yes" and not self.config["requirepass"]
+
+    def _turn_away(self, session: Session, reason: bytes) -> None:
+        self.connections_rejected += 1
+        session.reply(CommandError(reason))
+        session.connected = False
+        session.close()
 
     def receive(self, session: Session, data: bytes, now: Instant) -> None:
         """A client sent bytes, cut anywhere; all commands in them run, unless it is or becomes blocked."""
@@ -166,7 +178,7 @@ class Engine:
 
     def _take_in(self, session: Session, data: bytes) -> None:
         size = len(data)
-        if size > READ_SIZE or size + len(session.parser.input) > self._input_limit:
+        if size > READ_SIZE or size + len(session.parser) > self._input_limit:
             self._take_in_steps(session, data)
         else:
             self._feed(session, data)

@@ -221,6 +221,19 @@ NO_SUCH_CLIENT = b"ERR No such client"
 CLIENT_ID_NOT_POSITIVE = b"ERR client-id should be greater than 0"
 INVALID_CLIENT_ID = b"ERR Invalid client ID"
 MAX_CLIENTS = b"ERR max number of clients reached"
+PROTECTED_MODE = (
+    b"DENIED Redis is running in protected mode because protected mode is enabled and no password is set for "
+    b"the default user. In this mode connections are only accepted from the loopback interface. If you want "
+    b"to connect from external computers to Redis you may adopt one of the following solutions: 1) Just "
+    b"disable protected mode sending the command 'CONFIG SET protected-mode no' from the loopback interface "
+    b"by connecting to Redis from the same host the server is running, however MAKE SURE Redis is not "
+    b"publicly accessible from internet if you do so. Use CONFIG REWRITE to make this change permanent. 2) "
+    b"Alternatively you can just disable the protected mode by editing the Redis configuration file, and "
+    b"setting the protected mode option to 'no', and then restarting the server. 3) If you started the "
+    b"server manually just for testing, restart it with the '--protected-mode no' option. 4) Setup a an "
+    b"authentication password for the default user. NOTE: You only need to do one of the above things in "
+    b"order for the server to start accepting connections from the outside."
+)
 
 # COMMAND GETKEYS
 NO_SUCH_COMMAND = b"ERR Invalid command specified"

@@ -144,6 +144,7 @@ class Libraries:
         """Takes a library in; returns its name, and raises ``CommandError`` for what is none."""
         library = self._read(code, self._shelf, replace=replace)
         self._shelf.add(library)
+        self._forget()
         return library.name
 
     def _read(self, code: bytes, shelf: Shelf, *, replace: bool) -> Library:
@@ -172,6 +173,12 @@ class Libraries:
         if library is None:
             raise CommandError(errors.NO_LIBRARY)
         self._shelf.remove(library)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Libraries were taken away or replaced."""
+        if self._interpreter is not None:
+            self._interpreter.forget()
 
     def flush(self) -> None:
         """Takes all libraries away, and what they have left in their interpreter."""
@@ -199,6 +206,7 @@ class Libraries:
         for library in incoming.libraries.values():
             shelf.add(library)
         self._shelf = shelf
+        self._forget()
 
 
 def read_payload(payload: bytes) -> Iterable[bytes]:

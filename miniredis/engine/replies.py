@@ -8,7 +8,7 @@ to each table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
 import hiredis
@@ -25,7 +25,9 @@ __all__ = [
     "Encoded",
     "Map",
     "NestedMap",
+    "Output",
     "Pairs",
+    "Pieces",
     "Push",
     "Reply",
     "Set",
@@ -37,6 +39,36 @@ class Encoded(bytes):
     """A reply that is the same in both versions of the protocol, already in its wire form."""
 
     __slots__ = ()
+
+
+class Pieces:
+    """The wire form of a reply that has large strings in it, in parts, so that none of these is copied.
+
+    Args:
+        parts: bytes, and other replies in parts.
+
+    Attributes:
+        parts: bytes.
+        size: how many bytes they are.
+    """
+
+    __slots__ = ("parts", "size")
+
+    def __init__(self, parts: Iterable[Output]) -> None:
+        self.parts: list[bytes] = []
+        for part in parts:
+            self.parts += part.parts if isinstance(part, Pieces) else (part,)
+        self.size = sum(map(len, self.parts))
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __bytes__(self) -> bytes:
+        return b"".join(self.parts)
+
+
+Output: TypeAlias = bytes | Pieces
+"""The wire form of a reply."""
 
 
 class Map(dict[Any, Any]):
@@ -106,8 +138,11 @@ LINE_END: Final = b"\r\n"
 BULK_HEADS: Final = tuple(b"$%d\r\n" % size for size in range(1024))
 """What stands before a short string."""
 
+LARGE: Final = 64 * 1024
+"""Bytes from which on a string is sent as it is kept, without being copied."""
 
-def encode(value: Any, resp: int) -> bytes:
+
+def encode(value: Any, resp: int) -> Output:
     """The wire form of one reply.
 
     Args:
@@ -117,35 +152,45 @@ def encode(value: Any, resp: int) -> bytes:
     return ENCODERS[resp][type(value)](value)
 
 
+def joined(parts: list[Output]) -> Output:
+    """Parts of what is sent as one, without copying any if one of them is in parts itself."""
+    try:
+        return b"".join(parts)  # type: ignore[arg-type]
+    except TypeError:
+        return Pieces(parts)
+
+
 def as_it_is(value: Encoded) -> bytes:
     return value
 
 
-def string(text: bytes) -> bytes:
+def string(text: bytes) -> Output:
     size = len(text)
     if size < len(BULK_HEADS):
         return BULK_HEADS[size] + text + LINE_END
-    return b"$%d\r\n%b\r\n" % (size, text)
+    if size < LARGE:
+        return b"$%d\r\n%b\r\n" % (size, text)
+    return Pieces((b"$%d\r\n" % size, text, LINE_END))
 
 
 def error(value: CommandError) -> bytes:
     return b"-%b\r\n" % one_line(value.message)
 
 
-def items(values: Any, resp: int) -> bytes:
-    return b"".join([encode(value, resp) for value in values])
+def items(head: bytes, values: Any, resp: int) -> Output:
+    return joined([head, *[encode(value, resp) for value in values]])
 
 
-def array2(values: list[Any]) -> bytes:
+def array2(values: list[Any]) -> Output:
     if set(map(type, values)) == STRINGS:
         return strings(values)
-    return b"*%d\r\n%b" % (len(values), items(values, 2))
+    return items(b"*%d\r\n" % len(values), values, 2)
 
 
-def array3(values: list[Any]) -> bytes:
+def array3(values: list[Any]) -> Output:
     if set(map(type, values)) == STRINGS:
         return strings(values)
-    return b"*%d\r\n%b" % (len(values), items(values, 3))
+    return items(b"*%d\r\n" % len(values), values, 3)
 
 
 def strings(values: list[bytes]) -> bytes:
@@ -157,35 +202,35 @@ def strings(values: list[bytes]) -> bytes:
     return b"*%d\r\n%b%b\r\n" % (len(values), head, (LINE_END + head).join(values))
 
 
-def flat_map2(pairs: Map) -> bytes:
+def flat_map2(pairs: Map) -> Output:
     flat = [part for pair in pairs.items() for part in pair]
     return array2(flat)
 
 
-def map3(pairs: Map) -> bytes:
+def map3(pairs: Map) -> Output:
     flat = [part for pair in pairs.items() for part in pair]
-    return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
+    return items(b"%%%d\r\n" % len(pairs), flat, 3)
 
 
-def nested_map2(pairs: NestedMap) -> bytes:
+def nested_map2(pairs: NestedMap) -> Output:
     return array2([list(pair) for pair in pairs])
 
 
-def nested_map3(pairs: NestedMap) -> bytes:
+def nested_map3(pairs: NestedMap) -> Output:
     flat = [part for pair in pairs for part in pair]
-    return b"%%%d\r\n%b" % (len(pairs), items(flat, 3))
+    return items(b"%%%d\r\n" % len(pairs), flat, 3)
 
 
-def flat_pairs2(pairs: Pairs) -> bytes:
+def flat_pairs2(pairs: Pairs) -> Output:
     return array2([part for pair in pairs for part in pair])
 
 
-def set3(values: Set) -> bytes:
-    return b"~%d\r\n%b" % (len(values), items(values, 3))
+def set3(values: Set) -> Output:
+    return items(b"~%d\r\n" % len(values), values, 3)
 
 
-def push3(values: Push) -> bytes:
-    return b">%d\r\n%b" % (len(values), items(values, 3))
+def push3(values: Push) -> Output:
+    return items(b">%d\r\n" % len(values), values, 3)
 
 
 def bulk(text: bytes | bytearray) -> bytes:
@@ -205,7 +250,7 @@ def verbatim3(text: Verbatim) -> bytes:
     return b"=%d\r\ntxt:%b\r\n" % (len(text) + 4, text)
 
 
-Encoder: TypeAlias = Callable[[Any], bytes]
+Encoder: TypeAlias = Callable[[Any], Output]
 
 INTEGER: Final[Encoder] = b":%d\r\n".__mod__
 

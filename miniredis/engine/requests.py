@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable
+from io import BytesIO
 from itertools import chain
 from typing import Final, TypeAlias
 
@@ -193,8 +194,8 @@ class RequestParser:
     """
 
     __slots__ = (
-        "_arguments", "_at", "_bulk", "_lane", "_limited", "_max_bulk", "_missing", "_try_lane", "input",
-        "ready",
+        "_arguments", "_at", "_bulk", "_lane", "_large", "_limited", "_max_bulk", "_missing", "_try_lane",
+        "input", "ready",
     )  # fmt: skip
 
     def __init__(
@@ -209,10 +210,13 @@ class RequestParser:
         self._arguments: Request = []  # of the request being read
         self._missing = 0  # how many arguments it still lacks
         self._bulk: int | None = None  # the announced length of the next one
+        self._large: BytesIO | None = None  # what has come of it, where it is large and has not wholly come
         self._try_lane = True
 
     def feed(self, data: bytes) -> None:
         """Takes what the client sent, of any length, cut anywhere."""
+        if self._large is not None:
+            data = self._feed_large(data)
         if not self.input:
             self.input = data
         else:
@@ -223,7 +227,18 @@ class RequestParser:
 
     def __len__(self) -> int:
         """How many bytes wait to be read."""
-        return len(self.input) - self._at
+        return len(self.input) - self._at + (0 if self._large is None else self._large.tell())
+
+    def _feed_large(self, data: bytes) -> bytes:
+        """Adds to a large argument what is still missing of it; returns the rest."""
+        assert self._large is not None
+        assert self._bulk is not None
+        missing = self._bulk - self._large.tell()
+        if len(data) <= missing:
+            self._large.write(data)
+            return b""
+        self._large.write(memoryview(data)[:missing])
+        return data[missing:]
 
     @property
     def appetite(self) -> int:
@@ -344,14 +359,31 @@ class RequestParser:
 
     def _argument(self) -> bytes | None:
         assert self._bulk is not None
+        if self._large is not None:
+            return self._large_argument(self._large)
         end = self._at + self._bulk
         if len(self.input) < end + 2:
+            if self._bulk >= LARGE_BULK:
+                self._begin_large()
             return None
         with memoryview(self.input) as view:
             argument = bytes(view[self._at : end])
         self._at = end + 2
         self._bulk = None
         return argument
+
+    def _begin_large(self) -> None:
+        """Collects a large argument by itself, so that it is not copied once more when it is whole."""
+        data = bytes(self.input[self._at :])
+        self._large, self.input, self._at = BytesIO(), b"", 0
+        self.input = self._feed_large(data)
+
+    def _large_argument(self, large: BytesIO) -> bytes | None:
+        if large.tell() != self._bulk or len(self.input) < self._at + 2:
+            return None
+        self._at += 2
+        self._bulk = self._large = None
+        return large.getvalue()  # its own bytes: nobody else has them
 
     def _line(self, too_long: bytes) -> bytes | None:
         """The header at hand, without its line end, which is a CR and any one byte."""
@@ -391,9 +423,9 @@ SPACE: Final = b" \t\n\v\f\r"
 """What may stand before a word and must follow a closing quote; ``\\v`` and ``\\f`` end no bare word."""
 
 WORD_END: Final = b" \t\n\r"
-BARE: Final = re.compile(rb"[^ \t\n\r\"']+").match
-DOUBLE_QUOTED: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL).match
-SINGLE_QUOTED: Final = re.compile(rb"'((?:[^'\\]|\\'|\\(?!'))*)'", re.DOTALL).match
+BARE: Final = re.compile(rb"[^ \t\n\r\"']++").match
+DOUBLE_QUOTED: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL).match
+SINGLE_QUOTED: Final = re.compile(rb"'((?:[^'\\]++|\\'?)*+)'", re.DOTALL).match
 ESCAPE: Final = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
 ESCAPES: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"a": b"\a"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from .replies import Encoded, Reply
+    from .replies import Reply
 
 __all__ = [
     "Caller",
@@ -64,6 +64,9 @@ class Caller(Protocol):
     def call(self, args: list[bytes]) -> Reply:
         """Runs a command; its error is its reply."""
 
+    def writes(self, args: list[bytes]) -> bool:
+        """Whether a command may have changed something."""
+
     def is_allowed(self, args: list[bytes]) -> bool | None:
         """Whether the script's user may run a command; None if there is no such command."""
 
@@ -81,17 +84,22 @@ class Interpreter(Protocol):
         """The SHA1 by which a script is known, in hexadecimal."""
 
     def compile(self, name: bytes, code: bytes) -> bytes | None:
-        """Keeps a script under a name; returns what is wrong with it, or None."""
+        """Compiles a script, under its name; returns what is wrong with it, or None."""
 
-    def run(self, name: bytes, keys: list[bytes], args: list[bytes], resp: int) -> Encoded | Failure:
-        """Runs a script that was compiled; returns its reply in a version of the protocol."""
+    def run(
+        self, name: bytes, code: bytes, keys: list[bytes], args: list[bytes], resp: int
+    ) -> Reply | Failure:
+        """Runs a script that compiles; returns its reply in a version of the protocol."""
 
     def load(self, code: bytes) -> list[Registered]:
         """Runs the text of a library, and returns what it registers; raises ``LibraryError``."""
 
+    def forget(self) -> None:
+        """Functions that were registered are not needed any more: their memory is free for others."""
+
     def invoke(
         self, function: Any, name: bytes, keys: list[bytes], args: list[bytes], resp: int
-    ) -> Encoded | Failure:
+    ) -> Reply | Failure:
         """Runs the body of a function; returns its reply in a version of the protocol."""
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from . import errors
 from .dispatch import look_up
 from .errors import CommandError
+from .lru import LruCache
 from .replies import Encoded, Reply, encode
 from .requests import FastLane, RequestParser
 from .script_flags import check_flags, read_shebang
@@ -32,6 +33,12 @@ __all__ = ["Run", "Script", "Scripts"]
 LOAD_LIMIT: Final = 0.5
 """Seconds that the loading of a library may take."""
 
+MOST_CACHED: Final = 128 * 1024 * 1024
+"""How many bytes the scripts that are kept for EVALSHA may take; those unused for longest are forgotten."""
+
+OVERHEAD: Final = 500
+"""About how many bytes a script takes beside its text."""
+
 
 class Script(NamedTuple):
     """A script of EVAL's.
@@ -39,11 +46,13 @@ class Script(NamedTuple):
     Attributes:
         sha: its SHA1, in hexadecimal.
         body: as it was sent.
+        code: the same without a first line that is not of its language.
         flags: what it says of itself; None if it says nothing.
     """
 
     sha: bytes
     body: bytes
+    code: bytes
     flags: frozenset[bytes] | None
 
 
@@ -110,7 +119,7 @@ class Scripts:
         self.running: Run | None = None
         self.must_end = False
         self._interpreter: Interpreter | None = None
-        self._scripts: dict[bytes, Script] = {}
+        self._scripts = LruCache[Script](MOST_CACHED)
         self._session: Session | None = None
         self._loading_since = 0.0
 
@@ -151,7 +160,8 @@ class Scripts:
             code, flags = read_shebang(body)
             if problem := interpreter.compile(sha, code):
                 raise CommandError(errors.not_compiled(problem))
-            script = self._scripts[sha] = Script(sha, body, flags)
+            script = Script(sha, body, code, flags)
+            self._scripts.add(sha, script, OVERHEAD + len(body))
         return script
 
     def has(self, sha: bytes) -> bool:
@@ -182,7 +192,7 @@ class Scripts:
         run = self.begin(client, script.sha, request, is_function=False, is_read_only=is_read_only)
         try:
             names, args = request[3 : 3 + keys], request[3 + keys :]
-            return self.conclude(interpreter.run(script.sha, names, args, client.resp))
+            return self.conclude(interpreter.run(script.sha, script.code, names, args, client.resp))
         finally:
             self.end(run)
 
@@ -212,14 +222,13 @@ class Scripts:
         self._engine.busy = False
         self._engine.lap = run.started  # the command that ran it took all that time
 
-    def conclude(self, outcome: Encoded | Failure) -> Reply:
+    def conclude(self, outcome: Reply | Failure) -> Reply:
         """The reply of what ran a script; an error that was not counted yet is raised as one."""
-        if isinstance(outcome, Encoded):
+        if not isinstance(outcome, Failure):
             return outcome
-        error = CommandError(outcome.text)
         if outcome.is_counted:
-            return Encoded(encode(error, 2))
-        raise error
+            return Encoded(encode(CommandError(outcome.text), 2))
+        raise CommandError(outcome.text)
 
     # What scripts ask for
 
@@ -247,13 +256,18 @@ class Scripts:
             reply: Reply = command.handler(session, args)
         except CommandError as error:
             engine.count_error(error)
-            reply, failed = error, True
+            reply, failed = error.with_traceback(None), True
         if engine.monitors and not {"admin", "skip_monitor"} & set(command.flags):
             engine.show(session, args)
         if run.client.tracker is not None and "readonly" in command.flags:
             self._remember(run)
         engine.note(run.client, command, args, failed=failed)
         return reply
+
+    def writes(self, args: list[bytes]) -> bool:
+        """Whether a command may have changed something."""
+        command = look_up(args)
+        return command is not None and "write" in command.flags
 
     def _remember(self, run: Run) -> None:
         """A client that tracks keys reads, by its script: Redis keeps the script's keys in mind for it."""

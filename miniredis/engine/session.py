@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .backlog import FREE
 from .notifications import NONE, after_reply
-from .replies import NO_REPLY, NULL_ARRAY, NoReply, Reply, encode
+from .replies import NO_REPLY, NULL_ARRAY, NoReply, Output, Reply, encode, joined
 from .waiting import Waiter
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class Session:
         self.connected = True
         self.closing = False
         self.idle = False
-        self.outgoing: list[bytes] = []
-        self._late: list[bytes] = []  # pushes that come behind the reply at hand
+        self.outgoing: list[Output] = []
+        self._late: list[Output] = []  # pushes that come behind the reply at hand
         self._pushed = 0  # bytes that answer nothing, since they were last weighed
 
     # Replies
@@ -129,7 +129,7 @@ class Session:
             if command is None or not command.name.startswith(b"client|"):
                 self.tracker.caching = False
 
-    def push(self, data: bytes, event: str = "") -> None:
+    def push(self, data: Output, event: str = "") -> None:
         """Queues bytes that answer nothing, unless too much is queued: then it hangs up when the tick ends.
 
         Args:
@@ -206,7 +206,11 @@ class Session:
 
     def take_output(self) -> bytes:
         """All bytes that are to be sent; they are the caller's from now on."""
-        output = b"".join(self.outgoing)  # a single piece as it is
+        return bytes(self.take_pieces())
+
+    def take_pieces(self) -> Output:
+        """The same, with large strings by reference."""
+        output = joined(self.outgoing)  # a single piece as it is
         self.outgoing.clear()
         self.engine.output_bytes += len(output)
         return output
@@ -230,8 +234,8 @@ class Session:
 
     @property
     def is_local(self) -> bool:
-        """Whether it came from this machine."""
-        return self.is_unix or self.address.startswith((b"127.", b"[::1]:"))
+        """Whether it came from this machine, as Redis knows it: not from 127.0.0.2, say."""
+        return self.is_unix or self.address.startswith((b"127.0.0.1:", b"[::1]:"))
 
     # Blocking
 

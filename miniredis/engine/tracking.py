@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from .key_positions import KeysError, tracked_keys
-from .replies import Push, encode
+from .replies import Push, encode, joined
 
 if TYPE_CHECKING:
     from .registry import Command
@@ -225,6 +225,6 @@ class Tracking:
             listener = found
         news = encode(keys, session.resp)
         if listener.resp > 2:
-            listener.push(b">2\r\n$10\r\ninvalidate\r\n" + news, event)
+            listener.push(joined([b">2\r\n$10\r\ninvalidate\r\n", news]), event)
         elif tracker.redirect and listener.subscriptions:
-            listener.push(b"*3\r\n$7\r\nmessage\r\n$20\r\n%b\r\n%b" % (CHANNEL, news), event)
+            listener.push(joined([b"*3\r\n$7\r\nmessage\r\n$20\r\n%b\r\n" % CHANNEL, news]), event)

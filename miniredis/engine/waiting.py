@@ -198,7 +198,7 @@ class Waiting:
         try:
             reply = waiter.serve(database, key, value)
         except CommandError as error:
-            reply = error
+            reply = error.with_traceback(None)
         if reply is not NO_REPLY:
             self.remove(waiter)
             self._wake(waiter, reply)

@@ -11,11 +11,12 @@ No bytecode of a script's own making ever comes here, only what this very Lua ha
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from array import array
 from typing import Final
 
-__all__ = ["MOST_FIXED_PARAMETERS", "TooManyParametersError", "fit"]
+__all__ = ["TOO_MANY", "TooManyParametersError", "fit", "unlike_others"]
 
 MOST_FIXED_PARAMETERS: Final = 1
 """Beside ``...``: each takes two slots that Lua has not made sure of, and it has two to spare.
@@ -39,8 +40,10 @@ SOURCES: Final = {
 }
 """The instructions by which a function comes into its register, and whether it comes from a table."""
 
+REGISTERS: Final = 256
 NIL, BOOLEAN, NUMBER, STRING = 0, 1, 3, 4
 NUMBER_SIZE: Final = 8
+NO_NUL: Final = bytes([1, *range(1, 256)])
 
 
 def register(word: int) -> int:
@@ -48,27 +51,26 @@ def register(word: int) -> int:
     return word >> 6 & 0xFF
 
 
-def calls_foreign(code: array[int], at: int) -> bool:
-    """Whether the tail call there is of a function in a table, or of a global one."""
-    target = register(code[at])
-    for index in range(at - 1, -1, -1):
-        word = code[index]
-        if register(word) == target and word & OPCODE_BITS in SOURCES:
-            return SOURCES[word & OPCODE_BITS]
-    return False
-
-
 def without_tail_calls(code: array[int], *, everywhere: bool) -> array[int]:
-    """The same instructions with calls in place of tail calls, of foreign functions at least."""
+    """The same with calls in place of tail calls: all, or those of functions in tables and of global ones."""
     changed = code[:]
+    from_table = [everywhere] * REGISTERS  # what came into each register last
     for at, word in enumerate(code):
-        if word & OPCODE_BITS == TAIL_CALL and (everywhere or calls_foreign(code, at)):
-            changed[at] = word & ~OPCODE_BITS | CALL
+        operation = word & OPCODE_BITS
+        if operation == TAIL_CALL:
+            if from_table[register(word)]:
+                changed[at] = word & ~OPCODE_BITS | CALL
+        elif operation in SOURCES:
+            from_table[register(word)] = everywhere or SOURCES[operation]
     return changed
 
 
 class TooManyParametersError(Exception):
     """A function cannot be called safely; its argument is the line where it begins."""
+
+
+TOO_MANY: Final = b"line %%d: more than %d parameter before '...'" % MOST_FIXED_PARAMETERS
+"""What scripts are told of it, with the line to be filled in."""
 
 
 class Walker:
@@ -143,17 +145,36 @@ class Walker:
             self.skip_string()
 
 
-def fit(chunk: bytes, *, is_trusted: bool = False) -> bytes:
+def named(chunk: bytes, name: bytes) -> bytes:
+    """The chunk under another name, which is what stands first in it."""
+    size = struct.Struct(("<" if chunk[6] else ">") + ("Q" if chunk[8] == NUMBER_SIZE else "I"))
+    (length,) = size.unpack_from(chunk, HEADER)
+    return b"".join(
+        (chunk[:HEADER], size.pack(len(name) + 1), name, b"\0", chunk[HEADER + size.size + length :])
+    )
+
+
+def unlike_others(code: bytes) -> bytes:
+    """A name to compile a text under, which makes its bytecode unlike that of other texts wherever Lua looks.
+
+    Lua keeps strings by a hash of every n-th byte of theirs, n growing with their length. Bytecode of similar
+    scripts can have the same bytes there, and then one is compared with all the others.
+    """
+    return hashlib.shake_256(code).digest(256).translate(NO_NUL)
+
+
+def fit(chunk: bytes, *, is_trusted: bool = False, name: bytes | None = None) -> bytes:
     """A chunk that does as it did, and that is safe to run and to name.
 
     Args:
         chunk: what Lua compiled.
+        name: the name it is to have; as it is if that is None.
         is_trusted: it is our own: no tail call is left, and the fixed parameters beside ``...`` are always
             given, so that there may be twice as many.
 
     Raises:
         TooManyParametersError: a function in it cannot be made safe.
     """
-    walker = Walker(chunk, is_trusted=is_trusted)
+    walker = Walker(chunk if name is None else named(chunk, name), is_trusted=is_trusted)
     walker.function(is_main=True)
     return bytes(walker.chunk)

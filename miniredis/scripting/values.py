@@ -21,7 +21,7 @@ from ..engine.replies import (
     double_text,
 )
 
-__all__ = ["ERROR", "STATUS", "Converter", "room_for"]
+__all__ = ["ERROR", "SLOT", "STATUS", "Converter", "room_for"]
 
 STATUS: Final = 1
 ERROR: Final = 2
@@ -41,7 +41,7 @@ def room_for(value: Any) -> int:
         return SLOT + sum(room_for(key) + room_for(each) for key, each in value.items())
     if isinstance(value, list | tuple):
         return 2 * SLOT + sum(map(room_for, value))
-    return SLOT
+    return SLOT + len(value.message) if isinstance(value, CommandError) else SLOT
 
 
 class Converter:

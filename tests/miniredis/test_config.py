@@ -20,7 +20,6 @@ NAMES: Final = [*DIRECTIVES, *ALIASES]
 OTHER_DEFAULTS: Final = {
     "dir": "each starts where it is put",
     "port": "each has its own",
-    "protected-mode": "strangers are not turned away here, which the value says",
 }
 """What differs from a real server that was started with the flags of the fixture."""
 
@@ -156,7 +155,7 @@ def test_what_is_off_takes_nothing_else() -> None:
     for name, value in [
         ("appendonly", "yes"), ("save", "900 1"), ("cluster-enabled", "yes"), ("tls-port", "1"),
         ("replicaof", "127.0.0.1 1"), ("maxmemory", "1gb"), ("timeout", "1"),
-        ("min-replicas-to-write", "1"), ("aclfile", "x"), ("protected-mode", "yes"), ("daemonize", "yes"),
+        ("min-replicas-to-write", "1"), ("aclfile", "x"), ("daemonize", "yes"),
     ]:  # fmt: skip
         with pytest.raises(ConfigurationError, match="this server takes only"):
             Config({name: value})

@@ -15,6 +15,7 @@ class World:
 
     def __init__(self, **directives: str) -> None:
         self.now = BEGINNING
+        directives.setdefault("protected_mode", "no")  # the clients come from elsewhere
         self.engine = Engine(
             Config({name.replace("_", "-"): value for name, value in directives.items()}), self.now
         )

@@ -397,8 +397,7 @@ def test_replies_that_are_read_too_late() -> None:
         assert len(hasty.recv(1_000_000)) == 1_000_000
         server.fast_forward(11)
         hasty.sendall(b"PING\r\n")
-        assert hasty.recv(1_000_000).endswith(b"xx\r\n")
-        assert hasty.recv(10) == b"+PONG\r\n"
+        assert hasty.recv(1_000_000).endswith(b"xx\r\n+PONG\r\n")
         assert slow.recv(10) == b""
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import selectors
 import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 import trio
@@ -16,7 +14,6 @@ import trio.testing
 import trustme
 
 import miniredis
-from conformance.wire import RawConnection
 from miniredis.pollers import READ, WRITE, Poller, SelectorPoller, new_poller
 
 from .loops import started
@@ -246,24 +243,3 @@ def test_a_poller_is_readable_when_something_is_ready(poller: Poller) -> None:
         assert outer.select(0) == []
         there.send(b"x")
         assert outer.select(0) != []
-
-
-# Accepting
-
-
-def test_no_file_descriptor_left(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
-    """Who comes waits until there is one again."""
-    from miniredis.poll import Acceptor
-
-    attend, refusals = Acceptor.attend, [OSError(errno.EMFILE, "Too many open files")]
-
-    def attend_without_files(acceptor: Acceptor, events: int, now: miniredis.Instant) -> None:
-        if refusals:
-            acceptor._loop.stop_accepting(refusals.pop())
-        else:
-            attend(acceptor, events, now)
-
-    monkeypatch.setattr(Acceptor, "attend", attend_without_files)
-    with miniredis.start() as server, RawConnection(server.host, server.port) as client:
-        assert client.command("PING") == b"+PONG\r\n"
-    assert "accepting no connections for a moment: Too many open files" in caplog.text

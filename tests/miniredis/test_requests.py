@@ -247,3 +247,53 @@ def test_read_at_a_glance(data: bytes, requests: list[list[bytes]]) -> None:
     assert few_requests(data) == requests
     if requests:
         assert parse([data]) == (requests, b"")
+
+
+PIECE = b"y" * (1 << 20)
+
+
+def test_a_large_argument_is_not_copied_when_it_is_whole() -> None:
+    parser = RequestParser(FastLane(), lambda: MAX_BULK)
+    count = 32
+    tracemalloc.start()
+    try:
+        parser.feed(b"*2\r\n$4\r\nECHO\r\n$%d\r\n" % (count * len(PIECE)))
+        for _ in range(count):
+            assert parser.next() is None
+            parser.feed(PIECE)
+        parser.feed(b"\r\n")
+        _, argument = parser.next() or []
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert argument == PIECE * count
+    assert peak < 1.5 * len(argument)
+
+
+@pytest.mark.parametrize("size", [32 * 1024 - 1, 32 * 1024, 100_000])
+def test_a_large_argument_cut_anywhere(size: int) -> None:
+    words = [b"SET", b"k" * size, bytes(range(250)) * (size // 250)]
+    data = encode(*words) + encode(b"PING") + encode(*words)
+    due = [words, [b"PING"], words]
+    ends = {at + near for at in (0, size, len(data) // 2, len(data) - size) for near in range(-40, 41)}
+    for at in sorted(each for each in ends if 0 < each < len(data)):
+        assert parse([data[:at], data[at:]]) == (due, b""), at
+        assert parse([data[:at], data[at : at + 1], data[at + 1 : at + 20], data[at + 20 :]]) == (due, b""), (
+            at
+        )
+
+
+def test_what_has_come_of_a_large_argument_counts_as_waiting() -> None:
+    parser = RequestParser(FastLane(), lambda: MAX_BULK)
+    parser.feed(b"*2\r\n$4\r\nECHO\r\n$100000\r\n" + b"x" * 1000)
+    assert parser.next() is None
+    parser.feed(b"x" * 60_000)
+    assert len(parser) == 61_000
+    assert parser.appetite == 100_002 - 61_000
+    assert not parser.is_between
+    parser.feed(b"x" * 39_000 + b"\r")
+    assert parser.next() is None
+    assert (len(parser), parser.appetite) == (100_001, 1)
+    parser.feed(b"\nPI")
+    assert parser.next() == [b"ECHO", b"x" * 100_000]
+    assert len(parser) == 2

@@ -138,10 +138,23 @@ SCRIPTS = {
     "commands that only read": "while true do redis.call('get', 'k') end",
     "a library": "while true do cjson.decode(cjson.encode({1, 2, {3}})) end",
     "what was compiled by the script": "loadstring('while true do end')()",
+    "what was compiled under the name of native functions": "loadstring('while true do end', '=[C]')()",
+    "a coroutine under the name of native functions": (
+        "coroutine.wrap(loadstring('while true do pcall(function() while true do end end) end', '=[C]'))()"
+    ),
+    "memory that is used up again and again": (
+        "local t, n = {}, 0 while true do pcall(function() while true do n = n + 1 t[n] = 'x' .. n end end) end"
+    ),
+    "a table of tables that contain each other": "local t = {} for i = 1, 60 do t = {t, t} end return t",
 }
 
 
-HARD: Final = {"a handler of errors that goes on", "coroutines in coroutines"}
+HARD: Final = {
+    "a handler of errors that goes on",
+    "coroutines in coroutines",
+    "memory that is used up again and again",
+    "a table of tables that contain each other",
+}
 """What a real server is lost to, for ever or for minutes."""
 
 

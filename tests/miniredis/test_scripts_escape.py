@@ -236,8 +236,8 @@ ATTEMPTS: dict[str, tuple[str, Any]] = {
 def server() -> Iterator[miniredis.EmbeddedServer]:
     """A server whose scripts have little memory, so that they are soon at its end."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("miniredis.scripting.interpreter.MEMORY", 32 << 20)
-        patch.setattr("miniredis.scripting.interpreter.CROWDED", 16 << 20)
+        for name in ("OWN", "MOST_GIVEN", "CROWDED"):
+            patch.setattr(f"miniredis.scripting.memory.{name}", 16 << 20)
         with miniredis.start() as server:
             yield server
 

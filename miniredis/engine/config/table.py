@@ -197,7 +197,7 @@ DIRECTIVES: Final = {
     "port": works("6379", integer(0, 65535), "settled"),
     "proc-title-template": ignored("{title} {listen-addr} {server-mode}", title_template),
     "propagation-error-behavior": ignored("ignore", one_of("ignore", "panic", "panic-on-replicas")),
-    "protected-mode": off("no", switch),
+    "protected-mode": works("yes", switch),
     "proto-max-bulk-len": works("536870912", memory(1 << 20, MAX)),
     "rdb-del-sync-files": ignored("no", switch),
     "rdb-key-save-delay": ignored("0", integer(MIN32, MAX32), "hidden"),

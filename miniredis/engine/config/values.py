@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Final
 
 from ..glob import compile_glob
 from .table import ALIASES, DIRECTIVES, Directive
 
-__all__ = ["Config", "ConfigurationError", "UnknownDirectiveError", "directive_named"]
+__all__ = ["Config", "ConfigurationError", "UnknownDirectiveError", "directive_named", "names_matching"]
 
 
 class ConfigurationError(Exception):
@@ -32,10 +32,26 @@ class UnknownDirectiveError(ConfigurationError):
         super().__init__(directive, "Bad directive or wrong number of arguments")
 
 
+def canonical(name: str) -> str:
+    """A directive's own name, of any of its names in any case."""
+    return ALIASES.get(name.lower(), name.lower())
+
+
 IMMUTABLE: Final = "can't set immutable config"
 PROTECTED: Final = "can't set protected config"
 TWICE: Final = "duplicate parameter"
 WRONG_COUNT: Final = "wrong number of arguments"
+
+
+SHOWN: Final = tuple(
+    name.encode() for name in (*DIRECTIVES, *ALIASES) if "hidden" not in DIRECTIVES[canonical(name)].traits
+)
+
+
+def names_matching(pattern: bytes, left_out: Container[bytes] = ()) -> list[bytes]:
+    """The names of directives that fit a glob pattern, old names among them, but for some."""
+    fits = compile_glob(pattern, ignore_case=True)
+    return [name for name in SHOWN if name not in left_out and fits(name)]
 
 
 class Config:
@@ -53,6 +69,7 @@ class Config:
         self._values = {name: directive.default for name, directive in DIRECTIVES.items()}
         self._integers: dict[str, int] = {}
         self._listeners: list[Callable[[], None]] = []
+        self._guards: dict[str, Callable[[str], None]] = {}
         for name, value in (given or {}).items():
             self._begin_with(name, value)
 
@@ -81,12 +98,9 @@ class Config:
         self._listeners.append(listener)
         listener()
 
-    def matching(self, pattern: bytes) -> Iterator[str]:
-        """The names of directives that fit a glob pattern, old names among them."""
-        fits = compile_glob(pattern, ignore_case=True)
-        for name in (*DIRECTIVES, *ALIASES):
-            if "hidden" not in DIRECTIVES[canonical(name)].traits and fits(name.encode()):
-                yield name
+    def guard(self, name: str, check: Callable[[str], None]) -> None:
+        """Asks a function before a directive changes; it raises ``ValueError`` where the system refuses."""
+        self._guards[name] = check
 
     def learn(self, name: str, value: str) -> None:
         """Takes in what is known only once the server runs, such as the port it got."""
@@ -113,20 +127,25 @@ class Config:
             try:
                 accepted[own] = changed(name.lower(), value, self._values[own])
             except ConfigurationError:
-                self._take({each: str(self._values[each]) for each in accepted})
+                self._set_back(accepted)
                 raise
+        for own, value in accepted.items():
+            if own in self._guards and value != self._values[own]:
+                try:
+                    self._guards[own](value)
+                except ValueError as refusal:
+                    self._set_back(accepted)
+                    raise ConfigurationError(own, str(refusal)) from None
         self._take(accepted)
+
+    def _set_back(self, names: Iterable[str]) -> None:
+        self._take({each: str(self._values[each]) for each in names})
 
     def _take(self, values: Mapping[str, str]) -> None:
         self._values.update(values)
         self._integers.clear()
         for listener in self._listeners:
             listener()
-
-
-def canonical(name: str) -> str:
-    """A directive's own name, of any of its names in any case."""
-    return ALIASES.get(name.lower(), name.lower())
 
 
 def directive_named(name: str) -> Directive | None:

@@ -4,11 +4,16 @@
 
 local host, sandbox, encode = ...
 
-local type, select, error, unpack, format = type, select, error, unpack, string.format
+local type, select, error, unpack, format, concat = type, select, error, unpack, string.format, table.concat
 local rawpcall, rawxpcall, tostring, tonumber = pcall, xpcall, tostring, tonumber
-local call, sha1hex, log, set_resp, acl_check = host.call, host.sha1hex, host.log, host.set_resp, host.acl_check
+local collect, gcinfo = collectgarbage, gcinfo
+local call, call_packed, collected = host.call, host.call_packed, host.collected
+local sha1hex, log, set_resp, acl_check = host.sha1hex, host.log, host.set_resp, host.acl_check
 local handler, watch, clean, globals = sandbox.handler, sandbox.watch, sandbox.clean, sandbox.globals
-local STATUS, ERROR = 1, 2
+local trimmed, enough = sandbox.trimmed, sandbox.enough
+local STATUS, ERROR, NO_MEMORY, COLLECT = 1, 2, 3, 4
+local MANY = 32 -- arguments that travel as one string, since those that travel one by one are copied anew for each
+local CROWDED = 65536 -- KiB in use from which on writing a reply may need more memory than the script has left
 
 local script_resp = 2
 
@@ -45,13 +50,30 @@ end
 local function answer(value, kind)
     if kind == nil then return value end
     if kind == STATUS then return {ok = value} end
+    if kind == NO_MEMORY then value = host.no_memory end
     return {err = value, ignore_error_stats_update = true}, true
+end
+
+local function perform(send, ...)
+    local value, kind = send(...)
+    if kind == COLLECT then
+        collect("collect")
+        collected()
+        value, kind = send(...)
+    end
+    return answer(value, kind)
+end
+
+local function packed(arguments, count)
+    local lengths = {}
+    for index = 1, count do lengths[index] = #arguments[index] end
+    return concat(arguments, "", 1, count), concat(lengths, ",")
 end
 
 local function ask(...)
     local count = select("#", ...)
     if count <= 4 and are_strings(count, ...) then
-        return answer(call(...))
+        return perform(call, ...)
     end
     if count == 0 then
         return failure("Please specify at least one argument for this redis lib call"), true
@@ -60,7 +82,8 @@ local function ask(...)
     if not arguments then
         return failure("Lua redis lib command arguments must be strings or integers"), true
     end
-    return answer(call(unpack(arguments, 1, count)))
+    if count > MANY then return perform(call_packed, packed(arguments, count)) end
+    return perform(call, unpack(arguments, 1, count))
 end
 
 local redis = {
@@ -82,20 +105,20 @@ function redis.sha1hex(...)
     if select("#", ...) ~= 1 then raise("wrong number of arguments") end
     local text = ...
     local kind = type(text)
-    return sha1hex((kind == "string" or kind == "number") and tostring(text) or "")
+    return enough(sha1hex((kind == "string" or kind == "number") and tostring(text) or ""))
 end
 
 function redis.log(...)
     local count, level = select("#", ...), ...
     if count < 2 then raise("redis.log() requires two arguments or more.") end
     if type(level) ~= "number" then raise("First argument must be a number (log level).") end
-    if level < 0 or level >= 4 then raise("Invalid debug level.") end
+    if not (level > -1 and level < 4) then raise("Invalid debug level.") end
     local parts = {}
     for index = 2, count do
         local part = select(index, ...)
         if type(part) == "string" or type(part) == "number" then parts[#parts + 1] = tostring(part) end
     end
-    log(level - level % 1, table.concat(parts, " "))
+    log(level < 0 and 0 or level - level % 1, concat(parts, " "))
 end
 
 function redis.status_reply(...)
@@ -107,7 +130,7 @@ end
 function redis.error_reply(...)
     local text = ...
     if select("#", ...) ~= 1 or type(text) ~= "string" then return failure("wrong number or type of arguments") end
-    text = text:gsub("%z.*", ""):gsub("^%-", "", 1):gsub("[\r\n]+$", "")
+    text = trimmed((text:gsub("%z.*", ""):gsub("^%-", "", 1)))
     local code, rest = text:match("^([^ ]*) (.*)$")
     if not code then return failure(text) end
     return {err = code .. " " .. rest:gsub("^[\r\n]+", "")}
@@ -126,7 +149,7 @@ function redis.acl_check_cmd(...)
     if select("#", ...) == 0 then raise("Please specify at least one argument for this redis lib call") end
     local arguments = words(...)
     if not arguments then raise("Lua redis lib command arguments must be strings or integers") end
-    local verdict = acl_check(unpack(arguments))
+    local verdict = acl_check(arguments[1], arguments[2])
     if verdict == nil then raise("Invalid command passed to redis.acl_check_cmd()") end
     return verdict
 end
@@ -151,14 +174,14 @@ end
 
 -- Running
 
--- A reply in wire form; or nil, the text of an error, and whether it was counted already.
+-- What `encode` returns for a reply; or nil, the text of an error, and whether it was counted already.
 local function reply(ok, result, resp, name)
     local text
     if type(result) == "table" then
         if ok then text = rawget(result, "err") else text = result.err end
     end
     if ok and type(text) ~= "string" then
-        return encode(result, resp, script_resp, 2)
+        return encode(result, resp, script_resp)
     end
     if type(result) ~= "table" then
         local shown = type(result) == "string" and result or "execution failure"
@@ -173,16 +196,16 @@ local function reply(ok, result, resp, name)
 end
 
 local function conclude(ok, result, resp, name)
-    if not ok then host.lift_limit() end -- there may be no room left to say what was wrong
+    -- What is written here was not foreseen by the script: it may have used up all that it may have.
+    if not ok then host.lift_limit() elseif gcinfo() > CROWDED then host.make_room() end
     local fine, wire, text, counted = rawpcall(reply, ok, result, resp, name)
+    if not fine or type(wire) == "table" then host.lift_limit() end
     if not fine then
-        host.lift_limit()
-        wire, text, counted = nil, "ERR " .. tostring(wire), false
+        wire, text, counted = nil, type(wire) == "table" and wire.err or "ERR " .. tostring(wire), false
     end
     globals.KEYS, globals.ARGV = nil, nil
     clean()
-    if wire then return wire end
-    return nil, text, counted
+    return wire, text, counted
 end
 
 local function evaluate(chunk, keys, arguments, resp, name)

@@ -1,7 +1,7 @@
 -- The library `cmsgpack`: Lua values as MessagePack.
 
 local host, sandbox = ...
-local wrong_type, bad_argument = sandbox.wrong_type, sandbox.bad_argument
+local wrong_type, bad_argument, enough = sandbox.wrong_type, sandbox.bad_argument, sandbox.enough
 local type, tonumber, tostring, select, error, unpack = type, tonumber, tostring, select, error, unpack
 local next, concat, char, byte, sub, floor = next, table.concat, string.char, string.byte, string.sub, math.floor
 local put_integer, get_integer, put_real, get_real = host.put_integer, host.get_integer, host.put_real, host.get_real
@@ -11,11 +11,6 @@ local DEEPEST = 7900
 local SHORTENED = 2 ^ 53
 local LEAST, MOST = -2 ^ 63, 2 ^ 63
 local EOF, FORMAT = "Missing bytes in input.", "Bad data format in input."
-
-local function enough(value)
-    if value == nil then error("not enough memory", 0) end
-    return value
-end
 
 local function sized(value, size, head)
     return char(head) .. enough(put_integer(value, size, true))

@@ -1,8 +1,8 @@
 -- Libraries of functions: how one is loaded. While it is, scripts see `redis` alone, and little of that.
 --
--- Arguments: the sandbox, and the part of the API that every world has.
+-- Arguments: the functions of Python's, the sandbox, and the part of the API that every world has.
 
-local sandbox, api = ...
+local host, sandbox, api = ...
 local type, tostring, next, pairs, select, rawxpcall = type, tostring, next, pairs, select, xpcall
 local raise, globals, handler = api.raise, sandbox.globals, sandbox.handler
 
@@ -11,7 +11,7 @@ local FLAGS = {["no-writes"] = true, ["allow-oom"] = true, ["allow-stale"] = tru
 local NAME = "^[%w_]+$"
 local NAMES = "Library names can only contain letters, numbers, or underscores(_) and must be at least one character long"
 
-local registered -- what the library at hand has registered so far
+local registered -- what the library that is being loaded has registered so far
 
 local function text(value)
     if type(value) == "string" or type(value) == "number" then return tostring(value) end
@@ -72,6 +72,7 @@ local function read_positional(name, callback)
 end
 
 local function register(...)
+    if not registered then raise("redis.register_function can only be called on FUNCTION LOAD command") end
     local count = select("#", ...)
     if count < 1 or count > 2 then raise("wrong number of arguments to redis.register_function") end
     local found = count == 1 and read_named(...) or read_positional(...)
@@ -95,9 +96,12 @@ local function load(chunk)
     sandbox.watch()
     sandbox.see(seen)
     local ok, problem = rawxpcall(chunk, handler)
+    local found = registered
+    registered = nil
     sandbox.see(globals)
     sandbox.clean()
-    if ok then return registered end
+    host.lift_limit() -- what is returned may need room that the library has left none of
+    if ok then return found end
     return nil, type(problem) == "table" and tostring(problem.err) or tostring(problem)
 end
 

@@ -1,13 +1,44 @@
 -- What a script returns, in the wire form of the client that called it.
 --
--- Arguments: the functions of Python's.
+-- The reply is written as a list of short texts, joined at the end. A long string is never copied in Lua: Python
+-- joins it with what stands before and after it, outside the memory of scripts.
+--
+-- Arguments: the functions of Python's, and the sandbox.
 
-local host = ...
+local host, sandbox = ...
+local trimmed, check_killed = sandbox.trimmed, sandbox.check_killed
 
 local LEAST, MOST = -2 ^ 63, 2 ^ 63
 -- Redis keeps what it has begun to encode on Lua's stack, whose slots are limited; `depth` counts them.
 local SLOTS, NEEDED = 8000, 4
+local LONG = 4096 -- bytes from which on a string is not copied
+local MOST_TEXTS = 4096 -- that are joined at a time
+local MOST_BYTES = 2 ^ 30 -- that a reply may have, if it has the same strings more than once
 local rawget, type, next, tostring, gsub, format, concat = rawget, type, next, tostring, string.gsub, string.format, table.concat
+local error, gcinfo, max = error, gcinfo, math.max
+
+local texts, count -- what is to be joined next
+local pieces, finished -- joined texts and long strings, in their order, and how many there are
+local room -- bytes that the reply may still have
+
+local function add_piece(piece)
+    finished = finished + 1
+    pieces[finished] = piece
+    room = room - #piece
+    if room < 0 then error("not enough memory", 0) end
+end
+
+local function flush()
+    add_piece(concat(texts, "", 1, count))
+    count = 0
+    check_killed()
+end
+
+local function put(text)
+    if count == MOST_TEXTS then flush() end
+    count = count + 1
+    texts[count] = text
+end
 
 local function one_line(text)
     return (gsub(text, "[\r\n]", " "))
@@ -18,8 +49,12 @@ local function until_nul(text)
     return (gsub(text, "%z.*", ""))
 end
 
-local function bulk(text)
-    return "$" .. #text .. "\r\n" .. text .. "\r\n"
+local function put_bulk(text)
+    if #text < LONG then return put("$" .. #text .. "\r\n" .. text .. "\r\n") end
+    put("$" .. #text .. "\r\n")
+    flush()
+    add_piece(text)
+    put("\r\n")
 end
 
 local function integer(number)
@@ -27,12 +62,13 @@ local function integer(number)
     return format(":%d\r\n", number)
 end
 
-local function double(number, resp)
+local function put_double(number, resp)
     local text = format("%.17g", number)
-    return resp == 3 and "," .. text .. "\r\n" or bulk(text)
+    if resp == 3 then return put("," .. text .. "\r\n") end
+    put_bulk(text)
 end
 
-local encode
+local put_value
 
 local function boolean(value, resp, script_resp)
     if script_resp == 3 then
@@ -43,85 +79,108 @@ local function boolean(value, resp, script_resp)
     return resp == 3 and "_\r\n" or "$-1\r\n"
 end
 
-local function array(value, resp, script_resp, depth)
-    local parts, index = {}, 1
-    local item = rawget(value, 1)
-    while item ~= nil do
-        parts[index + 1] = encode(item, resp, script_resp, depth + 1)
-        index = index + 1
-        item = rawget(value, index)
+local function put_array(value, resp, script_resp, depth)
+    local has_slots = depth + 1 + NEEDED <= SLOTS
+    local length = 0
+    while rawget(value, length + 1) ~= nil do length = length + 1 end
+    put("*" .. length .. "\r\n")
+    for index = 1, length do
+        local item = rawget(value, index)
+        if has_slots and type(item) == "string" then put_bulk(item) else put_value(item, resp, script_resp, depth + 1) end
     end
-    parts[1] = "*" .. index - 1 .. "\r\n"
-    return concat(parts)
 end
 
-local function map(value, resp, script_resp, depth)
-    local parts, count = {""}, 0
+local function size_of(value)
+    local size = 0
+    for _ in next, value do size = size + 1 end
+    return size
+end
+
+local function put_map(value, resp, script_resp, depth)
+    local size = size_of(value)
+    put((resp == 3 and "%" .. size or "*" .. 2 * size) .. "\r\n")
     for key, item in next, value do
-        parts[2 * count + 2] = encode(key, resp, script_resp, depth + 4)
-        parts[2 * count + 3] = encode(item, resp, script_resp, depth + 3)
-        count = count + 1
+        put_value(key, resp, script_resp, depth + 4)
+        put_value(item, resp, script_resp, depth + 3)
     end
-    parts[1] = (resp == 3 and "%" .. count or "*" .. 2 * count) .. "\r\n"
-    return concat(parts)
 end
 
-local function set(value, resp, script_resp, depth)
-    local parts, count = {""}, 0
-    for key in next, value do
-        parts[count + 2] = encode(key, resp, script_resp, depth + 3)
-        count = count + 1
-    end
-    parts[1] = (resp == 3 and "~" or "*") .. count .. "\r\n"
-    return concat(parts)
+local function put_set(value, resp, script_resp, depth)
+    put((resp == 3 and "~" or "*") .. size_of(value) .. "\r\n")
+    for key in next, value do put_value(key, resp, script_resp, depth + 3) end
 end
 
-local function verbatim(value, resp)
+-- Puts a verbatim string; returns whether the table is one.
+local function put_verbatim(value, resp)
     local kind, text = value.format, value.string
-    if type(kind) ~= "string" and type(kind) ~= "number" then return nil end
-    if type(text) ~= "string" and type(text) ~= "number" then return nil end
+    if type(kind) ~= "string" and type(kind) ~= "number" then return false end
+    if type(text) ~= "string" and type(text) ~= "number" then return false end
     kind, text = tostring(kind), tostring(text)
-    if resp ~= 3 then return bulk(text) end
-    kind = (kind .. "   "):sub(1, 3)
-    return "=" .. #text + 4 .. "\r\n" .. kind .. ":" .. text .. "\r\n"
+    if resp == 3 then
+        kind = (kind .. "   "):sub(1, 3)
+        put("=" .. #text + 4 .. "\r\n" .. kind .. ":" .. text .. "\r\n")
+    else
+        put_bulk(text)
+    end
+    return true
 end
 
-local function of_table(value, resp, script_resp, depth)
+local function put_error(value, text)
+    text = until_nul(text)
+    if not rawget(value, "ignore_error_stats_update") then host.count_error(text) end
+    put("-" .. one_line(trimmed((text:gsub("^[\r\n]+", "")))) .. "\r\n")
+end
+
+local function put_table(value, resp, script_resp, depth)
     local part = rawget(value, "err")
-    if type(part) == "string" then
-        part = until_nul(part)
-        if not rawget(value, "ignore_error_stats_update") then host.count_error(part) end
-        return "-" .. one_line(part:gsub("^[\r\n]+", ""):gsub("[\r\n]+$", "")) .. "\r\n"
-    end
+    if type(part) == "string" then return put_error(value, part) end
     part = rawget(value, "ok")
-    if type(part) == "string" then return "+" .. one_line(until_nul(part)) .. "\r\n" end
+    if type(part) == "string" then return put("+" .. one_line(until_nul(part)) .. "\r\n") end
     part = rawget(value, "double")
-    if type(part) == "number" then return double(part, resp) end
+    if type(part) == "number" then return put_double(part, resp) end
     part = rawget(value, "map")
-    if type(part) == "table" then return map(part, resp, script_resp, depth) end
+    if type(part) == "table" then return put_map(part, resp, script_resp, depth) end
     part = rawget(value, "set")
-    if type(part) == "table" then return set(part, resp, script_resp, depth) end
+    if type(part) == "table" then return put_set(part, resp, script_resp, depth) end
     part = rawget(value, "big_number")
     if type(part) == "string" then
         part = one_line(part)
-        return resp == 3 and "(" .. part .. "\r\n" or bulk(part)
+        if resp == 3 then return put("(" .. part .. "\r\n") end
+        return put_bulk(part)
     end
     part = rawget(value, "verbatim_string")
-    if type(part) == "table" then
-        part = verbatim(part, resp)
-        if part then return part end
-    end
-    return array(value, resp, script_resp, depth)
+    if type(part) == "table" and put_verbatim(part, resp) then return end
+    put_array(value, resp, script_resp, depth)
 end
 
-function encode(value, resp, script_resp, depth)
-    if depth + NEEDED > SLOTS then return "-ERR reached lua stack limit\r\n" end
-    local kind = type(value)
-    if kind == "string" then return "$" .. #value .. "\r\n" .. value .. "\r\n" end
+local function of_scalar(value, kind, resp, script_resp)
     if kind == "number" then return integer(value) end
     if kind == "boolean" then return boolean(value, resp, script_resp) end
-    if kind ~= "table" then return resp == 3 and "_\r\n" or "$-1\r\n" end
-    return of_table(value, resp, script_resp, depth)
+    return resp == 3 and "_\r\n" or "$-1\r\n"
+end
+
+function put_value(value, resp, script_resp, depth)
+    if depth + NEEDED > SLOTS then return put("-ERR reached lua stack limit\r\n") end
+    local kind = type(value)
+    if kind == "string" then return put_bulk(value) end
+    if kind == "table" then return put_table(value, resp, script_resp, depth) end
+    put(of_scalar(value, kind, resp, script_resp))
+end
+
+-- The reply as a string; or true and a long string that is all of it; or a table of pieces that are to be joined.
+local function encode(value, resp, script_resp)
+    local kind = type(value)
+    if kind == "string" then
+        if #value >= LONG then return true, value end
+        return "$" .. #value .. "\r\n" .. value .. "\r\n"
+    end
+    if kind ~= "table" then return of_scalar(value, kind, resp, script_resp) end
+    texts, count, pieces, finished = {}, 0, {}, 0
+    room = max(MOST_BYTES, 2048 * gcinfo()) -- twice what is in use: enough for anything that has no string twice
+    put_table(value, resp, script_resp, 2)
+    if finished == 0 then return concat(texts, "", 1, count) end
+    flush()
+    return pieces
 end
 
 return encode

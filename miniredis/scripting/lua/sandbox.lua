@@ -1,7 +1,7 @@
 -- The world that scripts see: which globals there are, and that none of them can be changed.
 --
 -- This chunk is named "=[C]", so that its functions look in error messages as the C functions that they stand
--- for. A table that scripts may read and not change is an empty proxy in front of the real one. The natives
+-- for. What may be trusted is told by a function's environment, which no script can choose, not by that name. A table that scripts may read and not change is an empty proxy in front of the real one. The natives
 -- that would see through a proxy (next, pairs, rawget, rawset, getmetatable, setmetatable) are replaced.
 --
 -- Arguments: the functions of Python's that the chunk needs (see interpreter.py).
@@ -12,14 +12,14 @@ local error, type, select, tostring, rawequal = error, type, select, tostring, r
 local rawget, rawset, rawnext, rawpairs, unpack = rawget, rawset, next, pairs, unpack
 local rawpcall, rawxpcall, rawloadstring, setfenv = pcall, xpcall, loadstring, setfenv
 local getmetatable, setmetatable, gcinfo = getmetatable, setmetatable, gcinfo
-local rawcollect, getinfo, sethook = collectgarbage, debug.getinfo, debug.sethook
+local rawcollect, getinfo, sethook, getfenv = collectgarbage, debug.getinfo, debug.sethook, getfenv
 local create, running, wrap = coroutine.create, coroutine.running, coroutine.wrap
 local dump, find, match, gmatch, gsub, len = string.dump, string.find, string.match, string.gmatch, string.gsub, string.len
+local byte, sub = string.byte, string.sub
 local concat, floor = table.concat, math.floor
 local patch, interrupt = host.patch, host.interrupt
 
 local READ_ONLY = "Attempt to modify a readonly table"
-local TRUSTED = "=[C]"
 local INSTRUCTIONS = 100000 -- between two looks at whether the script is to be killed
 
 local real = {} -- what each proxy stands for
@@ -75,24 +75,64 @@ local function natives(library)
     return result
 end
 
--- The end of a script that runs for too long
+local environment -- the globals as scripts see them
 
-local killed = nil -- the reason
+-- Whether a function is a script's own, and not one of those here or in C.
+local function is_foreign(body)
+    return getfenv(body) == environment
+end
+
+-- What a function of Python's made; nil where Lua has no room for it.
+local function enough(value)
+    if value == nil then error("not enough memory", 0) end
+    return value
+end
+
+-- A text without the line ends at its end.
+local function trimmed(text)
+    local last = #text
+    while last > 0 do
+        local code = byte(text, last)
+        if code ~= 10 and code ~= 13 then break end
+        last = last - 1
+    end
+    return sub(text, 1, last)
+end
+
+-- The end of a script that runs for too long. There may be no memory left by then: all that it takes is there before.
+
+local killed = false
+local ending -- the error with which the script ends
+
+local function is_killed()
+    if not killed then
+        local reason = interrupt()
+        if reason then
+            killed = true
+            ending.err = host.reasons[reason]
+        end
+    end
+    return killed
+end
 
 local function hook()
-    if not killed then
-        killed = interrupt()
-        if not killed then return sethook(hook, "", INSTRUCTIONS) end
-    end
+    if not is_killed() then return sethook(hook, "", INSTRUCTIONS) end
     sethook(hook, "l") -- from now on at each line, so that the script cannot go on by catching the error
-    if getinfo(2, "S").source ~= TRUSTED then
-        error({err = killed})
-    end
+    if getfenv(2) == environment then error(ending) end
 end
 
 local function watch()
-    killed = nil
+    killed = false
+    ending = {err = false, source = false, line = false}
     sethook(hook, "", INSTRUCTIONS)
+end
+
+-- The same where a script calls what takes long although it is few instructions.
+local function check_killed()
+    if is_killed() then
+        sethook(hook, "l")
+        error(ending)
+    end
 end
 
 local function watch_thread(thread) -- each coroutine has a hook of its own
@@ -102,14 +142,18 @@ end
 -- What becomes of an error that nobody caught: where it was raised is added. A native function is passed
 -- over, for its caller is at fault; the functions here count as native, whatever is between them and C.
 
+local function is_native(info)
+    return info.what == "C" or (info.func and not is_foreign(info.func))
+end
+
 local function culprit()
     local level = 3
-    local info = getinfo(level, "Sl")
-    if not info or (info.what ~= "C" and info.source ~= TRUSTED) then return info end
+    local info = getinfo(level, "Slf")
+    if not info or not is_native(info) then return info end
     repeat
         level = level + 1
         info = getinfo(level, "Slf")
-    until not info or info.source ~= TRUSTED or info.what == "C"
+    until not info or info.what == "C" or not is_native(info)
     return info and info.func ~= rawxpcall and info or nil -- nobody called what Redis itself called
 end
 
@@ -120,7 +164,7 @@ local function handler(problem)
     end
     if info then
         problem.source, problem.line = info.source, info.currentline
-        if info.source == TRUSTED then problem.line = -1 end
+        if is_native(info) then problem.line = -1 end
     end
     return problem
 end
@@ -202,7 +246,10 @@ end
 local function outcome(ok, ...)
     if ok then return true, ... end
     local problem = ...
-    if problem == "not enough memory" then rawcollect("collect") end -- Lua 5.1 does not try that by itself
+    if problem == "not enough memory" then
+        rawcollect("collect") -- Lua 5.1 does not try that by itself
+        check_killed()
+    end
     if type(problem) == "table" then
         local text = problem.err
         if type(text) == "string" or type(text) == "number" then return false, text end
@@ -227,17 +274,20 @@ end
 local function compile(code, name)
     local bytecode, problem = rawloadstring(code, name)
     if not bytecode then return nil, problem end
-    local patched, refusal = patch(dump(bytecode))
-    if not patched then return nil, refusal end
-    return rawloadstring(patched, name)
+    local patched, line = patch(dump(bytecode))
+    if line then return nil, string.format(host.too_many_parameters, line) end
+    return rawloadstring(enough(patched), name)
 end
-
-local environment -- the globals as scripts see them
 
 local function load_text(code, name)
     if code:byte() == 27 then code = " " .. code end -- it would be bytecode: to Redis it is a text
     local chunk, problem = compile(code, name)
     if not chunk then return nil, problem end
+    return setfenv(chunk, environment)
+end
+
+-- What Python has compiled is a script's.
+local function adopt(chunk)
     return setfenv(chunk, environment)
 end
 
@@ -277,7 +327,9 @@ function api.collectgarbage(option, value)
     if not COLLECTING[option] then
         error("bad argument #1 to 'collectgarbage' (invalid option '" .. tostring(option) .. "')", 2)
     end
-    return rawcollect(option)
+    local result = rawcollect(option)
+    check_killed()
+    return result
 end
 
 -- Strings: the matcher calls itself for each operator in a pattern, and the stack of C is not without end
@@ -319,7 +371,7 @@ end
 
 function api.create_coroutine(...)
     local body = ...
-    if type(body) ~= "function" or getinfo(body, "S").what == "C" or getinfo(body, "S").source == TRUSTED then
+    if type(body) ~= "function" or not is_foreign(body) then
         error("bad argument #1 to 'create' (Lua function expected)", 2)
     end
     local thread = create(body)
@@ -329,7 +381,7 @@ end
 
 function api.wrap_coroutine(...)
     local body = ...
-    if type(body) ~= "function" or getinfo(body, "S").what == "C" or getinfo(body, "S").source == TRUSTED then
+    if type(body) ~= "function" or not is_foreign(body) then
         error("bad argument #1 to 'wrap' (Lua function expected)", 2)
     end
     return wrap(function(...)
@@ -403,7 +455,7 @@ strings.gmatch, strings.gsub = checked("gmatch", gmatch), checked_gsub
 strings.gfind = checked("gfind", gmatch)
 strings.dump = native("dump", function(...)
     local body = ...
-    if type(body) == "function" and getinfo(body, "S").source == TRUSTED then
+    if type(body) == "function" and not is_foreign(body) then
         error("unable to dump given function", 0)
     end
     return dump(...)
@@ -474,6 +526,7 @@ getmetatable(null).__tostring = function() return "userdata: (nil)" end
 
 return {
     null = null, publish = publish, see = see, absent = absent, readonly = readonly, globals = globals, environment = environment,
-    handler = handler, watch = watch, clean = clean, compile = load_text, natives = natives,
-    wrong_type = wrong_type, bad_argument = bad_argument,
+    handler = handler, watch = watch, clean = clean, adopt = adopt, natives = natives,
+    wrong_type = wrong_type, bad_argument = bad_argument, enough = enough, trimmed = trimmed,
+    check_killed = check_killed,
 }

@@ -1,7 +1,7 @@
 -- The library `struct`: numbers and strings as bytes, after a format.
 
 local host, sandbox = ...
-local wrong_type, bad_argument = sandbox.wrong_type, sandbox.bad_argument
+local wrong_type, bad_argument, enough = sandbox.wrong_type, sandbox.bad_argument, sandbox.enough
 local type, tonumber, tostring, select, error, unpack = type, tonumber, tostring, select, error, unpack
 local concat, rep, find, sub, byte, floor = table.concat, string.rep, string.find, string.sub, string.byte, math.floor
 local put_integer, get_integer, put_real, get_real, host_and =
@@ -74,11 +74,6 @@ local function number_argument(name, position, count, value)
     local converted = (type(value) == "number" or type(value) == "string") and tonumber(value)
     if not converted then error(wrong_type(position, name, "number", count, value), 0) end
     return converted
-end
-
-local function enough(value)
-    if value == nil then error("not enough memory", 0) end
-    return value
 end
 
 local function signless(value)

@@ -1,0 +1,139 @@
+"""File descriptors: for how many clients there are enough, and what to do when there is none left.
+
+``fit`` is for the ``miniredis`` command, whose process is its own: it does with the system's limit what
+redis-server does. An embedded server leaves the limit, which is its host's, as it is. ``Spare`` is for both:
+when no descriptor is left, a client that comes is told so instead of waiting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import resource
+import socket
+from typing import Final
+
+from .engine import Config
+from .engine.errors import MAX_CLIENTS
+
+__all__ = ["PAUSE", "Spare", "TooFewError", "fit"]
+
+log = logging.getLogger("miniredis")
+
+RESERVED: Final = 32
+"""Descriptors that are not for clients: as many as Redis keeps."""
+
+TOLD: Final = b"-%b\r\n" % MAX_CLIENTS
+
+
+OUT_OF_FILES: Final = {errno.EMFILE, errno.ENFILE}
+"""What accepting fails with when this process, or the whole system, has no descriptor left."""
+
+PAUSE: Final = 0.1
+"""Seconds to wait before accepting again where a client could not even be refused."""
+
+
+class TooFewError(Exception):
+    """The system's limit leaves no room for a single client."""
+
+
+def fit(config: Config) -> None:
+    """Raises this process's limit for ``maxclients``, or lowers ``maxclients``, now and at each CONFIG SET.
+
+    Raises:
+        TooFewError: there is room for none.
+    """
+    wanted = config.integer("maxclients")
+    before, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    room = room_for(wanted)
+    if room < 1:
+        raise TooFewError(
+            f"Your current 'ulimit -n' of {before} is not enough for the server to start. Please increase "
+            f"your open file limit to at least {wanted + RESERVED}. Exiting."
+        )
+    if room < wanted:
+        config.learn("maxclients", str(room))
+        log.warning(
+            "maxclients has been reduced from %d to %d, as this process may have only %d open files. "
+            "If you need higher maxclients increase 'ulimit -n'.",
+            wanted,
+            room,
+            room + RESERVED,
+        )
+    config.guard("maxclients", check)
+
+
+def check(value: str) -> None:
+    """Refuses a number of clients that the system has no descriptors for, in Redis's words."""
+    room = room_for(int(value))
+    if room < int(value):
+        raise ValueError(
+            f"The operating system is not able to handle the specified number of clients, try with {room}"
+        )
+
+
+def room_for(clients: int) -> int:
+    """For how many clients, of so many, there are descriptors, once the limit is raised as far as it goes."""
+    needed = clients + RESERVED
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return clients
+    for limits in ((needed, hard), (needed, needed), (hard, hard)):
+        if soft < needed and set_limits(*limits):
+            soft = limits[0]
+    return min(soft - RESERVED, clients)
+
+
+def set_limits(soft: int, hard: int) -> bool:
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+class Spare:
+    """A descriptor that is kept for the moment when there is no other: then a client is refused with it.
+
+    Redis has none: there a client that comes then waits for an answer until another one goes.
+    """
+
+    def __init__(self) -> None:
+        self._descriptor = reserve()
+
+    def refuse(self, listening: socket.socket, trouble: OSError) -> bool:
+        """Tells one client that there are too many, where ``trouble`` kept it from being accepted.
+
+        Returns:
+            Whether it could be told. It could not if another thread of this process was quicker to use the
+            descriptor, or if ``trouble`` is of another kind: then accepting is to be tried again in a while.
+        """
+        if trouble.errno not in OUT_OF_FILES:
+            return False
+        if self._descriptor is None:
+            self._descriptor = reserve()
+        self.close()
+        try:
+            with listening.accept()[0] as client, contextlib.suppress(OSError):
+                client.setblocking(False)
+                client.send(TOLD)
+        except OSError:
+            return False
+        finally:
+            self._descriptor = reserve()
+        return True
+
+    def close(self) -> None:
+        """Gives it back."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def reserve() -> int | None:
+    try:
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None

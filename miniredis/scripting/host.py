@@ -1,0 +1,156 @@
+"""What the Lua files of this package may call of Python's.
+
+No script ever holds one of these functions. None raises, for in Lua the error would be an object of Python's,
+and none returns what Lua has no room for (see ``memory``). To add one, write a function, and a row in
+``Host.functions``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..engine import errors
+from ..engine.script_interfaces import Caller
+from ..engine.version import VERSION
+from .bytecode import TOO_MANY, TooManyParametersError, fit
+from .memory import Memory, Need
+from .numbers import get_integer, get_real, put_integer, put_real, to_number
+from .values import Converter, room_for
+
+__all__ = ["Host", "digest"]
+
+log = logging.getLogger("miniredis.scripts")
+
+NO_MEMORY: Final = 3
+"""Beside the two kinds of ``values``: the command was not run, or its reply is too large."""
+
+COLLECT: Final = 4
+"""The command was not run: garbage is to be collected first."""
+
+REFUSALS: Final = {Need.COLLECTION: COLLECT, Need.ROOM: NO_MEMORY}
+LEVELS: Final = (logging.DEBUG, logging.INFO, logging.INFO, logging.WARNING)
+INTERNAL: Final = b"ERR internal error"
+REASONS: Final = (INTERNAL, errors.KILLED_SCRIPT, errors.LOAD_TIMEOUT)
+"""Why scripts are ended. Lua has these texts beforehand, for it may have no room for one when it needs it."""
+
+
+def digest(script: bytes) -> bytes:
+    """The SHA1 by which a script is known, in hexadecimal."""
+    return hashlib.sha1(script, usedforsecurity=False).hexdigest().encode()
+
+
+class Host:
+    """The functions, for one Lua state.
+
+    Args:
+        caller: runs the commands that scripts call.
+        memory: of that state.
+        converter: makes values of that state.
+
+    Attributes:
+        fault: what one of the functions has raised; the script ends, and this goes on from there.
+    """
+
+    def __init__(self, caller: Caller, memory: Memory, converter: Converter) -> None:
+        self._caller = caller
+        self._memory = memory
+        self._converter = converter
+        self.fault: BaseException | None = None
+
+    def functions(self) -> dict[bytes, object]:
+        """The functions, and a few values, by the names that they have in Lua."""
+        functions: dict[bytes, Callable[..., Any]] = {
+            b"sha1hex": digest,
+            b"log": lambda level, text: log.log(LEVELS[level], "%s", text.decode("utf-8", "replace")),
+            b"set_resp": self._set_resp,
+            b"acl_check": lambda *words: self._caller.is_allowed([w for w in words if w is not None]),
+            b"count_error": self._caller.count_error,
+            b"band": lambda one, other: one & other,
+            b"put_integer": put_integer,
+            b"get_integer": get_integer,
+            b"put_real": put_real,
+            b"get_real": get_real,
+            b"to_number": to_number,
+            b"lift_limit": self._memory.end,
+            b"make_room": self._memory.make_room_for_result,
+            b"collected": self._memory.collected,
+            b"patch": self._patch,
+            b"interrupt": self._interrupt,
+        }
+        numbers = [int(part) for part in VERSION.split(".")]
+        return {name: self._contained(function) for name, function in functions.items()} | {
+            b"call": self._call,
+            b"call_packed": self._call_packed,
+            b"no_memory": errors.NO_MEMORY,
+            b"too_many_parameters": TOO_MANY,
+            b"version": VERSION.encode(),
+            b"version_number": numbers[0] << 16 | numbers[1] << 8 | numbers[2],
+        }
+
+    def _contained(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function; it returns None where it raises, or where Lua has no room for what it returns."""
+
+        def contained(*arguments: Any) -> Any:
+            try:
+                value = function(*arguments)
+            except BaseException as fault:
+                self.fault = fault
+                return None
+            if type(value) is bytes and not self._memory.has_room(len(value)):
+                return None
+            return value
+
+        return contained
+
+    # Commands
+
+    def _call(self, *words: bytes) -> Any:
+        return self._run(list(words))
+
+    def _call_packed(self, text: bytes, lengths: bytes) -> Any:
+        """The same for many words: all of them in one text, and their lengths."""
+        words, at = [], 0
+        for length in map(int, lengths.split(b",")):
+            words.append(text[at : at + length])
+            at += length
+        return self._run(words)
+
+    def _run(self, words: list[bytes]) -> Any:
+        memory = self._memory
+        try:
+            if self.fault is not None:
+                return None, NO_MEMORY
+            if (need := memory.before_command()) is not None:
+                return None, REFUSALS[need]
+            reply = self._caller.call(words)
+            if type(reply) is int:
+                return reply
+            size = room_for(reply)
+            if not memory.make_room(size, must=False):
+                if not self._caller.writes(words):
+                    return None, NO_MEMORY
+                memory.make_room(size, must=True)
+            return self._converter.top(reply)
+        except BaseException as fault:
+            self.fault = fault
+            return None, NO_MEMORY
+
+    def _set_resp(self, version: int) -> None:
+        self._converter.resp = version
+
+    # The script itself
+
+    def _interrupt(self) -> int | None:
+        """Which of ``REASONS`` there is to end the script, counted from 1; None if it may go on."""
+        reason = INTERNAL if self.fault else self._caller.interrupt()
+        return None if reason is None else REASONS.index(reason) + 1
+
+    def _patch(self, chunk: bytes) -> Any:
+        """The bytecode made fit; or None and the line of a function that cannot be."""
+        try:
+            return fit(chunk)
+        except TooManyParametersError as error:
+            return None, error.args[0]

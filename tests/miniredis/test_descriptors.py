@@ -1,0 +1,224 @@
+"""File descriptors: how many clients there is room for, and that nobody is left waiting where there is none."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+import trio
+
+from conformance.processes import end, start_real
+from conformance.targets import find_real_redis
+from conformance.wire import RawConnection, encode
+from miniredis.descriptors import Spare
+
+from .loops import started
+
+COMMANDS: Final = {"miniredis": f"{sys.executable} -m miniredis", "redis-server": "redis-server"}
+
+LAUNCHER: Final = """#!{python}
+import ctypes, os, resource, sys
+ctypes.CDLL(None).prctl(24, 24, 0, 0, 0)  # root, too, may not raise the hard limit any more
+resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))
+command = {command!r}.split()
+os.execvp(command[0], command + sys.argv[1:])
+"""
+
+
+def launcher(folder: Path, kind: str, limit: int) -> Path:
+    """A program that becomes a server which may open no more than so many files."""
+    if kind == "redis-server":
+        find_real_redis()
+    path = folder / f"{kind}-{limit}"
+    path.write_text(LAUNCHER.format(python=sys.executable, limit=limit, command=COMMANDS[kind]))
+    path.chmod(0o700)
+    return path
+
+
+@contextlib.contextmanager
+def limited(folder: Path, kind: str, limit: int) -> Iterator[int]:
+    process, port = start_real(launcher(folder, kind, limit), folder)
+    try:
+        yield port
+    finally:
+        end(process)
+
+
+MANY: Final = b"-ERR max number of clients reached\r\n"
+
+
+def connected(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=20)
+
+
+def serves(client: socket.socket) -> bool:
+    client.sendall(encode("PING"))
+    return client.recv(100) == b"+PONG\r\n"
+
+
+def configured(client: RawConnection) -> list[bytes]:
+    """What is said of ``maxclients`` where there is room for 32."""
+    words = [
+        "GET maxclients", "SET maxclients 1000", "GET maxclients", "SET hz 11 maxclients 1000", "GET hz",
+        "SET maxclients 1000 hz x", "SET maxclients 33", "SET maxclients 20", "GET maxclients",
+        "SET maxclients 32", "GET maxclients",
+    ]  # fmt: skip
+    return [client.command("CONFIG", *line.split()) for line in words]
+
+
+def test_maxclients_is_lowered_to_what_the_system_has_room_for(tmp_path: Path) -> None:
+    stories = {}
+    for kind in COMMANDS:
+        with limited(tmp_path, kind, 64) as port, RawConnection("127.0.0.1", port) as client:
+            stories[kind] = configured(client)
+            with contextlib.ExitStack() as stack:
+                for _ in range(31):
+                    assert serves(stack.enter_context(connected(port)))
+                for _ in range(40):
+                    with connected(port) as refused:
+                        assert refused.recv(100) == MANY
+                assert b"rejected_connections:40" in client.command("INFO", "stats")
+    assert b"$2\r\n32\r\n" in stories["miniredis"][0]
+    assert stories["miniredis"] == stories["redis-server"]
+
+
+def test_a_number_that_no_system_has_room_for(tmp_path: Path) -> None:
+    """A real server takes it, overflows, and hangs at the first client beyond."""
+    with limited(tmp_path, "miniredis", 64) as port, RawConnection("127.0.0.1", port) as client:
+        assert b"try with 32\r\n" in client.command("CONFIG", "SET", "maxclients", "4294967295")
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_a_server_with_room_for_nobody_does_not_start(tmp_path: Path, kind: str) -> None:
+    command = [str(launcher(tmp_path, kind, 32)), "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert "Your current 'ulimit -n' of 32 is not enough for the server to start." in said
+    assert "Please increase your open file limit to at least 10032. Exiting." in said
+    assert "Traceback" not in said
+
+
+def test_the_soft_limit_is_raised(tmp_path: Path) -> None:
+    path = launcher(tmp_path, "miniredis", 300)
+    path.write_text(path.read_text().replace("(300, 300)", "(64, 300)"))
+    process, port = start_real(path, tmp_path, "--maxclients", "200")
+    try:
+        with RawConnection("127.0.0.1", port) as client:
+            assert b"200" in client.command("CONFIG", "GET", "maxclients")
+            assert client.command("CONFIG", "SET", "maxclients", "268") == b"+OK\r\n"
+            assert b"try with 268" in client.command("CONFIG", "SET", "maxclients", "269")
+    finally:
+        end(process)
+
+
+HOST: Final = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+import miniredis
+with miniredis.start(loop=sys.argv[1]) as server, server.client() as client:
+    client.ping()  # loads all it needs
+    print(server.port, flush=True)
+    for line in sys.stdin:
+        print(client.ping(), resource.getrlimit(resource.RLIMIT_NOFILE)[0], flush=True)
+"""
+
+
+@contextlib.contextmanager
+def hosted(loop: str) -> Iterator[tuple[int, Callable[[], str]]]:
+    """A program of 64 files with a server in it: where that listens, and a question to the program."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOST, loop], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as host:
+        asked, answers = host.stdin, host.stdout
+        assert asked is not None
+        assert answers is not None
+
+        def ask() -> str:
+            print(file=asked, flush=True)
+            return answers.readline()
+
+        try:
+            yield int(answers.readline()), ask
+        finally:
+            host.kill()
+
+
+@pytest.mark.parametrize("loop", ["poll", "streams"])
+def test_an_embedded_server_refuses_who_comes_when_its_host_has_no_file_left(loop: str) -> None:
+    with hosted(loop) as (port, ask), contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(connected(port)) for _ in range(120)]
+        assert crowd[-1].recv(100) == MANY
+        refused = set(select.select(crowd[:-1], [], [])[0])
+        served = [client for client in crowd[:-1] if client not in refused]
+        assert all(client.recv(100) == MANY for client in refused)
+        assert len(served) > 32
+        assert all(serves(client) for client in served)
+        assert ask() == "True 64\n"
+        for client in served[:10]:
+            client.close()
+        assert any(is_served(port) for _ in range(1000))
+
+
+def is_served(port: int) -> bool:
+    with connected(port) as client, contextlib.suppress(ConnectionError):
+        return serves(client)
+    return False
+
+
+def test_who_cannot_even_be_refused_is_served_when_there_is_room(
+    loop: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As where another thread is quicker to use the spare descriptor."""
+    tries: list[OSError] = []
+    accept, accept_stream = socket.socket.accept, trio.SocketListener.accept
+
+    def fail_at_first() -> None:
+        if len(tries) < 3:
+            raise OSError(errno.EMFILE, "Too many open files")
+
+    def accept_later(listening: socket.socket) -> tuple[socket.socket, object]:
+        fail_at_first()
+        return accept(listening)
+
+    async def accept_stream_later(listener: trio.SocketListener) -> trio.SocketStream:
+        fail_at_first()
+        return await accept_stream(listener)
+
+    def refuse(_spare: Spare, _listening: socket.socket, trouble: OSError) -> bool:
+        tries.append(trouble)
+        return False
+
+    monkeypatch.setattr(socket.socket, "accept", accept_later)
+    monkeypatch.setattr(trio.SocketListener, "accept", accept_stream_later)
+    monkeypatch.setattr(Spare, "refuse", refuse)
+    with started(loop) as server:
+        assert is_served(server.port)
+    assert len(tries) == 3
+    assert caplog.text.count("accepting no connections for a moment: Too many open files") == 3
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGPIPE])
+def test_a_server_lives_on_when_its_terminal_or_a_pipe_goes(
+    tmp_path: Path, kind: str, number: signal.Signals
+) -> None:
+    process, port = start_real(launcher(tmp_path, kind, 300), tmp_path)
+    try:
+        with RawConnection("127.0.0.1", port) as client:
+            assert client.command("SET", "k", "v") == b"+OK\r\n"
+            process.send_signal(number)
+            assert client.command("GET", "k") == b"$1\r\nv\r\n"
+            assert client.command("DEL", "k") == b":1\r\n"
+        assert process.poll() is None
+    finally:
+        end(process)
