@@ -28,7 +28,13 @@ class PressureError(Exception):
 
 
 class PressureWarning(RuntimeWarning):
-    """The operation was done, but something after it was not; the text says what to repair."""
+    """The operation was done, but something after it was not; the text says what to repair.
+
+    Attributes:
+        taken: Where warnings are made errors, the bytes of what a get had taken from the queue.
+    """
+
+    taken: Sequence[bytes] = ()
 
 
 class UnsafeCodecWarning(UserWarning):

@@ -87,7 +87,7 @@ def test_example_of_the_command_line() -> None:
     assert out[rest + 1 :] == [
         "one", "a two", "TWO", "LINES", "THREE",
         "'jobs': closed, 0 of 1000 values", "  producer: free", "  consumer: free", "no problems in 1 queue",
-        "nothing to repair", "one", "requeued 0",
+        "nothing to repair", "0", "one", "requeued 0",
     ]  # fmt: skip
     told = set(re.findall(r"^pressure ([a-z]+)|\bpressure (put|completion)", script, re.MULTILINE))
     assert {name for pair in told for name in pair if name} >= set(COMMANDS) - {

@@ -90,7 +90,7 @@ BATCHES: Final = (
     Guilty(
         "refills though the queue is over-full",
         "pressure/protocol/get.py",
-        "room = bound == 0 or popped.length < bound",
+        "room = limit == 0 or length < limit",
         "room = True",
         ("get.over-full", "decided.drains-to-bound"),
         client="plain",

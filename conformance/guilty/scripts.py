@@ -61,8 +61,8 @@ SCRIPTS: Final = (
     Guilty(
         "has a script pop at the wrong end",
         LUA,
-        "call('RPOP', KEYS[6], asked)",
-        "call('LPOP', KEYS[6], asked)",
+        "local some = call('RPOP', KEYS[6], asked)",
+        "local some = call('LPOP', KEYS[6], asked)",
         ("get.pops-right", "keys.left-in-right-out", "queue.fifo"),
     ),
     Guilty(
@@ -118,8 +118,8 @@ SCRIPTS: Final = (
         "has a script leave the message of a dead consumer where it is",
         LUA,
         "  while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end\n"
-        "  return {call('LMOVE'",
-        "  return {call('LMOVE'",
+        "  values = {call('LMOVE'",
+        "  values = {call('LMOVE'",
         ("decided.reliable-orphans",),
     ),
     Guilty(

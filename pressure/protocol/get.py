@@ -16,10 +16,9 @@ Rules:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
-from pressure.errors import PressureError, PressureWarning, ServerReplyError
+from pressure.errors import PressureError, ServerReplyError
 from pressure.protocol import scripted
 from pressure.protocol.roles import (
     CONSUMER,
@@ -46,6 +45,7 @@ from pressure.protocol.steps import (
     operation,
 )
 from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
+from pressure.protocol.warned import warn
 
 
 @operation
@@ -159,11 +159,10 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     if not released:
         released = trouble((yield from give_back(ctx, hold))) is None
     role = "" if released else " and the consumer role could not be given back"
-    warnings.warn(
+    warn(
         f"queue {ctx.keys}: the value is delivered, but the server refused to count it{role} ({refused}); "
         "repair the queue",
-        PressureWarning,
-        stacklevel=2,
+        popped.values,
     )
 
 

@@ -11,14 +11,12 @@ Rules:
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from pressure.errors import (
-    PressureWarning,
     QueueEmptyError,
     QueueFullError,
     ServerReplyError,
@@ -40,6 +38,7 @@ from pressure.protocol.roles import (
 from pressure.protocol.sizes import MOST_BYTES
 from pressure.protocol.steps import Context, Operation, Patience, having
 from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
+from pressure.protocol.warned import warn
 from pressure.text import printable
 
 #: Most values, and most bytes of several, that one script is sent: others wait while it runs.
@@ -116,17 +115,16 @@ def _text(detail: bytes) -> str:
     return _NOT_ALLOWED.sub("NOPERM the user", text)
 
 
-def note_uncounted(ctx: Context, role: Role, answer: Answer, what: str) -> None:
+def note_uncounted(ctx: Context, role: Role, answer: Answer, what: str, taken: Sequence[bytes] = ()) -> None:
     """Warn of what was refused after the operation was done."""
     refused = answer.stuck or answer.uncounted
     if not refused:
         return
     released = f" and the {role.name} role could not be given back" if answer.stuck else ""
-    warnings.warn(
+    warn(
         f"queue {ctx.keys}: {what}, but the server refused to count it{released} ({_text(refused)}); "
         "repair the queue",
-        PressureWarning,
-        stacklevel=2,
+        taken,
     )
 
 
@@ -217,7 +215,7 @@ def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[li
         return popped
     hold.held = False
     if answer.status != b"lost":
-        _note_delivered(ctx, answer)
+        _note_delivered(ctx, answer, values)
     return values + answer.values
 
 
@@ -253,10 +251,10 @@ def _consumer_keys(ctx: Context) -> tuple[bytes, ...]:
     )  # fmt: skip
 
 
-def _note_delivered(ctx: Context, answer: Answer) -> None:
+def _note_delivered(ctx: Context, answer: Answer, taken: Sequence[bytes] = ()) -> None:
     if answer.status == b"error":
         answer = Answer(answer.status, 0, b"", answer.uncounted or answer.detail, answer.stuck, answer.values)
-    note_uncounted(ctx, CONSUMER, answer, "the value is delivered")
+    note_uncounted(ctx, CONSUMER, answer, "the value is delivered", (*taken, *answer.values))
 
 
 def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[bytes] | None]:

@@ -9,12 +9,10 @@ Rules:
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import (
-    PressureWarning,
     QueueEmptyError,
     QueueFullError,
     ServerReplyError,
@@ -22,6 +20,7 @@ from pressure.errors import (
 from pressure.protocol.numbers import count_in, malformed
 from pressure.protocol.roles import Hold, attempt, does_not_exist, is_closed
 from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, check
+from pressure.protocol.warned import warn
 
 #: What is looked at right after every pop of a value: bound and length.
 _AFTER: Final = 2
@@ -109,7 +108,7 @@ def _closed_meanwhile(ctx: Context, mark: bytes, bound: Reply) -> Operation[Popp
         if not isinstance(value, bytes):
             pushed.add_note(lost)
             raise pushed
-        warnings.warn(lost, PressureWarning, stacklevel=2)
+        warn(lost, (value,))
     if isinstance(value, bytes):
         return Popped((value,), *replies[-_AFTER:])
     check(replies)

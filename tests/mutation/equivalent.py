@@ -30,7 +30,6 @@ RELIABLE: Final = "pressure/protocol/reliable.py"
 REPAIR: Final = "pressure/protocol/repair.py"
 DOCTOR: Final = "pressure/protocol/doctor.py"
 VITALS: Final = "pressure/protocol/vitals.py"
-COUNTERS: Final = "pressure/protocol/counters.py"
 LOOKS: Final = "pressure/protocol/looks.py"
 STEPS: Final = "pressure/protocol/steps.py"
 
@@ -177,24 +176,6 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         "if first.others == last.others == 0:",
         ("if first.others is last.others == 0:",),
         "there is one object of the number 0",
-    ),
-    Equivalent(
-        COUNTERS,
-        "messages, number_of_bytes = counters[1::2] if missing > 0 else counters[::2]",
-        (
-            "messages, number_of_bytes = counters[1::2] if missing >= 0 else counters[::2]",
-            "messages, number_of_bytes = counters[1::2] if missing > -1 else counters[::2]",
-        ),
-        "where none is missing, it has returned",
-    ),
-    Equivalent(
-        COUNTERS,
-        "return int(count) if isinstance(count, bytes) and count.isdigit() else -1",
-        (
-            "return int(count) if isinstance(count, bytes) and count.isdigit() else ~1",
-            "return int(count) if isinstance(count, bytes) and count.isdigit() else - 2",
-        ),
-        "any number below 0 says that it is none",
     ),
     Equivalent(
         VITALS,

@@ -19,6 +19,7 @@ from pressure import (
     BackupQueue,
     Delivered,
     OutcomeUnknownError,
+    PressureWarning,
     Queue,
     ReliableQueue,
     RingQueue,
@@ -28,7 +29,7 @@ from pressure import (
 from pressure.protocol.sizes import MOST_BYTES, Sizes
 from tests.conftest import SERVERS
 
-from .conftest import invariant
+from .conftest import execute, invariant, waiting
 
 MB = 1 << 20
 JOBS = "__pressure__:jobs"
@@ -210,6 +211,38 @@ def test_values_in_hand_when_the_connection_is_lost_are_in_the_error(
             queue.get_many(most)
         gate.disarm()
         assert caught.value.taken == [b"%d" % number for number in range(taken)]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_warning_that_is_an_error_has_the_values(
+    queue: Queue, raw: redis.Redis, task: Callable[..., Any], waits: bool
+) -> None:
+    queue.create()
+    raw.set(f"{JOBS}:stats:consumed_messages", "no number")
+    if waits:
+        get = task(lambda: queue.get_many(2))
+        waiting(raw)
+    queue.put(b"value")
+    with pytest.raises(PressureWarning, match="the value is delivered") as caught:
+        get.result() if waits else queue.get_many(2)
+    assert caught.value.taken == [b"value"]
+
+
+@pytest.mark.usefixtures("with_acl")
+def test_what_may_not_be_put_back_is_returned(
+    queue: Queue, redis_url: str, raw: redis.Redis, scripts: bool
+) -> None:
+    if not scripts:
+        pytest.skip("without scripts nothing is put back")
+    queue.create()
+    values = [b"1", b"2", value(3, 9 * MB), value(4, 9 * MB), b"5"]
+    queue.put_many(values)
+    execute(raw, "ACL", "SETUSER", "limited", "reset", "on", ">pw", "~*", "+@all", "-rpush")
+    with Queue("jobs", url=redis_url.replace("//", "//limited:pw@")) as limited:
+        found = limited.get_many(9)
+    execute(raw, "ACL", "DELUSER", "limited")
+    assert found + (queue.get_many(9) if queue.length() else []) == values
+    invariant(raw)
 
 
 @pytest.mark.parametrize("kind", ["Queue", "BackupQueue"])
