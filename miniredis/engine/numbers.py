@@ -25,6 +25,7 @@ __all__ = [
     "MIN",
     "fits",
     "leading_integer",
+    "leading_long",
     "parse_double",
     "parse_integer",
     "read_integer",
@@ -37,11 +38,14 @@ __all__ = [
 MIN: Final = -(1 << 63)
 MAX: Final = (1 << 63) - 1
 
-DECIMAL: Final = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?").fullmatch
-HEXADECIMAL: Final = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?").fullmatch
+# Repeats are possessive (``++``, ``*+``): they never give back what they took, so that reading takes time in
+# proportion to the text, whatever the text. tests/test_patterns.py judges all patterns by that.
+DECIMAL: Final = re.compile(rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?").fullmatch
+HEXADECIMAL: Final = re.compile(
+    rb"[+-]?0x(?:[0-9a-f]++(?:\.[0-9a-f]*+)?|\.[0-9a-f]++)(?:p[+-]?[0-9]++)?"
+).fullmatch
 INFINITE: Final = re.compile(rb"[+-]?inf(?:inity)?").fullmatch
 ZERO: Final = ord("0")
-NONZERO: Final = b"123456789"
 SMALLEST_NORMAL: Final = 2.0**-1022
 """Below it, a double loses digits, which C reports as out of range."""
 
@@ -65,16 +69,20 @@ def fits(number: int, width: int) -> bool:
     return -(1 << 8 * width - 1) <= number < 1 << 8 * width - 1
 
 
-LEADING_INTEGER: Final = re.compile(rb"[ \t\n\v\f\r]*([+-]?[0-9]+)").match
+LEADING_INTEGER: Final = re.compile(rb"[ \t\n\v\f\r]*+([+-]?)0*+([0-9]*+)").match
 
 
 def leading_integer(text: bytes) -> int:
     """The 32-bit integer at the start of a text, as C's ``atoi`` finds it; 0 if there is none."""
+    return (leading_long(text) + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def leading_long(text: bytes) -> int:
+    """The 64-bit integer at the start of a text, as ``strtol`` finds it; the nearest if it is too large."""
     match = LEADING_INTEGER(text)
-    if match is None:
-        return 0
-    long = min(max(int(match[1][:DIGITS_OF_64]), MIN), MAX)
-    return (long + (1 << 31)) % (1 << 32) - (1 << 31)
+    assert match is not None  # it fits the empty text
+    number = int(match[2][:DIGITS_OF_64] or b"0")
+    return max(-number, MIN) if match[1] == b"-" else min(number, MAX)
 
 
 DIGITS_OF_64: Final = 21
@@ -137,7 +145,7 @@ def parse_double(text: bytes) -> float | None:
         value = float(number) if DECIMAL(number) else math.nan
     except OverflowError:
         return None
-    lost = abs(value) < SMALLEST_NORMAL and any(digit in NONZERO for digit in number.partition(b"e")[0])
+    lost = abs(value) < SMALLEST_NORMAL and bool(number.partition(b"e")[0].strip(b"+-.0"))
     return None if math.isinf(value) or math.isnan(value) or lost else value
 
 
