@@ -123,7 +123,7 @@ QUADRATIC: Final[dict[str, Callable[[int], list[bytes]] | Make]] = {
 """What a real Redis, too, is the slower at the more there are."""
 
 MANY_WORDS: Final[list[Sized]] = [
-    *of_table("very many", {**KEYED, **REPEATED}, small=2000, large=(100_000,), in_order=False),
+    *of_table("very many", {**KEYED, **REPEATED}, small=1000, large=(100_000,), in_order=False),
     *of_table("very many", QUADRATIC, small=1000, large=(10_000, 50_000), in_order=False),
 ]
 
@@ -170,6 +170,6 @@ STREAMS: Final[dict[str, Make]] = {
 }  # fmt: skip
 
 MANY_ELEMENTS: Final[list[Sized]] = [
-    *of_table("elements", ELEMENTS, small=20_000, large=(1_000_000,), in_order=False),
-    *of_table("elements", STREAMS, small=3000, large=(1_000_000,)),
+    *of_table("elements", ELEMENTS, small=5000, large=(1_000_000,), in_order=False),
+    *of_table("elements", STREAMS, small=2000, large=(1_000_000,)),
 ]

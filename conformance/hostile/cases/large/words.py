@@ -32,8 +32,7 @@ DECIMALS: Final = (
     "XADD stream MAXLEN {} * f v", "XRANGE stream {} +", "XRANGE stream - {} COUNT 1", "XREAD COUNT {} STREAMS stream 0",
     "XREAD STREAMS stream {}", "XTRIM stream MINID {}", "XCLAIM stream g c {} 1-1", "XAUTOCLAIM stream g c 0 {}",
     "XSETID stream {}", "XPENDING stream g IDLE {} - + 1", "SPOP empty {}", "SRANDMEMBER set {}", "OBJECT FREQ {}",
-    "CLIENT PAUSE {}", "SCRIPT EXISTS {}", "EVAL {} 0", "FCALL f {}", "MEMORY USAGE text SAMPLES {}",
-    "LATENCY HISTORY {}", "SETRANGE text {} x", "CONFIG SET hz {}", "CONFIG SET timeout {}",
+    "CLIENT PAUSE {}", "SCRIPT EXISTS {}", "EVAL {} 0", "FCALL f {}", "MEMORY USAGE text SAMPLES {}", "CONFIG SET hz {}", "CONFIG SET timeout {}",
 )  # fmt: skip
 """What reads a number, beside what ``counts`` has."""
 
