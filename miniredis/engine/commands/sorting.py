@@ -91,14 +91,15 @@ def read_options(words: list[bytes], *, may_store: bool) -> Options:
     options = Options()
     at = 0
     while at < len(words):
-        name, left = words[at].upper(), words[at + 1 :]
+        name = words[at].upper()
         if name == b"STORE" and not may_store:
             raise CommandError(errors.SYNTAX)
         operands, take = OPTIONS.get(name, (0, None))
-        if take is None or len(left) < operands:
+        end = at + 1 + operands
+        if take is None or end > len(words):
             raise CommandError(errors.SYNTAX)
-        take(options, left[:operands])
-        at += 1 + operands
+        take(options, words[at + 1 : end])
+        at = end
     return options
 
 
