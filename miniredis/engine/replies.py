@@ -102,6 +102,9 @@ STRINGS: Final = {bytes}
 pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type: ignore[assignment]
 """Encodes an array of strings, which is what a request is; its stub speaks of one argument."""
 
+LARGE: Final = 1 << 20
+"""Bytes from which on it takes less time to copy a string than to have hiredis make room for it."""
+
 LINE_END: Final = b"\r\n"
 BULK_HEADS: Final = tuple(b"$%d\r\n" % size for size in range(1024))
 """What stands before a short string."""
@@ -136,21 +139,28 @@ def items(values: Any, resp: int) -> bytes:
     return b"".join([encode(value, resp) for value in values])
 
 
+def headed(head: bytes, values: Any, resp: int) -> bytes:
+    """A header and items, of which large ones are copied but once."""
+    return b"".join([head, *[encode(value, resp) for value in values]])
+
+
 def array2(values: list[Any]) -> bytes:
     if set(map(type, values)) == STRINGS:
         return strings(values)
-    return b"*%d\r\n%b" % (len(values), items(values, 2))
+    return headed(b"*%d\r\n" % len(values), values, 2)
 
 
 def array3(values: list[Any]) -> bytes:
     if set(map(type, values)) == STRINGS:
         return strings(values)
-    return b"*%d\r\n%b" % (len(values), items(values, 3))
+    return headed(b"*%d\r\n" % len(values), values, 3)
 
 
 def strings(values: list[bytes]) -> bytes:
     """An array of strings; those of one length, as records and numbers often are, differ in nothing else."""
     size = len(values[0])
+    if size > LARGE or len(values[-1]) > LARGE:
+        return headed(b"*%d\r\n" % len(values), values, 2)
     if len(values[-1]) != size or set(map(len, values)) != {size}:
         return pack(tuple(values))
     head = b"$%d\r\n" % size
