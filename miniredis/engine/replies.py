@@ -139,28 +139,37 @@ def items(values: Any, resp: int) -> bytes:
     return b"".join([encode(value, resp) for value in values])
 
 
-def headed(head: bytes, values: Any, resp: int) -> bytes:
-    """A header and items, of which large ones are copied but once."""
-    return b"".join([head, *[encode(value, resp) for value in values]])
+def parts(values: list[Any], resp: int) -> list[bytes]:
+    """The wire form of an array in pieces, those of arrays inside it too; no large string is copied."""
+    found = [b"*%d\r\n" % len(values)]
+    for value in values:
+        kind = type(value)
+        if kind is list:
+            found += parts(value, resp)
+        elif kind is bytes and len(value) > LARGE:
+            found += (b"$%d\r\n" % len(value), value, LINE_END)
+        else:
+            found.append(ENCODERS[resp][kind](value))
+    return found
 
 
 def array2(values: list[Any]) -> bytes:
     if set(map(type, values)) == STRINGS:
         return strings(values)
-    return headed(b"*%d\r\n" % len(values), values, 2)
+    return b"".join(parts(values, 2))
 
 
 def array3(values: list[Any]) -> bytes:
     if set(map(type, values)) == STRINGS:
         return strings(values)
-    return headed(b"*%d\r\n" % len(values), values, 3)
+    return b"".join(parts(values, 3))
 
 
 def strings(values: list[bytes]) -> bytes:
     """An array of strings; those of one length, as records and numbers often are, differ in nothing else."""
     size = len(values[0])
     if size > LARGE or len(values[-1]) > LARGE:
-        return headed(b"*%d\r\n" % len(values), values, 2)
+        return b"".join(parts(values, 2))
     if len(values[-1]) != size or set(map(len, values)) != {size}:
         return pack(tuple(values))
     head = b"$%d\r\n" % size
