@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias
 
@@ -117,15 +118,16 @@ SEED: Final = 0xADC83B19
 FACTOR: Final = 0xC6A4A7935BD1E995
 SHIFT: Final = 47
 WORD: Final = (1 << 64) - 1
+WORDS: Final = struct.Struct("<Q").iter_unpack
 
 
 def murmur(data: bytes) -> int:
     """MurmurHash64A, the hash that Redis takes."""
     state = SEED ^ len(data) * FACTOR & WORD
     whole = len(data) & ~7
-    for at in range(0, whole, 8):
-        part = int.from_bytes(data[at : at + 8], "little") * FACTOR & WORD
-        state = (state ^ (part ^ part >> SHIFT) * FACTOR & WORD) * FACTOR & WORD
+    for (part,) in WORDS(data[:whole]):
+        part = part * FACTOR & WORD
+        state = (state ^ (part ^ part >> SHIFT) * FACTOR) * FACTOR & WORD
     if whole < len(data):
         state = (state ^ int.from_bytes(data[whole:], "little")) * FACTOR & WORD
     state = (state ^ state >> SHIFT) * FACTOR & WORD

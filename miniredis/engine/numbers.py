@@ -55,7 +55,7 @@ def parse_integer(text: bytes | bytearray) -> int | None:
     size = len(text)
     if size < 19 and text.isdigit() and (text[0] != ZERO or size == 1):
         return int(text)
-    if size > DIGITS_OF_64:
+    if size > DIGITS_OF_64 or not text[1:].isdigit():  # but for its sign
         return None
     try:
         value = int(text)
@@ -134,6 +134,8 @@ def parse_double(text: bytes) -> float | None:
 
     White space before it is passed over, and no text at all counts as 0. Not-a-number is none.
     """
+    if DECIMAL(text) and SMALLEST_NORMAL < abs(value := float(text)) < math.inf:  # as most are
+        return value
     number = text.split(b"\0", 1)[0].lstrip(b" \t\n\v\f\r").lower()
     if not number:
         return 0.0 if text[:1] in {b"", b"\0"} else None
