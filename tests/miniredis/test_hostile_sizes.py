@@ -7,8 +7,8 @@ full size, up to values of 300 MB and a million elements, each beside an honest 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
@@ -21,6 +21,9 @@ from conformance.targets import Address, NoRealRedisError, real_redis
 
 PATIENCE = 300.0
 """Seconds."""
+
+LINEAR_AT_MOST = 10.0
+"""Seconds that a small case may take; all take below one, and what is quadratic takes minutes."""
 
 TIMES = 10
 """How much longer than beside a real Redis an honest client may wait."""
@@ -43,10 +46,17 @@ def difference(ours: Outcome, real: Outcome, case: Case) -> str:
 @pytest.mark.parametrize("sized", LARGE.values(), ids=LARGE.keys())
 def test_small(sized: Sized, embedded_server: Address, real_server: Address) -> None:
     case = sized.case(sized.small)
-    with ExitStack() as up:
-        stages = [up.enter_context(Stage(each.host, each.port)) for each in (embedded_server, real_server)]
-        ours, real = [stage.play(case) for stage in stages]
+    outcomes, times = [], []
+    for each in (embedded_server, real_server):
+        began = time.perf_counter()
+        with Stage(each.host, each.port, patience=PATIENCE) as stage:
+            outcomes.append(stage.play(case))
+        times.append(time.perf_counter() - began)
+    ours, real = outcomes
     assert ours.same_as(real, case), difference(ours, real, case)
+    assert times[0] < max(LINEAR_AT_MOST, TIMES * times[1]), (
+        f"{times[0]:.1f} s, redis-server {times[1]:.1f} s"
+    )
 
 
 @pytest.fixture

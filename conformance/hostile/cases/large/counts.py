@@ -32,7 +32,6 @@ KEYED: Final[dict[str, Callable[[int], list[bytes]]]] = {
     "options of SORT": repeat("SORT", "k", "...", by="GET #"),
     "options of SCAN": repeat("SCAN", "0", "...", by="COUNT 1"),
     "options of ZADD": repeat("ZADD", "z", "...", by="CH"),
-    "operations of BITFIELD": repeat("BITFIELD", "k", "...", by="INCRBY u8 {} 1"),
     "names of COMMAND INFO": repeat("COMMAND", "INFO", "..."),
     "numbers of CLIENT LIST": repeat("CLIENT", "LIST", "ID", "...", by="9999999{}"),
     "filters of CLIENT KILL": repeat("CLIENT", "KILL", "...", by="ID 99999999"),
@@ -122,8 +121,12 @@ QUADRATIC: Final[dict[str, Callable[[int], list[bytes]] | Make]] = {
 }
 """What a real Redis, too, is the slower at the more there are."""
 
+OPERATIONS: Final = {"operations of BITFIELD": repeat("BITFIELD", "k", "...", by="INCRBY u8 {} 1")}
+"""What has more to do for each word than others."""
+
 MANY_WORDS: Final[list[Sized]] = [
     *of_table("very many", {**KEYED, **REPEATED}, small=1000, large=(100_000,), in_order=False),
+    *of_table("very many", OPERATIONS, small=1000, large=(30_000,)),
     *of_table("very many", QUADRATIC, small=1000, large=(10_000, 50_000), in_order=False),
 ]
 
