@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Self, TypeAlias
 
 from .targets import Address
+from .wire import ReplyEnd
 
 __all__ = ["Act", "Gate", "Instead"]
 
@@ -33,12 +34,14 @@ class Instead:
     answer: Callable[[bytes], bytes | None]
 
 
-Act: TypeAlias = Callable[[], None] | Literal["lose-message", "lose-reply"] | Instead
+Loss: TypeAlias = Literal["lose-message", "cut-message", "lose-reply", "cut-reply"]
+
+Act: TypeAlias = Callable[[], None] | Loss | Instead
 """What happens at a message: something is done before it, it is answered by another, or it or its reply is
-lost, and the connection."""
+lost, whole or from its middle on, and the connection."""
 
 SIZE: Final = 1 << 20
-"""Bytes to read at once; a message has to fit."""
+"""Bytes to read at once."""
 
 
 class Gate:
@@ -124,12 +127,15 @@ class Gate:
             self._threads.remove(threading.current_thread())
 
     def _message(self, client: socket.socket, server: socket.socket) -> bool:
-        data = client.recv(SIZE)
+        data = whole_message(client)
         if not data:
             return False
         self.messages += 1
         act = self._acts.get(self.messages)
         if act == "lose-message":
+            return False
+        if act == "cut-message":
+            server.sendall(data[: len(data) // 2])
             return False
         if isinstance(act, Instead) and (answer := act.answer(data)) is not None:
             client.sendall(answer)
@@ -144,7 +150,25 @@ class Gate:
         if act == "lose-reply":
             server.recv(SIZE)
             return False
+        if act == "cut-reply":
+            reply = server.recv(SIZE)
+            client.sendall(reply[: len(reply) // 2])
+            return False
         return True
+
+
+def whole_message(client: socket.socket) -> bytes:
+    """All that a client sends at once, whose last request is whole; nothing where it hung up."""
+    data, at, end = bytearray(), 0, ReplyEnd()
+    while True:
+        piece = client.recv(SIZE)
+        if not piece:
+            return b""
+        data += piece
+        while (found := end.find(data)) is not None:  # a request has the form of a reply
+            at, end = found, ReplyEnd(found)
+        if at == len(data):
+            return bytes(data)
 
 
 def move(source: socket.socket, target: socket.socket) -> bool:

@@ -10,7 +10,7 @@ import socket
 import time
 from typing import Any, Final, Self
 
-__all__ = ["Hangup", "RawConnection", "encode"]
+__all__ = ["Hangup", "RawConnection", "ReplyEnd", "encode"]
 
 PATIENCE: Final = 5.0
 """Seconds to wait for a reply that is due."""
@@ -60,6 +60,7 @@ class RawConnection:
     def _begin(self, connected: socket.socket) -> None:
         self.socket = connected
         self._buffer = bytearray()
+        self._end = ReplyEnd()
 
     def __enter__(self) -> Self:
         return self
@@ -88,12 +89,13 @@ class RawConnection:
             TimeoutError: no whole reply came in time.
         """
         deadline = time.monotonic() + WHOLE
-        while (end := reply_end(self._buffer, 0)) is None:
+        while (end := self._end.find(self._buffer)) is None:
             if time.monotonic() > deadline:
                 raise TimeoutError("the reply does not end")
             self._receive()
         reply = bytes(self._buffer[:end])
         del self._buffer[:end]
+        self._end = ReplyEnd()
         return reply
 
     def take_all(self) -> bytes:
@@ -104,6 +106,7 @@ class RawConnection:
             self.is_silent()
         data = bytes(self._buffer)
         self._buffer.clear()
+        self._end = ReplyEnd()
         return data
 
     def _receive(self) -> None:
@@ -124,28 +127,52 @@ class RawConnection:
         return not self._buffer
 
 
+AGGREGATES: Final = {b"*": 1, b"~": 1, b">": 1, b"%": 2}
+BULKS: Final = {b"$", b"=", b"!"}
+
+
+class ReplyEnd:
+    """Finds where a reply ends that comes in pieces, and looks at no byte of it twice.
+
+    A push inside another reply, which only that of EXEC should have, is not one of its items.
+
+    Args:
+        at: where the reply begins.
+    """
+
+    def __init__(self, at: int = 0) -> None:
+        self._at = at
+        self._open: list[tuple[int, bool]] = []  # of each aggregate the items to come, and whether it is one
+
+    def find(self, data: bytes | bytearray) -> int | None:
+        """Where it ends, or None if it has not wholly come."""
+        while (header_end := data.find(b"\r\n", self._at)) >= 0:
+            kind, end, count = bytes(data[self._at : self._at + 1]), header_end + 2, 0
+            if kind in BULKS:
+                size = int(data[self._at + 1 : header_end])
+                end += size + 2 if size >= 0 else 0
+                if end > len(data):
+                    return None
+            elif kind in AGGREGATES:
+                count = int(data[self._at + 1 : header_end]) * AGGREGATES[kind]
+            self._at = end
+            if count > 0:
+                self._open.append((count, kind != b">"))
+            elif self._is_over(counts=kind != b">"):
+                return end
+        return None
+
+    def _is_over(self, *, counts: bool) -> bool:
+        """An item is whole: is the reply, too?"""
+        while self._open:
+            left, counts_itself = self._open.pop()
+            if left > counts:
+                self._open.append((left - counts, counts_itself))
+                return False
+            counts = counts_itself
+        return True
+
+
 def reply_end(data: bytes | bytearray, at: int) -> int | None:
     """Where the reply that begins at ``at`` ends, or None if it has not wholly come."""
-    line_end = data.find(b"\r\n", at)
-    if line_end < 0:
-        return None
-    kind, after = bytes(data[at : at + 1]), line_end + 2
-    if kind in {b"$", b"=", b"!"}:
-        size = int(data[at + 1 : line_end])
-        end = after if size < 0 else after + size + 2
-        return end if end <= len(data) else None
-    if kind in AGGREGATES:
-        return items_end(data, after, int(data[at + 1 : line_end]) * AGGREGATES[kind])
-    return after
-
-
-AGGREGATES: Final = {b"*": 1, b"~": 1, b">": 1, b"%": 2}
-
-
-def items_end(data: bytes | bytearray, at: int, count: int) -> int | None:
-    """Where so many items end; a push among them, which only EXEC should have, is not one of them."""
-    end: int | None = at
-    while count > 0 and end is not None:
-        count -= data[end : end + 1] != b">"
-        end = reply_end(data, end)
-    return end
+    return ReplyEnd(at).find(data)

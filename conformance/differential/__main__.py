@@ -22,6 +22,7 @@ from .pair import Pair
 from .report import transcript
 from .rival import RIVALS, rival_named
 from .search import Found, Player, search
+from .sizes import LARGEST
 from .tolerated import TOLERATED
 
 ENGINE: Final = "miniredis"
@@ -89,6 +90,10 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
         help=f"{', '.join(RIVALS)}: a real server, or miniredis again behind one of its loops, which must "
         "change nothing; or a program like redis-server",
     )  # fmt: skip
+    parser.add_argument(
+        "--largest", type=int, default=LARGEST, metavar="BYTES",
+        help="about how large a request becomes now and then (default: %(default)s; 0: none grows)",
+    )  # fmt: skip
     parser.add_argument("--as-found", action="store_true", help="do not shorten what differs")
     parser.add_argument(
         "--mutants", action="store_true", help="see that every kept fault of the engine is found"
@@ -117,6 +122,7 @@ def look(
             number=number,
             examples=EXAMPLES,
             shorten=not options.as_found,
+            largest=options.largest,
             tick=lambda: progress.show(coverage.total),
         )
         if found:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import reprlib
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from .luck import is_luck
 from .pushes import in_front, in_some_order, without_redirection
 from .replies import LISTENING, split
 from .rival import Rival
+from .sizes import MENTIONS_CLIENT, work_of
 from .tolerated import equal
 
 __all__ = ["Difference", "Pair", "Step"]
@@ -35,8 +37,11 @@ PACKING: Final = (
     *("zset-max-listpack-entries", "3"), *("stream-node-max-entries", "3"),
 )  # fmt: skip
 """Little room, so that some keys outgrow it."""
-PATIENCE: Final = 2.0
+PATIENCE: Final = 5.0
 """Seconds to wait for a reply that the engine says is due."""
+
+CALM: Final = 60.0
+"""Seconds in which a real server has forgotten what large requests left behind."""
 
 TELLING: Final = LISTENING | {"client|tracking"}
 """Commands by which clients come to hear of what others do."""
@@ -47,6 +52,9 @@ EVENTS: Final = ("KEA", "EAmn", "", "KAmn", "EA", "E$lsx", "Kghztn")
 FRESH: Final = {"requirepass": "", "slowlog-max-len": "128", "notify-keyspace-events": ""}
 """Directives that conversations change."""
 
+MOST_WORK: Final = 20_000_000
+"""Bytes and members at the keys of one request; what has more would keep both servers busy for seconds."""
+
 UNKNOWN: Final = (b"-ERR Unsupported CONFIG parameter", b"-ERR unknown command")
 """What a server answers that is older, and has less to reset."""
 
@@ -54,6 +62,9 @@ DIRECTIVES: Final = {
     "enable-debug-command": "yes",
     **dict(zip(PACKING[::2], PACKING[1::2], strict=True)),
 }
+SHORT: Final = reprlib.Repr()
+SHORT.maxtuple, SHORT.maxstring = 12, 60
+
 ID: Final = re.compile(rb"<id:(\d)>")
 BLOCKED: Final = re.compile(rb"\r\nblocked_clients:(\d+)\r\n")
 CONNECTED: Final = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
@@ -74,6 +85,9 @@ class Step:
     words: tuple[str, ...]
     command: str
     cut: int = 0
+
+    def __repr__(self) -> str:
+        return f"Step({self.client}, {SHORT.repr(self.words)}, {self.command!r}, {self.cut})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +124,9 @@ class Client:
             client = clients[int(match[1]) % len(clients)]
             return b"%d" % (client.real_id if real else client.session.id)
 
-        return encode(*(ID.sub(number, word.encode("latin-1")) for word in words))
+        texts = [word.encode("latin-1") for word in words]
+        numbered = any(MENTIONS_CLIENT in word for word in words)
+        return encode(*(ID.sub(number, text) for text in texts)) if numbered else encode(*texts)
 
 
 class Pair:
@@ -127,6 +143,7 @@ class Pair:
         self.coverage = coverage
         self.used = used
         self.control = rival.connect()
+        self.control.socket.settimeout(CALM)
 
     def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         """A whole conversation: the steps that were sent, by whom, and what was not the same."""
@@ -153,7 +170,8 @@ class Pair:
                 continue
             if self._listens_oddly(client, step) or self._moment_is_luck(step):
                 continue
-            if is_luck(self.engine, client.session, [word.encode("latin-1") for word in step.words]):
+            words = [word.encode("latin-1") for word in step.words]
+            if is_luck(self.engine, client.session, words) or self._is_long_work(client, words):
                 continue
             sent.append((client.name, step))
             if difference := self._ask(client, step):
@@ -189,6 +207,13 @@ class Pair:
         databases = self.engine.keyspace.databases
         there = [key for _, key in awaited if any(key in database.values for database in databases)]
         return step.command == "swapdb" and len(there) > 1
+
+    @staticmethod
+    def _is_long_work(client: Client, words: list[bytes]) -> bool:
+        """It would have both servers go through large values again and again."""
+        transaction = client.session.transaction
+        whole = [words, *(request for _, request in transaction.queued)] if transaction else [words]
+        return sum(work_of(client.session.db.values, each) for each in whole) > MOST_WORK
 
     def close(self) -> None:
         """Ends the connection to the real server."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from ..wire import encode
 from .pair import Step
 from .search import Found
 
 __all__ = ["line", "shown", "transcript"]
+
+
+LONGEST: Final = 20_000
+"""Characters of a request that is shown whole; the same seed makes those that are not."""
 
 
 def transcript(found: Found, ours: str = "miniredis", theirs: str = "redis-server") -> str:
@@ -18,6 +23,8 @@ def transcript(found: Found, ours: str = "miniredis", theirs: str = "redis-serve
 
 def line(sent: tuple[str, Step]) -> str:
     name, step = sent
+    if sum(map(len, step.words)) > LONGEST:
+        return f"# {name} said {step.command} in {len(step.words)} words: {shown(repr(step.words).encode())}"
     if all(word.isascii() and word.isprintable() and not set(word) & set("\"'\\") for word in step.words):
         return f"{name}: " + " ".join(
             word if word and " " not in word else f'"{word}"' for word in step.words

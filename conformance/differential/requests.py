@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from string import digits
 from typing import Any, Final, TypeVar
 
 from .grammar import Argument, Form
+from .sizes import grown
 from .values import BY_KIND, BY_NAME, BY_SCOPE, FIXED, INSTEAD, ODD
 
 __all__ = ["Choose", "request"]
@@ -25,11 +27,20 @@ MISSPELT: Final = (*(None,) * 95, "nosuch", "a\r\nb", "", "lpus")
 """What stands in place of a command's name, if anything; an error shows it."""
 
 
-def request(form: Form, choose: Choose) -> list[str]:
-    """One request for a command."""
+def request(form: Form, choose: Choose, size: int = 0) -> list[str]:
+    """One request for a command.
+
+    Args:
+        form: the command.
+        choose: makes every choice.
+        size: about how many bytes or words it has at least; 0 lets it be small.
+    """
     if form.name in FIXED:
-        return [*written(form.words, choose), *choose(FIXED[form.name])]
+        words = list(choose(FIXED[form.name]))
+        return [*written(form.words, choose), *(grown(form, words, size, choose) if size else words)]
     words = [word for argument in form.arguments for word in several(argument, form, choose)]
+    if size:
+        words = grown(form, words, size, choose)
     words = with_right_count(form, words, choose)
     if words and choose(RARELY):
         words.pop()
@@ -88,7 +99,7 @@ def with_right_count(form: Form, words: list[str], choose: Choose) -> list[str]:
         return words
     at = names.index("numkeys")
     keys = 0
-    while at + 1 + keys < len(words) and words[at + 1 + keys] in BY_KIND["key"]:
+    while at + 1 + keys < len(words) and words[at + 1 + keys].rstrip(digits) in BY_KIND["key"]:
         keys += 1
     if at < len(words):
         words[at] = str(keys)

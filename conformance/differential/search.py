@@ -16,6 +16,7 @@ from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, Hypoth
 from .grammar import GROUPS, Form
 from .pair import CLIENTS, Difference, Step
 from .requests import Choose, request
+from .sizes import LARGEST, size_of
 
 __all__ = ["Found", "Player", "converse", "search", "themed"]
 
@@ -23,7 +24,7 @@ SHORTEST: Final = 30
 LONGEST: Final = 80
 """Steps in one conversation."""
 
-BYTES: Final = 64
+BYTES: Final = 72
 """How many are drawn for one step; what needs more gets the first of each choice."""
 
 CUTS: Final = (0, 0, 0, 0, 0, 0, 0, 3, 9, 17)
@@ -151,8 +152,8 @@ class EnoughError(BaseException):
     """Ends hypothesis at once; what is an Exception is only one more failure to it."""
 
 
-def conversations(forms: Sequence[Form]) -> st.SearchStrategy[list[Step | None]]:
-    """Lists of steps, of all commands."""
+def conversations(forms: Sequence[Form], largest: int) -> st.SearchStrategy[list[Step | None]]:
+    """Lists of steps, of all commands, none much larger than so many bytes or words."""
     by_name = {form.name: form for form in forms}
     common = [by_name[name] for name in COMMON if name in by_name]
     with_keys = [form for form in forms if form.has_keys]
@@ -164,7 +165,7 @@ def conversations(forms: Sequence[Form]) -> st.SearchStrategy[list[Step | None]]
         if form is None:
             return None  # what a step becomes that is not needed
         client, cut = choose((*range(CLIENTS), *(LAST,) * STAYS)), choose(CUTS)
-        return Step(client, tuple(request(form, choose)), form.name, cut)
+        return Step(client, tuple(request(form, choose, size_of(choose, largest))), form.name, cut)
 
     steps = st.binary(min_size=BYTES, max_size=BYTES).map(step)
     return st.lists(steps, min_size=SHORTEST, max_size=LONGEST).map(said_by_somebody)
@@ -204,6 +205,7 @@ def search(
     number: int,
     examples: int,
     shorten: bool = True,
+    largest: int = LARGEST,
     tick: Callable[[], None] = lambda: None,
 ) -> Found | None:
     """Plays so many conversations; one that differs, if one does.
@@ -215,12 +217,21 @@ def search(
             theme has to say does not depend on which others there are.
         examples: how many conversations.
         shorten: makes what differs as short as can be, which takes its time.
+        largest: bytes or words that a request has at most, about.
         tick: called after each.
     """
     turn, place = divmod(number, len(THEMES))
     theme = THEMES[place]
     label = f"{turn} {THEMES[:place].count(theme)} {' '.join(theme)}"
-    return converse(pair, themed(forms, theme), label, examples=examples, shorten=shorten, tick=tick)
+    return converse(
+        pair,
+        themed(forms, theme),
+        label,
+        examples=examples,
+        shorten=shorten,
+        largest=largest,
+        tick=tick,
+    )
 
 
 def converse(
@@ -231,6 +242,7 @@ def converse(
     examples: int,
     shorten: bool = True,
     shorten_for: float = math.inf,
+    largest: int = LARGEST,
     tick: Callable[[], None] = lambda: None,
 ) -> Found | None:
     """Plays so many conversations of some commands; one that differs, if one does.
@@ -242,6 +254,7 @@ def converse(
         examples: how many conversations.
         shorten: makes what differs as short as can be, which takes its time.
         shorten_for: seconds that this may take.
+        largest: bytes or words that a request has at most, about.
         tick: called after each.
     """
     last: list[Found] = []
@@ -253,7 +266,7 @@ def converse(
         phases=(Phase.generate, Phase.shrink) if shorten else (Phase.generate,),
         suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
     )  # fmt: skip
-    @given(conversations(forms))
+    @given(conversations(forms, largest))
     def run(steps: list[Step | None]) -> None:
         nonlocal end
         if time.monotonic() > end:

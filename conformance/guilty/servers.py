@@ -221,4 +221,18 @@ SERVERS: Final = (
         "",
         ("mq.two-lists", "mq.ack.removes", "reliable.kept"),
     ),
+    Guilty(
+        "cuts arguments at a million bytes",
+        "miniredis/engine/requests.py",
+        "            argument = bytes(view[self._at : end])\n",
+        "            argument = bytes(view[self._at : min(end, self._at + 1_000_000)])\n",
+        ("list.push.binary", "list.block.wakes-on-push", "get.pops-right", "decided.reliable-put-back"),
+    ),
+    Guilty(
+        "pops ten thousand elements at most",
+        "miniredis/engine/commands/lists.py",
+        "range(min(count, len(values)))",
+        "range(min(count, len(values), 10_000))",
+        ("list.pop.count",),
+    ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -40,9 +41,21 @@ PIECES: Final = (
 )  # fmt: skip
 """What the protocol is made of."""
 
+MANY: Final = (
+    *(b"9", b"a*") * 4, b"0", b"-", b".", b"1e", b" ", b"*", b"?", b"*?", b"[a", b"[^b]*", b"\\", b"x",
+    b"\x00", b"\r\n", b"'", b'"', b"( ", b"$1\r\n",
+)  # fmt: skip
+"""What long arguments repeat: they look like numbers, patterns, and what the protocol is made of."""
+
+ENDS: Final = (b"", b"x", b"1", b"b", b"]", b"\n")
+"""What they end in."""
+
 DEPTH: Final = 12
 LONGEST_TAKEN: Final = 2000
-MOST_BYTES: Final = 300
+LARGEST: Final = 1_000_000
+"""Bytes; an argument may be as long."""
+
+MOST_WORDS: Final = 100_000
 
 
 class Frames:
@@ -82,7 +95,14 @@ class Frames:
         for bound, values in ((0.35, KEYS), (0.6, SMALL), (0.75, NUMBERS), (0.93, WORDS)):
             if chosen < bound:
                 return self._random.choice(values)
-        return self._random.randbytes(self._random.choice((1, 3, 20, MOST_BYTES)))
+        if chosen < 0.94:
+            return self._random.choice(MANY) * self.size(MOST_WORDS, 1000) + self._random.choice(ENDS)
+        return self._random.randbytes(self.size(LARGEST))
+
+    def size(self, most: int, usual: int = 10) -> int:
+        """Mostly below ``usual``; ten times as much is a tenth as probable, up to ``most``."""
+        size = usual / (1 - self._random.random())
+        return math.ceil(min(size, most) * self._random.random())
 
     def words(self) -> list[bytes]:
         """A command's name and arguments, mostly as many as it takes."""
@@ -90,8 +110,9 @@ class Frames:
         count = abs(arity) - len(name)
         if arity < 0:
             count += self._random.choice((0, 0, 0, 1, 1, 2, 2, 3, 4, 6))
-        if self._random.random() < 0.05:
-            count = self._random.randrange(6)
+        odd = self._random.random()
+        if odd < 0.05:
+            count = self.size(MOST_WORDS, 100) if odd < 0.005 else self._random.randrange(6)
         return [*name, *(self.argument() for _ in range(count))]
 
     def request(self) -> bytes:
@@ -125,7 +146,7 @@ class Frames:
         elif what == 2:
             frame[at:end] = self._random.randbytes(end - at)
         elif what == 3:
-            frame[at:at] = frame[at:end] * self._random.choice((1, 3, 50))
+            frame[at:at] = frame[at:end] * self.size(MOST_WORDS)
         else:
             del frame[at:]
 
@@ -147,5 +168,5 @@ class Frames:
     def junk(self) -> bytes:
         """Bytes in no order, some of them of the protocol."""
         if self._random.random() < 0.5:
-            return self._random.randbytes(self._random.randint(1, MOST_BYTES))
-        return b"".join(self._random.choices(PIECES, k=self._random.randint(1, 30)))
+            return self._random.randbytes(self.size(LARGEST))
+        return b"".join(self._random.choices(PIECES, k=self.size(MOST_WORDS)))

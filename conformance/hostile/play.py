@@ -15,13 +15,16 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
-from ..wire import RawConnection, encode
+from ..wire import PATIENCE, RawConnection, encode
 from .case import Case, commands
 
 __all__ = ["Outcome", "Stage"]
 
 READ: Final = 16 * 1024
 """The fewest bytes a server reads in one turn, if they are there."""
+
+IN_BETWEEN: Final = 16 * 1024 * 1024
+"""The most bytes of one connection that may be on their way, in the buffers of both sockets."""
 
 TURNS: Final = 3
 """How many turns answer what was read, and hang up on who is to be hung up on."""
@@ -113,13 +116,16 @@ class Stage:
         host: the server's address.
         port: its port.
         password: what all but the hostile client tell it, if need be.
+        patience: seconds in which it has to answer others.
     """
 
-    def __init__(self, host: str, port: int, password: str | None = None) -> None:
+    def __init__(self, host: str, port: int, password: str | None = None, patience: float = PATIENCE) -> None:
         self.address = (host, port)
         self._password = password
         self.control = RawConnection(host, port, password=password)
         self.blocked = RawConnection(host, port, password=password)
+        for each in (self.control, self.blocked):
+            each.socket.settimeout(patience)
 
     def __enter__(self) -> Self:
         return self
@@ -161,7 +167,7 @@ class Stage:
 
     def _let_it_come(self, client: Hostile, size: int, *, read: bool) -> None:
         """Until the server is done with what was sent, and the client has all it gets."""
-        self._take_turns(size // READ + TURNS)
+        self._take_turns(min(size, IN_BETWEEN) // READ + TURNS)
         while read and client.read():
             self._take_turns(TURNS)
 

@@ -25,6 +25,7 @@ from conformance.wire import RawConnection
 
 REQUESTS = 5_000
 EXAMPLES = 10
+LARGEST = 100_000
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def pair(real: Address) -> Iterator[Pair]:
 def test_five_thousand_requests(pair: Pair, forms: list[Form]) -> None:
     seed = 0
     while pair.coverage.total < REQUESTS:
-        found = search(pair, forms, number=seed, examples=EXAMPLES)
+        found = search(pair, forms, number=seed, examples=EXAMPLES, largest=LARGEST)
         assert found is None, f"they differ:\n\n{transcript(found)}"
         seed += 1
 
@@ -68,7 +69,7 @@ def test_every_command_is_answered_with_more_than_an_error(pair: Pair, forms: li
 
     seed = 1000
     while never_ok() and pair.coverage.total < 40 * REQUESTS:
-        found = search(pair, forms, number=seed, examples=EXAMPLES)
+        found = search(pair, forms, number=seed, examples=EXAMPLES, largest=LARGEST)
         assert found is None, f"they differ:\n\n{transcript(found)}"
         seed += 1
     assert not never_ok(), "never answered but with an error"
@@ -79,7 +80,7 @@ def test_behind_its_loops_the_engine_is_the_same(name: str, forms: list[Form]) -
     with RIVALS[name]() as rival:
         pair = Pair(rival, Coverage(), Counter())
         for seed in range(8):
-            found = search(pair, forms, number=seed, examples=EXAMPLES)
+            found = search(pair, forms, number=seed, examples=EXAMPLES, largest=LARGEST)
             assert found is None, f"they differ:\n\n{transcript(found)}"
         pair.close()
     assert pair.coverage.total > 1_300

@@ -58,7 +58,9 @@ def test_what_an_act_raises_is_not_lost(embedded_server: Address) -> None:
         talk()
 
 
-@pytest.mark.parametrize(("act", "value"), [("lose-message", 1), ("lose-reply", 2)])
+@pytest.mark.parametrize(
+    ("act", "value"), [("lose-message", 1), ("cut-message", 1), ("lose-reply", 2), ("cut-reply", 2)]
+)
 def test_a_gate_loses_a_message_or_its_reply(
     act: Act, value: int, embedded_server: Address, key: str
 ) -> None:
@@ -69,6 +71,19 @@ def test_a_gate_loses_a_message_or_its_reply(
             client.command("INCR", key)
         with through(gate) as again:
             assert number(again.command("INCRBY", key, "0")) == value
+
+
+def test_a_large_message_is_one_message(embedded_server: Address, key: str) -> None:
+    value = "x" * 5_000_000
+    with Gate(embedded_server) as gate, through(gate) as client:
+        gate.arm(3, "cut-message")
+        assert client.command("SET", key, value) == b"+OK\r\n"
+        assert client.command("GET", key) == b"$5000000\r\n%b\r\n" % value.encode()
+        with pytest.raises((Hangup, ConnectionError)):
+            client.command("SET", key, value + "more")
+        assert gate.messages == 3
+    with RawConnection(embedded_server.host, embedded_server.port) as direct:
+        assert direct.command("STRLEN", key) == b":5000000\r\n"
 
 
 def test_a_closed_gate_leaves_no_thread_and_no_client(embedded_server: Address) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from conformance import capabilities
@@ -16,6 +18,7 @@ from conformance.environment import Environment
 from conformance.flavours import FLAVOURS
 from conformance.runner import Outcome, judge
 from conformance.targets import TARGETS, Address, NotInstalledError, real_redis
+from conformance.wire import ReplyEnd, encode
 
 WIRE = [clause for clause in CLAUSES.values() if clause.suites == ("wire",)]
 
@@ -182,3 +185,38 @@ def test_what_cannot_be_compared(name: str, capsys: pytest.CaptureFixture[str]) 
         pytest.skip(str(missing))
     assert command.main(["--target", name, "--commands", "10"]) == 2
     assert name in capsys.readouterr().err
+
+
+REPLIES = (
+    b"+OK\r\n", b"$-1\r\n", b"$0\r\n\r\n", b"$4\r\na\r\nb\r\n", b"*-1\r\n", b"*0\r\n", b"*2\r\n*0\r\n$-1\r\n",
+    b"%1\r\n$1\r\na\r\n*1\r\n:1\r\n", b">2\r\n+a\r\n+b\r\n", b"*2\r\n:1\r\n>1\r\n+push\r\n:2\r\n", b"*1\r\n>1\r\n*1\r\n:1\r\n:2\r\n",
+    b"~1\r\n=7\r\ntxt:a\r\n\r\n", b"*3\r\n*1\r\n:1\r\n*-1\r\n%0\r\n", b"-ERR a\r\n", b"_\r\n", b"#t\r\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+def test_the_end_of_a_reply_is_found_however_it_comes(reply: bytes) -> None:
+    data = reply + b":7\r\n"
+    for step in (1, 2, 3, len(data)):
+        end, sizes = ReplyEnd(), range(0, len(reply), step)
+        assert all(end.find(data[:size]) is None for size in sizes)
+        assert end.find(data) == len(reply)
+
+
+class Counted(bytearray):
+    """Data that counts how often something is looked for in it."""
+
+    looks = 0
+
+    def find(self, *arguments: Any) -> int:
+        self.looks += 1
+        return super().find(*arguments)
+
+
+def test_a_reply_that_comes_in_many_pieces_is_read_once() -> None:
+    data, whole, end = Counted(), encode(*map(str, range(2000))), ReplyEnd()
+    for at in range(0, len(whole), 10):
+        data += whole[at : at + 10]
+        found = end.find(data)
+    assert found == len(whole)
+    assert data.looks < 2 * 2000 + len(whole) / 10

@@ -21,6 +21,8 @@ from miniredis.engine.rdb.lzf import decompress
 from miniredis.engine.sets import SetValue
 from miniredis.engine.sorted_sets import SortedSet
 
+from ..sizes import long_texts, sizes, some_size
+
 INTEGERS = st.integers(-(1 << 64), 1 << 64) | st.sampled_from(
     [
         sign * (1 << power) + step
@@ -29,11 +31,9 @@ INTEGERS = st.integers(-(1 << 64), 1 << 64) | st.sampled_from(
         for step in (-1, 0, 1)
     ]
 )
-ELEMENTS = (
-    st.binary(max_size=70)
-    | INTEGERS.map(lambda number: b"%d" % number)
-    | st.builds(lambda part, times: part * times, st.binary(min_size=1, max_size=5), st.integers(1, 20_000))
-)
+ELEMENTS = st.binary(max_size=70) | INTEGERS.map(lambda number: b"%d" % number) | long_texts()
+
+MOST_BYTES = 1_000_000
 
 
 def signed(body: bytes, version: int = 10) -> bytes:
@@ -75,13 +75,14 @@ def test_strings_go_both_ways(clients: list[redis.Redis], value: bytes) -> None:
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     values=st.lists(ELEMENTS, min_size=1, max_size=30),
-    times=st.sampled_from([1, 1, 40]),
+    times=sizes(10_000, 1),
     packing=st.sampled_from([-5, -2, -1, 1, 3, 128]),
     depth=st.sampled_from([0, 1]),
 )
 def test_lists_go_both_ways(
     clients: list[redis.Redis], values: list[bytes], times: int, packing: int, depth: int
 ) -> None:
+    times = min(times, MOST_BYTES // (1 + sum(map(len, values))) + 1)
     clients[1].config_set("list-max-listpack-size", packing)
     clients[1].config_set("list-compress-depth", depth)
     for giver, taker in (clients, clients[::-1]):
@@ -248,21 +249,27 @@ def test_damage_behind_a_right_checksum_is_refused(body: bytes) -> None:
         restore(signed(body))
 
 
-def test_any_damage_is_refused_or_makes_a_value() -> None:
-    luck = random.Random(1)  # noqa: S311
-    pairs = {b"f%d" % number: b"%d" % number for number in range(40)}
+def values_of_about(size: int) -> list[Value]:
+    """A value of each form, of about so many elements."""
+    pairs = {b"f%d" % number: b"%d" % number for number in range(size)}
     scores = {member: float(number) / 2 for number, member in enumerate(pairs)}
-    values: list[Value] = [
-        b"5", b"hello" * 20, deque([b"a", b"1000", b"x" * 100] * 30), HashValue.of(pairs, Packing()),
+    return [
+        b"5", b"hello" * size, deque([b"a", b"1000", b"x" * 100] * size), HashValue.of(pairs, Packing()),
         HashValue.of(pairs, Packing(3)), SetValue.of(list(pairs), Packing()),
         SetValue.of(list(pairs.values()), Packing()), SortedSet.of(scores, Packing()),
         SortedSet.of(scores, Packing(sorted_set_entries=3)),
     ]  # fmt: skip
-    bodies = [dump(value)[:-10] for value in values]
+
+
+@pytest.mark.parametrize("payloads", [5000, pytest.param(200_000, marks=pytest.mark.slow)])
+def test_any_damage_is_refused_or_makes_a_value(payloads: int) -> None:
+    luck = random.Random(1)  # noqa: S311
+    bodies = [dump(value)[:-10] for value in values_of_about(40)]
     bodies.append(b"\x12\x01\x01\xc3\t@d\x01xx\xe0W\x00\x01xx")
+    large = [dump(value)[:-10] for _ in range(10) for value in values_of_about(some_size(luck, 1000))]
     outcomes: set[type] = set()
-    for _ in range(5000):
-        body = bytearray(luck.choice(bodies))
+    for _ in range(payloads):
+        body = bytearray(luck.choice(large if luck.random() < 0.1 else bodies))
         for _ in range(luck.randint(1, 3)):
             body[luck.randrange(len(body))] = luck.randrange(256)
         try:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miniredis.engine.key_index import KeyIndex
 
+from ..sizes import sizes
+
 NAMES = st.integers(0, 40).map(lambda number: b"%d" % number)
+SETS = st.sets(NAMES) | sizes(5000).map(lambda size: {b"%d" % number for number in range(size)})
 
 
-@given(stay=st.sets(NAMES), others=st.lists(st.sets(NAMES), max_size=30), count=st.integers(1, 10))
+@settings(deadline=None)
+@given(stay=SETS, others=st.lists(SETS, max_size=30), count=sizes(1000, 1))
 def test_what_stays_is_met_whatever_comes_and_goes(
     stay: set[bytes], others: list[set[bytes]], count: int
 ) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miniredis.engine.partial_sort import partly_sorted
 
+from ..sizes import repeated
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=200), st.data())
+
+@settings(deadline=None)
+@given(repeated(st.lists(st.integers(0, 9), min_size=1, max_size=200), 10_000), st.data())
 def test_what_is_asked_for_is_sorted(weights: list[int], data: st.DataObject) -> None:
     first = data.draw(st.integers(0, len(weights) - 1))
     last = data.draw(st.integers(first, len(weights) - 1))

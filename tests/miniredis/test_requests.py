@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from miniredis.engine.errors import ProtocolError
 from miniredis.engine.requests import LANE_LIMIT, FastLane, RequestParser, few_requests
 
+from ..sizes import long_texts, sizes
+
 MAX_BULK = 512 * 1024 * 1024
 
 
@@ -85,6 +87,7 @@ def test_each_case_cut_in_any_way(case: tuple[bytes, list[list[bytes]], bytes]) 
 
 
 pieces = st.one_of(
+    st.lists(long_texts(), min_size=1, max_size=4).map(lambda arguments: encode(*arguments)),
     st.lists(st.binary(max_size=8), min_size=1, max_size=4).map(lambda arguments: encode(*arguments)),
     st.sampled_from([case[0] for case in CASES.values()]),
     st.sampled_from(
@@ -95,7 +98,7 @@ pieces = st.one_of(
 
 
 @settings(max_examples=1000, deadline=None)
-@given(st.lists(pieces, max_size=12).map(b"".join), st.lists(st.integers(0, 80), max_size=6))
+@given(st.lists(pieces, max_size=12).map(b"".join), st.lists(sizes(200_000), max_size=6))
 @example(b"*1\r\n$1\r\nxAB+OK\r\n", [])
 def test_the_fast_lane_and_the_cuts_change_nothing(data: bytes, cuts: list[int]) -> None:
     places = [0, *sorted({min(cut, len(data)) for cut in cuts}), len(data)]

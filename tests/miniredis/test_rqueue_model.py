@@ -12,13 +12,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from conformance.wire import encode
 from miniredis.engine import Session
 
+from ..sizes import repeated, sizes
 from .rqueue_model import Model, Queue, Refusal
 from .rqueue_scenarios import encoded
 from .test_engine import BEGINNING, World
 
 KEYS = st.sampled_from(["p", "q", "r"])
 COUNTS = st.integers(1, 4) | st.just((1 << 63) - 1)
-PAYLOADS = st.lists(st.text("xyz\n ", max_size=3), min_size=1, max_size=4)
+PAYLOAD = st.text("xyz\n ", max_size=3) | sizes(10_000).map(lambda size: "x" * size)
+PAYLOADS = repeated(st.lists(PAYLOAD, min_size=1, max_size=4), 10)
 CLIENTS = st.integers(0, 3)
 CHOICES = st.integers(0, 1 << 16)
 

@@ -18,6 +18,7 @@ from miniredis.engine.rdb.reader import length
 from miniredis.engine.rdb.rqueues import MODULE_ID
 from miniredis.engine.rqueues import LARGEST, RQueue
 
+from ..sizes import some_size
 from .test_dump import signed
 from .test_engine import BEGINNING, World
 
@@ -29,14 +30,14 @@ def content(queue: RQueue) -> object:
     return queue.last, list(queue.undelivered), list(queue.delivered.items())
 
 
-def some_queue(chance: random.Random) -> RQueue:
+def some_queue(chance: random.Random, longest: int = 300) -> RQueue:
     queue = RQueue()
     now = NOW
     for _ in range(chance.randrange(30)):
         now += chance.randrange(3)
         kind = chance.randrange(4)
         if kind == 0:
-            queue.push([chance.randbytes(chance.choice((0, 3, 20, 300))) for _ in range(4)], now)
+            queue.push([chance.randbytes(some_size(chance, longest) - 1) for _ in range(4)], now)
         elif kind == 1:
             queue.pop(chance.randrange(1, 4), now)
         elif kind == 2:
@@ -49,7 +50,7 @@ def some_queue(chance: random.Random) -> RQueue:
 @settings(max_examples=200, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_what_is_restored_is_what_was_dumped(chance: random.Random) -> None:
-    queue = some_queue(chance)
+    queue = some_queue(chance, longest=2000)
     again = restore(dump(queue))
     assert isinstance(again, RQueue)
     assert content(again) == content(queue)

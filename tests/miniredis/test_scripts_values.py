@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from conformance.wire import RawConnection
 
+from ..sizes import long_texts
+
 pytest.importorskip("lupa")
 
 MODESTLY = settings(
@@ -49,7 +51,7 @@ NUMBERS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.sampled_from([2.0**53, 2.0**31, -(2.0**31), 0.1, 1e15, 1e16, 123456789012345.6]),
 ).map(repr)
-STRINGS = st.binary(max_size=40).map(quoted)
+STRINGS = (st.binary(max_size=40) | long_texts(10_000)).map(quoted)
 NAMES = st.binary(max_size=20).map(quoted)
 """Redis's own Lua orders tables with longer keys in a way of its own."""
 PLAIN = st.one_of(st.just("nil"), st.sampled_from(["true", "false"]), NUMBERS, STRINGS)

@@ -74,6 +74,8 @@ def _half_deleted(_: Queue, raw: redis.Redis) -> None:
 
 
 A, B, C = b"a", b"bb", b"ccc"
+LARGE = b"large" * 300_000
+"""More than the buffers of sockets take, and than one script of ours is handed."""
 
 DEEDS: Final[dict[str, Deed]] = {
     "create": Deed(lambda q: q.create(2), bound=None),
@@ -124,4 +126,15 @@ DEEDS: Final[dict[str, Deed]] = {
     "full": Deed(lambda q: q.full()),
     "closed": Deed(lambda q: q.closed()),
     "exists": Deed(lambda q: q.exists()),
+    "put, large": Deed(lambda q: q.put(LARGE), puts=(LARGE,)),
+    "put many, large": Deed(lambda q: q.put_many([LARGE, A, LARGE]), puts=(LARGE, A, LARGE)),
+    "get, large": Deed(lambda q: [q.get()], values=(LARGE, B)),
+    "get, large, empty at first": Deed(
+        lambda q: [q.get(timeout=LATER)], puts=(LARGE,), other=lambda q: q.put(LARGE)
+    ),
+    "get many, large": Deed(lambda q: q.get_many(3), values=(LARGE, B, LARGE)),
+    "receive, large": Deed(received, values=(LARGE, B)),
+    "receive, large, and fail": Deed(lambda q: received(q, Boom()), values=(LARGE, B)),
+    "repair, large": Deed(lambda q: q.repair(force=True), values=(LARGE, B), more=_stuck),
+    "peek, large": Deed(lambda q: q.peek(), values=(LARGE,)),
 }

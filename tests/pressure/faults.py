@@ -126,7 +126,9 @@ def forbidden(*words: str) -> Fault:
 
 FAULTS: Final[dict[str, Fault]] = {
     "message lost": Fault(lambda _: "lose-message", lost=True),
+    "message cut": Fault(lambda _: "cut-message", lost=True),
     "reply lost": Fault(lambda _: "lose-reply", lost=True),
+    "reply cut": Fault(lambda _: "cut-reply", lost=True),
     "client killed": Fault(lambda server: server.kill, lost=True),
     "scripts forgotten": Fault(lambda server: server.run("SCRIPT", "FLUSH")),
     "out of memory": Fault(

@@ -257,6 +257,9 @@ A_FEW = [
     *(("plain", fault, deed) for fault in ("reply lost", "disk full", "no reading") for deed in FEW),
     *(("leased and plain", fault, deed) for fault in ("out of memory", "no transactions") for deed in FEW),
     ("plain", "no names", "receive"),
+    ("sync", "message cut", "put, large"),
+    ("plain", "reply cut", "get many, large"),
+    ("plain", "message lost", "receive, large"),
     ("sync", "no trimming", "get"),
     *(
         (flavour, fault, "get")

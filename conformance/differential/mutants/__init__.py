@@ -11,6 +11,7 @@ from .keys import KEYS
 from .lists import LISTS
 from .messages import MESSAGES
 from .scripts import SCRIPTS
+from .sizes import SIZES
 from .sorted_sets import SORTED_SETS
 from .streams import STREAMS
 from .strings import STRINGS
@@ -20,4 +21,5 @@ __all__ = ["LIMIT", "MUTANTS", "effort_to_find"]
 
 MUTANTS: Final[tuple[Guilty, ...]] = (
     *LISTS, *STRINGS, *HASHES_AND_SETS, *SORTED_SETS, *STREAMS, *KEYS, *CLIENTS, *MESSAGES, *SCRIPTS,
+    *SIZES,
 )  # fmt: skip

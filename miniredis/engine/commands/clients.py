@@ -126,17 +126,17 @@ def client_kill(session: Session, args: list[bytes]) -> Reply:
 
 def read_filters(session: Session, words: list[bytes]) -> list[Filter]:
     """The filters of CLIENT KILL; unless told otherwise it spares its caller."""
-    if len(words) % 2:
-        raise CommandError(errors.SYNTAX)
     filters: dict[bytes, Filter] = {}
     spare = True
-    for option, value in zip(words[::2], words[1::2], strict=True):
+    for option, value in zip(words[::2], words[1::2], strict=False):
         if option.upper() == b"SKIPME":
             spare = read_yes_or_no(value)
         elif option.upper() in FILTERS:
             filters[option.upper()] = FILTERS[option.upper()](value)
         else:
             raise CommandError(errors.SYNTAX)
+    if len(words) % 2:  # the filters in front of it are read first, and may be wrong
+        raise CommandError(errors.SYNTAX)
     return [*filters.values(), *([lambda other: other is not session] if spare else [])]
 
 

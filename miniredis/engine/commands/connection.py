@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from .. import errors
@@ -163,8 +164,11 @@ def take_hello_options(session: Session, args: list[bytes]) -> None:
             raise CommandError(errors.hello_option(args[at]))
 
 
+OTHER_THAN_PRINTABLE: Final = re.compile(rb"[^!-~]").search
+
+
 def checked_name(name: bytes) -> bytes:
     """A client's name, which is of printable characters without spaces."""
-    if any(not ord("!") <= byte <= ord("~") for byte in name):
+    if OTHER_THAN_PRINTABLE(name):
         raise CommandError(errors.CLIENT_NAME)
     return name

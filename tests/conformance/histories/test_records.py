@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from conformance.histories import Facts, History, Operation, read, write
 from conformance.histories.records import operation_of, record_of, text_of, words_of
 
+from ...sizes import long_texts, repeated
 from .notation import history, operation
 
-words = st.lists(st.binary(max_size=6)).map(tuple)
+words = repeated(st.lists(long_texts(10_000)), 1000).map(tuple)
 
 
 @settings(deadline=None, max_examples=40)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pressure.cli.framing import FORMATS, FormatError, Framing, Whole
+
+from ...sizes import long_texts, repeated, sizes
 
 
 def read(framing: Framing, data: bytes, cuts: list[int]) -> list[bytes]:
@@ -21,7 +23,8 @@ def read(framing: Framing, data: bytes, cuts: list[int]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@given(messages=st.lists(st.binary(max_size=9)), cuts=st.lists(st.integers(0, 99), max_size=5))
+@settings(deadline=None)
+@given(messages=repeated(st.lists(long_texts()), 10_000), cuts=st.lists(sizes(1_000_000), max_size=5))
 def test_what_is_packed_comes_out_again(name: str, messages: list[bytes], cuts: list[int]) -> None:
     writer = FORMATS[name]()
     messages = [message for message in messages if writer.fits(message)]

@@ -1,0 +1,95 @@
+"""Hostile cases by size on both servers: the same bytes, and nobody else waits much longer than with Redis.
+
+The default run plays each small. ``pytest -n 0 -m slow tests/miniredis/test_hostile_sizes.py`` plays them at
+full size, up to values of 300 MB and a million elements, each beside an honest client that sends PING.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.hostile.case import Case
+from conformance.hostile.cases.large import LARGE, Sized
+from conformance.hostile.honest import Honest
+from conformance.hostile.play import Outcome, Stage
+from conformance.processes import at_free_port
+from conformance.targets import Address, NoRealRedisError, real_redis
+
+PATIENCE = 300.0
+"""Seconds."""
+
+LINEAR_AT_MOST = 10.0
+"""Seconds that a small case may take; all take below one, and what is quadratic takes minutes."""
+
+TIMES = 10
+"""How much longer than beside a real Redis an honest client may wait."""
+
+ALWAYS_ALLOWED = 1.0
+"""Seconds that it may wait anyway: one command of 100,000 words takes Python some microseconds a word."""
+
+TRIES = 3
+
+
+def difference(ours: Outcome, real: Outcome, case: Case) -> str:
+    """Where two replies depart from each other, in few words."""
+    lines = [each.reply.split(b"\r\n") for each in (ours, real)]
+    mine, theirs = lines if case.in_order else map(sorted, lines)
+    pairs = (pair for pair in zip(mine, theirs, strict=False) if pair[0] != pair[1])
+    words = [b"%b" % line[:200] for line in next(pairs, ())]
+    return f"{len(lines[0])} and {len(lines[1])} lines, hung up: {ours.hung_up} and {real.hung_up}: {words}"
+
+
+@pytest.mark.parametrize("sized", LARGE.values(), ids=LARGE.keys())
+def test_small(sized: Sized, embedded_server: Address, real_server: Address) -> None:
+    case = sized.case(sized.small)
+    outcomes, times = [], []
+    for each in (embedded_server, real_server):
+        began = time.perf_counter()
+        with Stage(each.host, each.port, patience=PATIENCE) as stage:
+            outcomes.append(stage.play(case))
+        times.append(time.perf_counter() - began)
+    ours, real = outcomes
+    assert ours.same_as(real, case), difference(ours, real, case)
+    assert times[0] < max(LINEAR_AT_MOST, TIMES * times[1]), (
+        f"{times[0]:.1f} s, redis-server {times[1]:.1f} s"
+    )
+
+
+@pytest.fixture
+def apart() -> Iterator[list[tuple[str, int]]]:
+    """Both servers in processes of their own, new for each case."""
+
+    def command(port: int) -> list[str]:
+        return [sys.executable, "-m", "miniredis", "--port", str(port)]
+
+    try:
+        with at_free_port("miniredis", command) as (_, port), real_redis() as real:
+            yield [("127.0.0.1", port), (real.host, real.port)]
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
+
+
+def play_beside_honest(address: tuple[str, int], case: Case) -> tuple[Outcome, float]:
+    """What became of the hostile client, and how long the honest one ever waited."""
+    with Stage(*address, patience=PATIENCE) as stage, Honest(*address) as honest:
+        outcome = stage.play(case)
+    return outcome, honest.worst
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sized", "size"),
+    [pytest.param(each, size, id=f"{each.name}: {size:,}") for each in LARGE.values() for size in each.large],
+)
+def test_large(sized: Sized, size: int, apart: list[tuple[str, int]]) -> None:
+    case = sized.case(size)
+    for _ in range(TRIES):
+        (ours, worst), (real, worst_real) = [play_beside_honest(address, case) for address in apart]
+        assert ours.same_as(real, case), difference(ours, real, case)
+        if worst <= max(TIMES * worst_real, ALWAYS_ALLOWED):
+            return
+    pytest.fail(f"an honest client waited {worst:.3f} s, beside redis-server {worst_real:.3f} s")

@@ -1,0 +1,41 @@
+"""Replies with large strings in them are copied once, however deep these lie."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from miniredis.engine.replies import LARGE, Set, encode
+
+TEXT = b"v" * (8 * LARGE)
+BULK = b"$%d\r\n%b\r\n" % (len(TEXT), TEXT)
+
+
+@pytest.mark.parametrize(
+    ("value", "wire"),
+    [
+        ([TEXT], b"*1\r\n" + BULK),
+        ([b"a", TEXT], b"*2\r\n$1\r\na\r\n" + BULK),
+        ([[b"1-1", [b"f", TEXT]]], b"*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nf\r\n" + BULK),
+        ([b"0", [[[TEXT, None]]], 7], b"*3\r\n$1\r\n0\r\n*1\r\n*1\r\n*2\r\n%b$-1\r\n:7\r\n" % BULK),
+    ],
+)
+def test_a_large_string_is_copied_once(value: Any, wire: bytes) -> None:
+    tracemalloc.start()
+    try:
+        reply = encode(value, 2)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert reply == wire
+    assert peak < 1.5 * len(TEXT)
+
+
+def test_arrays_within_arrays_of_all_kinds() -> None:
+    value = [1, [], [b"a", [2.5, Set([b"x"])]], None]
+    assert (
+        encode(value, 2) == b"*4\r\n:1\r\n*0\r\n*2\r\n$1\r\na\r\n*2\r\n$3\r\n2.5\r\n*1\r\n$1\r\nx\r\n$-1\r\n"
+    )
+    assert encode(value, 3) == b"*4\r\n:1\r\n*0\r\n*2\r\n$1\r\na\r\n*2\r\n,2.5\r\n~1\r\n$1\r\nx\r\n_\r\n"

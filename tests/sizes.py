@@ -1,0 +1,40 @@
+"""Sizes drawn by order of magnitude: what is quick for ten bytes may take minutes for a million."""
+
+from __future__ import annotations
+
+import random
+from typing import TypeVar
+
+from hypothesis import strategies as st
+
+__all__ = ["long_texts", "repeated", "sizes", "some_size"]
+
+T = TypeVar("T")
+
+
+def sizes(largest: int, least: int = 0) -> st.SearchStrategy[int]:
+    """Numbers from ``least`` to ``largest``, of every order of magnitude alike."""
+    bounds = [10**power for power in range(1, len(str(largest))) if 10**power > least]
+    return st.sampled_from([*bounds, largest]).flatmap(lambda bound: st.integers(least, max(bound, least)))
+
+
+def long_texts(largest: int = 100_000) -> st.SearchStrategy[bytes]:
+    """Bytes: some few of any kind, or a few again and again, up to ``largest`` in all."""
+    return st.binary(max_size=20) | st.builds(cycled, st.binary(min_size=1, max_size=8), sizes(largest))
+
+
+def cycled(part: bytes, size: int) -> bytes:
+    return (part * (size // len(part) + 1))[:size]
+
+
+def repeated(lists: st.SearchStrategy[list[T]], largest: int) -> st.SearchStrategy[list[T]]:
+    """Lists: those that are drawn, or as often behind themselves as makes up to ``largest`` items."""
+    return lists | st.builds(
+        lambda items, size: items * max(size // max(len(items), 1), 1), lists, sizes(largest)
+    )
+
+
+def some_size(chance: random.Random, largest: int) -> int:
+    """The same without hypothesis: a number from 1 to ``largest``, of every order of magnitude alike."""
+    power = chance.randint(1, len(str(largest)))
+    return chance.randint(1, min(10**power, largest))
