@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -63,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     budget = Budget(options.largest, options.seconds, options.building, options.memory << 20)
     began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # the servers end with this process
     try:
         with parties() as both:
             outcome = run(Race(both, budget), chosen, options.verbose)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Final
 
 from .. import errors
@@ -111,9 +112,8 @@ def bitop(session: Session, args: list[bytes]) -> Reply:
         return 0
     if name == b"NOT":
         texts.append(b"\xff" * length)
-    result, *others = (int.from_bytes(text.ljust(length, b"\0")) for text in texts)
-    for number in others:
-        result = OPERATIONS[name](result, number)
+    numbers = (int.from_bytes(text.ljust(length, b"\0")) for text in texts if text)  # one at a time
+    result = 0 if name == b"AND" and not all(texts) else reduce(OPERATIONS[name], numbers)
     db.store(target, bytearray(result.to_bytes(length)), "set")
     return length
 
