@@ -13,7 +13,7 @@ from .replies import double_text
 __all__ = ["packed_text", "parse_bound", "read_double"]
 
 SPACES: Final = b" \t\n\v\f\r"
-NONZERO: Final = re.compile(rb"[+-]?(?:0[xX][0.]*[1-9a-fA-F]|[0.]*[1-9])").match
+NONZERO: Final = re.compile(rb"[+-]?(?:0[xX][0.]*+[1-9a-fA-F]|[0.]*+[1-9])").match
 WHOLE: Final = float(1 << 62)
 """Up to here Redis packs a number without a fraction as an integer."""
 

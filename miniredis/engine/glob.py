@@ -1,30 +1,46 @@
 r"""Redis's glob patterns: ``*``, ``?``, ``[a-z]``, ``[^a]``, and ``\`` before what is meant as it is.
 
-The empty text fits the empty pattern only, not even ``*``.
+Redis's own rules, which are not those of a shell: the empty text fits the empty pattern only, not even ``*``.
+The ends of a range are compared as signed bytes. Where case is ignored, that of an escaped byte in a class is
+not. And a pattern that gets to its 1001st star with more behind it fits nothing.
 
-Matching takes time in proportion to pattern times text at worst, whatever the pattern.
+A pattern is read into the segments between its stars. The first of them must begin the text, the last must
+end it. Each other one is looked for behind the one before, and the first place where it stands will do: so
+matching takes time in proportion to pattern times text at worst. A long pattern is read anew for each text,
+but only as far as the text goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
 from typing import Final, TypeAlias
 
 __all__ = ["compile_glob", "compile_match"]
 
-Test: TypeAlias = "frozenset[int] | None"
-"""The bytes that match at one place; None stands for ``*``."""
+LONG: Final = 256
+"""Bytes of a pattern from which on it is read when needed: its pieces would take more room than it does."""
 
+MOST_STARS: Final = 1000
+HEAD: Final = 64
+"""How many pieces of a segment are looked for together."""
+
+Piece: TypeAlias = "bytes | int | frozenset[int]"
+"""Bytes as they are, a number of bytes of any kind, or the bytes that one may be."""
+
+TOKEN: Final = re.compile(
+    rb"(\*++)|(\?{1,4096}+)|\[(\^?)((?:\\.|[^\]]-.|[^\]])*+)\]?|\\(.)|([^*?\[\\]{1,4096}+|\\)", re.DOTALL
+).match
+MEMBER: Final = re.compile(rb"\\(.)|([^\]])-(.)|(.)", re.DOTALL).finditer
 ANY: Final = frozenset(range(256))
 
 
 def compile_glob(pattern: bytes, *, ignore_case: bool = False) -> Callable[[bytes], bool]:
     """A function that tells whether the whole of a text fits the pattern."""
-    if ignore_case:
-        tests = parse(pattern.lower())
-        return lambda text: match(tests, text.lower())
-    tests = parse(pattern)
-    return lambda text: match(tests, text)
+    if len(pattern) >= LONG:
+        return lambda text: match(segments(pattern, ignore_case, len(text)), text)
+    return partial(match, tuple(segments(pattern, ignore_case, LONG)))
 
 
 def compile_match(pattern: bytes) -> Callable[[bytes], bool]:
@@ -36,62 +52,129 @@ def fits_all(_: bytes) -> bool:
     return True
 
 
-def parse(pattern: bytes) -> list[Test]:
-    tests: list[Test] = []
+def match(parts: Iterable[Segment], text: bytes) -> bool:
     at = 0
-    while at < len(pattern):
-        byte = pattern[at]
-        if byte == ord("*"):
-            if not tests or tests[-1] is not None:
-                tests.append(None)
-        elif byte == ord("?"):
-            tests.append(ANY)
-        elif byte == ord("["):
-            members, at = parse_class(pattern, at + 1)
-            tests.append(members)
-        else:
-            if byte == ord("\\") and at + 1 < len(pattern):
-                at += 1
-            tests.append(frozenset((pattern[at],)))
-        at += 1
-    return tests
-
-
-def parse_class(pattern: bytes, at: int) -> tuple[frozenset[int], int]:
-    """A class from behind its ``[``; returns its members and where its ``]`` is, which may be missing."""
-    negated = pattern[at : at + 1] == b"^"
-    at += negated
-    members: set[int] = set()
-    while at < len(pattern) and pattern[at] != ord("]"):
-        if pattern[at] == ord("\\") and at + 1 < len(pattern):
-            at += 1
-            members.add(pattern[at])
-        elif pattern[at + 1 : at + 2] == b"-" and at + 2 < len(pattern):
-            low, high = sorted((pattern[at], pattern[at + 2]))
-            members.update(range(low, high + 1))
-            at += 2
-        else:
-            members.add(pattern[at])
-        at += 1
-    return (ANY - members if negated else frozenset(members)), at
-
-
-def match(tests: list[Test], text: bytes) -> bool:
-    if not text:
-        return not tests
-    at = place = 0
-    star, resume = -1, 0
-    while at < len(text):
-        test = tests[place] if place < len(tests) else frozenset[int]()
-        if test is None:
-            star, resume = place, at
-            place += 1
-        elif text[at] in test:
-            at += 1
-            place += 1
-        elif star >= 0:
-            resume += 1
-            at, place = resume, star + 1
-        else:
+    for stars, part in enumerate(parts):
+        room = len(text) - part.size
+        if room < at or (stars > MOST_STARS and part.size) or (stars and not text):
             return False
-    return all(test is None for test in tests[place:])
+        if part.is_last:
+            return part.fits(text, room) and (stars > 0 or room == 0)
+        at = part.find(text, at) if stars else 0 if part.fits(text, 0) else -1
+        if at < 0:
+            return False
+        at += part.size
+    return False
+
+
+class Segment:
+    """What stands between two stars of a pattern, or at one of its ends."""
+
+    __slots__ = ("_head", "_pieces", "is_last", "size")
+
+    def __init__(self, pieces: list[Piece], size: int, *, is_last: bool) -> None:
+        self._pieces = pieces
+        self._head: re.Pattern[bytes] | None = None
+        self.size = size
+        self.is_last = is_last
+
+    def fits(self, text: bytes, at: int, skipped: int = 0) -> bool:
+        """Whether its pieces, but for the first few, stand at some place of a text that is long enough."""
+        for piece in self._pieces[skipped:] if skipped else self._pieces:
+            if isinstance(piece, bytes):
+                if not text.startswith(piece, at):
+                    return False
+                at += len(piece)
+            elif isinstance(piece, int):
+                at += piece
+            elif text[at] in piece:
+                at += 1
+            else:
+                return False
+        return True
+
+    def find(self, text: bytes, at: int) -> int:
+        """The first place from ``at`` on where it stands; -1 if there is none."""
+        pieces = self._pieces
+        if len(pieces) == 1 and not isinstance(pieces[0], frozenset):
+            return text.find(pieces[0], at) if isinstance(pieces[0], bytes) else at
+        if self._head is None:
+            self._head = re.compile(b"".join(map(expression, pieces[:HEAD])), re.DOTALL)
+        end = len(text) - self.size
+        while (found := self._head.search(text, at)) is not None and found.start() <= end:
+            if len(pieces) <= HEAD or self.fits(text, found.end(), HEAD):
+                return found.start()
+            at = found.start() + 1
+        return -1
+
+
+def expression(piece: Piece) -> bytes:
+    """A piece as a regular expression."""
+    if isinstance(piece, bytes):
+        return re.escape(piece)
+    if isinstance(piece, int):
+        return b".{%d}" % piece
+    return b"[%b]" % b"".join(b"\\x%02x" % byte for byte in piece) if piece else b"(?!)"
+
+
+# Reading patterns
+
+
+def segments(pattern: bytes, ignore_case: bool, most: int) -> Iterator[Segment]:
+    """The segments of a pattern; the last one to matter is one of more than ``most`` bytes."""
+    pieces: list[Piece] = []
+    at = size = 0
+    while at < len(pattern) and size <= most:
+        token = TOKEN(pattern, at)
+        assert token is not None
+        at = token.end()
+        stars, anything, negated, members, escaped, plain = token.groups()
+        if stars:
+            yield Segment(pieces, size, is_last=False)
+            pieces, size = [], 0
+        elif anything:
+            pieces.append(len(anything))
+            size += len(anything)
+        elif members is not None:
+            pieces.append(one_of(members, negated=bool(negated), ignore_case=ignore_case))
+            size += 1
+        else:
+            text = escaped or plain
+            pieces += either_case(text) if ignore_case else [text]
+            size += len(text)
+    yield Segment(pieces, size, is_last=True)
+
+
+def either_case(text: bytes) -> Iterator[Piece]:
+    for byte in text:
+        yield one_of(bytes((byte,)), negated=False, ignore_case=True)
+
+
+@lru_cache(512)
+def one_of(members: bytes, *, negated: bool, ignore_case: bool) -> frozenset[int]:
+    """The bytes that a class stands for."""
+    found: set[int] = set()
+    for member in MEMBER(members):
+        escaped, low, high, plain = member.groups()
+        if escaped:
+            found.add(escaped[0])
+        elif plain:
+            found.update(plain.lower() + plain.upper() if ignore_case else plain)
+        else:
+            found.update(between(low, high, ignore_case))
+    return ANY - found if negated else frozenset(found)
+
+
+def between(one: bytes, other: bytes, ignore_case: bool) -> Iterator[int]:
+    """The bytes of a range. They are compared as C's ``char``, or as C's ``tolower`` returns one."""
+    low, high = sorted((one, other), key=signed)
+    number = lowered if ignore_case else signed
+    return (byte for byte in ANY if number(low) <= number(bytes((byte,))) <= number(high))
+
+
+def signed(byte: bytes) -> int:
+    return int.from_bytes(byte, signed=True)
+
+
+def lowered(byte: bytes) -> int:
+    return byte.lower()[0] if byte != b"\xff" else -1

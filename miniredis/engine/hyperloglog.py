@@ -12,9 +12,9 @@ Redis's documentation of PFADD.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import chain
+import re
+import struct
+from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from .errors import CORRUPTED_HYPERLOGLOG, CommandError
@@ -31,6 +31,7 @@ __all__ = [
     "invalidate",
     "is_hyperloglog",
     "is_sparse",
+    "maximum",
     "place_and_rank",
     "raise_register",
     "registers",
@@ -117,15 +118,16 @@ SEED: Final = 0xADC83B19
 FACTOR: Final = 0xC6A4A7935BD1E995
 SHIFT: Final = 47
 WORD: Final = (1 << 64) - 1
+WORDS: Final = struct.Struct("<Q").iter_unpack
 
 
 def murmur(data: bytes) -> int:
     """MurmurHash64A, the hash that Redis takes."""
     state = SEED ^ len(data) * FACTOR & WORD
     whole = len(data) & ~7
-    for at in range(0, whole, 8):
-        part = int.from_bytes(data[at : at + 8], "little") * FACTOR & WORD
-        state = (state ^ (part ^ part >> SHIFT) * FACTOR & WORD) * FACTOR & WORD
+    for (part,) in WORDS(data[:whole]):
+        part = part * FACTOR & WORD
+        state = (state ^ (part ^ part >> SHIFT) * FACTOR) * FACTOR & WORD
     if whole < len(data):
         state = (state ^ int.from_bytes(data[whole:], "little")) * FACTOR & WORD
     state = (state ^ state >> SHIFT) * FACTOR & WORD
@@ -148,26 +150,57 @@ def add(text: bytearray, element: bytes, most: int) -> bool:
 # Registers
 
 
-def registers(text: bytes | bytearray) -> list[int]:
-    """All of them; raises ``CommandError`` where they are damaged."""
-    if not is_sparse(text):
-        low, middle, high = (text[HEADER + part :: 3] for part in range(3))
-        fours = zip(
-            [a & 63 for a in low],
-            [a >> 6 | (b & 15) << 2 for a, b in zip(low, middle, strict=True)],
-            [b >> 4 | (c & 3) << 4 for b, c in zip(middle, high, strict=True)],
-            [c >> 2 for c in high],
-            strict=True,
-        )
-        return list(chain.from_iterable(fours))
-    values: list[int] = []
-    for run in runs(text):
-        if len(values) + run.length > REGISTERS:
-            raise CommandError(CORRUPTED_HYPERLOGLOG)
-        values += [run.value] * run.length
+def registers(text: bytes | bytearray) -> bytes | bytearray:
+    """All of them, a byte each; raises ``CommandError`` where they are damaged."""
+    return of_runs(text) if is_sparse(text) else of_six_bits(text)
+
+
+def of_six_bits(text: bytes | bytearray) -> bytearray:
+    """Dense registers, four in three bytes: those that have the same place in theirs are read at once."""
+    low, middle, high = (text[HEADER + part :: 3] for part in range(3))
+    values = bytearray(REGISTERS)
+    values[0::4] = low.translate(LOW_SIX)
+    values[1::4] = either(low.translate(HIGH_TWO), middle.translate(LOW_FOUR))
+    values[2::4] = either(middle.translate(HIGH_FOUR), high.translate(LOW_TWO))
+    values[3::4] = high.translate(HIGH_SIX)
+    return values
+
+
+LOW_SIX: Final = bytes(byte & 63 for byte in range(256))
+HIGH_TWO: Final = bytes(byte >> 6 for byte in range(256))
+LOW_FOUR: Final = bytes((byte & 15) << 2 for byte in range(256))
+HIGH_FOUR: Final = bytes(byte >> 4 for byte in range(256))
+LOW_TWO: Final = bytes((byte & 3) << 4 for byte in range(256))
+HIGH_SIX: Final = bytes(byte >> 2 for byte in range(256))
+
+
+def either(one: bytes | bytearray, other: bytes | bytearray) -> bytes:
+    """The bits of both."""
+    both = int.from_bytes(one, "little") | int.from_bytes(other, "little")
+    return both.to_bytes(len(one), "little")
+
+
+def of_runs(text: bytes | bytearray) -> bytearray:
+    """Sparse registers."""
+    values = bytearray()
+    for piece in PIECES(text, HEADER):
+        many, few = piece.groups()
+        values += bytes(run_at(many, 0).length) if many else b"".join(map(SPELLED_OUT.__getitem__, few))
+        if len(values) > REGISTERS:
+            break
     if len(values) != REGISTERS:
         raise CommandError(CORRUPTED_HYPERLOGLOG)
     return values
+
+
+def maximum(one: int, other: int) -> int:
+    """The higher one of each two registers; registers in a row are a number of a byte each here."""
+    is_higher = (one | TOPS) - other & TOPS  # a register has no more than six bits of its eight
+    mask = is_higher - (is_higher >> 7)
+    return other ^ (one ^ other) & mask
+
+
+TOPS: Final = int.from_bytes(b"\x80" * REGISTERS)
 
 
 def to_dense(text: bytearray) -> None:
@@ -244,9 +277,14 @@ def run_at(text: bytes | bytearray, at: int) -> Run:
     return Run(0, ((first & 63) << 8 | second) + 1, 2)
 
 
-LENGTHS: Final = tuple(
-    run_at(bytes([first]), 0).length if run_at(bytes([first]), 0).size == 1 else 0 for first in range(256)
-)
+PIECES: Final = re.compile(rb"([\x40-\x7f].?)|([^\x40-\x7f]{1,256}+)", re.DOTALL).finditer
+"""A run of two bytes, or a few of one byte each."""
+
+FIRSTS: Final = [run_at(bytes((first,)), 0) for first in range(256)]
+SPELLED_OUT: Final = tuple(bytes((run.value,)) * run.length for run in FIRSTS)
+"""The registers of the runs of one byte."""
+
+LENGTHS: Final = tuple(run.length if run.size == 1 else 0 for run in FIRSTS)
 """Of the runs of one byte, by that; 0 stands for those of two."""
 
 
@@ -305,9 +343,9 @@ UNKNOWN: Final = -(1 << 63)
 """What Redis makes of an infinite number."""
 
 
-def count(values: Sequence[int]) -> int:
+def count(values: bytes | bytearray) -> int:
     """About how many elements raised the registers to these values, by Ertl's improved estimator."""
-    numbers = Counter(values)
+    numbers = [values.count(value) for value in range(RANKS + 1)]
     size = float(REGISTERS)
     total = size * tau((size - numbers[RANKS]) / size)
     for value in range(RANKS - 1, 0, -1):

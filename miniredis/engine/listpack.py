@@ -6,6 +6,7 @@ when the next begins; so sizes are told without packing anything.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from typing import Final
 
@@ -32,8 +33,13 @@ UNCOUNTED: Final = 0xFFFF
 
 SMALL_INTEGERS: Final = range(1 << 7)
 MIDDLE_INTEGERS: Final = range(-(1 << 12), 1 << 12)
-WIDE_INTEGERS: Final = ((2, 0xF1), (3, 0xF2), (4, 0xF3), (8, 0xF4))
-"""The forms of larger integers: how many bytes, and what announces them."""
+WIDE_INTEGERS: Final = (2, 3, 4, 8)
+"""How many bytes larger integers have."""
+
+SHORT_TEXTS: Final = 1 << 6
+HEADS: Final = tuple(bytes((0x80 | size,)) for size in range(SHORT_TEXTS))
+TAILS: Final = tuple(bytes((1 + size,)) for size in range(SHORT_TEXTS))
+"""What stands before and behind a text of some size."""
 
 LONGEST_INTEGER: Final = 20
 """A text with more bytes is no 64-bit integer."""
@@ -48,7 +54,7 @@ def integer_size(number: int) -> int:
         return 2
     if number in MIDDLE_INTEGERS:
         return 3
-    return 2 + next(width for width, _ in WIDE_INTEGERS if fits(number, width))
+    return 2 + next(width for width in WIDE_INTEGERS if fits(number, width))
 
 
 def element_size(text: bytes) -> int:
@@ -78,8 +84,13 @@ def pack_integer(number: int) -> bytes:
         return bytes([number, 1])
     if number in MIDDLE_INTEGERS:
         return (0xC000 | number & 0x1FFF).to_bytes(2) + b"\x02"
-    width, mark = next((width, mark) for width, mark in WIDE_INTEGERS if fits(number, width))
-    return bytes([mark]) + number.to_bytes(width, "little", signed=True) + bytes([width + 1])
+    if -(1 << 31) <= number < 1 << 31:
+        if -(1 << 15) <= number < 1 << 15:
+            return struct.pack("<BhB", 0xF1, number, 3)
+        if -(1 << 23) <= number < 1 << 23:
+            return b"\xf2" + number.to_bytes(3, "little", signed=True) + b"\x04"
+        return struct.pack("<BiB", 0xF3, number, 5)
+    return struct.pack("<BqB", 0xF4, number, 9)
 
 
 def pack_element(text: bytes) -> bytes:
@@ -88,12 +99,9 @@ def pack_element(text: bytes) -> bytes:
     number = parse_integer(text) if size <= LONGEST_INTEGER else None
     if number is not None:
         return pack_integer(number)
-    if size < 1 << 6:
-        head = bytes([0x80 | size])
-    elif size < 1 << 12:
-        head = (0xE000 | size).to_bytes(2)
-    else:
-        head = b"\xf0" + size.to_bytes(4, "little")
+    if size < SHORT_TEXTS:
+        return HEADS[size] + text + TAILS[size]
+    head = (0xE000 | size).to_bytes(2) if size < 1 << 12 else b"\xf0" + size.to_bytes(4, "little")
     return head + text + back_length(len(head) + size)
 
 

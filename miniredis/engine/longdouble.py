@@ -20,14 +20,14 @@ HIGHEST: Final = 16384
 LONGEST: Final = 5 * 1024 - 1
 """Redis copies a number's text into a buffer of 5 KiB; what is longer is no number."""
 
-DECIMAL: Final = re.compile(rb"([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?").fullmatch
+DECIMAL: Final = re.compile(rb"([+-]?)([0-9]*+)(?:\.([0-9]*+))?(?:[eE]([+-]?[0-9]++))?").fullmatch
 HEXADECIMAL: Final = re.compile(
-    rb"([+-]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)(?:[pP]([+-]?[0-9]+))?"
+    rb"([+-]?)0[xX]([0-9a-fA-F]*+)(?:\.([0-9a-fA-F]*+))?(?:[pP]([+-]?[0-9]++))?"
 ).fullmatch
 INFINITE: Final = re.compile(rb"([+-]?)inf(?:inity)?", re.IGNORECASE).fullmatch
 
 FAR: Final = 20_000
-"""A power beyond which no text that Redis takes can bring a number back into range."""
+"""A power of ten, or half a power of two, beyond which no digits that Redis takes bring a number back."""
 
 FRACTION: Final = 17
 """How many digits Redis writes behind the point."""
@@ -113,7 +113,7 @@ def read_hexadecimal(sign: bytes, whole: bytes, fraction: bytes, power: bytes) -
     if not number:
         return ZERO
     two = read_power(power) - 4 * len(fraction)
-    if abs(two) > FAR:
+    if abs(two) > 2 * FAR:
         return None
     value = rounded(number, 1, two)
     return finite(value) if value.mantissa else None
@@ -122,7 +122,7 @@ def read_hexadecimal(sign: bytes, whole: bytes, fraction: bytes, power: bytes) -
 def read_power(text: bytes) -> int:
     """The power behind ``e`` or ``p``, 0 if there is none; of one that is far out, its sign is enough."""
     if len(text.lstrip(b"+-0")) > len(str(FAR)):
-        return -2 * FAR if text.startswith(b"-") else 2 * FAR
+        return -4 * FAR if text.startswith(b"-") else 4 * FAR
     return int(text or b"0")
 
 

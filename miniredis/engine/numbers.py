@@ -25,6 +25,7 @@ __all__ = [
     "MIN",
     "fits",
     "leading_integer",
+    "leading_long",
     "parse_double",
     "parse_integer",
     "read_integer",
@@ -37,11 +38,14 @@ __all__ = [
 MIN: Final = -(1 << 63)
 MAX: Final = (1 << 63) - 1
 
-DECIMAL: Final = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?").fullmatch
-HEXADECIMAL: Final = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?").fullmatch
+# Repeats are possessive (``++``, ``*+``): they never give back what they took, so that reading takes time in
+# proportion to the text, whatever the text. tests/test_patterns.py judges all patterns by that.
+DECIMAL: Final = re.compile(rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?").fullmatch
+HEXADECIMAL: Final = re.compile(
+    rb"[+-]?0x(?:[0-9a-f]++(?:\.[0-9a-f]*+)?|\.[0-9a-f]++)(?:p[+-]?[0-9]++)?"
+).fullmatch
 INFINITE: Final = re.compile(rb"[+-]?inf(?:inity)?").fullmatch
 ZERO: Final = ord("0")
-NONZERO: Final = b"123456789"
 SMALLEST_NORMAL: Final = 2.0**-1022
 """Below it, a double loses digits, which C reports as out of range."""
 
@@ -51,7 +55,7 @@ def parse_integer(text: bytes | bytearray) -> int | None:
     size = len(text)
     if size < 19 and text.isdigit() and (text[0] != ZERO or size == 1):
         return int(text)
-    if size > DIGITS_OF_64:
+    if size > DIGITS_OF_64 or not text[1:].isdigit():  # but for its sign
         return None
     try:
         value = int(text)
@@ -65,16 +69,20 @@ def fits(number: int, width: int) -> bool:
     return -(1 << 8 * width - 1) <= number < 1 << 8 * width - 1
 
 
-LEADING_INTEGER: Final = re.compile(rb"[ \t\n\v\f\r]*([+-]?[0-9]+)").match
+LEADING_INTEGER: Final = re.compile(rb"[ \t\n\v\f\r]*+([+-]?)0*+([0-9]*+)").match
 
 
 def leading_integer(text: bytes) -> int:
     """The 32-bit integer at the start of a text, as C's ``atoi`` finds it; 0 if there is none."""
+    return (leading_long(text) + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def leading_long(text: bytes) -> int:
+    """The 64-bit integer at the start of a text, as ``strtol`` finds it; the nearest if it is too large."""
     match = LEADING_INTEGER(text)
-    if match is None:
-        return 0
-    long = min(max(int(match[1][:DIGITS_OF_64]), MIN), MAX)
-    return (long + (1 << 31)) % (1 << 32) - (1 << 31)
+    assert match is not None  # it fits the empty text
+    number = int(match[2][:DIGITS_OF_64] or b"0")
+    return max(-number, MIN) if match[1] == b"-" else min(number, MAX)
 
 
 DIGITS_OF_64: Final = 21
@@ -126,6 +134,8 @@ def parse_double(text: bytes) -> float | None:
 
     White space before it is passed over, and no text at all counts as 0. Not-a-number is none.
     """
+    if DECIMAL(text) and SMALLEST_NORMAL < abs(value := float(text)) < math.inf:  # as most are
+        return value
     number = text.split(b"\0", 1)[0].lstrip(b" \t\n\v\f\r").lower()
     if not number:
         return 0.0 if text[:1] in {b"", b"\0"} else None
@@ -137,7 +147,7 @@ def parse_double(text: bytes) -> float | None:
         value = float(number) if DECIMAL(number) else math.nan
     except OverflowError:
         return None
-    lost = abs(value) < SMALLEST_NORMAL and any(digit in NONZERO for digit in number.partition(b"e")[0])
+    lost = abs(value) < SMALLEST_NORMAL and bool(number.partition(b"e")[0].strip(b"+-.0"))
     return None if math.isinf(value) or math.isnan(value) or lost else value
 
 

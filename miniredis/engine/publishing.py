@@ -44,9 +44,6 @@ COUNTED_WITH: Final = {
 }
 """What a client is told it listens to in all, when it begins or ceases to listen in one of these ways."""
 
-LONG: Final = 256
-"""Bytes of a pattern from which on what it is made into is not kept: that may take much more room."""
-
 Listeners: TypeAlias = "dict[bytes, dict[Session, None]]"
 
 
@@ -59,7 +56,7 @@ class Publishing:
 
     def __init__(self) -> None:
         self.listeners: dict[Kind, Listeners] = {CHANNELS: {}, PATTERNS: {}, SHARDS: {}}
-        self._fits: dict[bytes, Callable[[bytes], bool]] = {}  # of the patterns that are not long
+        self._fits: dict[bytes, Callable[[bytes], bool]] = {}  # of each pattern
 
     @property
     def is_heard(self) -> bool:
@@ -73,8 +70,8 @@ class Publishing:
         self.listeners[kind].setdefault(name, {})[session] = None
         session.subscriptions.setdefault(kind, {})[name] = None
         session.listens = True
-        if kind is PATTERNS and len(name) < LONG:
-            self._fits.setdefault(name, compile_glob(name))
+        if kind is PATTERNS and name not in self._fits:
+            self._fits[name] = compile_glob(name)
         session.push(encode(Push([kind.begins, name, count(session, kind)]), session.resp))
 
     def end(self, session: Session, kind: Kind, name: bytes) -> None:
@@ -127,8 +124,8 @@ class Publishing:
         parts = [CHANNELS.message, channel, message]
         times = deliver(self.listeners[CHANNELS].get(channel, ()), parts, event)
         for pattern, listeners in tuple(self.listeners[PATTERNS].items()):
-            fits = self._fits.get(pattern) or compile_glob(pattern)
-            if fits(channel):
+            fits = self._fits.get(pattern)  # None once the last who listened was hung up on meanwhile
+            if fits is not None and fits(channel):
                 times += deliver(listeners, [PATTERNS.message, pattern, channel, message], event)
         return times
 

@@ -414,9 +414,9 @@ SPACE: Final = b" \t\n\v\f\r"
 """What may stand before a word and must follow a closing quote; ``\\v`` and ``\\f`` end no bare word."""
 
 WORD_END: Final = b" \t\n\r"
-BARE: Final = re.compile(rb"[^ \t\n\r\"']+").match
-DOUBLE_QUOTED: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL).match
-SINGLE_QUOTED: Final = re.compile(rb"'((?:[^'\\]|\\'|\\(?!'))*)'", re.DOTALL).match
+BARE: Final = re.compile(rb"[^ \t\n\r\"']++").match
+DOUBLE_QUOTED: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL).match
+SINGLE_QUOTED: Final = re.compile(rb"'((?:[^'\\]++|\\'?)*+)'", re.DOTALL).match
 ESCAPE: Final = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
 ESCAPES: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"a": b"\a"}
 

@@ -13,7 +13,7 @@ __all__ = ["read_bound", "read_id", "read_id_to_complete", "read_strict_id"]
 
 LONGEST: Final = 127
 EXTREMES: Final = {b"-": 0, b"+": LAST_ID}
-UNSIGNED: Final = re.compile(rb"[ \t\n\v\f\r]*([+-]?)([0-9]+)").fullmatch
+UNSIGNED: Final = re.compile(rb"[ \t\n\v\f\r]*+([+-]?)([0-9]++)").fullmatch
 
 
 def read_id(text: bytes, missing: int) -> int:

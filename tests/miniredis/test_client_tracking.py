@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ import pytest
 
 import miniredis
 from conformance.wire import RawConnection
+from miniredis.engine import errors
+from miniredis.engine.commands.tracking import check_overlaps
 
 Three = tuple[RawConnection, RawConnection, RawConnection]
 
@@ -196,3 +199,29 @@ def test_many_patterns_do_not_multiply_a_message_without_end(empty_address: tupl
         heard = b.command("PUBLISH", "x", "y" * 1_000_000)  # 200 MB for one client, who may have 32
         assert heard == b":200\r\n"
         assert b.command("PUBSUB", "NUMPAT") == b":0\r\n"
+
+
+def first_overlap(existing: list[bytes], given: list[bytes]) -> bytes | None:
+    """What Redis says of prefixes, comparing each with each."""
+    for at, one in enumerate(given):
+        for others, is_given in ((existing, False), (given[at + 1 :], True)):
+            for other in others:
+                if one.startswith(other) or other.startswith(one):
+                    return errors.overlapping_prefixes(one, other, is_given=is_given)
+    return None
+
+
+def test_the_first_overlap_of_prefixes_is_told() -> None:
+    luck = random.Random(7)  # noqa: S311
+    for _ in range(3000):
+        words = [bytes(luck.choices(b"ab", k=luck.randint(0, 5))) for _ in range(luck.randint(1, 8))]
+        existing: list[bytes] = []
+        while words and first_overlap([], [*existing, words[-1]]) is None and luck.random() < 0.7:
+            existing.append(words.pop())
+        expected = first_overlap(sorted(existing), words)
+        try:
+            check_overlaps(sorted(existing), words)
+            told = None
+        except errors.CommandError as error:
+            told = error.args[0]
+        assert told == expected, (existing, words)

@@ -169,8 +169,9 @@ def read_operations(session: Session, words: list[bytes]) -> list[Operation]:
             overflow = read_overflow(words[at + 1])
             at += 2
         elif left >= OPERANDS.get(name, MAX):
-            operations.append(read_operation(session, name, words[at + 1 :], overflow))
-            at += 1 + OPERANDS[name]
+            end = at + 1 + OPERANDS[name]
+            operations.append(read_operation(session, name, words[at + 1 : end], overflow))
+            at = end
         else:
             raise CommandError(errors.SYNTAX)
     return operations

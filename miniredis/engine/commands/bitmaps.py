@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import reduce
+from operator import and_, or_, xor
 from typing import Final
 
 from .. import errors
@@ -17,7 +18,7 @@ from .strings import mutable
 
 READ: Final = Keys(1, "RO access")
 CHUNK: Final = 1 << 16
-"""How many bytes are turned into one number at a time."""
+"""How many bytes are worked on at a time: as one number, and with no copy of a whole string."""
 
 
 def read_offset(session: Session, text: bytes) -> int:
@@ -80,12 +81,7 @@ def getbit(session: Session, args: list[bytes]) -> Reply:
 # Whole strings
 
 Operation = Callable[[int, int], int]
-OPERATIONS: Final[dict[bytes, Operation]] = {
-    b"AND": lambda a, b: a & b,
-    b"OR": lambda a, b: a | b,
-    b"XOR": lambda a, b: a ^ b,
-    b"NOT": lambda a, b: a ^ b,  # with a string of ones
-}
+OPERATIONS: Final[dict[bytes, Operation]] = {b"AND": and_, b"OR": or_, b"XOR": xor, b"NOT": xor}  # with ones
 
 
 @command(
@@ -110,11 +106,17 @@ def bitop(session: Session, args: list[bytes]) -> Reply:
         db.find(target)
         db.delete(target)
         return 0
-    if name == b"NOT":
-        texts.append(b"\xff" * length)
-    numbers = (int.from_bytes(text.ljust(length, b"\0")) for text in texts if text)  # one at a time
-    result = 0 if name == b"AND" and not all(texts) else reduce(OPERATIONS[name], numbers)
-    db.store(target, bytearray(result.to_bytes(length)), "set")
+    there = [text for text in texts if text]  # a key that is not there counts as zeros
+    texts = [b""] if name == b"AND" and len(there) < len(texts) else there
+    result = bytearray()
+    for start in range(0, length, CHUNK):
+        size = min(CHUNK, length - start)
+        # Numbers whose first byte is the lowest: a text that ends early has zeros behind it.
+        numbers = [int.from_bytes(text[start : start + size], "little") for text in texts]
+        if name == b"NOT":
+            numbers.append((1 << 8 * size) - 1)
+        result += reduce(OPERATIONS[name], numbers).to_bytes(size, "little")
+    db.store(target, result, "set")
     return length
 
 
@@ -144,7 +146,7 @@ def bitcount(session: Session, args: list[bytes]) -> Reply:
             return 0  # whatever the unit, and be it none
         unit = read_unit(args[4]) if len(args) == 5 else BITS[b"BYTE"]
         first, last = bit_range(start, end, len(text), unit)
-    return count_ones(part(text, first, last, outside=0))
+    return sum(int.from_bytes(chunk).bit_count() for _, chunk in chunks(text, first, last, outside=0))
 
 
 BITS: Final = {b"BIT": 1, b"BYTE": 8}
@@ -165,20 +167,19 @@ def bit_range(start: int, end: int, length: int, unit: int) -> tuple[int, int]:
     return first * unit, last * unit + unit - 1
 
 
-def part(text: StringValue, first: int, last: int, outside: int) -> bytearray:
-    """The bytes in which a range of bits lies; the bits of them that do not belong are made ``outside``."""
-    if first > last:
-        return bytearray()
-    chosen = bytearray(text[first >> 3 : (last >> 3) + 1])
-    head, tail = 0xFF >> (first & 7), 0xFF << (7 - (last & 7)) & 0xFF
-    for at, mask in ((0, head), (-1, tail)):
-        chosen[at] = chosen[at] | ~mask & 0xFF if outside else chosen[at] & mask
-    return chosen
+def chunks(text: StringValue, first: int, last: int, outside: int) -> Iterator[tuple[int, StringValue]]:
+    """The bytes in which a range of bits lies, some at a time, and at which byte these begin.
 
-
-def count_ones(data: bytearray) -> int:
-    chunks = (data[at : at + CHUNK] for at in range(0, len(data), CHUNK))
-    return sum(int.from_bytes(chunk).bit_count() for chunk in chunks)
+    The bits in them that do not belong to the range are made ``outside``.
+    """
+    end = (last >> 3) + 1
+    for start in range(first >> 3, end if first <= last else 0, CHUNK):
+        chunk = text[start : min(start + CHUNK, end)]
+        for at, mask in ((first >> 3, 0xFF >> (first & 7)), (last >> 3, 0xFF << (7 - (last & 7)) & 0xFF)):
+            if mask != 0xFF and 0 <= at - start < len(chunk):
+                chunk = bytearray(chunk)
+                chunk[at - start] = chunk[at - start] | ~mask & 0xFF if outside else chunk[at - start] & mask
+        yield start, chunk
 
 
 @command(
@@ -199,12 +200,12 @@ def bitpos(session: Session, args: list[bytes]) -> Reply:
     if text is None:
         return -1 if bit else 0
     first, last = read_bounds(args[3:], len(text))
-    chosen = part(text, first, last, outside=1 - bit)
-    at = first_bit(chosen, bit)
-    if at is not None:
-        return (first & ~7) + at
-    goes_on = not bit and chosen and len(args) < 5
-    return (first & ~7) + len(chosen) * 8 if goes_on else -1
+    without = (b"\xff", b"\0")[bit] * CHUNK
+    for start, chunk in chunks(text, first, last, outside=1 - bit):
+        if not without.startswith(chunk):
+            return start * 8 + first_bit(chunk, bit)
+    goes_on = not bit and first <= last and len(args) < 5
+    return (last | 7) + 1 if goes_on else -1
 
 
 def read_bounds(words: list[bytes], length: int) -> tuple[int, int]:
@@ -216,10 +217,8 @@ def read_bounds(words: list[bytes], length: int) -> tuple[int, int]:
     return bit_range(start, end, length, unit) if words else (0, length * 8 - 1)
 
 
-def first_bit(data: bytearray, bit: int) -> int | None:
-    """Where the first such bit is."""
+def first_bit(data: StringValue, bit: int) -> int:
+    """Where the first such bit is, of which there is one."""
     skipped = len(data) - len(data.lstrip(b"\0" if bit else b"\xff"))
-    if skipped == len(data):
-        return None
     byte = data[skipped] if bit else ~data[skipped] & 0xFF
     return skipped * 8 + 8 - byte.bit_length()

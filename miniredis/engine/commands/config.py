@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from .. import errors
-from ..config import Config, ConfigurationError, UnknownDirectiveError
-from ..config.values import directive_named
+from ..config import ConfigurationError, UnknownDirectiveError
+from ..config.values import directive_named, names_matching
 from ..dispatch import is_allowed
 from ..errors import CommandError
 from ..help import help_on
@@ -27,16 +27,11 @@ def config_get(session: Session, args: list[bytes]) -> Reply:
     config = session.engine.config
     found: dict[bytes, bytes] = {}  # by name in lower case: the name as it is shown
     for pattern in args[2:]:
-        for shown in names(config, pattern):
-            found.setdefault(shown.lower(), shown)
+        if not GLOB.isdisjoint(pattern):
+            found.update((name, name) for name in names_matching(pattern, left_out=found))
+        elif directive_named(read(pattern)):
+            found.setdefault(pattern.lower(), pattern)  # a plain name comes back as it came
     return Map((shown, written(config[name.decode()])) for name, shown in found.items())
-
-
-def names(config: Config, pattern: bytes) -> list[bytes]:
-    """The names that fit a pattern; a plain name comes back as it came."""
-    if GLOB.isdisjoint(pattern):
-        return [pattern] if directive_named(read(pattern)) else []
-    return [name.encode() for name in config.matching(pattern)]
 
 
 @command(

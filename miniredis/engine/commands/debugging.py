@@ -14,7 +14,7 @@ from ..groups import Group
 from ..hashes import HashValue
 from ..help import help_on
 from ..keyspace import StringValue, Value
-from ..numbers import leading_integer, read_integer
+from ..numbers import MAX, leading_integer, read_integer
 from ..registry import Keys, command, container
 from ..replies import OK, Encoded, Reply, status
 from ..rqueues import RQueue
@@ -44,13 +44,16 @@ def debug(session: Session, args: list[bytes]) -> Reply:
     return part(session, args)
 
 
-LEADING_FLOAT: Final = re.compile(rb"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)").match
+LEADING_FLOAT: Final = re.compile(
+    rb"\s*+([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)"
+).match
 
 
 def debug_sleep(session: Session, args: list[bytes]) -> Reply:
-    """Answers nobody for so many seconds; what is no number counts as 0."""
+    """Answers nobody for so many seconds; no number, or more microseconds than 64 bits hold, count as 0."""
     seconds = LEADING_FLOAT(args[2])
-    session.engine.sleep(max(int(float(seconds[1]) * 1_000_000), 0) if seconds else 0)
+    microseconds = float(seconds[1]) * 1_000_000 if seconds else 0
+    session.engine.sleep(int(microseconds) if 0 < microseconds <= MAX else 0)
     return OK
 
 

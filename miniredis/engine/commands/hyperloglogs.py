@@ -82,14 +82,16 @@ def pfcount(session: Session, args: list[bytes]) -> Reply:
     return number
 
 
-def highest(session: Session, keys: list[bytes]) -> list[int]:
+def highest(session: Session, keys: list[bytes]) -> bytes:
     """The highest value of each register in several HyperLogLogs."""
-    values = [0] * hyperloglog.REGISTERS
+    number = 0
+    seen: set[bytes] = set()
     for key in keys:
         text = checked(session.db.read_string(key))
-        if text is not None:
-            values = list(map(max, values, hyperloglog.registers(text)))
-    return values
+        if text is not None and key not in seen:
+            seen.add(key)
+            number = hyperloglog.maximum(number, int.from_bytes(hyperloglog.registers(text), "little"))
+    return number.to_bytes(hyperloglog.REGISTERS, "little")
 
 
 @command(

@@ -91,14 +91,15 @@ def read_options(words: list[bytes], *, may_store: bool) -> Options:
     options = Options()
     at = 0
     while at < len(words):
-        name, left = words[at].upper(), words[at + 1 :]
+        name = words[at].upper()
         if name == b"STORE" and not may_store:
             raise CommandError(errors.SYNTAX)
         operands, take = OPTIONS.get(name, (0, None))
-        if take is None or len(left) < operands:
+        end = at + 1 + operands
+        if take is None or end > len(words):
             raise CommandError(errors.SYNTAX)
-        take(options, left[:operands])
-        at += 1 + operands
+        take(options, words[at + 1 : end])
+        at = end
     return options
 
 
@@ -152,7 +153,12 @@ def elements_of(value: Value | None, options: Options) -> list[bytes]:
 
 def in_order(db: Database, elements: list[bytes], options: Options, start: int, end: int) -> list[bytes]:
     """The elements sorted, at least those from ``start`` up to ``end``."""
-    weights = {element: weight(db, element, options) for element in elements}
+    if options.by is None and not options.alpha:
+        weights: dict[bytes, Any] = dict(zip(elements, map(number_of, elements), strict=True))
+    else:
+        weights = {element: weight(db, element, options) for element in elements}
+    if not options.alpha:
+        elements = sorted(elements, reverse=options.descending)  # the order of those whose numbers are equal
     if options.by is None or not options.alpha or (start, end) == (0, len(elements)):
         return sorted(elements, key=weights.__getitem__, reverse=options.descending)
     # Here alone does Redis sort only what is shown, by a sort that is not stable: for equal weights it tells.
@@ -163,16 +169,20 @@ def in_order(db: Database, elements: list[bytes], options: Options, start: int, 
 
 
 def weight(db: Database, element: bytes, options: Options) -> Any:
-    """What an element is compared by. Numbers that are equal are ordered by their elements."""
+    """What an element is compared by."""
     text = element if options.by is None else look_up(db, options.by, element)
     if options.alpha:
         if options.store is not None:
             return (text is not None, bytes(text or b""))
         return (text is not None, until_nul(bytes(text or b"")))  # as C compares texts
-    number = 0.0 if text is None else parse_double(bytes(text))
+    return 0.0 if text is None else number_of(bytes(text))
+
+
+def number_of(text: bytes) -> float:
+    number = parse_double(text)
     if number is None:
         raise CommandError(errors.NOT_SCORES)
-    return (number, element)
+    return number
 
 
 def shown(db: Database, elements: list[bytes], options: Options) -> Iterator[Reply]:

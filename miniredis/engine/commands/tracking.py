@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator
 from typing import Final
 
 from .. import errors
@@ -91,14 +93,28 @@ def check_options(before: Tracker | None, tracker: Tracker, prefixes: list[bytes
 
 
 def check_overlaps(existing: list[bytes], given: list[bytes]) -> None:
-    """Refuses prefixes of which one begins with another, or with one there is."""
-    for at, prefix in enumerate(given):
-        for other in existing:
+    """Refuses prefixes of which one begins with another, or with one there is; the first in their order."""
+    first = next(iter(sorted(overlapping(given))), len(given))
+    for at, prefix in enumerate(given[: first + 1]):
+        place = bisect_left(existing, prefix)  # none of them begins with another: only neighbours can overlap
+        for other in existing[max(place - 1, 0) : place + 1]:
             if overlap(prefix, other):
                 raise CommandError(errors.overlapping_prefixes(prefix, other, is_given=False))
-        for other in given[at + 1 :]:
-            if overlap(prefix, other):
-                raise CommandError(errors.overlapping_prefixes(prefix, other, is_given=True))
+        if at == first:
+            other = next(each for each in given[at + 1 :] if overlap(prefix, each))
+            raise CommandError(errors.overlapping_prefixes(prefix, other, is_given=True))
+
+
+def overlapping(given: list[bytes]) -> Iterator[int]:
+    """Where those stand that begin with another one, or with which another one begins."""
+    beginnings: list[int] = []  # each of them begins with the one before
+    for at in sorted(range(len(given)), key=given.__getitem__):
+        while beginnings and not given[at].startswith(given[beginnings[-1]]):
+            beginnings.pop()
+        if beginnings:
+            yield at
+            yield beginnings[-1]
+        beginnings.append(at)
 
 
 def overlap(one: bytes, other: bytes) -> bool:

@@ -205,7 +205,7 @@ def hostname(value: str, _before: str) -> str:
     return name
 
 
-VARIABLE: Final = re.compile(r"{{|{(?P<name>[^}]*)}|(?P<unpaired>{)")
+VARIABLE: Final = re.compile(r"{{|{(?P<name>[^{}]*)}|(?P<unpaired>{)")
 VARIABLES: Final = {
     "title": "", "listen-addr": "*:6379", "server-mode": "", "port": "6379", "tls-port": "0",
     "unixsocket": "", "config-file": "-",

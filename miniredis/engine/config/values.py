@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final
 
 from ..glob import compile_glob
 from .table import ALIASES, DIRECTIVES, Directive
 
-__all__ = ["Config", "ConfigurationError", "UnknownDirectiveError", "directive_named"]
+__all__ = ["Config", "ConfigurationError", "UnknownDirectiveError", "directive_named", "names_matching"]
 
 
 class ConfigurationError(Exception):
@@ -32,10 +32,26 @@ class UnknownDirectiveError(ConfigurationError):
         super().__init__(directive, "Bad directive or wrong number of arguments")
 
 
+def canonical(name: str) -> str:
+    """A directive's own name, of any of its names in any case."""
+    return ALIASES.get(name.lower(), name.lower())
+
+
 IMMUTABLE: Final = "can't set immutable config"
 PROTECTED: Final = "can't set protected config"
 TWICE: Final = "duplicate parameter"
 WRONG_COUNT: Final = "wrong number of arguments"
+
+
+SHOWN: Final = tuple(
+    name.encode() for name in (*DIRECTIVES, *ALIASES) if "hidden" not in DIRECTIVES[canonical(name)].traits
+)
+
+
+def names_matching(pattern: bytes, left_out: Container[bytes] = ()) -> list[bytes]:
+    """The names of directives that fit a glob pattern, old names among them, but for some."""
+    fits = compile_glob(pattern, ignore_case=True)
+    return [name for name in SHOWN if name not in left_out and fits(name)]
 
 
 class Config:
@@ -81,13 +97,6 @@ class Config:
         self._listeners.append(listener)
         listener()
 
-    def matching(self, pattern: bytes) -> Iterator[str]:
-        """The names of directives that fit a glob pattern, old names among them."""
-        fits = compile_glob(pattern, ignore_case=True)
-        for name in (*DIRECTIVES, *ALIASES):
-            if "hidden" not in DIRECTIVES[canonical(name)].traits and fits(name.encode()):
-                yield name
-
     def learn(self, name: str, value: str) -> None:
         """Takes in what is known only once the server runs, such as the port it got."""
         self._values[name] = value
@@ -122,11 +131,6 @@ class Config:
         self._integers.clear()
         for listener in self._listeners:
             listener()
-
-
-def canonical(name: str) -> str:
-    """A directive's own name, of any of its names in any case."""
-    return ALIASES.get(name.lower(), name.lower())
 
 
 def directive_named(name: str) -> Directive | None:

@@ -6,7 +6,7 @@ import re
 from typing import Final, Self
 
 from ..notifications import LETTERS, shown
-from ..numbers import MAX, MIN, leading_integer, parse_double
+from ..numbers import leading_integer, leading_long, parse_double
 from .kinds import Check, c_string, folded, one_of, read_memory
 
 __all__ = [
@@ -35,7 +35,7 @@ LIMITS_CLASS: Final = "Invalid client class specified in buffer limit configurat
 BAD_LIMITS: Final = "Error in hard, soft or soft_seconds setting in buffer limit configuration."
 MANY_ADDRESSES: Final = "Too many bind addresses specified."
 
-WHOLE: Final = re.compile(rb"[ \t\n\v\f\r]*[+-]?[0-9]+").fullmatch
+WHOLE: Final = re.compile(rb"[ \t\n\v\f\r]*+[+-]?[0-9]++").fullmatch
 
 
 def split(value: str) -> list[str]:
@@ -47,15 +47,6 @@ def whole(word: str) -> bytes | None:
     """A word that ``strtol`` takes to its end, where no digits count as 0; None for others."""
     digits = c_string(word).encode("utf-8", "surrogateescape") or b"0"
     return digits if WHOLE(digits) else None
-
-
-def saturated(digits: bytes) -> int:
-    """What ``strtoll`` makes of digits."""
-    return min(max(int(digits[:LONGEST]), MIN), MAX)
-
-
-LONGEST: Final = 40
-"""More bytes of a number than matter, as far as anybody writes them."""
 
 
 def only(off: str, kind: Check) -> Check:
@@ -100,9 +91,9 @@ def primary(value: str, _before: str) -> str:
     if len(words) != 2:
         raise ValueError(WRONG_COUNT)
     port = whole(words[1])
-    if port is None or not 0 <= saturated(port) <= HIGHEST_PORT:
+    if port is None or not 0 <= leading_long(port) <= HIGHEST_PORT:
         raise ValueError(BAD_PORT)
-    return f"{words[0]} {saturated(port)}"
+    return f"{words[0]} {leading_long(port)}"
 
 
 SHUTDOWN_OPTIONS: Final = ("default", "save", "nosave", "now", "force")
@@ -161,7 +152,7 @@ def save_points(value: str, _before: str) -> str:
     numbers = [whole(word) for word in words]
     if len(words) % 2 or None in numbers:
         raise ValueError(BAD_SAVE)
-    counts = [saturated(number) for number in numbers if number is not None]
+    counts = [leading_long(number) for number in numbers if number is not None]
     changes = [leading_integer(number) for number in numbers[1::2] if number is not None]
     if any(seconds < 1 for seconds in counts[::2]) or any(each < 0 for each in changes):
         raise ValueError(BAD_SAVE)
@@ -178,9 +169,9 @@ def oom_scores(value: str, _before: str) -> str:
     if len(words) != COUNT_OF_SCORES:
         raise ValueError(WRONG_COUNT)
     scores = [whole(word) for word in words]
-    if any(each is None or abs(saturated(each)) > HIGHEST_SCORE for each in scores):
+    if any(each is None or abs(leading_long(each)) > HIGHEST_SCORE for each in scores):
         raise ValueError(BAD_SCORES)
-    return " ".join(str(saturated(each)) for each in scores if each is not None)
+    return " ".join(str(leading_long(each)) for each in scores if each is not None)
 
 
 LIMITS: Final = 4

@@ -12,35 +12,41 @@ LONG = 7
 
 def decompress(data: bytes, size: int) -> bytes | None:
     """The bytes that were compressed; None if they are not ``size`` bytes, or the data is damaged."""
+    try:
+        output = decompressed(data, size)
+    except IndexError:  # it ends where more was announced
+        return None
+    return bytes(output) if len(output) == size else None
+
+
+def decompressed(data: bytes, most: int) -> bytearray:
+    """What can be read, up to a little more than ``most`` bytes; raises ``IndexError`` for damaged data.
+
+    This is one loop without a call, because it runs for every few bytes of a payload.
+    """
     output = bytearray()
-    at = 0
-    while at < len(data) and len(output) <= size:
+    at, end = 0, len(data)
+    while at < end:
         control = data[at]
-        at += 1
         if control < LITERALS:
-            output += data[at : at + control + 1]
-            at += control + 1
+            at += control + 2
+            output += data[at - control - 1 : at]
             continue
-        at, is_whole = copy_back(data, at, control, output)
-        if not is_whole:
-            return None
-    return bytes(output) if at == len(data) and len(output) == size else None
-
-
-def copy_back(data: bytes, at: int, control: int, output: bytearray) -> tuple[int, bool]:
-    """Repeats what was written before; returns where to go on, and whether there was such a thing."""
-    length = control >> 5
-    if length == LONG:
-        if at >= len(data):
-            return at, False
-        length += data[at]
-        at += 1
-    if at >= len(data):
-        return at, False
-    start = len(output) - ((control & 31) << 8 | data[at]) - 1
-    if start < 0:
-        return at, False
-    length += 2
-    chunk = bytes(output[start : start + length])
-    output += (chunk * (length // len(chunk) + 1))[:length]
-    return at + 1, True
+        length = control >> 5
+        if length == LONG:
+            at += 1
+            length += data[at]
+        filled = len(output)
+        start = filled - ((control & 31) << 8 | data[at + 1]) - 1
+        if start < 0 or filled > most:
+            raise IndexError
+        at += 2
+        stop = start + length + 2
+        if stop <= filled:
+            output += output[start:stop]
+        else:  # it repeats itself
+            chunk = output[start:]
+            output += (chunk * ((length + 2) // len(chunk) + 1))[: length + 2]
+    if at > end:
+        raise IndexError
+    return output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,7 +14,10 @@ __all__ = ["END", "read_listpack", "read_ziplist"]
 END: Final = 0xFF
 
 ZIPLIST_INTEGERS: Final = {0xC0: 2, 0xD0: 4, 0xE0: 8, 0xF0: 3, 0xFE: 1}
-LISTPACK_INTEGERS: Final = {0xF1: 2, 0xF2: 3, 0xF3: 4, 0xF4: 8}
+LISTPACK_INTEGERS: Final = {0xF1: struct.Struct("<h"), 0xF3: struct.Struct("<i"), 0xF4: struct.Struct("<q")}
+LISTPACK_HEAD: Final = struct.Struct("<IH")
+"""The size of a listpack, and how many elements it has."""
+SMALL_INTEGERS: Final = tuple(b"%d" % number for number in range(1 << 7))
 
 
 def read_ziplist(data: bytes) -> list[bytes]:
@@ -57,33 +61,51 @@ def checked(elements: list[bytes], size: int, count: int, data: bytes) -> list[b
 
 def read_listpack(data: bytes) -> list[bytes]:
     """The elements of a listpack; raises ``BadDataError``."""
-    reader = Reader(data)
-    size, count = (int.from_bytes(reader.take(width), "little") for width in (4, 2))
-    return checked(list(listpack_elements(reader)), size, count, data)
+    try:
+        size, count = LISTPACK_HEAD.unpack_from(data)
+        elements = listpack_elements(data)
+    except (IndexError, struct.error):  # it ends within an element
+        raise BadDataError from None
+    return checked(elements, size, count, data)
 
 
-def listpack_elements(reader: Reader) -> Iterator[bytes]:
-    while (first := reader.byte()) != END:
-        element, size = listpack_element(reader, first)
-        reader.take(back_length_size(size))
-        yield element
+def listpack_elements(data: bytes) -> list[bytes]:
+    """The elements up to the end; raises ``IndexError`` or ``struct.error`` where there is none.
+
+    The most frequent forms are read without a call. A text that is cut off is noticed at the next byte.
+    """
+    elements: list[bytes] = []
+    at = LISTPACK_HEAD.size
+    while (first := data[at]) != END:
+        if first < 0x80:
+            elements.append(SMALL_INTEGERS[first])
+            at += 2
+        elif first < 0xC0:
+            end = at + 1 + (first & 63)
+            elements.append(data[at + 1 : end])
+            at = end + 1
+        elif first in LISTPACK_INTEGERS:
+            form = LISTPACK_INTEGERS[first]
+            elements.append(b"%d" % form.unpack_from(data, at + 1)[0])
+            at += form.size + 2
+        else:
+            element, size = rare_element(data, at, first)
+            elements.append(element)
+            at += size + back_length_size(size)
+    return elements
 
 
-def listpack_element(reader: Reader, first: int) -> tuple[bytes, int]:
-    """One element, and how many bytes it took."""
-    if first < 0x80:
-        return b"%d" % first, 1
-    if first < 0xC0:
-        return reader.take(first & 63), 1 + (first & 63)
+def rare_element(data: bytes, at: int, first: int) -> tuple[bytes, int]:
+    """An element of the other forms, and how many bytes it took."""
     if first < 0xE0:
-        value = (first & 31) << 8 | reader.byte()
+        value = (first & 31) << 8 | data[at + 1]
         return b"%d" % (value - (1 << 13) if value >> 12 else value), 2
+    if first == 0xF2:
+        return b"%d" % int.from_bytes(data[at + 1 : at + 4], "little", signed=True), 4
+    if first > 0xF0:
+        raise BadDataError
     if first < 0xF0:
-        size = (first & 15) << 8 | reader.byte()
-        return reader.take(size), 2 + size
-    if first == 0xF0:
-        size = int.from_bytes(reader.take(4), "little")
-        return reader.take(size), 5 + size
-    if first in LISTPACK_INTEGERS:
-        return integer(reader, LISTPACK_INTEGERS[first]), 1 + LISTPACK_INTEGERS[first]
-    raise BadDataError
+        head, size = 2, (first & 15) << 8 | data[at + 1]
+    else:
+        head, size = 5, int.from_bytes(data[at + 1 : at + 5], "little")
+    return data[at + head : at + head + size], head + size

@@ -1,0 +1,128 @@
+"""Glob patterns: what fits them on both servers, and how long the worst of them take."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from conformance.targets import Address
+from conformance.wire import RawConnection
+from miniredis.engine.glob import compile_glob
+
+LETTERS = b"aaabbAB*?[]^-\\\x00\x7f\x80\xff"
+CLASSES = [
+    b"[a-b]", b"[^a]", b"[\\A-b]", b"[b-A]", b"[\x80-\x7f]", b"[a-\xff]", b"[]", b"[^]", b"[a-]", b"[a-", b"[\\]a]",
+    b"[^\\", b"[-a]", b"[a-b-A]", b"[?*]",
+]  # fmt: skip
+
+
+def pattern(luck: random.Random) -> bytes:
+    parts = [
+        luck.choice([b"*", b"?", b"a", luck.choice(CLASSES), bytes([luck.choice(LETTERS)])]) for _ in range(5)
+    ]
+    return b"".join(luck.sample(parts, luck.randint(1, 5)))
+
+
+@pytest.fixture
+def both(embedded_server: Address, real_server: Address) -> Iterator[list[RawConnection]]:
+    with ExitStack() as stack:
+        connections = [
+            stack.enter_context(RawConnection(each.host, each.port))
+            for each in (embedded_server, real_server)
+        ]
+        for each in connections:
+            each.command("FLUSHALL")
+        yield connections
+
+
+def alike(both: list[RawConnection], *words: bytes | str) -> list[bytes]:
+    """The lines of a reply that is the same on both, but for its order."""
+    ours, theirs = (sorted(each.command(*words).split(b"\r\n")) for each in both)
+    assert ours == theirs, words
+    return ours
+
+
+def test_keys_fit_patterns_as_on_redis(both: list[RawConnection]) -> None:
+    luck = random.Random(23)  # noqa: S311
+    texts = [bytes(luck.choices(LETTERS, k=luck.randint(0, 6))) for _ in range(200)]
+    for each in both:
+        each.command("MSET", *[word for text in texts for word in (text, b"")])
+    for _ in range(600):
+        alike(both, "KEYS", pattern(luck))
+        alike(both, "KEYS", b"*" * luck.randint(0, 1) + pattern(luck) + b"*" + pattern(luck))
+
+
+def test_names_fit_patterns_without_regard_to_case_as_on_redis(both: list[RawConnection]) -> None:
+    luck = random.Random(24)  # noqa: S311
+    names = {"".join(luck.choices("aAbB_0", k=luck.randint(1, 5))) for _ in range(60)}
+    code = "#!lua name={0}\nredis.register_function('f_{0}', function() end)"
+    for each in both:
+        for name in sorted(names):
+            each.command("FUNCTION", "LOAD", code.format(name))
+    try:
+        for _ in range(300):
+            one = pattern(luck)
+            assert reply_set(both[0], one) == reply_set(both[1], one), one
+        for name in ("[\\G]ET", "[\\g]ET", "\\GET", "[F-h]ET", "GE[^\\T]", "g[^\\e]T", "ge[^a-S]", "G[E]t"):
+            alike(both, "COMMAND", "LIST", "FILTERBY", "PATTERN", name)
+    finally:
+        for each in both:
+            each.command("FUNCTION", "FLUSH")
+
+
+def reply_set(connection: RawConnection, pattern: bytes) -> set[bytes]:
+    lines = connection.command("FUNCTION", "LIST", "LIBRARYNAME", pattern).split(b"\r\n")
+    return {
+        after for line, _, after in zip(lines, lines[1:], lines[2:], strict=False) if line == b"library_name"
+    }
+
+
+@pytest.mark.parametrize("stars", [999, 1000, 1001, 1002, 10_000])
+def test_of_more_than_a_thousand_stars_redis_gives_up(stars: int, both: list[RawConnection]) -> None:
+    for each in both:
+        each.command("MSET", "x" * stars, "", "x" * 20_000, "")
+    for one in (
+        "*x" * stars,
+        "*x" * stars + "*",
+        "x*" * stars,
+        "*x" * stars + "y",
+        "*?" * stars,
+        "*" * stars + "x",
+    ):
+        alike(both, "KEYS", one)
+
+
+N = 10_000
+
+WORST: dict[str, tuple[bytes, bytes]] = {
+    "stars": (b"*" * N * 100, b"a" * N),
+    "stars and letters": (b"*a" * N, b"a" * N * 10),
+    "stars and places": (b"*?" * N + b"x", b"a" * N),
+    "places": (b"?" * N * 100, b"a" * N),
+    "letters": (b"a" * N * 100, b"a" * N),
+    "letters after a star": (b"*" + b"a" * N + b"b", b"a" * N * 100),
+    "places and letters": (b"a?" * N * 100, b"a" * N),
+    "classes": (b"[ab]" * N * 100, b"a" * N),
+    "a class": (b"*[" + b"ab" * N + b"]c", b"a" * N),
+    "classes after a star": (b"*" + b"[ab]" * 60 + b"c", b"a" * N * 100),
+    "escapes": (b"*" + b"\\a" * N + b"b", b"a" * N),
+    "a class that does not end": (b"*[" * N, b"[" * N),
+}
+
+
+def seconds(act: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    act()
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize(("pattern", "text"), WORST.values(), ids=WORST)
+def test_the_worst_patterns_take_no_longer_than_a_walk_over_pattern_and_text(
+    pattern: bytes, text: bytes
+) -> None:
+    walk = min(seconds(lambda: [byte for byte in pattern + text if byte != 300]) for _ in range(3))
+    assert min(seconds(lambda: compile_glob(pattern)(text)) for _ in range(3)) < 20 * walk + 0.01
