@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from .fuzz import Findings, Fuzzer
+from .sizes import command as sizes
 from .sockets import fuzz_sockets
 
 __all__ = ["main"]
@@ -18,7 +19,11 @@ BAR: Final = 40
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status: 0 if nothing was found, else 1."""
-    options = read_options(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if "--sizes" in words:
+        words.remove("--sizes")
+        return sizes.main(words)
+    options = read_options(words)
     began = time.monotonic()
     findings = Fuzzer(options.seed).run(options.frames, bar("engine", options.frames))
     took = time.monotonic() - began
@@ -41,6 +46,10 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--frames", type=int, default=1_000_000, help="how many (default: a million)")
     parser.add_argument("--seed", type=int, default=0, help="where the randomness comes from (default: 0)")
+    parser.add_argument(
+        "--sizes", action="store_true",
+        help="instead: grow every argument of every command beside a real Redis; see --sizes --help",
+    )  # fmt: skip
     parser.add_argument("--over-tcp", type=int, metavar="FRAMES", help="how many more (default: a fiftieth)")
     return parser.parse_args(arguments)
 

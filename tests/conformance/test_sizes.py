@@ -1,93 +1,165 @@
-"""The differential's requests grow by orders of magnitude, but not beyond what a real server bears."""
+"""The runner of sizes: it covers every argument of every command, convicts what is quadratic, and lets others be."""
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+import sys
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from conformance.differential.grammar import Argument, Form
-from conformance.differential.requests import request
-from conformance.differential.sizes import LARGEST, LONGEST_PATTERN, MOST_WORDS, UNGROWN, size_of, work_of
-from conformance.hostile.fuzz import command_names
-from conformance.hostile.mutation import Frames
-
-KEY = Argument("key", "key")
-PUSH = Form(("RPUSH",), (KEY, Argument("element", "string", multiple=True)), "list")
-UNION = Form(("SINTERCARD",), (Argument("numkeys", "integer"), Argument("key", "key", multiple=True)), "set")
-SCORE = Form(("ZADD",), (KEY, Argument("score", "double"), Argument("member", "string")), "sorted-set")
-NAMES = Form(("KEYS",), (Argument("pattern", "pattern"),), "generic")
-SLEEP = Form(("DEBUG",), (), "server")
-KILL = Form(("CLIENT", "KILL"), (), "connection")
+from conformance.hostile.sizes.command import main
+from conformance.hostile.sizes.excuses import EXCUSES, MOST
+from conformance.hostile.sizes.forms import LEFT_OUT, Form, forms, routes
+from conformance.hostile.sizes.growths import Growth, growths, growths_of
+from conformance.hostile.sizes.judge import Curve, Step, verdict
+from conformance.hostile.sizes.race import Budget, Race
+from conformance.hostile.sizes.servers import Cost, parties
+from conformance.targets import NoRealRedisError
+from miniredis.engine.registry import commands
 
 
-@pytest.fixture
-def chance() -> random.Random:
-    return random.Random(1)  # noqa: S311
+def names() -> set[str]:
+    return {
+        each.name.decode()
+        for parent in commands()
+        for each in (parent, *commands(parent.subcommands))
+        if each.handler is not None
+    }
 
 
-def many(chance: random.Random, form: Form, size: int, times: int = 200) -> list[list[str]]:
-    return [request(form, chance.choice, size) for _ in range(times)]
+def test_every_command_is_grown_or_left_out_for_a_reason() -> None:
+    told = {command.name.decode(): (ways, reason) for command, ways, reason in forms()}
+    assert told.keys() == names()
+    assert all(bool(ways) != bool(reason) for ways, reason in told.values())
+    found = growths()
+    assert {name for name, several in found.items() if not several} == {
+        name for name, (_, reason) in told.items() if reason
+    }
+    assert LEFT_OUT.keys() <= told.keys()
+    assert len(LEFT_OUT) < 10
 
 
-def test_most_requests_stay_small_and_some_reach_each_order_of_magnitude(chance: random.Random) -> None:
-    sizes = [size_of(chance.choice) for _ in range(100_000)]
-    orders = Counter(len(str(size)) for size in sizes if size)
-    assert 0.8 < sizes.count(0) / len(sizes) < 0.97
-    assert set(orders) >= {3, 4, 5, 6, 7}
-    assert orders[3] > orders[5] > orders[7]
-    assert max(sizes) < 10 * LARGEST
+def test_every_argument_meets_a_growth() -> None:
+    for _, ways, _ in forms():
+        for form in ways:
+            grown = {id(growth.argument) for growth in growths_of(form)}
+            if any(growth.whole for growth in growths_of(form)):
+                continue
+            missing = [
+                route[-1].name
+                for route in routes(form.arguments)
+                if route[-1].kind != "pure-token" and id(route[-1]) not in grown
+            ]
+            assert not missing, form.name
 
 
-def test_the_largest_size_can_be_chosen(chance: random.Random) -> None:
-    assert max(size_of(chance.choice, 1000) for _ in range(20_000)) < 10_000
-    assert not any(size_of(chance.choice, 0) for _ in range(1000))
+def test_the_excuses_are_few_and_have_reasons() -> None:
+    assert len(EXCUSES) <= MOST == 10
+    assert all(row.reason and row.commands <= names() for row in EXCUSES)
 
 
-def longest(requests: Sequence[Sequence[str]]) -> int:
-    return max(len(word) for words in requests for word in words)
+# The judge
 
 
-def test_words_and_their_number_grow(chance: random.Random) -> None:
-    found = many(chance, PUSH, 50_000)
-    assert 49_000 < longest(found) <= 51_000
-    assert 49_000 < max(map(len, found)) <= 51_000
-    assert max(map(len, many(chance, PUSH, 10 * MOST_WORDS, 20))) <= MOST_WORDS + 10
+def curve(ours: Sequence[float], theirs: Sequence[float], memory: Sequence[int] = ()) -> Curve:
+    steps = [
+        Step(10 ** (place + 3), Cost(a, room, 100), Cost(b, 0, 100))
+        for place, (a, b, room) in enumerate(zip(ours, theirs, memory or [0] * len(ours), strict=True))
+    ]
+    return Curve(steps)
 
 
-def test_numbers_grow_into_numbers_and_patterns_into_patterns(chance: random.Random) -> None:
-    scores = {words[2] for words in many(chance, SCORE, 10_000) if len(words) > 2}
-    assert any(len(score) > 9000 and score.isdigit() for score in scores)
-    assert any(len(score) > 9000 and score.startswith("0.0") for score in scores)
-    found = many(chance, NAMES, 1_000_000, 50)
-    assert any(words[-1].count("*") > 5000 for words in found)
-    assert max(len(words[1]) for words in found if len(words) == 2 and "*" in words[1]) < LONGEST_PATTERN + 10
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ([0.0001, 0.0001, 0.0001], [0.0001, 0.0001, 0.0001]),
+        ([0.001, 0.01, 0.1], [0.0001, 0.001, 0.01]),  # linear, as Redis, and 10 times as long
+        ([0.0001, 0.001, 0.01], [0.0001, 0.0001, 0.0001]),  # noise
+        ([0.001, 0.05, 2.0], [0.001, 0.05, 2.0]),  # quadratic, as Redis
+    ],
+)
+def test_what_grows_as_redis_does_is_let_be(ours: list[float], theirs: list[float]) -> None:
+    assert not verdict(curve(ours, theirs))
 
 
-def test_the_number_of_very_many_keys_is_right_mostly(chance: random.Random) -> None:
-    found = [words for words in many(chance, UNION, 1000) if len(words) > 900]
-    assert sum(words[1] == str(len(words) - 2) for words in found) > len(found) / 4
+@pytest.mark.parametrize(
+    ("ours", "theirs", "word"),
+    [
+        ([0.001, 0.01, 0.3], [0.0001, 0.001, 0.01], "30 times"),
+        ([0.001, 0.01, 0.4], [0.001, 0.005, 0.03], "exponent"),
+        ([0.0002, 0.01, 1.0], [0.001, 0.01, 0.1], "exponent"),
+    ],
+)
+def test_what_takes_longer_or_grows_faster_is_convicted(
+    ours: list[float], theirs: list[float], word: str
+) -> None:
+    assert word in verdict(curve(ours, theirs))
 
 
-def test_what_would_take_long_or_differ_stays_as_it_is(chance: random.Random) -> None:
-    assert longest(many(chance, SLEEP, 10_000)) < 100
-    assert all(word.count("<id:") < 2 for words in many(chance, KILL, 10_000) for word in words)
-    assert all(UNGROWN.values())
+def test_memory_that_nobody_sent_is_convicted() -> None:
+    flat = [0.001] * 3
+    assert "memory" in verdict(curve(flat, flat, [0, 10 << 20, 100 << 20]))
+    assert not verdict(curve(flat, flat, [0, 1 << 20, 10 << 20]))
 
 
-def test_work_is_what_there_is_at_the_keys_as_often_as_they_are_named() -> None:
-    values: dict[bytes, Any] = {b"a": b"x" * 10, b"l": [b"x"] * 7}
-    assert work_of(values, [b"MGET", b"a", b"a", b"none", b"l"]) == 27
-    assert work_of(values, [b"LCS", b"a", b"l"]) == 70
-    assert work_of(values, [b"SORT", b"l", b"GET", b"#"]) == 28
+# Real servers
+
+QUADRATIC = """
+import sys
+from miniredis.engine.registry import LOOKUP
+from miniredis.engine import engine
+from miniredis.__main__ import main
+
+def slow(handler):
+    def handle(session, args):
+        key = session.db.values.get(args[1])
+        for _ in range(len(key or ()) // 2):
+            bytes(len(key) * 8)
+        return handler(session, args)
+    return handle
+
+for name in (b"llen", b"LLEN"):
+    LOOKUP[name].handler = slow(LOOKUP[name].handler)
+    break
+main(sys.argv[1:])
+"""
 
 
-def test_frames_of_the_fuzzer_have_every_order_of_magnitude() -> None:
-    supply = Frames(1, command_names())
-    sizes = [len(supply.next()) for _ in range(20_000)]
-    orders = Counter(len(str(size)) for size in sizes)
-    assert set(orders) >= {2, 3, 4, 5, 6}
-    assert sum(sizes) / len(sizes) < 2000
+def spoilt(port: int) -> list[str]:
+    return [sys.executable, "-c", QUADRATIC, "--port", str(port), "--enable-debug-command", "yes"]
+
+
+def growth_of(command: str, what: str) -> Growth:
+    return next(growth for growth in growths()[command] if growth.what == what)
+
+
+@pytest.fixture(scope="module")
+def race() -> Iterator[Race]:
+    try:
+        with parties(spoilt) as both:
+            yield Race(both, Budget(largest=100_000, seconds=0.3))
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
+
+
+def test_a_quadratic_command_is_convicted(race: Race) -> None:
+    assert verdict(race.run(growth_of("llen", "key, a list")))
+
+
+@pytest.mark.parametrize(
+    ("command", "what"), [("lrange", "key, a list"), ("strlen", "key: letters"), ("sadd", "member repeated")]
+)
+def test_a_linear_command_is_let_be(race: Race, command: str, what: str) -> None:
+    assert not verdict(race.run(growth_of(command, what)))
+
+
+def test_the_command_lists_what_it_would_grow(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list", "lrem"]) == 0
+    assert "lrem: element: stars" in capsys.readouterr().out
+
+
+def test_a_form_has_a_growth_for_each_kind_of_size() -> None:
+    told = {growth.what for growth in growths()["lpos"]}
+    assert {"key, a list", "key: letters", "COUNT: digits"} <= told
+    assert "key repeated" in {growth.what for growth in growths()["del"]}
+    assert isinstance(next(iter(forms()))[1][0], Form)

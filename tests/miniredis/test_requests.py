@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miniredis.engine.errors import ProtocolError
-from miniredis.engine.requests import LANE_LIMIT, FastLane, RequestParser, few_requests
+from miniredis.engine.requests import LANE_LIMIT, READ_SIZE, FastLane, RequestParser, few_requests
 
 from ..sizes import long_texts, sizes
 
@@ -23,11 +23,19 @@ class NoLane(FastLane):
         return [], 0
 
 
+class Singly(RequestParser):
+    """Reads one argument after the other."""
+
+    def _take_arguments(self) -> bool:
+        return False
+
+
 def parse(
     chunks: Iterable[bytes], lane: FastLane | None = None, *, limited: bool = False
 ) -> tuple[list[list[bytes]], bytes]:
     """All requests in the chunks, and the error that ends them, if any."""
-    parser = RequestParser(lane or FastLane(), lambda: MAX_BULK, lambda: limited)
+    kind = Singly if isinstance(lane, NoLane) else RequestParser
+    parser = kind(lane or FastLane(), lambda: MAX_BULK, lambda: limited)
     requests = []
     for chunk in chunks:
         parser.feed(chunk)
@@ -106,6 +114,45 @@ def test_the_fast_lane_and_the_cuts_change_nothing(data: bytes, cuts: list[int])
     exactly = parse([data], NoLane())
     assert parse([data]) == exactly
     assert parse(chunks) == exactly
+
+
+arguments = st.lists(
+    st.sampled_from([b"", b"a", b"\r\n", b"\r", b"\n", b"$1\r\na\r\n", b"\0", b"x" * 300, b"x" * LANE_LIMIT]),
+    max_size=30,
+)
+spoilt = st.sampled_from(
+    [(b"$1\r\n", b"$01\r\n"), (b"a\r\n", b"a.."), (b"$1\r", b"+1\r"), (b"$0", b"$-0"), (b"", b"")]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(arguments, st.integers(0, 5), spoilt, st.lists(st.integers(0, 3000), max_size=4))
+def test_arguments_read_many_at_once_are_the_same(
+    words: list[bytes], more: int, change: tuple[bytes, bytes], cuts: list[int]
+) -> None:
+    request = encode(b"x" * LANE_LIMIT, *words)  # too long for the fast lane
+    data = request.replace(*change, 1) if change[0] else request
+    data += encode(b"PING") * more
+    places = [0, *sorted({min(cut + LANE_LIMIT, len(data)) for cut in cuts}), len(data)]
+    assert parse(data[start:end] for start, end in pairwise(places)) == parse([data], NoLane())
+
+
+@pytest.mark.parametrize("word", [b"e123", b""], ids=["short", "empty"])
+def test_a_long_request_is_not_read_one_argument_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, word: bytes
+) -> None:
+    read, exactly = 0, RequestParser._read_length
+
+    def counted(self: RequestParser) -> bool:
+        nonlocal read
+        read += 1
+        return exactly(self)
+
+    monkeypatch.setattr(RequestParser, "_read_length", counted)
+    data = encode(b"SADD", b"k", *[word] * 100_000)
+    pieces = [data[at : at + READ_SIZE] for at in range(0, len(data), READ_SIZE)]
+    assert parse(pieces) == ([[b"SADD", b"k", *[word] * 100_000]], b"")
+    assert read <= 3 * len(pieces)
 
 
 def test_the_fast_lane_takes_what_is_well_formed() -> None:

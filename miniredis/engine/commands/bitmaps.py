@@ -106,6 +106,8 @@ def bitop(session: Session, args: list[bytes]) -> Reply:
         db.find(target)
         db.delete(target)
         return 0
+    there = [text for text in texts if text]  # a key that is not there counts as zeros
+    texts = [b""] if name == b"AND" and len(there) < len(texts) else there
     result = bytearray()
     for start in range(0, length, CHUNK):
         size = min(CHUNK, length - start)

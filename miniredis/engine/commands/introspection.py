@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from .. import errors
@@ -129,7 +130,7 @@ def command_getkeys(session: Session, args: list[bytes]) -> Reply:
 )
 def command_getkeysandflags(session: Session, args: list[bytes]) -> Reply:
     """The keys in a request, each with what the command does with it."""
-    return [[key, words(flags.split())] for key, flags in keys_in(args[2:])]
+    return [[key, flag_words(flags)] for key, flags in keys_in(args[2:])]
 
 
 def keys_in(request: list[bytes]) -> list[tuple[bytes, str]]:
@@ -158,6 +159,7 @@ NOT_TOLD: Final = "may_replicate"
 """The flag of commands that only read and yet wait where CLIENT PAUSE holds up writing."""
 
 
+@cache  # a request may ask for it a million times
 def details(declared: Command) -> list[object]:
     """One command as COMMAND INFO shows it."""
     first, last, step = declared.key_range
@@ -173,6 +175,11 @@ def details(declared: Command) -> list[object]:
         Set(key_specification(keys) for keys in declared.keys),
         Set(details(part) for part in commands(declared.subcommands)),
     ]
+
+
+@cache
+def flag_words(flags: str) -> Set:
+    return words(flags.split())
 
 
 def words(names: list[str] | tuple[str, ...]) -> Set:

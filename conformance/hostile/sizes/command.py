@@ -1,0 +1,157 @@
+"""``python -m conformance.hostile --sizes``: grows every argument of every command beside a real Redis."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ...processes import NotInstalledError
+from .excuses import EXCUSES, Excuse, excuse_for
+from .growths import Growth, growths
+from .judge import Curve, verdict
+from .race import Budget, Race
+from .servers import parties
+
+__all__ = ["Outcome", "main", "run"]
+
+DEFAULT: Final = Budget()
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run found.
+
+    Attributes:
+        tried: how many growths were tried.
+        convicted: the names of those that stand outside the table, with what is wrong.
+        excused: those that stand in it.
+        used: the rows of the table that were needed.
+        tried_excuses: the rows that could have been.
+    """
+
+    tried: int = 0
+    convicted: dict[str, str] = field(default_factory=dict)
+    excused: dict[str, str] = field(default_factory=dict)
+    used: set[Excuse] = field(default_factory=set)
+    tried_excuses: set[Excuse] = field(default_factory=set)
+
+    def note(self, growth: Growth, curve: Curve) -> str:
+        """Judges a curve; returns what is wrong."""
+        self.tried += 1
+        excuse, wrong = excuse_for(growth.command, growth.what), verdict(curve)
+        if excuse is not None:
+            self.tried_excuses.add(excuse)
+        if wrong and excuse is not None:
+            self.used.add(excuse)
+            self.excused[growth.name] = wrong
+        elif wrong:
+            self.convicted[growth.name] = wrong
+        return wrong
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status: 0 if nothing stands outside the table of excuses."""
+    options = read_options(arguments)
+    chosen = pick(growths(), options)
+    if options.list:
+        for each in (growth for many in chosen.values() for growth in many):
+            print(each.name)
+        return 0
+    budget = Budget(options.largest, options.seconds, options.building, options.memory << 20)
+    began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # the servers end with this process
+    try:
+        with parties() as both:
+            outcome = run(Race(both, budget), chosen, options.verbose)
+    except NotInstalledError as error:
+        print(error, file=sys.stderr)
+        return 2
+    passed = time.monotonic() - began
+    print(f"{outcome.tried:,} growths of {len(chosen)} commands, up to {budget.largest:,}; {passed:.0f} s")
+    for name, wrong in outcome.excused.items():
+        print(f"  excused  {name}: {wrong}")
+    complete = budget.largest >= DEFAULT.largest
+    idle = [row for row in EXCUSES if complete and row in outcome.tried_excuses - outcome.used]
+    for row in idle:
+        print(f"  an excuse that is not needed any more: {', '.join(sorted(row.commands))} {row.what}")
+    print(f"{len(outcome.convicted)} outside the table")
+    return int(bool(outcome.convicted or idle))
+
+
+def run(race: Race, chosen: Mapping[str, Sequence[Growth]], verbose: bool = False) -> Outcome:
+    """All growths of some commands; what is convicted is printed as it is found."""
+    outcome = Outcome()
+    for done, (command, several) in enumerate(chosen.items()):
+        for number, growth in enumerate(several):
+            show(f"{done}/{len(chosen)} commands; {command} {number}/{len(several)}: {growth.what}")
+            curve = race.run(growth)
+            wrong = outcome.note(growth, curve)
+            show("")
+            if wrong and growth.name in outcome.convicted:
+                print(f"{growth.name}\n    {wrong}\n    {figures(curve)}", flush=True)
+            elif verbose:
+                print(f"{growth.name}\n    {figures(curve)}", flush=True)
+    return outcome
+
+
+def figures(curve: Curve) -> str:
+    """The curve in a line: size, milliseconds of both, and MiB of both."""
+    told = [
+        f"{step.size:,}: "
+        + (f"{step.ours.seconds * 1000:.1f} ms {step.ours.memory >> 20} MiB" if step.ours else "-")
+        + f" / {step.theirs.seconds * 1000:.1f} ms {step.theirs.memory >> 20} MiB"
+        for step in curve.steps[-4:]
+    ]
+    return "; ".join([*told, *([curve.ended] if curve.ended else [])])
+
+
+def pick(found: Mapping[str, list[Growth]], options: argparse.Namespace) -> dict[str, list[Growth]]:
+    """The growths that are asked for."""
+    names = [name.lower().replace(" ", "|") for name in options.commands]
+    return {
+        name: [growth for growth in several if options.only in growth.what]
+        for name, several in found.items()
+        if several and (not names or name in names)
+    }
+
+
+def show(line: str) -> None:
+    """The line of progress, on a terminal only."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{line[:100]}")
+        sys.stderr.flush()
+
+
+def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m conformance.hostile --sizes",
+        description="Grows each argument of every command by orders of magnitude, beside a redis-server, "
+        "and prints what takes more than 20 times as long or as much memory at the largest size, or "
+        "grows faster.",
+        epilog="Exit status: 0 nothing stands outside the table of excuses, 1 something does, or an excuse "
+        "is not needed any more; 2 there is no redis-server.",
+    )
+    parser.add_argument("commands", nargs="*", help="only these, such as lrem or client|kill")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only growths whose name has this in it")
+    parser.add_argument("--largest", type=int, default=DEFAULT.largest, help="the largest size (10 million)")
+    parser.add_argument(
+        "--seconds", type=float, default=DEFAULT.seconds,
+        help="one request may take so long; a larger one that would is not tried, and one that does, though "
+        "Redis took a twentieth of that, is a finding (default: 2)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--building", type=float, default=DEFAULT.building,
+        help="seconds that it may take to make both servers ready for a size (default: 6)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--memory", type=int, default=DEFAULT.memory >> 20, metavar="MIB",
+        help="a request may take so much on either server; a larger one that would is not tried (1024)",
+    )  # fmt: skip
+    parser.add_argument("--list", action="store_true", help="only print what would be grown")
+    parser.add_argument("--verbose", action="store_true", help="print every curve")
+    return parser.parse_args(arguments)
