@@ -39,12 +39,4 @@ SIZES: Final = (
         "    if len(text) > LONGEST:\n",
         "    if len(text) > 1000:\n",
     ),
-    fault(
-        "MSET sets two thousand keys at most",
-        "commands/strings.py",
-        "    for key, value in zip(args[1::2], args[2::2], strict=True):\n"
-        '        session.db.store(key, value, "set")\n    return OK',
-        "    for key, value in zip(args[1:4001:2], args[2:4002:2], strict=True):\n"
-        '        session.db.store(key, value, "set")\n    return OK',
-    ),
 )
