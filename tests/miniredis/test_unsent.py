@@ -11,7 +11,7 @@ from conformance.bench.servers import miniredis as started_command
 from conformance.hostile.floods import many, set_large
 from conformance.wire import encode
 from miniredis.engine import Engine
-from miniredis.engine.replies import LARGE, Pieces
+from miniredis.engine.replies import LARGE, Encoded, Pieces
 from miniredis.engine.unsent import SENT_AT_ONCE, Unsent
 from miniredis.local import LocalSocket
 
@@ -131,3 +131,11 @@ def test_a_subscriber_in_this_process_may_leave_many_messages_unread() -> None:
         assert time.monotonic() - began < FAR_TOO_LONG
         for client in (subscriber, publisher):
             client.close()
+
+
+def test_replies_that_were_encoded_before_are_kept_too() -> None:
+    unsent = Unsent()
+    parts = [Encoded(b"+OK\r\n"), b"+QUEUED\r\n", b"x" * LARGE, Encoded(b"+OK\r\n"), b"+PONG\r\n"]
+    unsent.add(Pieces(parts))
+    assert unsent.take(len(unsent)) == b"".join(parts)
+    assert len(unsent) == 0
