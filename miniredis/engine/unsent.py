@@ -51,7 +51,7 @@ class Unsent:
         self._size += len(data)
         if pieces and len(data) < LARGE and len(pieces[-1]) < LARGE:
             last = pieces[-1]
-            if type(last) is bytes:
+            if type(last) is not bytearray:  # bytes, or a reply that is encoded already
                 last = pieces[-1] = bytearray(last)
             last += data
         elif data:

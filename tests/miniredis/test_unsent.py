@@ -14,7 +14,7 @@ from conformance.bench.servers import miniredis as started_command
 from conformance.hostile.floods import many, set_large
 from conformance.wire import RawConnection, encode
 from miniredis.engine import Engine
-from miniredis.engine.replies import LARGE, Pieces
+from miniredis.engine.replies import LARGE, Encoded, Pieces
 from miniredis.engine.unsent import SENT_AT_ONCE, Unsent
 from miniredis.local import LocalSocket
 
@@ -160,3 +160,11 @@ def test_a_long_pipeline_in_this_process_may_end_early() -> None:
         assert client.recv(100) == b"+PONG\r\n+OK\r\n"
         with pytest.raises(BrokenPipeError):
             client.sendall(b"PING\r\n")
+
+
+def test_replies_that_were_encoded_before_are_kept_too() -> None:
+    unsent = Unsent()
+    parts = [Encoded(b"+OK\r\n"), b"+QUEUED\r\n", b"x" * LARGE, Encoded(b"+OK\r\n"), b"+PONG\r\n"]
+    unsent.add(Pieces(parts))
+    assert unsent.take(len(unsent)) == b"".join(parts)
+    assert len(unsent) == 0

@@ -511,7 +511,7 @@ def test_delete_takes_the_steps_in_order() -> None:
         (
             "DEL :bound :producer_free :producer :consumer_free :consumer :not_full :closed "
             ":stats:produced_messages :stats:produced_bytes :stats:consumed_messages :stats:consumed_bytes "
-            "queue :unacked"
+            "queue :unacked :rejected"
         ),
     ]
 
@@ -541,7 +541,7 @@ def test_repair_looks_twice_five_seconds_apart(monkeypatch: pytest.MonkeyPatch) 
 def test_the_operations_do_no_io_and_read_no_clock() -> None:
     folder = Path(pressure.protocol.__file__).parent
     allowed = set(
-        "pressure collections dataclasses functools hashlib itertools re typing warnings __future__".split()
+        "pressure collections dataclasses enum functools hashlib itertools re typing warnings __future__".split()
     )
     for module in folder.glob("*.py"):
         for node in ast.walk(ast.parse(module.read_text())):
@@ -552,7 +552,7 @@ def test_the_operations_do_no_io_and_read_no_clock() -> None:
 
 def test_the_twelve_keys() -> None:
     assert [key.decode() for key in Keys.of(b"q", b"p").twelve] == [
-        "p:q" + suffix.decode() for field, suffix in SUFFIXES.items() if field != "unacked"
+        "p:q" + suffix.decode() for field, suffix in SUFFIXES.items() if field not in ("unacked", "rejected")
     ]
     assert len(KEYS.twelve) == 12
     assert KEYS.produced_bytes == b"p:q:stats:produced_bytes"
