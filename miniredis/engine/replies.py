@@ -155,9 +155,14 @@ def encode(value: Any, resp: int) -> Output:
 def joined(parts: list[Output]) -> Output:
     """Parts of what is sent as one, without copying any if one of them is in parts itself."""
     try:
-        return b"".join(parts)  # type: ignore[arg-type]
+        return kept(b"".join(parts))  # type: ignore[arg-type]
     except TypeError:
         return Pieces(parts)
+
+
+def kept(whole: bytes) -> Output:
+    """The same, in a form that arrays around it do not copy if it is large."""
+    return whole if len(whole) < LARGE else Pieces((whole,))
 
 
 def as_it_is(value: Encoded) -> bytes:
@@ -193,13 +198,13 @@ def array3(values: list[Any]) -> Output:
     return items(b"*%d\r\n" % len(values), values, 3)
 
 
-def strings(values: list[bytes]) -> bytes:
+def strings(values: list[bytes]) -> Output:
     """An array of strings; those of one length, as records and numbers often are, differ in nothing else."""
     size = len(values[0])
     if len(values[-1]) != size or set(map(len, values)) != {size}:
-        return pack(tuple(values))
+        return kept(pack(tuple(values)))
     head = b"$%d\r\n" % size
-    return b"*%d\r\n%b%b\r\n" % (len(values), head, (LINE_END + head).join(values))
+    return kept(b"*%d\r\n%b%b\r\n" % (len(values), head, (LINE_END + head).join(values)))
 
 
 def flat_map2(pairs: Map) -> Output:

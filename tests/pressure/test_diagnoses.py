@@ -16,7 +16,7 @@ ME, DEAD, HERE = b"me:1/main/00000000", b"dead:1/main/00000000", b"here:1/main/0
 CLIENTS: Final = b"id=3 name=me:1 flags=N cmd=client\nid=10 name=here:1 flags=b cmd=brpop\n"
 
 HEALTHY: Final[dict[str, Any]] = {
-    "bound": b"2", "length": 1, "tokens": 1, "marks": 0, "unacked": 0,
+    "bound": b"2", "length": 1, "tokens": 1, "marks": 0, "unacked": 0, "rejected": 0,
     "counters": [b"3", b"9", b"2", b"5"], "keys": 9,
     "producer_free": 1, "producer": None, "consumer_free": 1, "consumer": None,
     "idle": 4, "left_p": -2, "left_c": -2, "clients": CLIENTS,
@@ -38,7 +38,7 @@ def seen(*changes: dict[str, Any]) -> list[Any]:
     now = dict(HEALTHY)
     for each in changes:
         now |= each
-    found = [now[name] for name in list(HEALTHY)[:11]]
+    found = [now[name] for name in list(HEALTHY)[:12]]
     times = [now["idle"], now["idle"], now["left_p"], now["left_c"]]
     return [*times, b"OK", *[b"QUEUED"] * len(found), found]
 
@@ -77,6 +77,8 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
     ((NEW, {"tokens": 1}), []),
     ((NEW, {"marks": 2}), ["the token"]),
     ((NEW, {"counters": [b"1", None, b"1", None]}), ["the token"]),
+    (({"counters": [b"abc", b"9", b"2", b"5"]},), ["counter of produced messages"]),
+    (({"rejected": 3},), ["3 messages were rejected"]),
     (({"producer_free": 2},), ["free producer role has 2"]),
     (({"consumer_free": 3},), ["free consumer role has 3"]),
     (({"marks": 1},), ["one mark"]),

@@ -32,8 +32,8 @@ CLIENTS: Final = (
     fault(
         "a waiter that fails takes an element with it",
         "waiting.py",
-        "            reply = error\n",
-        "            reply = error\n            value.popleft()\n",
+        "            reply = error.with_traceback(None)\n",
+        "            reply = error.with_traceback(None)\n            value.popleft()\n",
     ),
     fault(
         "keys are served in the order of their names",
