@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 __all__ = ["compile_glob", "compile_match"]
@@ -30,7 +30,8 @@ Piece: TypeAlias = "bytes | int | frozenset[int]"
 """Bytes as they are, a number of bytes of any kind, or the bytes that one may be."""
 
 TOKEN: Final = re.compile(
-    rb"(\*++)|(\?{1,4096}+)|\[(\^?)((?:\\.|[^\]]-.|[^\]])*+)\]?|\\(.)|([^*?\[\\]{1,4096}+|\\)", re.DOTALL
+    rb"(\*++)|(\?{1,4096}+)|\[(\^?)((?:\\.|[^\]]-.|[^\]])*+)\]?|((?:\\.){1,4096}+)|([^*?\[\\]{1,4096}+|\\)",
+    re.DOTALL,
 ).match
 MEMBER: Final = re.compile(rb"\\(.)|([^\]])-(.)|(.)", re.DOTALL).finditer
 ANY: Final = frozenset(range(256))
@@ -40,7 +41,9 @@ def compile_glob(pattern: bytes, *, ignore_case: bool = False) -> Callable[[byte
     """A function that tells whether the whole of a text fits the pattern."""
     if len(pattern) >= LONG:
         return lambda text: match(segments(pattern, ignore_case, len(text)), text)
-    return partial(match, tuple(segments(pattern, ignore_case, LONG)))
+    parts = tuple(segments(pattern, ignore_case, LONG))
+    beginning = parts[0].beginning  # most texts are told by it
+    return lambda text: text.startswith(beginning) and match(parts, text)
 
 
 def compile_match(pattern: bytes) -> Callable[[bytes], bool]:
@@ -77,6 +80,11 @@ class Segment:
         self._head: re.Pattern[bytes] | None = None
         self.size = size
         self.is_last = is_last
+
+    @property
+    def beginning(self) -> bytes:
+        """The bytes as they are that it begins with, if it does."""
+        return self._pieces[0] if self._pieces and isinstance(self._pieces[0], bytes) else b""
 
     def fits(self, text: bytes, at: int, skipped: int = 0) -> bool:
         """Whether its pieces, but for the first few, stand at some place of a text that is long enough."""
@@ -139,7 +147,7 @@ def segments(pattern: bytes, ignore_case: bool, most: int) -> Iterator[Segment]:
             pieces.append(one_of(members, negated=bool(negated), ignore_case=ignore_case))
             size += 1
         else:
-            text = escaped or plain
+            text = escaped[1::2] if escaped else plain
             pieces += either_case(text) if ignore_case else [text]
             size += len(text)
     yield Segment(pieces, size, is_last=True)
