@@ -148,7 +148,7 @@ def segments(pattern: bytes, ignore_case: bool, most: int) -> Iterator[Segment]:
             pieces.append(one_of(members, negated=bool(negated), ignore_case=ignore_case))
             size += 1
         else:
-            text = escaped[1::2] if escaped else plain
+            text = (escaped[1::2] if escaped else plain)[: most + 1]  # one more is too long already
             pieces += either_case(text) if ignore_case else [text]
             size += len(text)
     yield Segment(pieces, size, is_last=True)
