@@ -89,9 +89,11 @@ class Cell(NamedTuple):
     @property
     def area(self) -> Area:
         """What it covers."""
-        longitudes = (bound(LONGITUDES, at, self.steps) for at in (self.column, self.column + 1))
-        latitudes = (bound(LATITUDES, at, self.steps) for at in (self.row, self.row + 1))
-        return Area(*longitudes, *latitudes)
+        column, row, steps = self
+        return Area(
+            bound(LONGITUDES, column, steps), bound(LONGITUDES, column + 1, steps),
+            bound(LATITUDES, row, steps), bound(LATITUDES, row + 1, steps),
+        )  # fmt: skip
 
 
 def is_in(degrees: float, span: Span) -> bool:
@@ -118,14 +120,6 @@ def spread(number: int) -> int:
     return number
 
 
-def gathered(bits: int) -> int:
-    """Every other bit of 64, from the lowest on: undoes ``spread``."""
-    bits &= SPREADING[-1][1]
-    for (shift, _), (_, kept) in zip(SPREADING[::-1], SPREADING[-2::-1], strict=False):
-        bits = (bits | bits >> shift) & kept
-    return (bits | bits >> SPREADING[0][0]) & 0xFFFFFFFF
-
-
 def cell_at(place: Place, steps: int = CELL_STEPS, latitudes: Span = LATITUDES) -> Cell:
     """The cell that a place is in."""
     column, row = (
@@ -144,8 +138,8 @@ def unsigned(score: float) -> int:
 
 def place_of(score: float) -> Place:
     """The middle of the cell that a score stands for; any score stands for one."""
-    bits = unsigned(score)
-    west, east, south, north = Cell(gathered(bits >> 1), gathered(bits), CELL_STEPS).area
+    digits = f"{unsigned(score):064b}"  # of the column and of the row in turn
+    west, east, south, north = Cell(int(digits[::2], 2), int(digits[1::2], 2), CELL_STEPS).area
     return Place(clamped((west + east) / 2, LONGITUDES), clamped((south + north) / 2, LATITUDES))
 
 
@@ -154,15 +148,15 @@ def clamped(degrees: float, span: Span) -> float:
 
 
 ALPHABET: Final = b"0123456789bcdefghjkmnpqrstuvwxyz"
-LETTERS: Final = 10
-"""How many letters 52 bits make; the eleventh is always the same."""
+PAIRS: Final = [bytes((first, second)) for first in ALPHABET for second in ALPHABET]
+PAIR_SHIFTS: Final = range(2 * CELL_STEPS - 10, -1, -10)
+"""52 bits make five pairs of letters; the eleventh letter is always the same."""
 
 
 def standard_text(score: float) -> bytes:
     """The geohash as others write it, whose grid goes from pole to pole."""
     bits = cell_at(place_of(score), latitudes=POLE_TO_POLE).bits
-    shifts = range(2 * CELL_STEPS - 5, -1, -5)
-    return bytes(ALPHABET[bits >> shift & 31] for shift in shifts[:LETTERS]) + b"0"
+    return b"".join([PAIRS[bits >> shift & 1023] for shift in PAIR_SHIFTS]) + b"0"
 
 
 def distance(one: Place, other: Place) -> float:

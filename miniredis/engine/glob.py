@@ -13,6 +13,7 @@ but only as far as the text goes.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -147,7 +148,7 @@ def segments(pattern: bytes, ignore_case: bool, most: int) -> Iterator[Segment]:
             pieces.append(one_of(members, negated=bool(negated), ignore_case=ignore_case))
             size += 1
         else:
-            text = escaped[1::2] if escaped else plain
+            text = (escaped[1::2] if escaped else plain)[: most + 1]  # one more is too long already
             pieces += either_case(text) if ignore_case else [text]
             size += len(text)
     yield Segment(pieces, size, is_last=True)
@@ -173,11 +174,12 @@ def one_of(members: bytes, *, negated: bool, ignore_case: bool) -> frozenset[int
     return ANY - found if negated else frozenset(found)
 
 
-def between(one: bytes, other: bytes, ignore_case: bool) -> Iterator[int]:
+def between(one: bytes, other: bytes, ignore_case: bool) -> bytes:
     """The bytes of a range. They are compared as C's ``char``, or as C's ``tolower`` returns one."""
     low, high = sorted((one, other), key=signed)
     number = lowered if ignore_case else signed
-    return (byte for byte in ANY if number(low) <= number(bytes((byte,))) <= number(high))
+    every, numbers = ORDERS[ignore_case]
+    return every[bisect_left(numbers, number(low)) : bisect_right(numbers, number(high))]
 
 
 def signed(byte: bytes) -> int:
@@ -186,3 +188,12 @@ def signed(byte: bytes) -> int:
 
 def lowered(byte: bytes) -> int:
     return byte.lower()[0] if byte != b"\xff" else -1
+
+
+def in_order(number: Callable[[bytes], int]) -> tuple[bytes, list[int]]:
+    every = sorted((bytes((byte,)) for byte in range(256)), key=number)
+    return b"".join(every), [*map(number, every)]
+
+
+ORDERS: Final = {False: in_order(signed), True: in_order(lowered)}
+"""All bytes in the order in which a range compares them, and the numbers that it compares."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from conformance.hostile.sizes.command import main
-from conformance.hostile.sizes.excuses import EXCUSES, MOST
+from conformance.hostile.sizes.excuses import EXCUSES, MOST, Excuse
 from conformance.hostile.sizes.forms import LEFT_OUT, Form, forms, routes
 from conformance.hostile.sizes.growths import Growth, growths, growths_of
 from conformance.hostile.sizes.judge import Curve, Step, verdict
@@ -56,6 +56,16 @@ def test_every_argument_meets_a_growth() -> None:
 def test_the_excuses_are_few_and_have_reasons() -> None:
     assert len(EXCUSES) <= MOST == 10
     assert all(row.reason and row.commands <= names() for row in EXCUSES)
+
+
+def test_an_excuse_for_a_factor_excuses_neither_a_larger_one_nor_a_faster_growth() -> None:
+    row = Excuse(frozenset({"geohash"}), "member", "a reason", 50)
+    assert row.covers("geohash", "member repeated")
+    assert not row.covers("geohash", "key: letters")
+    assert row.allows("30 times as much: 0.3 s at 100,000, Redis 0.01 s")
+    assert not row.allows("60 times as much: 0.6 s at 100,000, Redis 0.01 s")
+    assert not row.allows("grows with exponent 2.0, Redis's 1.0: 0.3 s at 100,000, Redis 0.01 s")
+    assert not row.allows("at 100,000 miniredis stalls: no reply in 2.0 s, Redis took 0.01 s")
 
 
 # The judge

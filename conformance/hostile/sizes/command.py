@@ -46,7 +46,7 @@ class Outcome:
         excuse, wrong = excuse_for(growth.command, growth.what), verdict(curve)
         if excuse is not None:
             self.tried_excuses.add(excuse)
-        if wrong and excuse is not None:
+        if wrong and excuse is not None and excuse.allows(wrong):
             self.used.add(excuse)
             self.excused[growth.name] = wrong
         elif wrong:

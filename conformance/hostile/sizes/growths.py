@@ -173,7 +173,7 @@ def many(n: int, *words: bytes, name: bytes = b"e%d") -> bytes:
 
 
 WHOLE: Final[Mapping[str, Mapping[str, Callable[[int], bytes]]]] = {
-    "multi": {"begun and given up": lambda n: times(n // 2, b"MULTI") + encode("DISCARD")},
+    "multi": {"of requests": lambda n: encode("MULTI") + times(n, b"GET", b"k") + encode("DISCARD")},
     "exec": {
         "of requests": lambda n: encode("MULTI") + times(n, b"PING") + encode("EXEC"),
         "of watched keys": lambda n: many(n, b"WATCH") + encode("MULTI") + encode("EXEC"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -122,8 +123,9 @@ class Race:
 
     def _step(self, growth: Growth, size: int) -> Step:
         request, elements = growth.request(size), size if growth.grows else FEW
-        theirs = self._best(self._theirs, growth, elements, request, self._budget.seconds)
-        limit = max(self._budget.seconds, DUE * theirs.seconds)
+        crowd = max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)  # others who need the processors, too
+        theirs = self._best(self._theirs, growth, elements, request, self._budget.seconds * crowd)
+        limit = max(self._budget.seconds, DUE * theirs.seconds) * crowd
         try:
             return Step(size, self._best(self._ours, growth, elements, request, limit), theirs)
         except StalledError as error:
