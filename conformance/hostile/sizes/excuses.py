@@ -60,12 +60,6 @@ EXCUSES: Final[tuple[Excuse, ...]] = (
         60,
     ),
     Excuse(
-        frozenset({"psubscribe"}),
-        "pattern repeated",
-        "linear as in Redis: each pattern is made ready to be compared, once",
-        40,
-    ),
-    Excuse(
         frozenset({"zlexcount"}),
         "key, a sorted set",
         "members of different scores have no order by name: what Redis finds among them is found by walking",
