@@ -21,9 +21,9 @@ def test_a_byte_that_is_not_printable_is_found_anywhere(byte: bytes) -> None:
 
 def test_a_long_name_is_not_looked_at_byte_by_byte_in_python() -> None:
     name = b"x" * 3_000_000
-    began = time.perf_counter()
+    began = time.thread_time()
     assert not any(byte > 200 for byte in name)
-    slow = time.perf_counter() - began
-    began = time.perf_counter()
+    slow = time.thread_time() - began
+    began = time.thread_time()
     checked_name(name)
-    assert time.perf_counter() - began < slow / 3
+    assert time.thread_time() - began < slow / 3

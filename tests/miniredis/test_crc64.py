@@ -47,7 +47,7 @@ def test_it_takes_much_less_time_than_the_table() -> None:
 
 
 def seconds(act: object, data: bytes) -> float:
-    start = time.perf_counter()
+    start = time.thread_time()
     assert callable(act)
     act(data)
-    return time.perf_counter() - start
+    return time.thread_time() - start

@@ -117,9 +117,9 @@ WORST: dict[str, tuple[bytes, bytes]] = {
 
 
 def seconds(act: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    start = time.thread_time()
     act()
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 @pytest.mark.parametrize(("pattern", "text"), WORST.values(), ids=WORST)
