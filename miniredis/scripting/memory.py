@@ -55,6 +55,7 @@ class Memory:
     def __init__(self, runtime: Any, collect: Callable[[], object]) -> None:
         self._runtime = runtime
         self._collect = collect
+        self._tidy_from = 0
         self._collect_from = 0
         self._given = 0
         self._refusals = 0
@@ -70,22 +71,22 @@ class Memory:
     def tidy(self) -> int:
         """Collects garbage if much has been allocated since it was last done; returns what is in use."""
         used = self.used()
-        if used > max(CROWDED, self._collect_from):
+        if used > max(CROWDED, self._tidy_from):
             self._collect()
             used = self.used()
-            self._collect_from = 2 * used
+            self._tidy_from = 2 * used
         return used
 
     def expect_garbage(self) -> None:
         """Much that was in use is not needed any more: the next ``tidy`` collects."""
-        self._collect_from = 0
+        self._tidy_from = 0
 
     def begin(self) -> None:
         """A script starts, whose arguments are in Lua already."""
         used = self.used()
         self._given = self._refusals = 0
         self._was_collected = False
-        self._collect_from = max(CROWDED, used + OWN // 2)
+        self._collect_from = used + OWN // 2
         self._set_limit(used + OWN)
 
     def end(self) -> None:

@@ -76,6 +76,11 @@ def test_functions_of_the_server_where_memory_is_used_up(name: str, small: redis
     assert small.eval("return redis.call('PING')", 0) == b"PONG"
 
 
+def test_what_one_script_has_used_up_leaves_the_next_no_more(small: redis.Redis) -> None:
+    counts = [small.eval(f"{FILL} fill() redis.pcall('GET', 'k') fill() return number", 0) for _ in range(8)]
+    assert max(counts) < 2 * min(counts)
+
+
 def test_nothing_is_taken_where_memory_is_used_up(small: redis.Redis) -> None:
     small.delete("list")
     small.rpush("list", "value")
