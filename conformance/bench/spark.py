@@ -8,7 +8,6 @@ To measure another job, add a function that does it, and a row to ``JOBS``.
 
 from __future__ import annotations
 
-import importlib.util
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -22,10 +21,12 @@ import pressure
 import pressure.spark
 from pressure.spark.sessions import QUIET
 
+from ..pipeline.session import MissingSparkError
+from ..pipeline.session import session as a_session
 from .model import Measure, MissingError, Pair
 from .workbench import Workbench
 
-__all__ = ["JOBS", "beside_one_core", "beside_redis_py"]
+__all__ = ["JOBS", "beside_one_core", "beside_redis_py", "session"]
 
 LENGTH: Final = 100
 """Bytes of a row."""
@@ -141,19 +142,13 @@ def warmed(job: Job, master: str, bench: Workbench, rows: int) -> float:
 
 
 @contextmanager
-def session(master: str) -> Iterator[Any]:
-    """Spark, quiet; it ends with the block."""
-    for package in ("pyspark", "pyarrow"):
-        if importlib.util.find_spec(package) is None:
-            raise MissingError(f"no {package}: install the extra 'spark'")
+def session(master: str, settings: Mapping[str, str] = QUIET) -> Iterator[Any]:
+    """The session that there is, or a new one, which ends with the block."""
     try:
-        spark = pressure.spark.session("bench", master, **QUIET)
-    except pressure.spark.SetupError as error:
+        with a_session(master, settings) as spark:
+            yield spark
+    except MissingSparkError as error:
         raise MissingError(str(error)) from error
-    try:
-        yield spark
-    finally:
-        spark.stop()
 
 
 def in_spark(job: Job, spark: Any, bench: Workbench, server: str, rows: int) -> float:

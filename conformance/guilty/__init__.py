@@ -13,8 +13,8 @@ from .kinds import KINDS
 from .model import Guilty
 from .scripts import SCRIPTS
 from .servers import SERVERS
-from .trial import Court, convicted_of
+from .trial import Court
 
-__all__ = ["PARTIES", "Court", "Guilty", "convicted_of"]
+__all__ = ["PARTIES", "Court", "Guilty"]
 
 PARTIES = (*CLIENTS, *BATCHES, *SCRIPTS, *KINDS, *SERVERS)

@@ -25,7 +25,7 @@ from .. import environment, runner, wire
 from ..__main__ import main
 from .model import Guilty
 
-__all__ = ["Court", "changed_copy", "convicted_of"]
+__all__ = ["Court", "changed_copy"]
 
 LIMIT: Final = 120.0
 """Seconds that a trial may take."""
@@ -100,12 +100,6 @@ def dividing() -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             os.killpg(process.pid, signal.SIGKILL)
-
-
-def convicted_of(party: Guilty, *, patient: bool = False) -> dict[str, str]:
-    """The same in a court of its own; see ``Court.convicted_of``."""
-    with Court() as court:
-        return court.convicted_of(party, patient=patient)
 
 
 def hurried() -> int:

@@ -93,10 +93,14 @@ def shared_role(case: Case) -> Iterator[Verdict]:
 
 def _mixed_puts(case: Case) -> Iterator[Verdict]:
     """A ``put_many`` among whose values, as they came or are there still, there is one of another client."""
-    values, gone = case.values, gone_from(case)
+    values = case.values
+    batches = dict.fromkeys(put for put in values.putters if put.name == "put_many")
+    if not batches:
+        return
+    gone = gone_from(case)
     got = sorted((moment, row) for row, moment in enumerate(values.get_from) if values.getters[row])
     begun = [moment for moment, _ in got]
-    for batch in dict.fromkeys(put for put in values.putters if put.name == "put_many"):
+    for batch in batches:
         rows = [
             row
             for value in batch.argument

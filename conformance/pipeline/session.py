@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
 import pressure.spark
-from pressure.spark.sessions import QUIET, prepare
+from pressure.spark.sessions import QUIET
 
 __all__ = ["MissingSparkError", "session"]
 
@@ -24,29 +25,32 @@ class MissingSparkError(Exception):
 
 
 @contextmanager
-def session(master: str = "local[*,4]") -> Iterator[Any]:
+def session(master: str = "local[*,4]", settings: Mapping[str, str] = SETTINGS) -> Iterator[Any]:
     """The session that there is, or a new one, which ends with the block.
 
     Args:
         master: where it runs; ``local[N,4]`` is this machine with N threads, a failed task tried four times.
+        settings: as ``pressure.spark.session`` takes them.
 
     Raises:
         MissingSparkError: there is no PySpark or no Java, or Spark does not start.
     """
-    try:
-        prepare()
-    except pressure.spark.SetupError as error:
-        raise MissingSparkError(f"{error}") from error
-    from pyspark.sql import SparkSession
-
-    if (running := SparkSession.getActiveSession()) is not None:
+    if (running := _running()) is not None:
         yield running
         return
     try:
-        started = pressure.spark.session("conformance.pipeline", master, **SETTINGS)
-    except Exception as error:  # of PySpark, of Java, or of the system
+        started = pressure.spark.session("conformance", master, **settings)
+    except Exception as error:  # of ours, of PySpark, of Java, or of the system
         raise MissingSparkError(f"Spark does not start: {error}") from error
     try:
         yield started
     finally:
         started.stop()
+
+
+def _running() -> Any:
+    if importlib.util.find_spec("pyspark") is None:
+        return None
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()

@@ -14,7 +14,7 @@ import pytest
 
 from conformance.clauses import CLAUSES
 from conformance.flavours import FLAVOURS
-from conformance.guilty import PARTIES, Court, Guilty, convicted_of
+from conformance.guilty import PARTIES, Court, Guilty
 from conformance.guilty.batches import BATCHES
 from conformance.guilty.clients import CLIENTS
 from conformance.guilty.kinds import KINDS
@@ -98,5 +98,5 @@ def test_there_are_guilty_servers_and_clients() -> None:
 
 
 def test_a_change_that_does_not_fit_is_told() -> None:
-    with pytest.raises(ValueError, match="0 times"):
-        convicted_of(Guilty("misfit", "pressure/keys.py", "no such text", "", ("queue.fifo",)))
+    with Court() as court, pytest.raises(ValueError, match="0 times"):
+        court.convicted_of(Guilty("misfit", "pressure/keys.py", "no such text", "", ("queue.fifo",)))
