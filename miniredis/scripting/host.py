@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from ..engine import errors
@@ -40,6 +40,14 @@ REASONS: Final = (INTERNAL, errors.KILLED_SCRIPT, errors.LOAD_TIMEOUT)
 def digest(script: bytes) -> bytes:
     """The SHA1 by which a script is known, in hexadecimal."""
     return hashlib.sha1(script, usedforsecurity=False).hexdigest().encode()
+
+
+def unpacked(text: bytes, lengths: bytes) -> Iterator[bytes]:
+    """The parts of a text, by their lengths with commas between them."""
+    at = 0
+    for length in map(int, lengths.split(b",")):
+        yield text[at : at + length]
+        at += length
 
 
 class Host:
@@ -108,19 +116,16 @@ class Host:
     # Commands
 
     def _call(self, *words: bytes) -> Any:
-        return self._run(list(words))
+        return self._run(words)
 
     def _call_packed(self, text: bytes, lengths: bytes) -> Any:
         """The same for many words: all of them in one text, and their lengths."""
-        words, at = [], 0
-        for length in map(int, lengths.split(b",")):
-            words.append(text[at : at + length])
-            at += length
-        return self._run(words)
+        return self._run(unpacked(text, lengths))
 
-    def _run(self, words: list[bytes]) -> Any:
+    def _run(self, words: Iterable[bytes]) -> Any:
         memory = self._memory
         try:
+            words = list(words)
             if self.fault is not None:
                 return None, NO_MEMORY
             if (need := memory.before_command()) is not None:

@@ -79,8 +79,8 @@ class LuaInterpreter:
         self._dump: Callable[..., Any] = native[b"string"][b"dump"]
         host = self._new_table(self._host.functions() | {b"reasons": self._new_table(REASONS)})
         self._sandbox = self._trusted("sandbox", host)
-        encode = self._trusted("replies", host, self._sandbox, keeps_tail_calls=True)
-        self._api = self._trusted("api", host, self._sandbox, encode)
+        replies = self._trusted("replies", host, self._sandbox, keeps_tail_calls=True)
+        self._api = self._trusted("api", host, self._sandbox, replies)
         if not for_functions:
             self._api[b"for_eval"]()
         publish = self._sandbox[b"publish"]

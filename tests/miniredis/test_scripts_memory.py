@@ -142,6 +142,16 @@ def test_a_library_that_keeps_too_much(small: redis.Redis) -> None:
     assert small.fcall("n", 0) == 1
 
 
+def test_a_long_reply_is_not_kept_by_the_library_that_made_it(small: redis.Redis) -> None:
+    small.function_load(
+        "#!lua name=pops\nredis.register_function('pops', function(keys) return {redis.call('RPOP', keys[1])} end)"
+    )
+    for _ in range(3):
+        small.rpush("list", b"x" * 8 * MB)
+        assert small.fcall("pops", 1, "list") == [b"x" * 8 * MB]
+    small.function_delete("pops")
+
+
 def test_scripts_that_were_unused_for_longest_are_forgotten(small: redis.Redis) -> None:
     oldest, used = small.script_load("return 'oldest'"), small.script_load("return 'used'")
     for number in range(60):

@@ -62,7 +62,7 @@ EXCUSES: Final[tuple[Excuse, ...]] = (
     Excuse(
         frozenset({"dump"}),
         "key, a",
-        "linear as in Redis: elements are packed when they are dumped, 1 to 5 us each; Redis keeps them packed",
+        "linear as in Redis: elements are packed for each DUMP, 1 to 5 us each; Redis keeps them packed",
         400,
     ),
     Excuse(

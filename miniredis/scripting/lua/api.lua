@@ -2,13 +2,14 @@
 --
 -- Arguments: the functions of Python's, the sandbox, and what encodes replies.
 
-local host, sandbox, encode = ...
+local host, sandbox, replies = ...
 
 local type, select, error, unpack, format, concat = type, select, error, unpack, string.format, table.concat
 local rawpcall, rawxpcall, tostring, tonumber = pcall, xpcall, tostring, tonumber
 local collect, gcinfo = collectgarbage, gcinfo
 local call, call_packed, collected = host.call, host.call_packed, host.collected
 local sha1hex, log, set_resp, acl_check = host.sha1hex, host.log, host.set_resp, host.acl_check
+local encode, forget = replies.encode, replies.forget
 local handler, watch, clean, globals = sandbox.handler, sandbox.watch, sandbox.clean, sandbox.globals
 local trimmed, enough = sandbox.trimmed, sandbox.enough
 local STATUS, ERROR, NO_MEMORY, COLLECT = 1, 2, 3, 4
@@ -205,6 +206,7 @@ local function conclude(ok, result, resp, name)
     end
     globals.KEYS, globals.ARGV = nil, nil
     clean()
+    forget()
     return wire, text, counted
 end
 

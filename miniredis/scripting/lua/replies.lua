@@ -176,11 +176,17 @@ local function encode(value, resp, script_resp)
     end
     if kind ~= "table" then return of_scalar(value, kind, resp, script_resp) end
     texts, count, pieces, finished = {}, 0, {}, 0
+    local found = pieces
     room = max(MOST_BYTES, 2048 * gcinfo()) -- twice what is in use: enough for anything that has no string twice
     put_table(value, resp, script_resp, 2)
     if finished == 0 then return concat(texts, "", 1, count) end
     flush()
-    return pieces
+    return found
 end
 
-return encode
+-- The last reply is not needed any more: it would count as what the next script has in use.
+local function forget()
+    texts, pieces = nil, nil
+end
+
+return {encode = encode, forget = forget}
