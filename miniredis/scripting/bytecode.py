@@ -16,7 +16,7 @@ import struct
 from array import array
 from typing import Final
 
-__all__ = ["TOO_MANY", "TooManyParametersError", "fit", "unlike_others"]
+__all__ = ["TOO_MANY", "TooManyParametersError", "make_safe", "unlike_others"]
 
 MOST_FIXED_PARAMETERS: Final = 1
 """Beside ``...``: each takes two slots that Lua has not made sure of, and it has two to spare.
@@ -163,7 +163,7 @@ def unlike_others(code: bytes) -> bytes:
     return hashlib.shake_256(code).digest(256).translate(NO_NUL)
 
 
-def fit(chunk: bytes, *, is_trusted: bool = False, name: bytes | None = None) -> bytes:
+def make_safe(chunk: bytes, *, is_trusted: bool = False, name: bytes | None = None) -> bytes:
     """A chunk that does as it did, and that is safe to run and to name.
 
     Args:

@@ -3,8 +3,8 @@
 Scripts are taken to be hostile. What keeps them in:
 
 * They see the globals that ``lua/sandbox.lua`` chooses, none of which leads outside. Functions of Python's
-  (``host``) are called by trusted Lua functions alone and are no value of a script's; should one leak all the
-  same, every attribute of every object of Python's is refused.
+  (``callbacks``) are called by trusted Lua functions alone and are no value of a script's; should one leak all
+  the same, every attribute of every object of Python's is refused.
 * Their memory is limited (``memory``).
 * A hook looks up at every 100000 instructions whether the script is to end (``Caller.interrupt``).
 * Bytecode comes from Lua's own compiler only.
@@ -22,8 +22,8 @@ from ..engine.errors import NO_MEMORY
 from ..engine.lru import LruCache
 from ..engine.replies import Encoded, Reply
 from ..engine.script_interfaces import Caller, Failure, LibraryError, Registered
-from .bytecode import TOO_MANY, TooManyParametersError, fit, unlike_others
-from .host import REASONS, Host, digest
+from .bytecode import TOO_MANY, TooManyParametersError, make_safe, unlike_others
+from .callbacks import REASONS, Callbacks, digest
 from .memory import MOST_GIVEN, MOST_KEPT, Memory
 from .values import SLOT, Converter
 
@@ -73,11 +73,11 @@ class LuaInterpreter:
         self._new_table = self._lua.table_from
         self._memory = Memory(self._lua, native[b"collectgarbage"])
         self._converter = Converter(self._new_table)
-        self._host = Host(caller, self._memory, self._converter)
+        self._callbacks = Callbacks(caller, self._memory, self._converter)
         self._chunks = LruCache[Any](MOST_COMPILED)
         self._load: Callable[..., Any] = native[b"loadstring"]
         self._dump: Callable[..., Any] = native[b"string"][b"dump"]
-        host = self._new_table(self._host.functions() | {b"reasons": self._new_table(REASONS)})
+        host = self._new_table(self._callbacks.functions() | {b"reasons": self._new_table(REASONS)})
         self._sandbox = self._trusted("sandbox", host)
         replies = self._trusted("replies", host, self._sandbox, keeps_tail_calls=True)
         self._api = self._trusted("api", host, self._sandbox, replies)
@@ -97,7 +97,7 @@ class LuaInterpreter:
         if name not in COMPILED:
             source = resources.files(__package__).joinpath(f"lua/{name}.lua").read_bytes()
             compiled = self._dump(checked(self._load(source, TRUSTED)))
-            COMPILED[name] = compiled if keeps_tail_calls else fit(compiled, is_trusted=True)
+            COMPILED[name] = compiled if keeps_tail_calls else make_safe(compiled, is_trusted=True)
         return checked(self._load(COMPILED[name], TRUSTED))(*arguments)
 
     def digest(self, script: bytes) -> bytes:
@@ -128,7 +128,7 @@ class LuaInterpreter:
         except lua51.LuaSyntaxError:
             chunk = compile_text(code, name)  # this fails again, and says where by the name
         try:
-            return self._adopt(compile_text(fit(self._dump(chunk), name=name), name))
+            return self._adopt(compile_text(make_safe(self._dump(chunk), name=name), name))
         except TooManyParametersError as error:
             raise lua51.LuaSyntaxError(TOO_MANY % error.args[0]) from None
 
@@ -208,8 +208,8 @@ class LuaInterpreter:
             outcome = FAILED
         finally:
             self._memory.end()
-        if self._host.fault is not None:
-            fault, self._host.fault = self._host.fault, None
+        if self._callbacks.fault is not None:
+            fault, self._callbacks.fault = self._callbacks.fault, None
             raise fault
         return outcome
 

@@ -21,7 +21,7 @@ from ..engine.replies import (
     double_text,
 )
 
-__all__ = ["ERROR", "SLOT", "STATUS", "Converter", "room_for"]
+__all__ = ["ERROR", "SLOT", "STATUS", "Converter", "lua_size"]
 
 STATUS: Final = 1
 ERROR: Final = 2
@@ -33,14 +33,14 @@ SLOT: Final = 80
 """More bytes than Lua takes for a value beside its text: a slot of a table, and a string's head."""
 
 
-def room_for(value: Any) -> int:
+def lua_size(value: Any) -> int:
     """About how many bytes a reply takes in Lua, and rather too many."""
     if isinstance(value, bytes | bytearray):
         return SLOT + len(value)
     if isinstance(value, dict):
-        return SLOT + sum(room_for(key) + room_for(each) for key, each in value.items())
+        return SLOT + sum(lua_size(key) + lua_size(each) for key, each in value.items())
     if isinstance(value, list | tuple):
-        return 2 * SLOT + sum(map(room_for, value))
+        return 2 * SLOT + sum(map(lua_size, value))
     return SLOT + len(value.message) if isinstance(value, CommandError) else SLOT
 
 

@@ -1,10 +1,13 @@
 -- The world that scripts see: which globals there are, and that none of them can be changed.
 --
 -- This chunk is named "=[C]", so that its functions look in error messages as the C functions that they stand
--- for. What may be trusted is told by a function's environment, which no script can choose, not by that name. A table that scripts may read and not change is an empty proxy in front of the real one. The natives
--- that would see through a proxy (next, pairs, rawget, rawset, getmetatable, setmetatable) are replaced.
+-- for. A script can choose that name for a function of its own: what is trusted is told by a function's
+-- environment, which no script can choose.
 --
--- Arguments: the functions of Python's that the chunk needs (see interpreter.py).
+-- A table that scripts may read and not change is an empty proxy in front of the real one. The natives that would
+-- see through a proxy (next, pairs, rawget, rawset, getmetatable, setmetatable) are replaced.
+--
+-- Arguments: the functions of Python's that the chunk needs (see callbacks.py).
 
 local host = ...
 

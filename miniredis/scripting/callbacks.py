@@ -2,7 +2,7 @@
 
 No script ever holds one of these functions. None raises, for in Lua the error would be an object of Python's,
 and none returns what Lua has no room for (see ``memory``). To add one, write a function, and a row in
-``Host.functions``.
+``Callbacks.functions``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, Final
 from ..engine import errors
 from ..engine.script_interfaces import Caller
 from ..engine.version import VERSION
-from .bytecode import TOO_MANY, TooManyParametersError, fit
+from .bytecode import TOO_MANY, TooManyParametersError, make_safe
 from .memory import Memory, Need
 from .numbers import get_integer, get_real, put_integer, put_real, to_number
-from .values import Converter, room_for
+from .values import Converter, lua_size
 
-__all__ = ["Host", "digest"]
+__all__ = ["Callbacks", "digest"]
 
 log = logging.getLogger("miniredis.scripts")
 
@@ -50,7 +50,7 @@ def unpacked(text: bytes, lengths: bytes) -> Iterator[bytes]:
         at += length
 
 
-class Host:
+class Callbacks:
     """The functions, for one Lua state.
 
     Args:
@@ -133,7 +133,7 @@ class Host:
             reply = self._caller.call(words)
             if type(reply) is int:
                 return reply
-            size = room_for(reply)
+            size = lua_size(reply)
             if not memory.make_room(size, must=False):
                 if not self._caller.writes(words):
                     return None, NO_MEMORY
@@ -156,6 +156,6 @@ class Host:
     def _patch(self, chunk: bytes) -> Any:
         """The bytecode made fit; or None and the line of a function that cannot be."""
         try:
-            return fit(chunk)
+            return make_safe(chunk)
         except TooManyParametersError as error:
             return None, error.args[0]
