@@ -96,6 +96,11 @@ class ScriptSession(Session):
     __slots__ = ()
     is_script = True
 
+    @property
+    def may_block(self) -> bool:
+        """A command that would block answers as if its time were over."""
+        return False
+
 
 class Scripts:
     """The scripts of one engine.

@@ -3,8 +3,8 @@
 Scripts are taken to be hostile. What keeps them in:
 
 * They see the globals that ``lua/sandbox.lua`` chooses, none of which leads outside. Python's functions
-  (``callbacks``) are called by trusted Lua functions alone and are no value of a script's; should one leak all
-  the same, every attribute of every Python object is refused.
+  (``callbacks``) are called by trusted Lua functions alone and are no value of a script's; should one leak
+  all the same, every attribute of every Python object is refused.
 * Their memory is limited (``memory``).
 * A hook looks up at every 100000 instructions whether the script is to end (``Caller.interrupt``).
 * Bytecode comes from Lua's own compiler only.

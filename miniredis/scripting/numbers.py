@@ -60,5 +60,5 @@ def to_number(text: bytes) -> float:
         try:
             return float.fromhex(text.decode())
         except OverflowError:
-            return float("inf")
+            return float("-inf" if text.startswith(b"-") else "inf")
     return float(text)

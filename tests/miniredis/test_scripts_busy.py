@@ -145,6 +145,22 @@ SCRIPTS = {
     "memory that is used up again and again": (
         "local t, n = {}, 0 while true do pcall(function() while true do n = n + 1 t[n] = 'x' .. n end end) end"
     ),
+    "calls at the end of the stack": (
+        "local function g(n) if n > 0 then pcall(g, n - 1) end while true do pcall(g, 0) end end g(250)"
+    ),
+    "calls at the end of the stack, and further": "local function f() pcall(f) return f() end f()",
+    "handlers of errors at the end of the stack": (
+        "local function g(n) if n > 0 then xpcall(function() g(n - 1) end, tostring) end "
+        "while true do xpcall(function() g(0) end, tostring) end end g(250)"
+    ),
+    "coroutines at the end of the stack": (
+        "local function g(n) if n > 0 then coroutine.resume(coroutine.create(g), n - 1) end "
+        "while true do coroutine.resume(coroutine.create(g), 0) end end g(250)"
+    ),
+    "a table of tables as JSON": "local t = {} for i = 1, 60 do t = {t, t} end cjson.encode(t)",
+    "a table of tables as MessagePack": (
+        "local t = {} for i = 1, 14 do t = {t, t, t} end while true do cmsgpack.pack(t) end"
+    ),
     "a table of tables that contain each other": "local t = {} for i = 1, 60 do t = {t, t} end return t",
 }
 
@@ -153,6 +169,11 @@ HARD: Final = {
     "a handler of errors that goes on",
     "coroutines in coroutines",
     "memory that is used up again and again",
+    "calls at the end of the stack, and further",
+    "handlers of errors at the end of the stack",
+    "coroutines at the end of the stack",
+    "a table of tables as JSON",
+    "a table of tables as MessagePack",
     "a table of tables that contain each other",
 }
 """What a real server is lost to, for ever or for minutes."""

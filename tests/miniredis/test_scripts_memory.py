@@ -118,6 +118,15 @@ def test_arguments_that_are_too_long(small: redis.Redis) -> None:
     assert answered(small, "EVAL", "return #ARGV[1]", 0, b"x" * 900_000) == 900_000
 
 
+def test_what_an_error_does_when_it_is_read_is_limited_too(small: redis.Redis) -> None:
+    script = (
+        "local k = {} error(setmetatable({}, {__index = function(t, name) "
+        "for i = 1, 100 do k[i] = string.rep('x', 1e6) .. i .. name end return 'done ' .. #k end}))"
+    )
+    assert "done" not in str(answered(small, "EVAL", script, 0))
+    assert "done 100" in str(answered(small, "EVAL", script.replace("1e6", "1e3"), 0))
+
+
 def test_one_string_many_times_in_a_reply(small: redis.Redis) -> None:
     """The reply would be of gigabytes although nobody has sent as much."""
     script = "local s, t = string.rep('x', 1000000), {} for i = 1, 2000 do t[i] = s end return t"

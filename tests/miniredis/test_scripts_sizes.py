@@ -116,6 +116,41 @@ def test_many_arguments_of_a_command(client: redis.Redis) -> None:
     assert client.lrange("list", 0, -1) == expected
 
 
+ODD = {
+    "a map that its values empty": (
+        "local m = {} for i = 1, 8 do m['k' .. i] = {verbatim_string = setmetatable({}, {__index = function() "
+        "for j = 1, 8 do m['k' .. j] = nil end return 'txt' end})} end return #m == 0 and {map = {a = m.k1}}"
+    ),
+    "a verbatim string of numbers": "return {verbatim_string = {format = 1, string = 2}}",
+    "numbers that are no int": (
+        "local all = {} for _, most in ipairs{0/0, 1e300, 2^32 + 5, -2^40, 2^31, 0.5} do "
+        "all[#all + 1] = select(2, pcall(function() return math.random(most) end)) "
+        "all[#all + 1] = select(2, pcall(function() return math.random(1, most) end)) end return all"
+    ),
+    "no number of flags": "return {pcall(redis.set_repl, 0/0)}",
+    "a reader of numbers": "local p = {'return ', 12} local n = 0 return load(function() n = n + 1 return p[n] end)()",
+    "a blocking command": "return redis.call('BLMPOP', 0, 1, 'Q', 'LEFT')",
+    "another": "return redis.call('BZMPOP', 0, 1, 'Q', 'MIN')",
+    "a command that waits": "return redis.pcall('WAIT', 1, 0)",
+    "a number that is too small": "return tostring(cjson.decode('[-0x1p9999]')[1])",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_scripts_answer_alike(name: str, embedded_server: Address, real_server: Address) -> None:
+    replies = []
+    for server in (embedded_server, real_server):
+        with RawConnection(server.host, server.port) as connection:
+            replies.append(connection.command("EVAL", ODD[name], "0"))
+    assert replies[0] == replies[1]
+
+
+def test_a_script_that_would_block_takes_nothing_later(client: redis.Redis) -> None:
+    assert client.eval("return redis.call('BLMPOP', 0, 1, 'Q', 'LEFT')", 0) is None
+    assert client.rpush("Q", "message") == 1
+    assert client.lrange("Q", 0, -1) == [b"message"]
+
+
 @pytest.mark.parametrize("level", ["0/0", "-0.5", "-1", "3.9", "4", "1e300", "-1e300"])
 def test_levels_of_the_log(level: str, embedded_server: Address, real_server: Address) -> None:
     replies = []

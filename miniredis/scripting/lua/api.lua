@@ -160,7 +160,7 @@ redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REP
 function redis.set_repl(...)
     if select("#", ...) ~= 1 then raise("redis.set_repl() requires one argument.") end
     local flags = tonumber((...)) or 0
-    if flags < 0 or flags >= 4 then
+    if not (flags >= 0 and flags < 4) then
         raise("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
     end
 end
@@ -196,9 +196,29 @@ local function reply(ok, result, resp, name)
     return nil, text, result.ignore_error_stats_update and true or false
 end
 
+-- An error as a table without metamethods, which are a script's: what they do is limited as that is.
+local function plain(result)
+    return {
+        err = result.err, line = result.line, source = result.source,
+        ignore_error_stats_update = result.ignore_error_stats_update,
+    }
+end
+
+local function raw(result)
+    return {err = rawget(result, "err"), line = rawget(result, "line"), source = rawget(result, "source")}
+end
+
 local function conclude(ok, result, resp, name)
     -- What is written here was not foreseen by the script: it may have used up all that it may have.
-    if not ok then host.lift_limit() elseif gcinfo() > CROWDED then host.make_room() end
+    if ok then
+        if gcinfo() > CROWDED then host.make_room() end
+    elseif type(result) == "table" then
+        local fine, found = rawpcall(plain, result)
+        host.lift_limit()
+        result = fine and found or raw(result)
+    else
+        host.lift_limit()
+    end
     local fine, wire, text, counted = rawpcall(reply, ok, result, resp, name)
     if not fine or type(wire) == "table" then host.lift_limit() end
     if not fine then

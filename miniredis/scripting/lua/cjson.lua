@@ -6,7 +6,7 @@ local concat, char, byte, sub, find, format, floor =
     table.concat, string.char, string.byte, string.sub, string.find, string.format, math.floor
 local gsub, match = string.gsub, string.match
 local INT_MAX = 2147483647
-local null = sandbox.null
+local null, take_turn = sandbox.null, sandbox.take_turn
 
 local ESCAPES = {['"'] = '\\"', ["\\"] = "\\\\", ["/"] = "\\/", ["\b"] = "\\b", ["\t"] = "\\t", ["\n"] = "\\n",
                  ["\f"] = "\\f", ["\r"] = "\\r", ["\127"] = "\\u007f"}
@@ -53,6 +53,7 @@ end
 local encode
 
 local function encode_table(value, parts, depth, config)
+    take_turn()
     depth = depth + 1
     if depth > config.encode_depth then error("Cannot serialise, excessive nesting (" .. depth .. ")", 0) end
     local length = array_length(value, config)

@@ -2,6 +2,7 @@
 
 local host, sandbox = ...
 local wrong_type, bad_argument, enough = sandbox.wrong_type, sandbox.bad_argument, sandbox.enough
+local take_turn = sandbox.take_turn
 local type, tonumber, tostring, select, error, unpack = type, tonumber, tostring, select, error, unpack
 local next, concat, char, byte, sub, floor = next, table.concat, string.char, string.byte, string.sub, math.floor
 local put_integer, get_integer, put_real, get_real = host.put_integer, host.get_integer, host.put_real, host.get_real
@@ -64,6 +65,7 @@ end
 local pack_value
 
 local function pack_table(value, parts, depth)
+    take_turn()
     if is_array(value) then
         parts[#parts + 1] = head(#value, 0x90, 0xdc, 0xdd)
         for index = 1, #value do pack_value(value[index], parts, depth + 1) end

@@ -14,7 +14,7 @@ local SLOTS, NEEDED = 8000, 4
 local LONG = 4096 -- bytes from which on a string is not copied
 local MOST_TEXTS = 4096 -- that are joined at a time
 local MOST_BYTES = 2 ^ 30 -- that a reply may have, if it has the same strings more than once
-local rawget, type, next, tostring, gsub, format, concat = rawget, type, next, tostring, string.gsub, string.format, table.concat
+local rawget, type, next, gsub, format, concat = rawget, type, next, string.gsub, string.format, table.concat
 local error, gcinfo, max = error, gcinfo, math.max
 
 local texts, count -- what is to be joined next
@@ -112,10 +112,8 @@ end
 
 -- Puts a verbatim string; returns whether the table is one.
 local function put_verbatim(value, resp)
-    local kind, text = value.format, value.string
-    if type(kind) ~= "string" and type(kind) ~= "number" then return false end
-    if type(text) ~= "string" and type(text) ~= "number" then return false end
-    kind, text = tostring(kind), tostring(text)
+    local kind, text = rawget(value, "format"), rawget(value, "string")
+    if type(kind) ~= "string" or type(text) ~= "string" then return false end
     if resp == 3 then
         kind = (kind .. "   "):sub(1, 3)
         put("=" .. #text + 4 .. "\r\n" .. kind .. ":" .. text .. "\r\n")

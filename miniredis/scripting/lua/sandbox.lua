@@ -16,13 +16,14 @@ local rawget, rawset, rawnext, rawpairs, unpack = rawget, rawset, next, pairs, u
 local rawpcall, rawxpcall, rawloadstring, setfenv = pcall, xpcall, loadstring, setfenv
 local getmetatable, setmetatable, gcinfo = getmetatable, setmetatable, gcinfo
 local rawcollect, getinfo, sethook, getfenv = collectgarbage, debug.getinfo, debug.sethook, getfenv
-local create, running, wrap = coroutine.create, coroutine.running, coroutine.wrap
+local create, running, wrap, resume = coroutine.create, coroutine.running, coroutine.wrap, coroutine.resume
 local dump, find, match, gmatch, gsub, len = string.dump, string.find, string.match, string.gmatch, string.gsub, string.len
 local byte, sub = string.byte, string.sub
 local concat, floor = table.concat, math.floor
 local patch, interrupt = host.patch, host.interrupt
 
 local READ_ONLY = "Attempt to modify a readonly table"
+local ERROR_IN_HANDLER = "error in error handling"
 local INSTRUCTIONS = 100000 -- between two looks at whether the script is to be killed
 
 local real = {} -- what each proxy stands for
@@ -138,6 +139,13 @@ local function check_killed()
     end
 end
 
+-- The same for loops that are ours, each turn of which is short.
+local turns = 0
+local function take_turn()
+    turns = turns + 1
+    if turns % 10000 == 0 then check_killed() end
+end
+
 local function watch_thread(thread) -- each coroutine has a hook of its own
     sethook(thread, hook, killed and "l" or "", INSTRUCTIONS)
 end
@@ -246,9 +254,17 @@ function api.unpack(...)
     return relay("unpack", rawpcall(unpack, table, first, last))
 end
 
+-- Where a stack is at its end no hook can be called: whoever catches errors there is asked to end here.
+local function check_stacks(problem)
+    if type(problem) == "string" and (find(problem, "stack overflow", 1, true) or problem == ERROR_IN_HANDLER) then
+        check_killed()
+    end
+end
+
 local function outcome(ok, ...)
     if ok then return true, ... end
     local problem = ...
+    check_stacks(problem)
     if problem == "not enough memory" then
         rawcollect("collect") -- Lua 5.1 does not try that by itself
         check_killed()
@@ -260,6 +276,11 @@ local function outcome(ok, ...)
     return false, problem
 end
 
+local function as_it_is(ok, ...)
+    if not ok then check_stacks((...)) end
+    return ok, ...
+end
+
 function api.pcall(...)
     if select("#", ...) == 0 then return false, "attempt to call a boolean value" end
     return outcome(rawpcall(...))
@@ -268,10 +289,10 @@ end
 function api.xpcall(...)
     if select("#", ...) < 2 then error("bad argument #2 to 'xpcall' (value expected)", 2) end
     local body, handle = ...
-    return rawxpcall(body, function(problem)
+    return as_it_is(rawxpcall(body, function(problem)
         if killed then return problem end -- in a hook, where no hook would end the script's handler
         return handle(problem)
-    end)
+    end))
 end
 
 local function compile(code, name)
@@ -311,7 +332,9 @@ function api.load(...)
         local ok, piece = rawpcall(reader)
         if not ok then return nil, piece end
         if piece == nil or piece == "" then break end
-        if type(piece) ~= "string" then return nil, "reader function must return a string" end
+        if type(piece) ~= "string" and type(piece) ~= "number" then
+            return nil, "reader function must return a string"
+        end
         pieces[#pieces + 1] = piece
     end
     return load_text(concat(pieces), type(name) == "string" and name or "=(load)")
@@ -382,6 +405,10 @@ function api.create_coroutine(...)
     return thread
 end
 
+function api.resume(...)
+    return as_it_is(resume(...))
+end
+
 function api.wrap_coroutine(...)
     local body = ...
     if type(body) ~= "function" or not is_foreign(body) then
@@ -424,16 +451,23 @@ local function truncated(number)
     return number < 0 and math.ceil(number) or floor(number)
 end
 
+-- As an int of C's: one that does not fit loses its upper bits, as Redis's does.
+local function c_int(number)
+    if not (number > -2 ^ 63 and number < 2 ^ 63) then return 0 end
+    local bits = truncated(number) % 2 ^ 32
+    return bits < 2 ^ 31 and bits or bits - 2 ^ 32
+end
+
 local function random(...)
     local fraction = (draw() % RANDOM_MAX) / RANDOM_MAX
     local count, first, second = select("#", ...), ...
     if count == 0 then return fraction end
-    first = truncated(number_argument(2, "random", 1, count, first))
+    first = c_int(number_argument(2, "random", 1, count, first))
     if count == 1 then
         if first < 1 then error("bad argument #1 to 'random' (interval is empty)", 2) end
         return floor(fraction * first) + 1
     elseif count == 2 then
-        second = truncated(number_argument(2, "random", 2, count, second))
+        second = c_int(number_argument(2, "random", 2, count, second))
         if first > second then error("bad argument #2 to 'random' (interval is empty)", 2) end
         return floor(fraction * (second - first + 1)) + first
     end
@@ -487,7 +521,7 @@ publish("math", numbers)
 publish("table", chosen(table, "concat foreach foreachi getn insert maxn remove setn sort"))
 publish("coroutine", {
     create = api.create_coroutine, wrap = api.wrap_coroutine,
-    resume = coroutine.resume, running = running, status = coroutine.status, yield = coroutine.yield,
+    resume = api.resume, running = running, status = coroutine.status, yield = coroutine.yield,
 })
 shown.string = readonly({__index = globals.string})
 
@@ -531,5 +565,5 @@ return {
     null = null, publish = publish, see = see, absent = absent, readonly = readonly, globals = globals, environment = environment,
     handler = handler, watch = watch, clean = clean, adopt = adopt, natives = natives,
     wrong_type = wrong_type, bad_argument = bad_argument, enough = enough, trimmed = trimmed,
-    check_killed = check_killed,
+    check_killed = check_killed, take_turn = take_turn,
 }
