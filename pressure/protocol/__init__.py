@@ -17,7 +17,8 @@ from pressure.protocol.get import get, get_many
 from pressure.protocol.leases import renew
 from pressure.protocol.lifecycle import closed, create, delete, exists, length, length_and_bound, wait_closed
 from pressure.protocol.looks import Stats, holder, peek, peek_many, rejected, stats
-from pressure.protocol.put import close, put, put_many, redrive
+from pressure.protocol.put import close, put, put_many
+from pressure.protocol.redriving import redrive
 from pressure.protocol.reliable import receive, settle
 from pressure.protocol.repair import RepairReport, repair
 from pressure.protocol.scripted import Outcome

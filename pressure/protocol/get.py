@@ -40,8 +40,8 @@ from pressure.protocol.steps import (
     Operation,
     Patience,
     Reply,
+    carrying,
     check,
-    having,
     operation,
 )
 from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
@@ -77,15 +77,15 @@ def _get(ctx: Context, patience: Patience, most: int) -> Operation[Sequence[byte
     if ctx.server.scripts:
         found = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
         if isinstance(found, Popped):
-            if (yield from having(found.values, _is_ours(ctx))):
-                yield from having(found.values, _finish(ctx, hold, found))
+            if (yield from carrying(found.values, _is_ours(ctx))):
+                yield from carrying(found.values, _finish(ctx, hold, found))
             return found.values
         if found:
             return found
     if not hold.held:  # else scripts were forbidden in the middle
         hold = yield from take_role(ctx, CONSUMER, patience)
     popped = yield from holding(ctx, hold, _pop(ctx, hold, patience, most))
-    yield from having(popped.values, _finish(ctx, hold, popped))
+    yield from carrying(popped.values, _finish(ctx, hold, popped))
     return popped.values
 
 

@@ -64,7 +64,7 @@ def put(ctx: Context, value: bytes, patience: Patience, *, overfill: bool = Fals
         QueueInUseError: The producer role did not come free in time, or it was taken away by a repair.
         QueueFullError: No room came free in time.
     """
-    yield from _put(ctx, Run((value,)), patience, overfill)
+    yield from put_run(ctx, Run((value,)), patience, overfill)
 
 
 @operation
@@ -80,7 +80,7 @@ def put_many(
     if not values:
         return
     try:
-        yield from _put(ctx, run, patience, overfill)
+        yield from put_run(ctx, run, patience, overfill)
     except GeneratorExit:
         raise
     except BaseException as error:
@@ -90,7 +90,8 @@ def put_many(
         raise
 
 
-def _put(ctx: Context, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
+def put_run(ctx: Context, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
+    """Put the values that are left of a run; see ``put_many``."""
     hold = Hold(PRODUCER, held=False)
     if ctx.server.scripts and (
         yield from holding(ctx, hold, scripted.put(ctx, hold, run, patience, overfill))
@@ -285,26 +286,3 @@ def _close_as_producer(ctx: Context, hold: Hold) -> Operation[None]:
     if done is None:
         raise (yield from lost_role(ctx, PRODUCER))
     check(done)
-
-
-@operation
-def redrive(ctx: Context, patience: Patience, most: int) -> Operation[int]:
-    """Put up to so many messages again that were rejected, the oldest first; how many were put.
-
-    Raises:
-        PressureError: As in ``put``; its ``done`` says how many were put before.
-    """
-    keys = ctx.keys
-    for done in range(most):
-        found, values = check((yield Batch(((b"EXISTS", keys.bound), (b"LRANGE", keys.rejected, -1, -1)))))
-        if not found:
-            raise does_not_exist(ctx)
-        if not values:
-            return done
-        try:
-            yield from _put(ctx, Run(values), patience, overfill=False)
-        except PressureError as error:
-            error.done = done
-            raise
-        check((yield Batch(((b"LREM", keys.rejected, -1, values[0]),))))
-    return most

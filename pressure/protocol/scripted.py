@@ -36,7 +36,7 @@ from pressure.protocol.roles import (
     take_role,
 )
 from pressure.protocol.sizes import MOST_BYTES
-from pressure.protocol.steps import Context, Operation, Patience, having
+from pressure.protocol.steps import Context, Operation, Patience, carrying
 from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
 from pressure.protocol.warned import warn
 from pressure.text import printable
@@ -208,7 +208,7 @@ def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[li
     values = list(popped.values)
     args = (most - len(values) if popped.size < MOST_BYTES else 0, 0, len(values), popped.size, 0)
     try:
-        answer = yield from having(values, ask(ctx, GET, _consumer_keys(ctx), b"role", *args))
+        answer = yield from carrying(values, ask(ctx, GET, _consumer_keys(ctx), b"role", *args))
     except ServerReplyError:
         return popped
     if answer is None:

@@ -111,13 +111,24 @@ class Context:
         return max(round(self.lease * 1000), 1) if self.lease else 0
 
 
-def having(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
-    """Run a body that waits for nothing, with values in hand that its steps carry."""
-    step = next(body)
+def carrying(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
+    """Run a body of Batches only. If the connection is lost in it, the error has ``values``.
+
+    What the body itself has taken comes after them.
+    """
     try:
+        step = next(body)
         while True:
             assert isinstance(step, Batch)
-            step = body.send((yield replace(step, taken=tuple(values))))
+            try:
+                replies = yield replace(step, taken=(*values, *step.taken))
+            except GeneratorExit:
+                body.close()
+                raise
+            except BaseException as error:
+                step = body.throw(error)
+            else:
+                step = body.send(replies)
     except StopIteration as stop:
         result: T = stop.value
         return result

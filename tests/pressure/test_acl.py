@@ -69,6 +69,9 @@ def whole_life(queue: Any) -> None:
     assert queue.get_many(1) == [b"2"]
     with queue.receive() as message:
         assert message.data == b"3"
+        message.reject()
+    assert queue.redrive(1) == 1
+    assert queue.get() == b"3"
     with pytest.raises(QueueEmptyError):
         queue.get(timeout=0.02)
     with pytest.raises(QueueEmptyError):

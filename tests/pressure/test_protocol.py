@@ -26,6 +26,7 @@ from pressure.keys import SUFFIXES, Keys
 from pressure.protocol import Batch, Context, Operation, Patience, Pause, Server, Step, Wait
 from pressure.protocol.roles import PRODUCER
 from pressure.protocol.scripted import Answer, Run, problem
+from pressure.protocol.steps import carrying
 from pressure.protocol.vitals import LOOK_APART
 
 KEYS = Keys.of("q", "p")
@@ -97,6 +98,51 @@ def put(block: bool = True, timeout: float | None = None, **options: Any) -> Pla
 def get(block: bool = True, timeout: float | None = None) -> Play:
     ctx = context()
     return Play(protocol.get(ctx, Patience.of(ctx, block, timeout)))
+
+
+def test_a_value_that_was_waited_for_is_returned_when_another_found_that_scripts_are_refused() -> None:
+    ctx = Context(KEYS, ME, Clock(), 1.0, Server(scripts=True))
+    play = Play(protocol.get(ctx, Patience.of(ctx)))
+    play.reply([b"wait", 0, b"", b"", b"", []])
+    ctx.server.scripts = False  # what is known of the server is shared by all threads
+    play.reply([b"queue", b"v"], b"0", 0)
+    assert play.sent == ["WATCH :consumer", "GET :consumer"]
+    assert isinstance(play.step, Batch)
+    assert play.step.taken == (b"v",)
+    play.reply(OK, ME).reply(*[QUEUED] * 6, [1, OK, 1, 1, 1])
+    assert (play.result, play.error) == (b"v", None)
+
+
+class StopError(Exception):
+    """Why an operation is to stop."""
+
+
+def test_a_body_that_is_carried_ends_at_once_is_stopped_and_closed() -> None:
+    log: list[str] = []
+
+    def body(steps: int) -> Operation[int]:
+        try:
+            for _ in range(steps):
+                yield Batch((), taken=(b"2",))
+        except StopError:
+            log.append("stopped")
+            yield Batch(((b"UNWATCH",),))
+        finally:
+            log.append("over")
+        return steps
+
+    with pytest.raises(StopIteration) as stop:
+        next(carrying([b"1"], body(0)))
+    assert stop.value.value == 0
+    play = Play(carrying([b"1"], body(1)))
+    assert play.step == Batch((), taken=(b"1", b"2"))
+    play.throw(StopError())
+    assert play.step == Batch(((b"UNWATCH",),), taken=(b"1",))
+    assert play.reply(OK).result == 1
+    carried = carrying([], body(1))
+    next(carried)
+    carried.close()
+    assert log == ["over", "stopped", "over", "over"]
 
 
 def test_a_put_with_room_is_three_round_trips() -> None:

@@ -20,6 +20,7 @@ from pressure import (
     ServerReplyError,
 )
 from pressure.cli import main
+from pressure.protocol import Context, Operation, redriving
 
 from .conftest import invariant
 
@@ -112,6 +113,74 @@ def test_rejected_messages_are_put_again_at_the_end(make: Callable[..., Queue], 
     with pytest.raises(QueueDoesNotExistError):
         queue.rejected(1)
     assert raw.keys() == []
+
+
+def reject_all(queue: Queue) -> None:
+    while queue.length():
+        with queue.receive(block=False) as message:
+            message.reject()
+
+
+Before = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture
+def before_removal(monkeypatch: pytest.MonkeyPatch) -> Before:
+    """Does something each time a redrive is about to remove what it has put."""
+    removing = redriving._remove
+
+    def arrange(deed: Callable[[], object]) -> None:
+        def remove(ctx: Context, values: list[bytes]) -> Operation[None]:
+            deed()
+            return removing(ctx, values)
+
+        monkeypatch.setattr(redriving, "_remove", remove)
+
+    return arrange
+
+
+@pytest.fixture
+def rejected(make: Callable[..., Queue]) -> Queue:
+    """A queue with three rejected messages and nothing else."""
+    queue = make()
+    queue.create()
+    queue.put_many([b"1", b"2", b"3"])
+    reject_all(queue)
+    return queue
+
+
+def test_a_redrive_ends_though_all_is_rejected_again(
+    rejected: Queue, make: Callable[..., Queue], before_removal: Before
+) -> None:
+    other, times = make(), iter(range(20))
+
+    def reject_again() -> None:
+        next(times)
+        reject_all(other)
+
+    before_removal(reject_again)
+    assert rejected.redrive(99) == 3
+    assert rejected.rejected(9) == [b"1", b"2", b"3"]
+
+
+def test_what_another_redrive_removed_is_not_removed_twice(
+    rejected: Queue, make: Callable[..., Queue], before_removal: Before
+) -> None:
+    other, once = make(), iter([2])
+    before_removal(lambda: [other.redrive(most) for most in once])
+    assert rejected.redrive(1) == 1
+    assert rejected.get_many(9) == [b"1", b"1", b"2"]
+    assert rejected.rejected(9) == [b"3"]
+
+
+def test_a_message_that_is_put_counts_though_it_cannot_be_removed(
+    rejected: Queue, raw: redis.Redis, before_removal: Before
+) -> None:
+    before_removal(lambda: raw.set(f"{JOBS}:rejected", "no list"))
+    with pytest.raises(ServerReplyError, match="WRONGTYPE") as caught:
+        rejected.redrive(9)
+    assert caught.value.done == 1
+    assert rejected.length() == 1
 
 
 def test_delete_takes_rejected_messages_along(jobs: Queue, raw: redis.Redis) -> None:

@@ -1,0 +1,71 @@
+"""Redrive: rejected messages are put into the queue again, the oldest first.
+
+Rules:
+    - A message is put before it is removed from ``:rejected``, so that none is lost.
+    - It is removed by its place, and only while it is what is there: another redrive may have removed it.
+    - A message that is rejected during a redrive is left to the next one, or a redrive might never end.
+"""
+
+from __future__ import annotations
+
+from pressure.errors import PressureError
+from pressure.protocol.put import put_run
+from pressure.protocol.roles import does_not_exist
+from pressure.protocol.scripted import Run
+from pressure.protocol.steps import (
+    Batch,
+    Command,
+    Context,
+    Operation,
+    Patience,
+    atomic,
+    check,
+    executed,
+    operation,
+)
+
+__all__ = ["redrive"]
+
+
+@operation
+def redrive(ctx: Context, patience: Patience, most: int) -> Operation[int]:
+    """Put up to so many messages again that were rejected, the oldest first; how many were put.
+
+    Raises:
+        PressureError: As in ``put``; its ``done`` says how many were put before.
+    """
+    keys, done, end = ctx.keys, 0, most
+    looks: tuple[Command, ...] = ((b"EXISTS", keys.bound), (b"LLEN", keys.rejected), _oldest(ctx))
+    try:
+        while done < end:
+            found, length, values = check((yield Batch(looks)))
+            if not found:
+                raise does_not_exist(ctx)
+            if not done:
+                end = min(most, length)
+            if not values:
+                break
+            yield from put_run(ctx, Run(values), patience, overfill=False)
+            done += 1
+            yield from _remove(ctx, values)
+    except PressureError as error:
+        error.done = done
+        raise
+    return done
+
+
+def _oldest(ctx: Context) -> Command:
+    return (b"LRANGE", ctx.keys.rejected, -1, -1)
+
+
+def _remove(ctx: Context, values: list[bytes]) -> Operation[None]:
+    """Remove the oldest message, if it is still the one that was put."""
+    while True:
+        _, now = check((yield Batch(((b"WATCH", ctx.keys.rejected), _oldest(ctx)))))
+        if now != values:
+            yield Batch(((b"UNWATCH",),))
+            return
+        done = executed((yield Batch(atomic((b"RPOP", ctx.keys.rejected)))))
+        if done is not None:
+            check(done)
+            return
