@@ -1,16 +1,20 @@
 """Plays hostile cases on a server: what the client gets, and whether others are served all the same.
 
-Nothing sleeps. A server attends its clients in turn, reading ``READ`` bytes of each; so when another client
-has been answered as often as what was sent takes turns, and a little more, the server is done with it.
+Nothing sleeps. A server attends its clients in turn, reading ``READ`` bytes of each, or as many as are there:
+less, while the system holds some back until the server's receive buffer has room. So once the system holds
+nothing back, and another client has then been answered as often as what was sent takes turns, and a little
+more, the server is done with it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import re
 import select
 import socket
 import struct
+import sys
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
@@ -25,6 +29,12 @@ READ: Final = 16 * 1024
 
 IN_BETWEEN: Final = 16 * 1024 * 1024
 """The most bytes of one connection that may be on their way, in the buffers of both sockets."""
+
+RECEIVE_BUFFER: Final = 8 * 1024 * 1024
+"""The most bytes that a server has to read before the system lets more come."""
+
+TELL_UNSENT: Final = 0x894B
+"""Linux's SIOCOUTQNSD: asks how many bytes of a socket have not been sent yet."""
 
 TURNS: Final = 3
 """How many turns answer what was read, and hang up on who is to be hung up on."""
@@ -99,6 +109,12 @@ class Hostile:
             self.hung_up = True
         return len(self.reply) > before
 
+    def held_back(self) -> int:
+        """How many bytes have yet to get to the server's receive buffer; 0 where the system does not tell."""
+        if self.hung_up or sys.platform != "linux":
+            return 0
+        return int.from_bytes(fcntl.ioctl(self.socket, TELL_UNSENT, bytes(4)), sys.byteorder)
+
     def leave(self, case: Case) -> None:
         with contextlib.suppress(OSError):
             if case.ending == "half-closes":
@@ -167,6 +183,12 @@ class Stage:
 
     def _let_it_come(self, client: Hostile, size: int, *, read: bool) -> None:
         """Until the server is done with what was sent, and the client has all it gets."""
+        before = 0
+        while (held_back := client.held_back()) != before:  # or the server takes no more
+            before = held_back
+            self._take_turns(RECEIVE_BUFFER // READ)
+            if read:
+                client.read()
         self._take_turns(min(size, IN_BETWEEN) // READ + TURNS)
         while read and client.read():
             self._take_turns(TURNS)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
+import miniredis.server
 from conformance.hostile.case import Case
 from conformance.hostile.cases import CASES, STRANGERS
 from conformance.hostile.cases.strangers import PASSWORD
 from conformance.hostile.play import Stage
 from conformance.targets import Address, NoRealRedisError, real_redis
-from conformance.wire import RawConnection
+from conformance.wire import RawConnection, encode
 from miniredis import start
+from miniredis.engine import Config
+from miniredis.listeners import Listener, open_listeners
 
 
 @pytest.fixture
@@ -76,3 +80,20 @@ def test_who_kills_itself_in_a_transaction_hears_no_more_of_it(empty_address: tu
 def test_there_are_many_and_none_is_there_twice() -> None:
     assert len(CASES) >= 1000
     assert len({(case.pieces, case.ending, case.before) for case in CASES.values()}) > len(CASES) - 10
+
+
+def test_a_reply_is_waited_for_where_a_server_can_read_little_in_a_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its receive buffer is small here: the system holds back most of what the client sent."""
+
+    def with_small_buffers(config: Config) -> list[Listener]:
+        listeners = open_listeners(config)
+        for listener in listeners:
+            listener.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        return listeners
+
+    monkeypatch.setattr(miniredis.server, "open_listeners", with_small_buffers)
+    case = Case("much at once", (encode("MGET", *["key"] * 20_000),))
+    with start() as server, Stage(server.host, server.port) as stage:
+        assert stage.play(case).reply == b"*20000\r\n" + b"$-1\r\n" * 20_000
