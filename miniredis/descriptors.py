@@ -13,12 +13,13 @@ import logging
 import os
 import resource
 import socket
+from enum import Enum
 from typing import Final
 
-from .engine import Config
+from .engine import Config, Engine
 from .engine.errors import MAX_CLIENTS
 
-__all__ = ["PAUSE", "Spare", "TooFewError", "fit"]
+__all__ = ["PAUSE", "Rejection", "Spare", "TooFewError", "fit"]
 
 log = logging.getLogger("miniredis")
 
@@ -26,7 +27,6 @@ RESERVED: Final = 32
 """Descriptors that are not for clients: as many as Redis keeps."""
 
 TOLD: Final = b"-%b\r\n" % MAX_CLIENTS
-
 
 OUT_OF_FILES: Final = {errno.EMFILE, errno.ENFILE}
 """What accepting fails with when this process, or the whole system, has no descriptor left."""
@@ -94,24 +94,39 @@ def set_limits(soft: int, hard: int) -> bool:
     return True
 
 
+class Rejection(Enum):
+    """What came of rejecting a client that could not be accepted."""
+
+    TOLD = "it was told that there are too many"
+    NOBODY_WAITS = (
+        "there was none: Linux says that no descriptor is left before it looks whether one is needed"
+    )
+    FAILED = "it still waits, as another thread was quicker to use the descriptor, or the trouble is another"
+
+
 class Spare:
     """A descriptor that is kept for the moment when there is no other: then a client is refused with it.
 
     Redis has none: there a client that comes then waits for an answer until another one goes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._descriptor = reserve()
 
-    def refuse(self, listening: socket.socket, trouble: OSError) -> bool:
-        """Tells one client that there are too many, where ``trouble`` kept it from being accepted.
+    def reject_connection(self, listening: socket.socket, trouble: OSError) -> Rejection:
+        """Tells one client that there are too many, where ``trouble`` kept it from being accepted."""
+        rejection = self.refuse(listening, trouble)
+        if rejection is Rejection.TOLD:
+            self._engine.connections_rejected += 1
+        elif rejection is Rejection.FAILED:
+            log.warning("accepting no connections for a moment: %s", trouble.strerror)
+        return rejection
 
-        Returns:
-            Whether it could be told. It could not if another thread of this process was quicker to use the
-            descriptor, or if ``trouble`` is of another kind: then accepting is to be tried again in a while.
-        """
+    def refuse(self, listening: socket.socket, trouble: OSError) -> Rejection:
+        """The same without counting and logging it."""
         if trouble.errno not in OUT_OF_FILES:
-            return False
+            return Rejection.FAILED
         if self._descriptor is None:
             self._descriptor = reserve()
         self.close()
@@ -119,11 +134,13 @@ class Spare:
             with listening.accept()[0] as client, contextlib.suppress(OSError):
                 client.setblocking(False)
                 client.send(TOLD)
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return Rejection.NOBODY_WAITS
         except OSError:
-            return False
+            return Rejection.FAILED
         finally:
             self._descriptor = reserve()
-        return True
+        return Rejection.TOLD
 
     def close(self) -> None:
         """Gives it back."""

@@ -6,7 +6,6 @@ Slower than the poll loop by Trio's cost of waking a task for each client; all e
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from .descriptors import PAUSE, Spare
+from .descriptors import PAUSE, Rejection, Spare
 from .engine.backlog import FREE
 from .engine.requests import READ_SIZE
 from .engine.unsent import SENT_AT_ONCE, Unsent
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from .listeners import Listener
 
 __all__ = ["StreamLoop", "serve_stream"]
-
-log = logging.getLogger("miniredis")
 
 
 class StreamLoop:
@@ -42,7 +39,7 @@ class StreamLoop:
         self._host = host
         self._listeners = listeners
         self._connections: set[StreamConnection] = set()
-        self._spare = Spare()
+        self._spare = Spare(host.engine)
         host.meanwhile = self._attend_meanwhile
 
     async def run(self) -> None:
@@ -65,15 +62,11 @@ class StreamLoop:
                 try:
                     nursery.start_soon(self._serve_and_close, listener, await ours.accept())
                 except OSError as trouble:
-                    await self._turn_away(listener, trouble)
-
-    async def _turn_away(self, listener: Listener, trouble: OSError) -> None:
-        """A client could not be accepted: tells it that there are too many, or waits where it cannot."""
-        if self._spare.refuse(listener.socket, trouble):
-            self._host.engine.connections_rejected += 1
-        else:
-            log.warning("accepting no connections for a moment: %s", trouble.strerror)
-            await trio.sleep(PAUSE)
+                    rejection = self._spare.reject_connection(listener.socket, trouble)
+                    if rejection is Rejection.NOBODY_WAITS:
+                        await trio.lowlevel.wait_readable(ours.socket)
+                    elif rejection is Rejection.FAILED:
+                        await trio.sleep(PAUSE)
 
     async def _serve_and_close(self, listener: Listener, stream: trio.SocketStream) -> None:
         try:
