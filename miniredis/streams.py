@@ -37,7 +37,8 @@ class StreamLoop:
 
     def __init__(self, host: Host, listeners: Sequence[Listener]) -> None:
         self._host = host
-        self._listeners = listeners
+        # duplicates: Trio closes its listeners, and these are not ours to close
+        self._listeners = [(each, trio.socket.from_stdlib_socket(each.socket.dup())) for each in listeners]
         self._connections: set[StreamConnection] = set()
         self._spare = Spare(host.engine)
         host.meanwhile = self._attend_meanwhile
@@ -45,19 +46,22 @@ class StreamLoop:
     async def run(self) -> None:
         """Serves until cancelled."""
         async with trio.open_nursery() as nursery:
-            for listener in self._listeners:
-                nursery.start_soon(self._accept, listener, nursery)
+            for listener, duplicate in self._listeners:
+                nursery.start_soon(self._accept, listener, duplicate, nursery)
 
     def close(self) -> None:
         """Gives back what the loop holds."""
         self._spare.close()
+        for _, duplicate in self._listeners:
+            duplicate.close()
 
     def take_in(self) -> None:
         """Attends to all that has arrived by now: nothing, for Trio alone knows of it."""
 
-    async def _accept(self, listener: Listener, nursery: trio.Nursery) -> None:
-        # a duplicate: Trio closes its listeners, and these are not ours to close
-        async with trio.SocketListener(trio.socket.from_stdlib_socket(listener.socket.dup())) as ours:
+    async def _accept(
+        self, listener: Listener, duplicate: trio.socket.SocketType, nursery: trio.Nursery
+    ) -> None:
+        async with trio.SocketListener(duplicate) as ours:
             while True:
                 try:
                     nursery.start_soon(self._serve_and_close, listener, await ours.accept())

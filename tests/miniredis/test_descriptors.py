@@ -136,10 +136,10 @@ with miniredis.start(loop=sys.argv[1]) as server, server.client() as client:
 
 
 @contextlib.contextmanager
-def hosted(loop: str) -> Iterator[tuple[int, Callable[[], str]]]:
+def hosted(loop: str, program: str = HOST) -> Iterator[tuple[int, Callable[[], str]]]:
     """A program of 64 files with a server in it: where that listens, and a question to the program."""
     with subprocess.Popen(
-        [sys.executable, "-c", HOST, loop], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, loop], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as host:
         asked, answers = host.stdin, host.stdout
         assert asked is not None
@@ -169,6 +169,38 @@ def test_an_embedded_server_refuses_who_comes_when_its_host_has_no_file_left(loo
         for client in served[:10]:
             client.close()
         assert any(is_served(port) for _ in range(1000))
+
+
+TAKER: Final = """
+import os, resource, sys, threading
+import miniredis, trio
+class Taker:
+    def started(self, server):
+        self.taken = []
+        try:
+            while True:
+                self.taken.append(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            print(server.port, flush=True)
+        threading.Thread(target=self.give_back).start()
+    def give_back(self):
+        for line in sys.stdin:
+            os.close(self.taken.pop())
+            print(flush=True)
+def run():
+    return miniredis.serve(loop=sys.argv[1], task_status=Taker())
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+trio.run(run)
+"""
+
+
+@pytest.mark.parametrize("loop", ["poll", "streams"])
+def test_a_host_that_takes_all_files_at_once_does_not_end_its_server(loop: str) -> None:
+    with hosted(loop, TAKER) as (port, ask):
+        with connected(port) as client:
+            assert client.recv(100) == MANY
+        ask()
+        assert is_served(port)
 
 
 def is_served(port: int) -> bool:
