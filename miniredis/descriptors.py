@@ -1,8 +1,8 @@
 """File descriptors: for how many clients there are enough, and what to do when there is none left.
 
-``fit`` is for the ``miniredis`` command, whose process is its own: it does with the system's limit what
-redis-server does. An embedded server leaves the limit, which is its host's, as it is. ``Spare`` is for both:
-when no descriptor is left, a client that comes is told so instead of waiting.
+``fit_open_files_limit`` is for the ``miniredis`` command, whose process is its own: it does with the system's
+limit what redis-server does. An embedded server leaves the limit, which is its host's, as it is. ``Spare`` is
+for both: when no descriptor is left, a client that comes is told so instead of waiting.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final
 from .engine import Config, Engine
 from .engine.errors import MAX_CLIENTS
 
-__all__ = ["PAUSE", "Rejection", "Spare", "TooFewError", "fit"]
+__all__ = ["PAUSE", "Rejection", "Spare", "TooFewError", "fit_open_files_limit"]
 
 log = logging.getLogger("miniredis")
 
@@ -39,7 +39,7 @@ class TooFewError(Exception):
     """The system's limit leaves no room for a single client."""
 
 
-def fit(config: Config) -> None:
+def fit_open_files_limit(config: Config) -> None:
     """Raises this process's limit for ``maxclients``, or lowers ``maxclients``, now and at each CONFIG SET.
 
     Raises:
@@ -47,7 +47,7 @@ def fit(config: Config) -> None:
     """
     wanted = config.integer("maxclients")
     before, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    room = room_for(wanted)
+    room = clients_supported(wanted)
     if room < 1:
         raise TooFewError(
             f"Your current 'ulimit -n' of {before} is not enough for the server to start. Please increase "
@@ -67,15 +67,18 @@ def fit(config: Config) -> None:
 
 def check(value: str) -> None:
     """Refuses a number of clients that the system has no descriptors for, in Redis's words."""
-    room = room_for(int(value))
+    room = clients_supported(int(value))
     if room < int(value):
         raise ValueError(
             f"The operating system is not able to handle the specified number of clients, try with {room}"
         )
 
 
-def room_for(clients: int) -> int:
-    """For how many clients, of so many, there are descriptors, once the limit is raised as far as it goes."""
+def clients_supported(clients: int) -> int:
+    """Raises the limit on open files as far as allowed.
+
+    Returns how many of ``clients`` it has descriptors for.
+    """
     needed = clients + RESERVED
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:

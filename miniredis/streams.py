@@ -143,7 +143,8 @@ class StreamConnection:
         self._on_the_way = 0  # bytes that the stream was given, and has not sent
         self._more = trio.Event()
         self._scope = trio.CancelScope()
-        # past which Trio need not be asked; its descriptor is -1 once the stream is closed
+        # read and written directly, without Trio, while a script blocks the loop;
+        # its descriptor is -1 once the stream is closed
         self._socket = stream.socket if isinstance(stream, trio.SocketStream) else None
 
     async def run(self) -> None:
