@@ -10,7 +10,7 @@ from functools import partial
 
 import trio
 
-from .descriptors import TooFewError, fit
+from .descriptors import TooFewError, fit_open_files_limit
 from .engine import VERSION, Config, ConfigurationError
 from .server import Server, serve
 
@@ -103,12 +103,12 @@ def read_flags(words: Sequence[str]) -> Config:
 def run(config: Config) -> int:
     """Serves until a signal or SHUTDOWN; 1 if it cannot listen, or has no room for any client.
 
-    As redis-server it lives on where its terminal goes.
+    Like redis-server, it ignores SIGHUP: it keeps running when its terminal closes.
     """
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
-        fit(config)
+        fit_open_files_limit(config)
         trio.run(partial(serve, config=config, alone=True, task_status=Announcer()))
     except TooFewError as refusal:
         log.error("%s", refusal)  # noqa: TRY400  (one line says it all)

@@ -1,8 +1,8 @@
 """File descriptors: for how many clients there are enough, and what to do when there is none left.
 
-``fit`` is for the ``miniredis`` command, whose process is its own: it does with the system's limit what
-redis-server does. An embedded server leaves the limit, which is its host's, as it is. ``Spare`` is for both:
-when no descriptor is left, a client that comes is told so instead of waiting.
+``fit_open_files_limit`` is for the ``miniredis`` command, whose process is its own: it does with the system's
+limit what redis-server does. An embedded server leaves the limit, which is its host's, as it is. ``Spare`` is
+for both: when no descriptor is left, a client that comes is told so instead of waiting.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import logging
 import os
 import resource
 import socket
+from enum import Enum
 from typing import Final
 
-from .engine import Config
+from .engine import Config, Engine
 from .engine.errors import MAX_CLIENTS
 
-__all__ = ["PAUSE", "Spare", "TooFewError", "fit"]
+__all__ = ["PAUSE", "Rejection", "Spare", "TooFewError", "fit_open_files_limit"]
 
 log = logging.getLogger("miniredis")
 
@@ -26,7 +27,6 @@ RESERVED: Final = 32
 """Descriptors that are not for clients: as many as Redis keeps."""
 
 TOLD: Final = b"-%b\r\n" % MAX_CLIENTS
-
 
 OUT_OF_FILES: Final = {errno.EMFILE, errno.ENFILE}
 """What accepting fails with when this process, or the whole system, has no descriptor left."""
@@ -39,7 +39,7 @@ class TooFewError(Exception):
     """The system's limit leaves no room for a single client."""
 
 
-def fit(config: Config) -> None:
+def fit_open_files_limit(config: Config) -> None:
     """Raises this process's limit for ``maxclients``, or lowers ``maxclients``, now and at each CONFIG SET.
 
     Raises:
@@ -47,7 +47,7 @@ def fit(config: Config) -> None:
     """
     wanted = config.integer("maxclients")
     before, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    room = room_for(wanted)
+    room = clients_supported(wanted)
     if room < 1:
         raise TooFewError(
             f"Your current 'ulimit -n' of {before} is not enough for the server to start. Please increase "
@@ -67,15 +67,18 @@ def fit(config: Config) -> None:
 
 def check(value: str) -> None:
     """Refuses a number of clients that the system has no descriptors for, in Redis's words."""
-    room = room_for(int(value))
+    room = clients_supported(int(value))
     if room < int(value):
         raise ValueError(
             f"The operating system is not able to handle the specified number of clients, try with {room}"
         )
 
 
-def room_for(clients: int) -> int:
-    """For how many clients, of so many, there are descriptors, once the limit is raised as far as it goes."""
+def clients_supported(clients: int) -> int:
+    """Raises the limit on open files as far as allowed.
+
+    Returns how many of ``clients`` it has descriptors for.
+    """
     needed = clients + RESERVED
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
@@ -94,24 +97,39 @@ def set_limits(soft: int, hard: int) -> bool:
     return True
 
 
+class Rejection(Enum):
+    """What came of rejecting a client that could not be accepted."""
+
+    TOLD = "it was told that there are too many"
+    NOBODY_WAITS = (
+        "there was none: Linux says that no descriptor is left before it looks whether one is needed"
+    )
+    FAILED = "it still waits, as another thread was quicker to use the descriptor, or the trouble is another"
+
+
 class Spare:
     """A descriptor that is kept for the moment when there is no other: then a client is refused with it.
 
     Redis has none: there a client that comes then waits for an answer until another one goes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._descriptor = reserve()
 
-    def refuse(self, listening: socket.socket, trouble: OSError) -> bool:
-        """Tells one client that there are too many, where ``trouble`` kept it from being accepted.
+    def reject_connection(self, listening: socket.socket, trouble: OSError) -> Rejection:
+        """Tells one client that there are too many, where ``trouble`` kept it from being accepted."""
+        rejection = self.refuse(listening, trouble)
+        if rejection is Rejection.TOLD:
+            self._engine.connections_rejected += 1
+        elif rejection is Rejection.FAILED:
+            log.warning("accepting no connections for a moment: %s", trouble.strerror)
+        return rejection
 
-        Returns:
-            Whether it could be told. It could not if another thread of this process was quicker to use the
-            descriptor, or if ``trouble`` is of another kind: then accepting is to be tried again in a while.
-        """
+    def refuse(self, listening: socket.socket, trouble: OSError) -> Rejection:
+        """The same without counting and logging it."""
         if trouble.errno not in OUT_OF_FILES:
-            return False
+            return Rejection.FAILED
         if self._descriptor is None:
             self._descriptor = reserve()
         self.close()
@@ -119,11 +137,13 @@ class Spare:
             with listening.accept()[0] as client, contextlib.suppress(OSError):
                 client.setblocking(False)
                 client.send(TOLD)
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return Rejection.NOBODY_WAITS
         except OSError:
-            return False
+            return Rejection.FAILED
         finally:
             self._descriptor = reserve()
-        return True
+        return Rejection.TOLD
 
     def close(self) -> None:
         """Gives it back."""

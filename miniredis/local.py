@@ -119,7 +119,7 @@ class LocalClient:
             self._host.tick(self._session, piece)
             at += len(piece)
             if not self._host.is_own_thread:
-                time.sleep(GAP)  # without the lock: who waits for it would not get it otherwise
+                time.sleep(GAP)  # lets other threads take the lock
 
 
 class WeakOutlet:

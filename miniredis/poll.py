@@ -7,7 +7,6 @@ number of clients that have sent something.
 
 from __future__ import annotations
 
-import logging
 import socket
 import time
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from .connection import Connection, Source
-from .descriptors import PAUSE, Spare
+from .descriptors import PAUSE, Rejection, Spare
 from .listeners import addresses_of
 from .lookout import Lookout
 from .pollers import READ, new_poller
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from .listeners import Listener
 
 __all__ = ["PollLoop"]
-
-log = logging.getLogger("miniredis")
 
 ACCEPTED_AT_ONCE: Final = 1000
 """How many connections one tick accepts."""
@@ -59,7 +56,7 @@ class PollLoop:
         self._sources: dict[int, Source] = {}
         self._acceptors = [Acceptor(listener, self) for listener in listeners]
         self._out_of_files = trio.Event()
-        self._spare = Spare()
+        self._spare = Spare(host.engine)
         host.meanwhile = self._attend_meanwhile
 
     async def run(self) -> None:
@@ -131,20 +128,21 @@ class PollLoop:
         self._sources[descriptor] = connection
         self._poller.add(descriptor, READ)
 
-    def turn_away(self, listener: Listener, trouble: OSError) -> bool:
-        """A client could not be accepted: tells it that there are too many; tells whether that was possible.
+    def reject_connection(self, listener: Listener, trouble: OSError) -> bool:
+        """A client could not be accepted; tells whether it was rejected, and the next one may be waiting.
 
-        Where it was not, no more are accepted for a moment.
+        Where it still waits, no more are accepted for a moment.
         """
-        if self._spare.refuse(listener.socket, trouble):
-            self._host.engine.connections_rejected += 1
-            return True
-        log.warning("accepting no connections for a moment: %s", trouble.strerror)
+        rejection = self._spare.reject_connection(listener.socket, trouble)
+        if rejection is Rejection.FAILED:
+            self._pause_accepting()
+        return rejection is Rejection.TOLD
+
+    def _pause_accepting(self) -> None:
         for acceptor in self._acceptors:
             if self._sources.pop(acceptor.descriptor, None):
                 self._poller.remove(acceptor.descriptor)
         self._out_of_files.set()
-        return False
 
     def _accept_on(self) -> None:
         for acceptor in self._acceptors:
@@ -177,7 +175,7 @@ class Acceptor:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                if not self._loop.turn_away(self._listener, error):
+                if not self._loop.reject_connection(self._listener, error):
                     return
             else:
                 self._loop.welcome(accepted, self._listener, now)

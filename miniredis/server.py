@@ -164,9 +164,10 @@ class Server:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
 
-    async def _run(self, loop: PollLoop | StreamLoop) -> None:
+    async def _run(self, loop: PollLoop | StreamLoop, task_status: Started) -> None:
         self._take_in = loop.take_in
         try:
+            task_status.started(self)
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(loop.run)
@@ -217,8 +218,8 @@ async def serve(
         engine.config.learn("dir", str(Path.cwd()))
         engine.facts = facts(server.port)
         engine.scripts.new_interpreter = new_interpreter
-        task_status.started(server)
-        await server._run(new_loop(loop, host, listeners, alone=alone))
+        # before the caller goes on: it may leave no descriptor for what the loop needs
+        await server._run(new_loop(loop, host, listeners, alone=alone), task_status)
 
 
 def new_loop(

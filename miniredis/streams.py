@@ -6,7 +6,6 @@ Slower than the poll loop by Trio's cost of waking a task for each client; all e
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from .descriptors import PAUSE, Spare
+from .descriptors import PAUSE, Rejection, Spare
 from .engine.backlog import FREE
 from .engine.requests import READ_SIZE
 from .engine.unsent import SENT_AT_ONCE, Unsent
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamLoop", "serve_stream"]
 
-log = logging.getLogger("miniredis")
-
 
 class StreamLoop:
     """Serves an engine to the clients of some listeners.
@@ -40,40 +37,40 @@ class StreamLoop:
 
     def __init__(self, host: Host, listeners: Sequence[Listener]) -> None:
         self._host = host
-        self._listeners = listeners
+        # duplicates: Trio closes its listeners, and these are not ours to close
+        self._listeners = [(each, trio.socket.from_stdlib_socket(each.socket.dup())) for each in listeners]
         self._connections: set[StreamConnection] = set()
-        self._spare = Spare()
+        self._spare = Spare(host.engine)
         host.meanwhile = self._attend_meanwhile
 
     async def run(self) -> None:
         """Serves until cancelled."""
         async with trio.open_nursery() as nursery:
-            for listener in self._listeners:
-                nursery.start_soon(self._accept, listener, nursery)
+            for listener, duplicate in self._listeners:
+                nursery.start_soon(self._accept, listener, duplicate, nursery)
 
     def close(self) -> None:
         """Gives back what the loop holds."""
         self._spare.close()
+        for _, duplicate in self._listeners:
+            duplicate.close()
 
     def take_in(self) -> None:
         """Attends to all that has arrived by now: nothing, for Trio alone knows of it."""
 
-    async def _accept(self, listener: Listener, nursery: trio.Nursery) -> None:
-        # a duplicate: Trio closes its listeners, and these are not ours to close
-        async with trio.SocketListener(trio.socket.from_stdlib_socket(listener.socket.dup())) as ours:
+    async def _accept(
+        self, listener: Listener, duplicate: trio.socket.SocketType, nursery: trio.Nursery
+    ) -> None:
+        async with trio.SocketListener(duplicate) as ours:
             while True:
                 try:
                     nursery.start_soon(self._serve_and_close, listener, await ours.accept())
                 except OSError as trouble:
-                    await self._turn_away(listener, trouble)
-
-    async def _turn_away(self, listener: Listener, trouble: OSError) -> None:
-        """A client could not be accepted: tells it that there are too many, or waits where it cannot."""
-        if self._spare.refuse(listener.socket, trouble):
-            self._host.engine.connections_rejected += 1
-        else:
-            log.warning("accepting no connections for a moment: %s", trouble.strerror)
-            await trio.sleep(PAUSE)
+                    rejection = self._spare.reject_connection(listener.socket, trouble)
+                    if rejection is Rejection.NOBODY_WAITS:
+                        await trio.lowlevel.wait_readable(ours.socket)
+                    elif rejection is Rejection.FAILED:
+                        await trio.sleep(PAUSE)
 
     async def _serve_and_close(self, listener: Listener, stream: trio.SocketStream) -> None:
         try:
@@ -146,7 +143,8 @@ class StreamConnection:
         self._on_the_way = 0  # bytes that the stream was given, and has not sent
         self._more = trio.Event()
         self._scope = trio.CancelScope()
-        # past which Trio need not be asked; its descriptor is -1 once the stream is closed
+        # read and written directly, without Trio, while a script blocks the loop;
+        # its descriptor is -1 once the stream is closed
         self._socket = stream.socket if isinstance(stream, trio.SocketStream) else None
 
     async def run(self) -> None:

@@ -108,11 +108,14 @@ def set_large(address: Address, key: str, megabytes: int) -> None:
 
 
 def read_all(address: Address, request: bytes, size: int) -> None:
-    """Sends a request, and reads so many bytes."""
+    """Sends a request, and reads so many bytes; raises ``ConnectionResetError`` if fewer come."""
     with connect(address) as client:
         client.sendall(request)
         while size > 0:
-            size -= len(client.recv(MEGABYTE))
+            data = client.recv(MEGABYTE)
+            if not data:
+                raise ConnectionResetError(f"the server hung up, {size} bytes before the end")
+            size -= len(data)
 
 
 # Requests

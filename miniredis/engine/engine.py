@@ -136,7 +136,8 @@ class Engine:
     ) -> Session:
         """A client has come; the addresses and the descriptor are what CLIENT LIST shows.
 
-        One that is refused hears why, and is closing. Who has no address is in this process.
+        A refused client gets an error reply, and its session is closing. Without an address, the client is in
+        this process, and protected mode does not apply.
         """
         self._advance(now)
         parser = RequestParser(self._lane, self._max_bulk, lambda: session.must_authenticate)

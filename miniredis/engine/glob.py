@@ -23,6 +23,9 @@ __all__ = ["compile_glob", "compile_match"]
 LONG: Final = 256
 """Bytes of a pattern from which on it is read when needed: its pieces would take more room than it does."""
 
+SHORT: Final = 256
+"""Bytes of a class up to which what it stands for is kept: a longer one would keep its text, too."""
+
 MOST_STARS: Final = 1000
 HEAD: Final = 64
 """How many pieces of a segment are looked for together."""
@@ -159,19 +162,35 @@ def either_case(text: bytes) -> Iterator[Piece]:
         yield one_of(bytes((byte,)), negated=False, ignore_case=True)
 
 
-@lru_cache(512)
 def one_of(members: bytes, *, negated: bool, ignore_case: bool) -> frozenset[int]:
     """The bytes that a class stands for."""
+    find = kept_members if len(members) <= SHORT else found_members
+    found = find(members, ignore_case)
+    return ANY - found if negated else found
+
+
+def found_members(members: bytes, ignore_case: bool) -> frozenset[int]:
+    """The bytes that a class names."""
+    if b"\\" not in members and b"-" not in members:
+        return either_case_of(members) if ignore_case else frozenset(members)
     found: set[int] = set()
     for member in MEMBER(members):
         escaped, low, high, plain = member.groups()
         if escaped:
             found.add(escaped[0])
         elif plain:
-            found.update(plain.lower() + plain.upper() if ignore_case else plain)
+            found.update(either_case_of(plain) if ignore_case else plain)
         else:
             found.update(between(low, high, ignore_case))
-    return ANY - found if negated else frozenset(found)
+    return frozenset(found)
+
+
+kept_members: Final = lru_cache(512)(found_members)
+
+
+def either_case_of(members: bytes) -> frozenset[int]:
+    few = bytes(frozenset(members))
+    return frozenset(few.lower() + few.upper())
 
 
 def between(one: bytes, other: bytes, ignore_case: bool) -> bytes:

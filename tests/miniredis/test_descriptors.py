@@ -19,7 +19,7 @@ import trio
 from conformance.processes import end, start_real
 from conformance.targets import find_real_redis
 from conformance.wire import RawConnection, encode
-from miniredis.descriptors import Spare
+from miniredis.descriptors import Rejection, Spare
 
 from .loops import started
 
@@ -122,22 +122,24 @@ def test_the_soft_limit_is_raised(tmp_path: Path) -> None:
 
 
 HOST: Final = """
-import resource, sys
+import logging.handlers, resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 import miniredis
+said = logging.handlers.BufferingHandler(1000)
+logging.getLogger("miniredis").addHandler(said)
 with miniredis.start(loop=sys.argv[1]) as server, server.client() as client:
     client.ping()  # loads all it needs
     print(server.port, flush=True)
     for line in sys.stdin:
-        print(client.ping(), resource.getrlimit(resource.RLIMIT_NOFILE)[0], flush=True)
+        print(client.ping(), resource.getrlimit(resource.RLIMIT_NOFILE)[0], len(said.buffer), flush=True)
 """
 
 
 @contextlib.contextmanager
-def hosted(loop: str) -> Iterator[tuple[int, Callable[[], str]]]:
+def hosted(loop: str, program: str = HOST) -> Iterator[tuple[int, Callable[[], str]]]:
     """A program of 64 files with a server in it: where that listens, and a question to the program."""
     with subprocess.Popen(
-        [sys.executable, "-c", HOST, loop], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, loop], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as host:
         asked, answers = host.stdin, host.stdout
         assert asked is not None
@@ -163,10 +165,42 @@ def test_an_embedded_server_refuses_who_comes_when_its_host_has_no_file_left(loo
         assert all(client.recv(100) == MANY for client in refused)
         assert len(served) > 32
         assert all(serves(client) for client in served)
-        assert ask() == "True 64\n"
+        assert ask() == "True 64 0\n"  # nothing was logged: that nobody waits any more is no trouble
         for client in served[:10]:
             client.close()
         assert any(is_served(port) for _ in range(1000))
+
+
+TAKER: Final = """
+import os, resource, sys, threading
+import miniredis, trio
+class Taker:
+    def started(self, server):
+        self.taken = []
+        try:
+            while True:
+                self.taken.append(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            print(server.port, flush=True)
+        threading.Thread(target=self.give_back).start()
+    def give_back(self):
+        for line in sys.stdin:
+            os.close(self.taken.pop())
+            print(flush=True)
+def run():
+    return miniredis.serve(loop=sys.argv[1], task_status=Taker())
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+trio.run(run)
+"""
+
+
+@pytest.mark.parametrize("loop", ["poll", "streams"])
+def test_a_host_that_takes_all_files_at_once_does_not_end_its_server(loop: str) -> None:
+    with hosted(loop, TAKER) as (port, ask):
+        with connected(port) as client:
+            assert client.recv(100) == MANY
+        ask()
+        assert is_served(port)
 
 
 def is_served(port: int) -> bool:
@@ -194,9 +228,9 @@ def test_who_cannot_even_be_refused_is_served_when_there_is_room(
         fail_at_first()
         return await accept_stream(listener)
 
-    def refuse(_spare: Spare, _listening: socket.socket, trouble: OSError) -> bool:
+    def refuse(_spare: Spare, _listening: socket.socket, trouble: OSError) -> Rejection:
         tries.append(trouble)
-        return False
+        return Rejection.FAILED
 
     monkeypatch.setattr(socket.socket, "accept", accept_later)
     monkeypatch.setattr(trio.SocketListener, "accept", accept_stream_later)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -129,7 +130,7 @@ def test_the_worst_patterns_take_no_longer_than_a_walk_over_pattern_and_text(
     walk = min(seconds(lambda: [byte for byte in pattern + text if byte != 300]) for _ in range(3))
     took = []
     for _ in range(3):
-        glob.one_of.cache_clear()
+        glob.kept_members.cache_clear()
         took.append(seconds(lambda: compile_glob(pattern)(text)))
     assert min(took) < 50 * walk + 0.05
 
@@ -145,3 +146,29 @@ def test_letters_of_any_case_are_read_no_further_than_the_text_goes(monkeypatch:
     monkeypatch.setattr(glob, "one_of", counted)
     assert not compile_glob(b"a" * N, ignore_case=True)(b"a" * 10)
     assert looked_at <= 20
+
+
+def test_a_long_class_is_not_kept() -> None:
+    members = b"ab" * 50_000
+    tracemalloc.start()
+    try:
+        assert [compile_glob(b"[%b%d]" % (members, number))(b"%d" % number) for number in range(4)] == [
+            True
+        ] * 4
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < len(members)
+
+
+@pytest.mark.parametrize("members", [b"ab", b"a-b", b"\\ab"])
+def test_a_long_class_fits_what_a_short_one_does(members: bytes) -> None:
+    for negation in (b"", b"^"):
+        short, long = (compile_glob(b"[%b%b]" % (negation, members * times)) for times in (1, 1000))
+        assert [long(text) for text in (b"a", b"b", b"c")] == [short(text) for text in (b"a", b"b", b"c")]
+
+
+def test_case_is_ignored_in_a_long_class() -> None:
+    plain, escaped = (compile_glob(b"[%b]" % (text * 300), ignore_case=True) for text in (b"aB", b"\\a\\B"))
+    assert [plain(text) for text in (b"a", b"A", b"b", b"B", b"c")] == [True] * 4 + [False]
+    assert [escaped(text) for text in (b"a", b"A", b"b", b"B", b"c")] == [True, False, False, True, False]

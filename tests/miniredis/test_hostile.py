@@ -13,6 +13,7 @@ import miniredis.server
 from conformance.hostile.case import Case
 from conformance.hostile.cases import CASES, STRANGERS
 from conformance.hostile.cases.strangers import PASSWORD
+from conformance.hostile.floods import read_all
 from conformance.hostile.play import Stage
 from conformance.targets import Address, NoRealRedisError, real_redis
 from conformance.wire import RawConnection, encode
@@ -97,3 +98,8 @@ def test_a_reply_is_waited_for_where_a_server_can_read_little_in_a_turn(
     case = Case("much at once", (encode("MGET", *["key"] * 20_000),))
     with start() as server, Stage(server.host, server.port) as stage:
         assert stage.play(case).reply == b"*20000\r\n" + b"$-1\r\n" * 20_000
+
+
+def test_a_flood_ends_where_the_server_hangs_up(embedded_server: Address) -> None:
+    with pytest.raises(ConnectionResetError, match="hung up, 95 bytes before the end"):
+        read_all((embedded_server.host, embedded_server.port), encode("QUIT"), 100)
