@@ -162,7 +162,12 @@ def rejected(ctx: Context, most: int) -> Operation[list[bytes]]:
 
 
 def _front(ctx: Context, key: bytes, most: int) -> Operation[list[bytes]]:
-    found, values = check((yield Batch(((b"EXISTS", ctx.keys.bound), (b"LRANGE", key, -most, -1)))))
-    if not found:
-        raise does_not_exist(ctx)
-    return list(reversed(values))
+    """In one look, so that they were in this order; again for more if they are short (see ``sizes``)."""
+    sizes, values, asked = ctx.server.sizes, list[bytes](), 0
+    while len(values) == asked < (more := sizes.bounded(most)):
+        asked = more
+        found, values = check((yield Batch(((b"EXISTS", ctx.keys.bound), (b"LRANGE", key, -asked, -1)))))
+        if not found:
+            raise does_not_exist(ctx)
+        sizes.note(values)
+    return values[::-1]
