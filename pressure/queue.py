@@ -270,7 +270,7 @@ class Queue:
         They are bytes, with a codec too: it may be what they were rejected for.
 
         Args:
-            max: How many to look at, at most.
+            max: How many to look at, at most; fewer are given if they have more than 16 MiB together.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
@@ -311,7 +311,7 @@ class Queue:
         """The values that come next, the next one first, which all stay in the queue.
 
         Args:
-            max: How many values to look at, at most.
+            max: How many values to look at, at most; fewer are given if they have more than 16 MiB together.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.

@@ -12,6 +12,7 @@ from pressure.errors import (
     ItemLostError,
     OutcomeUnknownError,
     PressureError,
+    PressureWarning,
     QueueAlreadyExistsError,
     QueueClosedError,
     QueueDoesNotExistError,
@@ -96,7 +97,7 @@ def lost_with(error: BaseException) -> list[bytes]:
     """The messages that were got, and that nobody has any more when the command ends by this error."""
     if isinstance(error, LostError):
         return error.messages
-    return error.taken if isinstance(error, OutcomeUnknownError) else []
+    return list(error.taken) if isinstance(error, OutcomeUnknownError | PressureWarning) else []
 
 
 def status_of(error: BaseException) -> int:

@@ -18,7 +18,7 @@ from pressure.errors import PressureError, ServerReplyError
 from pressure.identity import name_in
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State, shown
 from pressure.protocol.looks import COUNTERS
-from pressure.protocol.numbers import count_in, not_a_number
+from pressure.protocol.numbers import bound_in, count_in, not_a_number
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
 from pressure.protocol.steps import (
     Batch,
@@ -50,7 +50,7 @@ class _Keys:
     @property
     def limit(self) -> int | None:
         """The bound as a number; None if it is none of 0 or more."""
-        return None if self.bound is None else count_in(self.bound)
+        return None if self.bound is None else bound_in(self.bound)
 
     @property
     def counts(self) -> list[int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import QueueEmptyError
-from pressure.protocol.numbers import malformed, number_in
+from pressure.protocol.numbers import count_in, malformed
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
 from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed, operation
 from pressure.protocol.waits import bound_of
@@ -97,7 +97,7 @@ def stats(ctx: Context) -> Operation[Stats]:
 
 
 def _counted(ctx: Context, what: str, count: bytes | None) -> int:
-    number = 0 if count is None else number_in(count)
+    number = count_in(count)
     if number is None:
         raise malformed(ctx.keys, f"counter of {what}", count)
     return number
@@ -162,7 +162,12 @@ def rejected(ctx: Context, most: int) -> Operation[list[bytes]]:
 
 
 def _front(ctx: Context, key: bytes, most: int) -> Operation[list[bytes]]:
-    found, values = check((yield Batch(((b"EXISTS", ctx.keys.bound), (b"LRANGE", key, -most, -1)))))
-    if not found:
-        raise does_not_exist(ctx)
-    return list(reversed(values))
+    """In one look, so that they were in this order; again for more if they are short (see ``sizes``)."""
+    sizes, values, asked = ctx.server.sizes, list[bytes](), 0
+    while len(values) == asked < (more := sizes.bounded(most)):
+        asked = more
+        found, values = check((yield Batch(((b"EXISTS", ctx.keys.bound), (b"LRANGE", key, -asked, -1)))))
+        if not found:
+            raise does_not_exist(ctx)
+        sizes.note(values)
+    return values[::-1]

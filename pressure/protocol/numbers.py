@@ -10,18 +10,28 @@ from typing import Any, Final
 
 from pressure.errors import MalformedQueueError
 
-__all__ = ["count_in", "malformed", "moment", "not_a_number", "number_in"]
+__all__ = ["bound_in", "count_in", "malformed", "moment", "not_a_number", "number_in"]
 
-#: As INCRBY writes them; it has 64 bits.
-_NUMBER: Final = re.compile(rb"-?[0-9]{1,19}")
+#: What INCRBY takes for a number, of 64 bits; it is what it writes.
+_NUMBER: Final = re.compile(rb"0|-?[1-9][0-9]{0,18}")
+#: What is a bound: nobody adds to it, so that leading zeros do no harm.
+_BOUND: Final = re.compile(rb"[0-9]{1,19}")
 _FURTHEST: Final = 1 << 63
 #: How much of a key's value an error quotes.
 _QUOTED: Final = 60
 
 
 def number_in(data: Any) -> int | None:
-    """The number that some bytes are; None if they are no number, or a longer one than Redis counts with."""
-    return int(data) if isinstance(data, bytes) and _NUMBER.fullmatch(data) else None
+    """The number that some bytes are; None if they are none that Redis counts with."""
+    if not isinstance(data, bytes) or not _NUMBER.fullmatch(data):
+        return None
+    number = int(data)
+    return number if -_FURTHEST <= number < _FURTHEST else None
+
+
+def bound_in(data: Any) -> int | None:
+    """The bound that some bytes are; None if they are none. Scripts (``lua``) take the same for one."""
+    return int(data) if isinstance(data, bytes) and _BOUND.fullmatch(data) else None
 
 
 def count_in(data: Any) -> int | None:

@@ -10,15 +10,11 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 __all__ = ["LONGEST", "MOST_BYTES", "Sizes"]
-
-S = TypeVar("S")
-R = TypeVar("R")
-T = TypeVar("T")
 
 #: Most bytes that several values taken in one step have together.
 MOST_BYTES: Final = 16 << 20
@@ -44,18 +40,3 @@ class Sizes:
         """How many values to ask for, when so many are wanted and so many bytes were taken already."""
         room = max(MOST_BYTES - taken, 0) // max(self.largest, 1)
         return min(most, room if taken else max(room, 1))
-
-    def fill(
-        self, most: int, take: Callable[[int], Generator[S, R, list[T]]], data: Callable[[T], bytes]
-    ) -> Generator[S, R, list[T]]:
-        """What an operation gives that is told how many things to take: again while it gives that many."""
-        found: list[T] = []
-        taken = 0
-        while asked := self.bounded(most - len(found), taken):
-            some = yield from take(asked)
-            self.note(map(data, some))
-            found += some
-            taken += sum(len(data(each)) for each in some)
-            if len(some) < asked:
-                break
-        return found

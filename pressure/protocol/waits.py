@@ -17,7 +17,7 @@ from pressure.errors import (
     QueueFullError,
     ServerReplyError,
 )
-from pressure.protocol.numbers import count_in, malformed
+from pressure.protocol.numbers import bound_in, malformed
 from pressure.protocol.roles import Hold, attempt, does_not_exist, is_closed
 from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, check
 from pressure.protocol.warned import warn
@@ -49,7 +49,7 @@ def bound_of(ctx: Context, reply: bytes | None) -> int:
     """
     if reply is None:
         raise does_not_exist(ctx)
-    bound = count_in(reply)
+    bound = bound_in(reply)
     if bound is None:
         raise malformed(ctx.keys, "bound", reply)
     return bound

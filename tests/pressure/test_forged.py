@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import redis
 
-from pressure import BackupQueue, MalformedQueueError, PressureWarning, Queue, ReliableQueue
+from pressure import BackupQueue, MalformedQueueError, PressureWarning, Queue, QueueFullError, ReliableQueue
+from pressure.protocol.numbers import number_in
 
 from .conftest import invariant
 
@@ -93,6 +94,41 @@ def test_a_bound_that_is_no_number_is_named(queue: Queue, raw: redis.Redis, boun
     assert any("its bound is not a number" in each for each in queue.doctor().problems)
     with unheard():
         assert queue.get() == b"value"
+
+
+NO_COUNTERS = (b"007", b"-0", b"+1", b"9" * 19, b"-1")
+
+
+@pytest.mark.parametrize("forged", NO_COUNTERS)
+def test_what_redis_does_not_add_to_is_no_counter(queue: Queue, raw: redis.Redis, forged: bytes) -> None:
+    queue.create()
+    raw.set(f"{JOBS}:stats:produced_messages", forged)
+    if forged != b"-1":
+        with pytest.raises(redis.ResponseError, match="not an integer or out of range"):
+            raw.incrby(f"{JOBS}:stats:produced_messages", 0)
+    with pytest.raises(MalformedQueueError, match="its counter of produced messages"):
+        queue.stats()
+    (problem,) = queue.doctor().problems
+    assert problem.startswith("its counter of produced messages is not a number of 0 or more")
+
+
+def test_the_numbers_that_redis_adds_to_are_read() -> None:
+    for number in (0, 1, -1, 10, 2**63 - 1, -(2**63)):
+        assert number_in(b"%d" % number) == number
+    for number in (2**63, -(2**63) - 1):
+        assert number_in(b"%d" % number) is None
+    assert number_in(b"7\n") is None
+
+
+def test_a_bound_may_have_zeros_before_it(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(3)
+    raw.set(f"{JOBS}:bound", b"002")
+    queue.put_many([b"1", b"2"])
+    with pytest.raises(QueueFullError):
+        queue.put_nowait(b"3")
+    assert queue.stats().bound == queue.doctor().bound == 2
+    assert queue.get_many(9) == [b"1", b"2"]
+    assert queue.doctor().problems == ()
 
 
 def test_what_is_told_of_a_forged_number_is_short(queue: Queue, raw: redis.Redis) -> None:

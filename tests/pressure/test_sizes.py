@@ -99,6 +99,26 @@ def test_how_many_to_ask_for() -> None:
     assert sizes.bounded(9, MOST_BYTES) == 0
 
 
+def test_a_look_has_no_more_bytes_than_fit(
+    queue: Queue, raw: redis.Redis, make: Callable[..., Queue]
+) -> None:
+    queue.create()
+    for number in range(3):
+        raw.lpush(JOBS, value(number, 6 * MB))
+        raw.lpush(f"{JOBS}:rejected", value(number, 6 * MB))
+    for look in (queue.peek_many, queue.rejected):
+        look(1)
+        assert look(9) == [value(0, 6 * MB), value(1, 6 * MB)]
+    raw.delete(JOBS, f"{JOBS}:rejected")
+    short = [b"%d" % number for number in range(100)]
+    for key in (JOBS, f"{JOBS}:rejected"):
+        raw.lpush(key, *short)
+    for look in (make().peek_many, make().rejected):
+        assert [len(look(most)) for most in (1, 40, 1000)] == [1, 40, 100]
+        assert look(1000) == short
+    raw.delete(f"{JOBS}:rejected")
+
+
 def test_values_longer_than_a_run_go_in_and_out_and_back(queue: Queue, raw: redis.Redis) -> None:
     queue.create(3)
     long, short = value(1, 17 * MB), b"short"

@@ -3,8 +3,11 @@
 Rules:
     - ``KEYS`` are the list of what waits, the list of what is in progress, the claims.
     - An item is added where it goes before it is taken from where it was: a script that fails half-way keeps
-    what
-      it has done, and then an item is there twice, and never not at all.
+      what it has done, and then an item is there twice, and never not at all.
+    - What is in progress may be too much for one look. An item that goes back in one of several looks keeps a
+      claim until the last of them, of time 0, so that an equal item that comes later is known to be stale.
+      Claims without an item are looked for only where one look sees everything: else each of them would be
+      looked for in the whole list.
 """
 
 from __future__ import annotations
@@ -74,17 +77,22 @@ stay = visit_all('LRANGE', processing, stay, most_bytes, function(item)
   put_back(item)
   back[#back + 1] = item
 end)
-if stay >= 0 then
-  for _, item in ipairs(back) do redis.call('ZREM', claims, item) end
-  return {back, stay}
+if whole and stay < 0 then
+  visit_all('ZRANGE', claims, 0, math.huge, function(item)
+    if known[item] == false then return true end
+    redis.call('ZREM', claims, item)
+  end)
+  return {back, -1}
 end
-visit_all('ZRANGE', claims, 0, math.huge, function(item)
-  local there = known[item]
-  if there == nil and not whole then there = not redis.call('LPOS', processing, item) end
-  if there == false then return true end
-  redis.call('ZREM', claims, item)
-end)
-return {back, -1}
+for item, went_back in pairs(known) do
+  if went_back then redis.call('ZADD', claims, 0, item) end
+end
+if stay >= 0 then return {back, stay} end
+while true do
+  local first = redis.call('ZRANGE', claims, 0, 0, 'WITHSCORES')
+  if #first == 0 or tonumber(first[2]) ~= 0 then return {back, -1} end
+  redis.call('ZREM', claims, first[1])
+end
 """
 )
 

@@ -155,8 +155,9 @@ def _reaped(keys: BackupKeys, older: int, seen: list[Reply]) -> tuple[Sequence[C
     items, scores, time, _ = seen
     times, at = times_of(scores), now(time)
     back = [item for item in items if at - times.get(item, at) >= older]
-    fresh = dict.fromkeys(item for item in items if item not in times and item not in back)
-    gone = [item for item in times if item in back or item not in items]
+    stay = set(items).difference(back)
+    fresh = [item for item in dict.fromkeys(items) if item in stay and item not in times]
+    gone = [item for item in times if item not in stay]
     commands: list[Command] = [step for item in back for step in _put_back(keys, item)]
     commands += [(b"ZADD", keys.claims, at, item) for item in fresh]
     commands += [(b"ZREM", keys.claims, item) for item in gone]

@@ -16,7 +16,7 @@ from pressure.kinds.asking import asked, now, pairs
 from pressure.kinds.reliable.lua import MODULE
 from pressure.kinds.reliable.model import Capabilities, Delivered, Pending, ReliableKeys
 from pressure.protocol.numbers import moment, number_in
-from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, check
+from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, carrying, check
 
 
 class Module:
@@ -48,7 +48,8 @@ class Module:
         check([reply])
         if not reply:
             return []
-        before = yield from _before(keys, [each for each, _ in reply])
+        looking = _before(keys, [each for each, _ in reply])
+        before = yield from carrying([data for _, data in reply], looking)
         return [Delivered(each, data, 1 + before[each]) for each, data in reply]
 
     def pop_any(
@@ -63,7 +64,8 @@ class Module:
         found = [(numbers[key], each, data) for key, each, data in check([reply])[0] or ()]
         if not found:
             return []
-        counts = yield from asked(*((b"HGET", queues[number].deliveries, each) for number, each, _ in found))
+        looks = [(b"HGET", queues[number].deliveries, each) for number, each, _ in found]
+        counts = yield from carrying([data for *_, data in found], asked(*looks))
         return [
             (number, Delivered(each, data, 1 + (number_in(before) or 0)))
             for (number, each, data), before in zip(found, counts, strict=True)
@@ -87,10 +89,11 @@ class Module:
             (reply,) = yield from asked((b"MQ.RECOVER", keys.queue, count, idle))
             if not reply:
                 return []
-            young = yield from _young(keys, [each for each, _ in reply], idle)
+            datas = [data for _, data in reply]
+            young = yield from carrying(datas, _young(keys, [each for each, _ in reply], idle))
             found = [(each, data) for each, data in reply if each not in young]
             if found:
-                return (yield from _recovered(keys, found))
+                return (yield from carrying([data for _, data in found], _recovered(keys, found)))
             if len(reply) < count:
                 return []
 

@@ -16,6 +16,7 @@ from pressure.errors import ServerReplyError
 from pressure.kinds.asking import asked, now, pairs, transaction
 from pressure.kinds.kind import Context
 from pressure.kinds.reliable.backend import Backend
+from pressure.kinds.reliable.collecting import collect
 from pressure.kinds.reliable.model import Delivered, Info, Pending, ReliableKeys, delayed_of, parts_of
 from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
@@ -24,6 +25,7 @@ from pressure.protocol.steps import (
     Operation,
     Reply,
     atomic,
+    carrying,
     check,
     executed,
     operation,
@@ -169,16 +171,25 @@ def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[
     """Deliver again what was delivered long ago; what was so too often is dead instead."""
     good: list[Delivered] = []
     while len(good) < count:
-        found = yield from ctx.server.sizes.fill(
-            count - len(good), lambda asked: on.backend.recover(on.keys, asked, idle), lambda each: each.data
-        )
+        found = yield from carrying(_datas(good), _recover(ctx, on, count - len(good), idle))
         dead = [each for each in found if on.most is not None and each.deliveries > on.most]
-        for each in dead:
-            yield from _retry(ctx, on, each, _ON_THE_WAY, dead=True)
         good += [each for each in found if each not in dead]
+        for each in dead:
+            yield from carrying(_datas(good), _retry(ctx, on, each, _ON_THE_WAY, dead=True))
         if not dead:
             break
     return good
+
+
+def _recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
+    def take(most: int) -> Operation[list[Delivered]]:
+        return on.backend.recover(on.keys, most, idle)
+
+    return (yield from collect(ctx, count, take, lambda each: each.data))
+
+
+def _datas(messages: Sequence[Delivered]) -> list[bytes]:
+    return [each.data for each in messages]
 
 
 @operation

@@ -12,6 +12,7 @@ from typing import TypeAlias, TypeVar
 
 from pressure.kinds.asking import asked, since_first
 from pressure.kinds.kind import Context
+from pressure.kinds.reliable.collecting import collect
 from pressure.kinds.reliable.model import Delivered
 from pressure.kinds.reliable.operations import Carried, move_some
 from pressure.protocol.steps import Batch, Command, Operation, Patience, Reply, Wait, check, operation
@@ -40,6 +41,28 @@ def _patiently(patience: Patience, look: Look[T], move: Callable[[], Operation[N
             seconds = min(seconds, left)
 
 
+def _collected(
+    ctx: Context,
+    count: int,
+    patience: Patience,
+    look: Callable[[int, float], Operation[tuple[list[T], float | None]]],
+    move: Callable[[], Operation[None]],
+    data: Callable[[T], bytes],
+) -> Operation[list[T]]:
+    """Up to so many; only the first is waited for, and what is due is moved only if there is none."""
+    found_some = False
+
+    def take(most: int) -> Operation[list[T]]:
+        nonlocal found_some
+        if found_some:
+            return (yield from look(most, 0.0))[0]
+        found = yield from _patiently(patience, lambda seconds: look(most, seconds), move)
+        found_some = bool(found)
+        return found
+
+    return (yield from collect(ctx, count, take, data))
+
+
 def _first(on: Carried) -> Command:
     return (b"ZRANGE", on.keys.delayed, 0, 0, b"WITHSCORES")
 
@@ -58,12 +81,6 @@ def as_block(seconds: float) -> int | None:
 @operation
 def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[list[Delivered]]:
     """Deliver up to so many messages; none if none came in time."""
-    waiting = patience
-
-    def take(most: int) -> Operation[list[Delivered]]:
-        nonlocal waiting
-        for_how_long, waiting = waiting, Patience.of(ctx, block=False)
-        return _patiently(for_how_long, lambda seconds: look(most, seconds), move)
 
     def look(most: int, seconds: float) -> Operation[tuple[list[Delivered], float | None]]:
         commands = (on.backend.popping(on.keys, most, as_block(seconds)), _first(on), (b"TIME",))
@@ -74,7 +91,7 @@ def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[
     def move() -> Operation[None]:
         yield from move_some(ctx, on)
 
-    return (yield from ctx.server.sizes.fill(count, take, lambda each: each.data))
+    return (yield from _collected(ctx, count, patience, look, move, lambda each: each.data))
 
 
 @operation
@@ -88,13 +105,6 @@ def pop_any(
     if any(each.backend.capabilities != backend.capabilities for each in on):
         raise ValueError("all queues must be carried in one way")
 
-    waiting = patience
-
-    def take(most: int) -> Operation[list[tuple[int, Delivered]]]:
-        nonlocal waiting
-        for_how_long, waiting = waiting, Patience.of(ctx, block=False)
-        return _patiently(for_how_long, lambda seconds: look(most, seconds), move)
-
     def look(most: int, seconds: float) -> Operation[tuple[list[tuple[int, Delivered]], float | None]]:
         found = yield from backend.pop_any([each.keys for each in on], most, as_block(seconds))
         if found:
@@ -107,4 +117,4 @@ def pop_any(
         for each in on:
             yield from move_some(ctx, each)
 
-    return (yield from ctx.server.sizes.fill(count, take, lambda each: each[1].data))
+    return (yield from _collected(ctx, count, patience, look, move, lambda each: each[1].data))

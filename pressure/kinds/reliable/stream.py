@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pressure.errors import ServerReplyError
+from pressure.errors import PressureError, ServerReplyError
 from pressure.kinds.asking import asked, now, pairs
 from pressure.kinds.reliable.lua import STREAM
 from pressure.kinds.reliable.model import Capabilities, Delivered, Pending, ReliableKeys
 from pressure.protocol.numbers import count_in
-from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, check
+from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, carrying, check
 
 CONSUMER: Final = b"pressure"
 
@@ -70,12 +70,21 @@ class Stream:
             yield from _wait_for_any(queues, block)
         found: list[tuple[int, Delivered]] = []
         for number, keys in enumerate(queues):
-            (reply,) = yield Batch((self.popping(keys, count - len(found), None),))
-            some = yield from self.popped(keys, count - len(found), reply)
+            datas = [each.data for _, each in found]
+            try:
+                some = yield from carrying(datas, self._pop(keys, count - len(found)))
+            except PressureError:
+                if found:  # what was delivered is returned, whatever is refused after it
+                    break
+                raise
             found += [(number, each) for each in some]
             if len(found) >= count:
                 break
         return found
+
+    def _pop(self, keys: ReliableKeys, count: int) -> Operation[list[Delivered]]:
+        (reply,) = yield Batch((self.popping(keys, count, None),))
+        return (yield from self.popped(keys, count, reply))
 
     def acknowledging(self, keys: ReliableKeys, ids: Sequence[bytes]) -> tuple[Command, ...]:
         """See there."""

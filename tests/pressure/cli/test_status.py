@@ -12,7 +12,7 @@ import pytest
 import pressure
 from pressure.cli import main, table
 from pressure.cli.framing import FormatError
-from pressure.cli.status import STATUSES, LostError, status_of
+from pressure.cli.status import STATUSES, LostError, lost_with, status_of
 from pressure.cli.stop import Stop
 from pressure.errors import PressureError
 
@@ -42,6 +42,14 @@ CODES: dict[Exception, int] = {
 @pytest.mark.parametrize("error", CODES, ids=lambda error: type(error).__name__)
 def test_each_error_has_its_number(error: Exception) -> None:
     assert status_of(error) == CODES[error]
+
+
+def test_what_was_got_and_is_lost_is_told_of_each_error_that_has_it() -> None:
+    warning = pressure.PressureWarning("not counted")
+    warning.taken = (b"1", b"2")
+    assert lost_with(warning) == lost_with(pressure.OutcomeUnknownError("c", [b"1", b"2"])) == [b"1", b"2"]
+    assert lost_with(LostError("l", [b"a"])) == [b"a"]
+    assert lost_with(ValueError("v")) == []
 
 
 def test_no_number_and_no_error_is_in_the_table_twice() -> None:

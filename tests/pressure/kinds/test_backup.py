@@ -13,6 +13,9 @@ import redis
 import miniredis
 from pressure import BackupQueue, ItemLostError, QueueEmptyError, QueueInUseError, ServerReplyError
 from pressure.kinds import asking
+from pressure.kinds.backup.lua import REAP
+from pressure.protocol.lua import Script
+from pressure.protocol.sizes import MOST_BYTES
 
 from ..conftest import Task, execute, until, waiting
 from .conftest import Make, datas
@@ -130,6 +133,40 @@ def test_the_reaper_puts_back_what_is_too_old(queue: Any, raw: redis.Redis) -> N
     assert datas(queue.requeue_stale(60)) == [b"1", b"2"]
     assert contents(raw) == ([b"1", b"2", b"4"], [b"3"], [b"3"])
     assert queue.requeue_stale(60) == []
+
+
+@pytest.fixture
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look of a reaper ends after so few bytes that several are needed."""
+    text = REAP.text.replace(b"most_bytes = %d" % MOST_BYTES, b"most_bytes = 2")
+    assert text != REAP.text
+    monkeypatch.setattr("pressure.kinds.backup.operations.REAP", Script(text))
+
+
+@pytest.mark.usefixtures("few_at_once")
+def test_equal_items_go_back_though_the_reaper_looks_several_times(queue: Any, raw: redis.Redis) -> None:
+    items = [b"v", b"w", b"v", b"x", b"v", b"w"]
+    queue.push(*items)
+    for _ in items:
+        queue.claim()
+    age(raw, 100, b"v", b"w")
+    assert datas(queue.requeue_stale(60)) == [b"v", b"w", b"v", b"v", b"w"]
+    assert contents(raw) == ([b"v", b"w", b"v", b"v", b"w"], [b"x"], [b"x"])
+
+
+@pytest.mark.usefixtures("few_at_once")
+def test_no_look_of_a_reaper_searches_the_list_for_each_claim(queue: Any, raw: redis.Redis) -> None:
+    items = [b"%d" % number for number in range(50)]
+    queue.push(*items)
+    for _ in items:
+        queue.claim()
+    raw.config_resetstat()
+    assert queue.requeue_stale(60) == []
+    stats: Any = raw.info("commandstats")
+    assert "cmdstat_lpos" not in stats
+    assert contents(raw) == ([], items, sorted(items))
+    assert datas(queue.requeue_stale(0)) == items
+    assert contents(raw) == (items, [], [])
 
 
 def test_an_item_without_a_time_comes_back_one_period_later(queue: Any, raw: redis.Redis) -> None:
