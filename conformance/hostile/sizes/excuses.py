@@ -77,6 +77,12 @@ EXCUSES: Final[tuple[Excuse, ...]] = (
         "members of different scores have no order by name: what Redis finds among them is found by walking",
         None,
     ),
+    Excuse(
+        frozenset({"zrangebylex", "zrevrangebylex"}),
+        "LIMIT offset",
+        "likewise, over members of different scores",
+        None,
+    ),
 )
 
 
