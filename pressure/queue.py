@@ -245,8 +245,8 @@ class Queue:
         """Take the value at the front for the length of a ``with`` block; reliably.
 
         The message is removed when the block ends well. When it ends by an exception the message goes back
-        to the front, and so it does when ``repair`` finds that its consumer has died: then it comes again.
-        Until the block ends nobody else consumes; to other clients it is a Get that takes long.
+        to the front, and so it does when ``repair`` finds that its consumer has died: then it will be
+        redelivered. Until the block ends nobody else consumes; to other clients it is a Get that takes long.
 
             with queue.receive() as message:
                 work_on(message.value)

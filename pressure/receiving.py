@@ -16,7 +16,7 @@ from typing import Any, Final
 from pressure.codecs import Codec, decoded
 from pressure.errors import ConnectionFailedError
 from pressure.lease import Keeper
-from pressure.protocol import Context, Operation, Outcome, Patience, receive, settle
+from pressure.protocol import Context, Operation, Patience, Settlement, receive, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class Reception:
 
     def settle(self, error: BaseException | None) -> Operation[None]:
         """Is done with it, rejects it, or puts it back."""
-        outcome = Outcome.DONE if error is None else Outcome.BACK
-        return settle(self._context, Outcome.REJECTED if self._rejected else outcome, self._size)
+        outcome = Settlement.DONE if error is None else Settlement.BACK
+        return settle(self._context, Settlement.REJECTED if self._rejected else outcome, self._size)
 
     def reject(self) -> None:
         """Rejects it, when it is settled."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pressure import protocol
-from pressure.protocol import Context, Operation, Outcome
+from pressure.protocol import Context, Operation, Settlement
 
 __all__ = [
     "ACKNOWLEDGE", "CLOSE", "DELETE", "FORCED_REPAIR", "GET", "PUT_BACK", "RECEIVE", "REPAIR", "WAIT_CLOSED",
@@ -84,9 +84,11 @@ def create(bound: int) -> Deed:
 
 GET = Deed("get", lambda ctx, patience: protocol.get(ctx, patience), takes=1)
 RECEIVE = Deed("receive", lambda ctx, patience: protocol.receive(ctx, patience))
-ACKNOWLEDGE = Deed("acknowledge", lambda ctx, _: protocol.settle(ctx, Outcome.DONE, 1), takes=1, settles=True)
+ACKNOWLEDGE = Deed(
+    "acknowledge", lambda ctx, _: protocol.settle(ctx, Settlement.DONE, 1), takes=1, settles=True
+)
 """Values that are received have one byte."""
-PUT_BACK = Deed("put back", lambda ctx, _: protocol.settle(ctx, Outcome.BACK, 1), settles=True)
+PUT_BACK = Deed("put back", lambda ctx, _: protocol.settle(ctx, Settlement.BACK, 1), settles=True)
 CLOSE = Deed("close", lambda ctx, patience: protocol.close(ctx, patience))
 DELETE = Deed("delete", lambda ctx, patience: protocol.delete(ctx, patience))
 WAIT_CLOSED = Deed("wait for a close", lambda ctx, patience: protocol.wait_closed(ctx, patience))

@@ -2,7 +2,7 @@
 
 Rules:
     - An item is completed when it was written, and not before. What cannot be written is given back.
-    - Who is killed in between leaves it in progress: it comes again, as is promised of these kinds.
+    - Who is killed in between leaves it in progress: it will be redelivered, as is promised of these kinds.
 
 To add a kind: a row in ``HANDLED``.
 """

@@ -21,7 +21,7 @@ from pressure.protocol.put import close, put, put_many
 from pressure.protocol.redriving import redrive
 from pressure.protocol.reliable import receive, settle
 from pressure.protocol.repair import RepairReport, repair
-from pressure.protocol.scripted import Outcome
+from pressure.protocol.scripted import Settlement
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -41,13 +41,13 @@ __all__ = [
     "Context",
     "Diagnosis",
     "Operation",
-    "Outcome",
     "Patience",
     "Pause",
     "RepairReport",
     "Reply",
     "RoleState",
     "Server",
+    "Settlement",
     "Stats",
     "Step",
     "Wait",

@@ -183,7 +183,9 @@ def _problems(seen: _Keys, state: State, producer: RoleState, consumer: RoleStat
         if role.lapsed:
             yield f"the {role.role} role is held by nobody who says so: a lease ran out; repair frees it"
     if seen.rejected:
-        yield f"{seen.rejected} messages were rejected, and wait to be looked at; redrive puts them again"
+        what, them = ("message", "it") if seen.rejected == 1 else ("messages", "them")
+        shows = f"`pressure peek --rejected` shows {them}, `pressure redrive` puts {them} back"
+        yield f"{seen.rejected} rejected {what}: {shows}"
     yield from _lists(seen, producer, consumer)
     yield from _deadlocks(seen, producer, consumer)
 

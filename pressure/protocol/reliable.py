@@ -38,7 +38,7 @@ from pressure.protocol.roles import (
     take_role,
     trouble,
 )
-from pressure.protocol.scripted import Outcome
+from pressure.protocol.scripted import Settlement
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -137,7 +137,7 @@ def _last_look(ctx: Context) -> Operation[bytes]:
 
 
 @operation
-def settle(ctx: Context, outcome: Outcome, size: int) -> Operation[None]:
+def settle(ctx: Context, outcome: Settlement, size: int) -> Operation[None]:
     """Be done with the value in ``:unacked``, reject it, or put it back; the role is given back.
 
     ``size`` is how many bytes it has: it is not looked at again.
@@ -148,11 +148,11 @@ def settle(ctx: Context, outcome: Outcome, size: int) -> Operation[None]:
     try:
         yield from _settled(ctx, outcome, size)
     except ServerReplyError as error:
-        error.add_note(f"queue {ctx.keys}: the message is not acknowledged; it comes again")
+        error.add_note(f"queue {ctx.keys}: the message is not acknowledged; it will be redelivered")
         raise
 
 
-def _settled(ctx: Context, outcome: Outcome, size: int) -> Operation[None]:
+def _settled(ctx: Context, outcome: Settlement, size: int) -> Operation[None]:
     hold = Hold(CONSUMER, claimed=True, unacked=1)
     if ctx.server.scripts:
         answer = yield from holding(ctx, hold, scripted.settle(ctx, outcome, size))
@@ -164,11 +164,11 @@ def _settled(ctx: Context, outcome: Outcome, size: int) -> Operation[None]:
     yield from holding(ctx, hold, _by_transaction(ctx, hold, outcome, size))
 
 
-def _by_transaction(ctx: Context, hold: Hold, outcome: Outcome, size: int) -> Operation[None]:
+def _by_transaction(ctx: Context, hold: Hold, outcome: Settlement, size: int) -> Operation[None]:
     keys = ctx.keys
     looks: tuple[Command, ...] = ((b"GET", keys.consumer), (b"LLEN", keys.unacked))
     watch: Command = (b"WATCH", keys.consumer, keys.unacked)
-    room: tuple[Command, ...] = ((b"LLEN", keys.rejected),) if outcome is Outcome.REJECTED else ()
+    room: tuple[Command, ...] = ((b"LLEN", keys.rejected),) if outcome is Settlement.REJECTED else ()
     _, holder, there, bound, length, *_ = check((yield Batch((watch, *looks, *after_pop(ctx), *room))))
     if holder != ctx.client_id:
         hold.held = False
@@ -177,16 +177,16 @@ def _by_transaction(ctx: Context, hold: Hold, outcome: Outcome, size: int) -> Op
     work: tuple[Command, ...] = ()
     if there:
         work = (_REMOVALS[outcome](ctx),)
-        if outcome is not Outcome.BACK:
+        if outcome is not Settlement.BACK:
             work = (*work, *effects(ctx, 1, size, bound, length))
     yield from _settle(ctx, hold, work)
 
 
 #: The command that takes a message from ``:unacked``.
-_REMOVALS: Final[dict[Outcome, Callable[[Context], Command]]] = {
-    Outcome.BACK: lambda ctx: put_back(ctx),
-    Outcome.DONE: lambda ctx: (b"LTRIM", ctx.keys.unacked, 0, -2),
-    Outcome.REJECTED: lambda ctx: (b"LMOVE", ctx.keys.unacked, ctx.keys.rejected, b"RIGHT", b"LEFT"),
+_REMOVALS: Final[dict[Settlement, Callable[[Context], Command]]] = {
+    Settlement.BACK: lambda ctx: put_back(ctx),
+    Settlement.DONE: lambda ctx: (b"LTRIM", ctx.keys.unacked, 0, -2),
+    Settlement.REJECTED: lambda ctx: (b"LMOVE", ctx.keys.unacked, ctx.keys.rejected, b"RIGHT", b"LEFT"),
 }
 
 

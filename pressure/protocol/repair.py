@@ -85,8 +85,8 @@ class _Findings:
     def note_counted(self, missing: int, anew: int) -> None:
         """Says how many messages were counted as consumed, or (below 0) produced; and what was no number."""
         if anew:
-            what = "1 counter that was" if anew == 1 else f"{anew} counters that were"
-            self.done.append(f"counted anew {what} no number")
+            what = "counter that was not a number" if anew == 1 else "counters that were not numbers"
+            self.done.append(f"reset {anew} {what}")
         if missing:
             what = "1 message" if abs(missing) == 1 else f"{abs(missing)} messages"
             how = "taken" if missing > 0 else "put"

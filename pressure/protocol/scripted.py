@@ -43,14 +43,14 @@ from pressure.text import printable
 
 #: Most values, and most bytes of several, that one script is sent: others wait while it runs.
 _MOST_VALUES: Final = 1000
-_MOST_BYTES: Final = 1 << 20
+_MOST_PUT_BYTES: Final = 1 << 20
 
 #: How Redis 6.2 begins an error that its script is told of, and 7.0 what others call NOPERM.
 _WHERE: Final = re.compile(r"^@user_script: ?\d+: ?-?")
 _NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
 
 
-class Outcome(Enum):
+class Settlement(Enum):
     """What becomes of a message that was received."""
 
     BACK = 0
@@ -143,7 +143,7 @@ class Run:
         size, last = 0, self.stored
         for value in self.values[self.stored : self.stored + _MOST_VALUES]:
             size += len(value)
-            if size > _MOST_BYTES and last > self.stored:
+            if size > _MOST_PUT_BYTES and last > self.stored:
                 break
             last += 1
         return self.values[self.stored : last]
@@ -263,7 +263,7 @@ def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[byte
     return None if answer is None else answer.values
 
 
-def settle(ctx: Context, outcome: Outcome, size: int) -> Operation[Answer | None]:
+def settle(ctx: Context, outcome: Settlement, size: int) -> Operation[Answer | None]:
     """Settle the message in unacked; None if the server runs no scripts."""
     keys = (*_consumer_keys(ctx), ctx.keys.rejected)
     return (yield from ask(ctx, SETTLE, keys, b"role", outcome.value, size))
@@ -291,4 +291,4 @@ def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None
         return True
 
 
-__all__ = ["Answer", "Outcome", "Run", "close", "get", "put", "receive", "settle"]
+__all__ = ["Answer", "Run", "Settlement", "close", "get", "put", "receive", "settle"]

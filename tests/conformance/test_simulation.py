@@ -137,7 +137,7 @@ def test_every_interleaving_of_a_reliable_get_and_a_put_that_waits() -> None:
     def run(choose: Choose) -> None:
         simulation = queue(choose, 1, b"a")
         simulation.actor("p").will(put(b"b"))
-        simulation.actor("c").will(RECEIVE, operation(protocol.settle, protocol.Outcome.DONE, 1))
+        simulation.actor("c").will(RECEIVE, operation(protocol.settle, protocol.Settlement.DONE, 1))
         simulation.run()
         assert holds(simulation) == [b"b"]
 

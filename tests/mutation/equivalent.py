@@ -124,10 +124,10 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
     ),
     Equivalent(
         SCRIPTED,
-        "if size > _MOST_BYTES and last > self.stored:",
+        "if size > _MOST_PUT_BYTES and last > self.stored:",
         (
-            "if size > _MOST_BYTES and last != self.stored:",
-            "if size > _MOST_BYTES and last is not self.stored:",
+            "if size > _MOST_PUT_BYTES and last != self.stored:",
+            "if size > _MOST_PUT_BYTES and last is not self.stored:",
         ),
         "it begins as the same object, and grows",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pressure import protocol
-from pressure.protocol import Context, Outcome, Patience
+from pressure.protocol import Context, Patience, Settlement
 
 __all__ = ["ACTS", "CHOSEN", "MEANWHILE", "OPERATIONS", "SITUATIONS", "command"]
 
@@ -14,7 +14,7 @@ def patient(ctx: Context) -> Patience:
     return Patience.of(ctx, timeout=2.5)
 
 
-def received(ctx: Context, outcome: Outcome) -> Any:
+def received(ctx: Context, outcome: Settlement) -> Any:
     value = yield from protocol.receive(ctx, patient(ctx))
     yield from protocol.settle(ctx, outcome, len(value))
 
@@ -40,10 +40,10 @@ OPERATIONS: Final[dict[str, Any]] = {
     "exists": lambda ctx: protocol.exists(ctx),
     "length": lambda ctx: protocol.length(ctx),
     "receive": lambda ctx: protocol.receive(ctx, patient(ctx)),
-    "settle": lambda ctx: received(ctx, Outcome.DONE),
-    "settle back": lambda ctx: received(ctx, Outcome.BACK),
-    "settle alone": lambda ctx: protocol.settle(ctx, Outcome.BACK, 5),
-    "settle strict": lambda ctx: received(ctx, Outcome.DONE),
+    "settle": lambda ctx: received(ctx, Settlement.DONE),
+    "settle back": lambda ctx: received(ctx, Settlement.BACK),
+    "settle alone": lambda ctx: protocol.settle(ctx, Settlement.BACK, 5),
+    "settle strict": lambda ctx: received(ctx, Settlement.DONE),
     "put strict": lambda ctx: protocol.put(ctx, b"value", patient(ctx)),
     "peek": lambda ctx: protocol.peek(ctx),
     "peek_many": lambda ctx: protocol.peek_many(ctx, 2),

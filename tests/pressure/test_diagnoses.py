@@ -78,7 +78,7 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
     ((NEW, {"marks": 2}), ["the token"]),
     ((NEW, {"counters": [b"1", None, b"1", None]}), ["the token"]),
     (({"counters": [b"abc", b"9", b"2", b"5"]},), ["counter of produced messages"]),
-    (({"rejected": 3},), ["3 messages were rejected"]),
+    (({"rejected": 3},), ["3 rejected messages: `pressure peek --rejected` shows them, `pressure redrive` puts them back"]),
     (({"producer_free": 2},), ["free producer role has 2"]),
     (({"consumer_free": 3},), ["free consumer role has 3"]),
     (({"marks": 1},), ["one mark"]),

@@ -46,7 +46,7 @@ def test_a_counter_that_is_no_number_is_named_and_counted_anew(
             queue.put(b"left")
         (problem,) = queue.doctor().problems
         assert problem.startswith(f"its counter of {who} {what} is not a number of 0 or more: b")
-        assert queue.repair().done == ("counted anew 1 counter that was no number",)
+        assert queue.repair().done == ("reset 1 counter that was not a number",)
         invariant(raw)
         stats = queue.stats()
         assert stats.produced_bytes - stats.consumed_bytes == len(b"left")
@@ -60,7 +60,7 @@ def test_all_counters_at_once(queue: Queue, raw: redis.Redis) -> None:
     for counter in COUNTERS:
         raw.set(f"{JOBS}:stats:{counter}", "abc")
     assert len(queue.doctor().problems) == 4
-    assert queue.repair().done == ("counted anew 4 counters that were no number",)
+    assert queue.repair().done == ("reset 4 counters that were not numbers",)
     stats = queue.stats()
     assert (stats.produced_messages, stats.produced_bytes) == (2, 3)
     assert (stats.consumed_messages, stats.consumed_bytes) == (0, 0)

@@ -64,7 +64,7 @@ def test_more_than_fits_into_one_message(
     queue: Queue, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scripted, "_MOST_VALUES", 3)
-    monkeypatch.setattr(scripted, "_MOST_BYTES", 10)
+    monkeypatch.setattr(scripted, "_MOST_PUT_BYTES", 10)
     values = [b"x" * size for size in (1, 1, 1, 1, 30, 5, 5, 1, 9, 9, 0)]
     queue.create()
     queue.put_many(values)

@@ -63,7 +63,7 @@ def test_what_cannot_be_decoded_is_rejected_and_the_rest_goes_on(jobs: Queue, ra
     stats = jobs.stats()
     assert (stats.rejected, stats.consumed_messages, stats.consumed_bytes) == (1, 2, len(BAD + b'{"good":1}'))
     (problem,) = jobs.doctor().problems
-    assert "1 messages were rejected" in problem
+    assert problem.startswith("1 rejected message: `pressure peek --rejected` shows it, ")
 
 
 def test_a_rejected_message_does_not_come_again_when_its_block_fails(jobs: Queue, raw: redis.Redis) -> None:
