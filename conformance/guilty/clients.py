@@ -41,7 +41,7 @@ CLIENTS: Final = (
         "forgets a key when it deletes",
         "pressure/protocol/lifecycle.py",
         'check((yield Batch(((b"DEL", *ctx.keys.all),))))',
-        'check((yield Batch(((b"DEL", *ctx.keys.all[:-2]),))))',
+        'check((yield Batch(((b"DEL", *ctx.keys.all[:-3]),))))',
         ("delete.leaves-nothing",),
     ),
     Guilty(
@@ -110,8 +110,8 @@ CLIENTS: Final = (
     Guilty(
         "acknowledges what was not done with",
         "pressure/receiving.py",
-        "outcome = Outcome.DONE if error is None else Outcome.BACK",
-        "outcome = Outcome.DONE",
+        "outcome = Settlement.DONE if error is None else Settlement.BACK",
+        "outcome = Settlement.DONE",
         ("decided.reliable-put-back", "history.no-loss"),
     ),
     Guilty(

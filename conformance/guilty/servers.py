@@ -47,9 +47,9 @@ SERVERS: Final = (
     Guilty(
         "loses an element whose waiter could not take it",
         "miniredis/engine/waiting.py",
-        "        except CommandError as error:\n            reply = error\n",
+        "        except CommandError as error:\n            reply = error.with_traceback(None)\n",
         "        except CommandError as error:\n"
-        "            reply = error\n"
+        "            reply = error.with_traceback(None)\n"
         "            database.delete(key)\n",
         ("list.block.wrong-target",),
     ),
@@ -224,8 +224,8 @@ SERVERS: Final = (
     Guilty(
         "cuts arguments at a million bytes",
         "miniredis/engine/requests.py",
-        "            argument = bytes(view[self._at : end])\n",
-        "            argument = bytes(view[self._at : min(end, self._at + 1_000_000)])\n",
+        "        return large.getvalue()  # its",
+        "        return large.getvalue()[:1_000_000]  # its",
         ("list.push.binary", "list.block.wakes-on-push", "get.pops-right", "decided.reliable-put-back"),
     ),
     Guilty(
