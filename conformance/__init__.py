@@ -1,9 +1,15 @@
-"""A suite that judges Redis servers and queue clients by the documents they follow.
+"""A suite that checks whether Redis servers and queue clients do what their documents ask for.
 
-Plain functions that take a target; the command line and pytest are two ways to call them::
+Each thing that a document asks for is a clause, with an id and a check. A run gives each clause a verdict::
 
     with conformance.target_named("redis://127.0.0.1:6379/0").up() as address:
-        outcomes = conformance.run(address, suites=["list-notes"])
+        for outcome in conformance.run(address, suites=["list-notes"]):
+            print(outcome.clause.id, outcome.verdict, outcome.reason)
+
+``python -m conformance`` and ``pytest --pyargs conformance`` do the same from a command line. Other commands:
+``conformance.differential`` compares two servers reply by reply, ``.hostile`` sends malformed input,
+``.histories`` judges what clients recorded, ``.simulation`` explores every order of their steps,
+``.exchange`` kills processes in the middle, ``.bench`` measures speed. Each has a ``--help``.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from .adapter import Adapter
+from .arguments import one_of
 from .clauses import CLAUSES, SUITES, Clause
 from .environment import Client
 from .flavours import FLAVOURS
@@ -21,28 +22,40 @@ __all__ = ["main"]
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m conformance",
-        description="Judges servers and the pressure client by every clause of the documents.",
-        epilog="Exit status: 0 all clauses hold, 1 some do not, 2 a target that was asked for is not there.",
+        description="Checks Redis servers and queue clients against every clause of the documents that they "
+        "follow.",
+        epilog="--target, --client, --adapter, --suite and --clause may be given several times. Exit "
+        "status: 0 every clause holds or is skipped, 1 some do not hold, 2 wrong arguments, or a target that "
+        "was asked for is not there.",
     )
     made.add_argument(
         "--target", action="append", metavar="TARGET",
-        help=f"{', '.join(TARGETS)}, a redis:// URL, or a program like redis-server as PATH or NAME=PATH; "
-        "several allowed (default: embedded and real)",
+        help=f"server to judge: {', '.join(TARGETS)}, a redis:// URL, or a program like redis-server as PATH "
+        "or NAME=PATH (default: embedded, which is miniredis in this process, and real, a redis-server)",
     )  # fmt: skip
     made.add_argument(
         "--client", action="append", choices=FLAVOURS,
-        help="which flavour of the pressure client; several allowed (default: sync)",
+        help="flavour of the pressure client to judge; plain is sync without scripts (default: sync)",
     )  # fmt: skip
     made.add_argument(
         "--adapter", action="append", metavar="COMMAND", default=[],
-        help="a program that is a client, as pydoc conformance.adapter says; several allowed",
+        help="judge another client: a command that speaks the protocol which 'python -m pydoc "
+        "conformance.adapter' describes",
     )  # fmt: skip
-    made.add_argument("--suite", action="append", choices=SUITES, help="only this suite; several allowed")
     made.add_argument(
-        "--clause", action="append", choices=CLAUSES, metavar="ID", help="only this clause; several allowed"
-    )
+        "--suite", action="append", choices=SUITES, metavar="SUITE",
+        help=f"judge only this suite: {', '.join(SUITES)}",
+    )  # fmt: skip
+    made.add_argument(
+        "--clause", action="append", type=one_of("clause", CLAUSES, "--list"), metavar="ID",
+        help="judge only this clause, such as queue.fifo",
+    )  # fmt: skip
     Files.add_options(made)
-    made.add_argument("--list", action="store_true", help="print the clauses, and judge nothing")
+    made.add_argument(
+        "--list",
+        action="store_true",
+        help="print each clause with its id, level and suites, and judge nothing",
+    )
     return made
 
 
@@ -51,6 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     suites = options.suite or list(SUITES)
     clauses = chosen(suites, options.clause)
+    if not clauses:
+        parser().error(
+            "no clause of --clause is in a suite of --suite; --list prints each clause with its suites"
+        )
     if options.list:
         list_clauses(clauses)
         return 0
@@ -75,12 +92,12 @@ def adapter_of(command: str) -> Client:
     """
     made = Adapter(command)
     if not made.words or shutil.which(made.words[0]) is None:
-        parser().error(f"no command {command!r} that can be run")
+        parser().error(f"--adapter: no command {command!r} that can be run")
     return made
 
 
 def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
-    """The clauses of the suites, or of them those with some ids."""
+    """The clauses of some suites; with ids, only those of these ids."""
     wanted = ids or CLAUSES
     return [each for each in CLAUSES.values() if each.id in wanted and set(each.suites) & set(suites)]
 
@@ -100,7 +117,7 @@ def judge_target(
                 found |= failed(judged.outcomes)
     except (NotInstalledError, OSError) as error:
         run.absent(target.name, len(clauses), str(error), excused=not asked_for)
-        say(f"{target.name}: {error}{'' if asked_for else '; miniredis alone is judged'}")
+        say(f"{target.name}: {error}{'' if asked_for else '; only miniredis is judged'}")
         return 2 if asked_for else 0
     except BaseException as error:
         run.absent(target.name, len(clauses), why(error), excused=False)

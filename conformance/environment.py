@@ -31,7 +31,7 @@ MOMENT: Final = 0.05
 
 
 class Failure(Exception):  # noqa: N818  (a verdict)
-    """The clause does not hold; the text says what was seen, and evidence may show it."""
+    """Raised by a check: the clause does not hold. The text says what was seen; ``evidence`` may show it."""
 
     def __init__(self, text: str, *evidence: Evidence) -> None:
         super().__init__(text)
@@ -39,11 +39,14 @@ class Failure(Exception):  # noqa: N818  (a verdict)
 
 
 class Unsupported(Failure):
-    """The client cannot be asked this, and says so; the clause is skipped."""
+    """Raised by a check or a client: the client does not have this feature, so the clause is skipped."""
 
 
 class Judged(Protocol):
-    """A queue client under test, with the methods of ``pressure.Queue``."""
+    """What a client that is judged has to offer: these methods of ``pressure.Queue``, with its errors.
+
+    Other methods of ``pressure.Queue`` are used where the client has them.
+    """
 
     def create(self, bound: int = 0) -> None: ...  # noqa: D102
     def exists(self) -> bool: ...  # noqa: D102
@@ -62,7 +65,10 @@ class Judged(Protocol):
 
 
 class Client(Protocol):
-    """Makes clients under test; ``pressure.Queue`` is one."""
+    """Makes the clients that are judged: called with a queue's name, a URL and a prefix for its keys.
+
+    ``pressure.Queue`` is one; ``Adapter`` makes one of a command.
+    """
 
     def __call__(self, name: str, /, *, url: str, prefix: str) -> Judged: ...  # noqa: D102
 
@@ -88,11 +94,11 @@ def expect_error(kind: type[Exception], what: str) -> Iterator[None]:
 
 
 class Environment:
-    """One check's own corner of a server; leaving it removes the check's keys and hangs up.
+    """What one check works with; leaving it removes the check's keys and closes its connections.
 
     Attributes:
         address: the server.
-        redis: a plain redis-py client, to look at keys and to play the other side.
+        redis: a redis-py client, to look at keys and to act as another client of the queue.
         prefix: what all keys of this check start with.
     """
 
@@ -134,17 +140,17 @@ class Environment:
     # Who talks to the server
 
     def connect(self) -> RawConnection:
-        """A raw connection."""
+        """A connection for raw bytes, closed at the check's end."""
         to = self.address
         return self._resources.enter_context(RawConnection(to.host, to.port, to.db, to.password, to.user))
 
     def using(self, resource: Resource) -> Resource:
-        """Enters something that the check's end leaves."""
+        """Enters a context manager, which the check's end leaves."""
         self._resources.enter_context(resource)
         return resource
 
     def queue(self, name: str = "jobs") -> Judged:
-        """A client under test; each call is a client of its own."""
+        """A client that is judged; each call makes another one."""
         made = self._client(name, url=self.address.url, prefix=self.prefix)
         self._resources.callback(made.disconnect)
         return made

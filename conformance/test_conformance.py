@@ -1,14 +1,14 @@
-"""For those who test their own server or client: ``pytest --pyargs conformance --target redis://...``.
+"""Judges a server or a client of your own in pytest: ``pytest --pyargs conformance --target redis://...``.
 
-A clause is an item. What the server or the client cannot do is skipped, with the reason. Workers of one run
-take turns, since a server may be everybody's and checks count who is blocked on it.
+Each clause is a test. A clause is skipped, with the reason, if the server or the client lacks what it needs.
+Workers of one run take turns: they may share a server, and checks count the clients that are blocked on it.
 """
 
 from __future__ import annotations
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from typing import Any, Final
 import pytest
 
 from conformance.adapter import Adapter
+from conformance.arguments import unknown
 from conformance.clauses import CLAUSES, SUITES, Clause
 from conformance.environment import Client
 from conformance.flavours import FLAVOURS
@@ -60,16 +61,18 @@ def subjects_of(config: pytest.Config) -> list[Subject]:
 
 
 def clauses_of(config: pytest.Config) -> list[Clause]:
-    suites = {
-        known(dict.fromkeys(SUITES, suite), suite, "suite") for suite in told(config, "suite") or SUITES
-    }
+    every = {suite: suite for suite in SUITES}
+    suites = {known(every, suite, "suite") for suite in told(config, "suite") or SUITES}
     chosen = [known(CLAUSES, id_, "clause") for id_ in told(config, "clause") or CLAUSES]
     return [clause for clause in chosen if suites & set(clause.suites)]
 
 
 def known(table: Any, name: str, what: str) -> Any:
     if name not in table:
-        raise ValueError(f"no {what} {name!r}: name one of {', '.join(table)}")
+        otherwise = (
+            "python -m conformance --list prints them" if table is CLAUSES else f"give {', '.join(table)}"
+        )
+        raise ValueError(f"--{what}: {unknown(what, name, table, otherwise)}")
     return table[name]
 
 
@@ -77,11 +80,14 @@ def known(table: Any, name: str, what: str) -> Any:
 def judging(request: pytest.FixtureRequest) -> Iterator[Judging]:
     """A server that is up for as long as its clauses last."""
     subject: Subject = request.param
-    try:
-        with subject.target.up() as address:
-            yield Judging(address, subject.client)
-    except NotInstalledError as error:
-        pytest.fail(f"{subject.target.name}: {error}", pytrace=False)
+    with ExitStack() as up:
+        try:
+            address, problem = up.enter_context(subject.target.up()), None
+        except NotInstalledError as error:
+            address, problem = None, f"{subject.target.name}: {error}"
+        if address is None:
+            pytest.fail(str(problem), pytrace=False)
+        yield Judging(address, subject.client)
 
 
 @contextmanager

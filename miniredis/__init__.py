@@ -1,6 +1,17 @@
-"""A Redis-compatible server inside your process, on Trio.
+"""A Redis-compatible server inside your Python process, for tests and for small programs.
 
-``start`` runs one on a thread, ``serve`` in a Trio program; the ``miniredis`` command runs one by itself.
+It answers as redis-server does (of the version ``VERSION``), and keeps its data in memory only::
+
+    import miniredis
+    import redis
+
+    with miniredis.start() as server:
+        client = redis.Redis(host=server.host, port=server.port)
+        client.set("greeting", "hello")
+
+``start`` runs a server on a thread, ``serve`` runs one in a Trio program, and the command ``miniredis`` is
+one by itself. ``miniredis.pytest_plugin`` has fixtures for pytest. ``HeldClock`` is for tests of expiry and
+timeouts. ``Engine`` is the server without sockets, threads and clocks.
 """
 
 from .clock import HeldClock

@@ -2,37 +2,58 @@
 
 from __future__ import annotations
 
+import errno
+import importlib.metadata
 import logging
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 import trio
 
+from .arguments import NOT_SUPPORTED, likely_name
 from .descriptors import TooFewError, fit_open_files_limit
 from .engine import VERSION, Config, ConfigurationError
+from .engine.config import UnknownDirectiveError
 from .server import Server, serve
 
 __all__ = ["main"]
 
 USAGE = """\
 usage: miniredis [--DIRECTIVE VALUE ...] ...
+       miniredis --help | --version
 
-A Redis-compatible server (as redis-server {version} answers), in memory only.
-Directives are redis-server's own, for example:
+Runs a Redis-compatible server that answers as redis-server {version} does.
+It keeps all data in memory, and loses it when it stops.
 
-  --port 6379              the TCP port; 0 picks a free one
-  --bind 127.0.0.1 -::1    the addresses; those after a '-' are optional
-  --requirepass PASSWORD   without one, only clients of this machine are served
-  --protected-mode no      serve clients of other machines without a password, too
-  --databases 16           how many databases
-  --unixsocket PATH        also listen there
-  --maxclients 10000       how many connections
+Directives are redis-server's, as flags. These are used most, with their defaults:
+
+  --port 6379              TCP port; 0 picks a free one
+  --bind 127.0.0.1         addresses to listen on; one that starts with '-', such
+                           as -::1, is left out where the machine does not have it
+  --requirepass ''         password that clients have to give
+  --protected-mode yes     without a password, refuse clients of other machines
+  --unixsocket ''          path of a Unix socket to listen on, too
+  --databases 16           number of databases
+  --maxclients 10000       most clients at a time
   --loglevel notice        debug, verbose, notice or warning
 
-Its first line on stdout is 'listening on redis://HOST:PORT'; it logs to stderr.
+Of a directive whose feature miniredis does not have, such as --appendonly or
+--maxmemory, only the value that turns it off is accepted. No configuration file is
+read.
+
+The first line on stdout is 'listening on redis://HOST:PORT'. The log goes to stderr.
+SIGINT (Ctrl-C), SIGTERM and the command SHUTDOWN stop the server.
+
+Exit status: 0 it was stopped; 1 it cannot listen on its address, or the limit on
+open files is too low; 2 a flag is wrong.
 """
+
+USAGE_ERROR: Final = 2
+"""The exit status for flags that are wrong, as argparse has it."""
 
 LEVELS = {
     "debug": logging.DEBUG,
@@ -51,17 +72,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the words after the command's name; those of the process if omitted.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words and words[0] in {"-h", "--help"}:
+    if "--help" in words or words[:1] == ["-h"]:
         print(USAGE.format(version=VERSION), end="")  # noqa: T201
         return 0
-    if words and words[0] in {"-v", "--version"}:
-        print(f"miniredis, as Redis {VERSION}")  # noqa: T201
+    if "--version" in words or words[:1] == ["-v"]:
+        version = importlib.metadata.version("pressure-queues")
+        print(f"miniredis {version} (answers as redis-server {VERSION})")  # noqa: T201
         return 0
     try:
         config = read_flags(words)
     except BadFlagError as refusal:
-        print(refusal, file=sys.stderr)  # noqa: T201
-        return 1
+        print(f"miniredis: error: {refusal}\nRun 'miniredis --help' for the flags.", file=sys.stderr)  # noqa: T201
+        return USAGE_ERROR
     logging.basicConfig(
         stream=sys.stderr, level=LEVELS[config["loglevel"]], format="%(asctime)s %(levelname)s %(message)s"
     )
@@ -69,39 +91,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class BadFlagError(Exception):
-    """The command line is not one redis-server would take; the text is what it would print."""
-
-    def __init__(self, line: int, name: str, values: Sequence[str], reason: str) -> None:
-        quoted = "".join(f' "{value}"' for value in values)
-        super().__init__(
-            f"\n*** FATAL CONFIG FILE ERROR (Redis {VERSION}) ***\n"
-            f"Reading the configuration file, at line {line}\n"
-            f">>> '{name}{quoted}'\n{reason}"
-        )
+    """A word of the command line that miniredis does not accept; the text names it."""
 
 
 def read_flags(words: Sequence[str]) -> Config:
-    """The configuration that flags such as ``--port 6379 --bind 127.0.0.1 ::1`` ask for."""
+    """The configuration that flags such as ``--port 6379 --bind 127.0.0.1 ::1`` ask for.
+
+    Raises:
+        BadFlagError: redis-server would not accept them either, or miniredis lacks what they ask for.
+    """
     flags: list[tuple[str, list[str]]] = []
     for word in words:
         if word.startswith("--"):
             flags.append((word.removeprefix("--"), []))
         elif flags:
             flags[-1][1].append(word)
+        elif word.startswith("-") and word != "-":
+            raise BadFlagError(f"unknown flag {word}: flags start with two dashes, such as --port 6379")
         else:
-            raise BadFlagError(1, word, [], "miniredis takes flags only, and no configuration file")
+            raise BadFlagError(
+                f"{word!r} is not a flag, and miniredis reads no configuration file: give directives as "
+                "flags, such as --port 6379"
+            )
     given: dict[str, list[str]] = {}
-    for line, (name, values) in enumerate(flags, start=2):  # redis-server counts from here
+    for name, values in flags:
         try:
-            given[name] = values
             Config({name: values})
         except ConfigurationError as refusal:
-            raise BadFlagError(line, name, values, refusal.reason) from None
+            raise BadFlagError(explain(name, values, refusal)) from None
+        given[name] = values
     return Config(given)
 
 
+def explain(name: str, values: Sequence[str], refusal: ConfigurationError) -> str:
+    """The flag, redis-server's own reason for refusing it, and what to write instead if that is clear."""
+    flag, assigned, value = name.partition("=")
+    text = f"{shlex.join([f'--{name}', *values])}: {refusal.explanation}"
+    if not isinstance(refusal, UnknownDirectiveError):
+        return text
+    if assigned:
+        return f"{text} (write --{flag} {value})"
+    if name in NOT_SUPPORTED:
+        return f"{text} (not supported by miniredis)"
+    meant = likely_name(name, ["help", "version"])
+    return f"{text} (did you mean --{meant}?)" if meant else text
+
+
 def run(config: Config) -> int:
-    """Serves until a signal or SHUTDOWN; 1 if it cannot listen, or has no room for any client.
+    """Serves until a signal or SHUTDOWN; the exit status is 1 if it cannot listen or have any client.
 
     Like redis-server, it ignores SIGHUP: it keeps running when its terminal closes.
     """
@@ -114,9 +151,13 @@ def run(config: Config) -> int:
         log.error("%s", refusal)  # noqa: TRY400  (one line says it all)
         return 1
     except OSError as error:
-        log.error("%s", error.strerror)  # noqa: TRY400  (likewise)
+        log.error("%s%s", error.strerror, advice(error))  # noqa: TRY400  (likewise)
         return 1
     return 0
+
+
+def advice(error: OSError) -> str:
+    return "; --port 0 picks a free port" if error.errno == errno.EADDRINUSE else ""
 
 
 class Announcer:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -172,16 +173,32 @@ BESIDE_THE_POINT: Final = {
 """Options of redis-py that concern what ``LocalRedis`` leaves out."""
 
 
-def client(host: Host, **options: Any) -> redis.Redis:
+@contextlib.contextmanager
+def naming_options(caller: str, kind: str) -> Iterator[None]:
+    """Says whose option is unknown; redis-py itself would say so at the first command, of its connection."""
+    try:
+        yield
+    except TypeError as error:
+        _, _, what = str(error).rpartition("() ")
+        raise TypeError(
+            f"{caller}() {what}; it takes the options of {kind} that do not say where the server is"
+        ) from None
+
+
+def client(host: Host, /, **options: Any) -> redis.Redis:
     """A client of a server of this process, with a pool of its own, which closes with it."""
     connect = partial(LocalSocket, host)
-    pool = LocalPool(connection_class=LocalConnection, connect=connect, **options)
+    with naming_options("server.client", "redis.Redis"):
+        pool = LocalPool(connection_class=LocalConnection, connect=connect, **options)
+        pool.connection_class(**pool.connection_kwargs)
     kind = redis.Redis if BESIDE_THE_POINT & options.keys() else LocalRedis
     return kind.from_pool(pool)
 
 
-def async_client(host: Host, **options: Any) -> redis.asyncio.Redis:
+def async_client(host: Host, /, **options: Any) -> redis.asyncio.Redis:
     """The same for asyncio."""
     connect = partial(AsyncPipe, host)
-    pool = redis.asyncio.ConnectionPool(connection_class=AsyncLocalConnection, connect=connect, **options)
+    with naming_options("server.async_client", "redis.asyncio.Redis"):
+        pool = redis.asyncio.ConnectionPool(connection_class=AsyncLocalConnection, connect=connect, **options)
+        pool.connection_class(**pool.connection_kwargs)
     return redis.asyncio.Redis.from_pool(pool)

@@ -5,27 +5,28 @@ from __future__ import annotations
 import time
 from typing import Literal, Protocol, TypeAlias
 
+from .arguments import kind
 from .engine import Instant
 
 __all__ = ["Clock", "ClockChoice", "HeldClock", "RealClock", "chosen"]
 
 
 class Clock(Protocol):
-    """Tells the time; the engine itself never asks."""
+    """What a server needs of a clock: any object with these methods will do."""
 
     @property
     def stands_still(self) -> bool:
-        """Whether time passes only by ``advance``."""
+        """Whether time passes only through ``advance``."""
 
     def now(self) -> Instant:
         """This moment."""
 
     def advance(self, microseconds: int) -> None:
-        """Makes it so much later, on the wall and on the steady clock."""
+        """Moves both the wall clock and the monotonic clock forward."""
 
 
 class RealClock:
-    """The machine's own clocks, and what they were moved ahead."""
+    """The machine's own clocks, plus the time that they were moved forward by."""
 
     stands_still = False
 
@@ -38,28 +39,38 @@ class RealClock:
         return Instant(wall + self._ahead, monotonic + self._ahead)
 
     def advance(self, microseconds: int) -> None:
-        """Goes on from so much later."""
+        """Moves the clock forward; it runs on from there."""
         self._ahead += microseconds
 
 
 class HeldClock:
-    """A clock that stands still until it is told how much later it is.
+    """A clock that stands still until it is told to move: for a server, by ``server.fast_forward``.
+
+    ``miniredis.start(clock="held")`` makes one that begins at the real time. To begin at another time::
+
+        moment = datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC)
+        clock = HeldClock(Instant(wall=int(moment.timestamp()) * 1_000_000, monotonic=0))
 
     Args:
-        start: where it stands; the real time if omitted.
+        start: the time at which it begins, in microseconds; the real time if omitted.
+
+    Raises:
+        TypeError: ``start`` is not an ``Instant``.
     """
 
     stands_still = True
 
     def __init__(self, start: Instant | None = None) -> None:
+        if start is not None and not isinstance(start, Instant):
+            raise TypeError(f"HeldClock() takes a miniredis.Instant, not {kind(start)}")
         self._now = start or RealClock().now()
 
     def now(self) -> Instant:
-        """The moment at which it stands."""
+        """The time at which it stands."""
         return self._now
 
     def advance(self, microseconds: int) -> None:
-        """Makes it so much later, on the wall and on the steady clock."""
+        """Moves both the wall clock and the monotonic clock forward."""
         self._now = Instant(self._now.wall + microseconds, self._now.monotonic + microseconds)
 
 
@@ -67,11 +78,23 @@ ClockChoice: TypeAlias = Clock | Literal["held"] | None
 
 
 def chosen(clock: ClockChoice) -> Clock:
-    """The clock that ``start`` and ``serve`` were asked for; raises ``ValueError`` for another word."""
+    """The clock that ``start`` and ``serve`` were asked for.
+
+    Raises:
+        TypeError: it is not a clock.
+        ValueError: it is a str other than ``"held"``.
+    """
     if clock is None:
         return RealClock()
-    if isinstance(clock, str):
-        if clock != "held":
-            raise ValueError(f"no clock {clock!r}: leave it out, or say 'held'")
+    if clock == "held":
         return HeldClock()
+    if isinstance(clock, str):
+        raise ValueError(  # noqa: TRY004  (a str may be right)
+            f"clock must be 'held', a miniredis.HeldClock or None, not {clock!r}"
+        )
+    if not all(hasattr(clock, name) for name in ("now", "advance", "stands_still")):
+        raise TypeError(
+            f"clock must be 'held', a miniredis.HeldClock or None, not {kind(clock)}; to begin at a time of "
+            "your choice: HeldClock(Instant(wall=microseconds_since_1970, monotonic=0))"
+        )
     return clock

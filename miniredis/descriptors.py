@@ -123,7 +123,7 @@ class Spare:
         if rejection is Rejection.TOLD:
             self._engine.connections_rejected += 1
         elif rejection is Rejection.FAILED:
-            log.warning("accepting no connections for a moment: %s", trouble.strerror)
+            log.warning("cannot accept connections, will try again in %g s: %s", PAUSE, trouble.strerror)
         return rejection
 
     def refuse(self, listening: socket.socket, trouble: OSError) -> Rejection:

@@ -9,7 +9,8 @@ from typing import Any
 
 import trio
 
-from .clock import ClockChoice
+from .arguments import DirectiveValue, check_loop, checked_config
+from .clock import ClockChoice, chosen
 from .engine import Engine
 from .server import LoopChoice, Server, serve
 
@@ -17,12 +18,19 @@ __all__ = ["EmbeddedServer", "start"]
 
 
 class EmbeddedServer(Server):
-    """A server with a thread of its own; leaving its ``with`` block stops both."""
+    """A ``Server`` that runs on a thread of its own; ``start`` makes it.
+
+    ``stop``, or leaving its ``with`` block, ends the server and its thread.
+    """
 
     _thread: threading.Thread
 
     def stop(self) -> None:
-        """Stops the server, and waits until its thread, sockets and files are gone."""
+        """Closes all connections and stops listening; waits until the thread has ended.
+
+        Its sockets and the file of its Unix socket are gone then. May be called from any thread, and more
+        than once.
+        """
         super().stop()
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -33,33 +41,49 @@ def start(
     engine: Engine | None = None,
     clock: ClockChoice = None,
     loop: LoopChoice = None,
-    **directives: str | int,
+    **directives: DirectiveValue,
 ) -> EmbeddedServer:
-    """Starts a server on a free port of 127.0.0.1, and returns when clients can connect.
+    """Starts a server on a thread of this process; returns when clients can connect.
 
-    ``with miniredis.start() as server:`` stops it at the end; so does ``server.stop()``. What it holds is in
-    memory only. Bound to other addresses than 127.0.0.1 (``bind="0.0.0.0"``), it serves clients of other
-    machines only with a password (``requirepass``), or ``protected_mode="no"``.
+    It listens on a free port of 127.0.0.1, and keeps its data in memory only::
 
-    It leaves the signals and the limits of its host as they are. Where ``maxclients`` is more than this
-    process has file descriptors for, a client that comes when there is none left is refused, as one too many.
+        with miniredis.start() as server:  # leaving the block stops it, as server.stop() does
+            client = redis.Redis(host=server.host, port=server.port)
+            client.set("greeting", "hello")
+
+    Clients of other machines can connect with ``bind="0.0.0.0"`` and a password (``requirepass="..."``);
+    without a password only with ``protected_mode=False``, as with redis-server.
+
+    The server changes neither the signal handlers of this process nor its limit on open files. When no file
+    is left for one more client, that client is refused, as if ``maxclients`` were reached.
 
     Args:
-        engine: an engine of your own making.
-        clock: where the time comes from: the machine's clocks if omitted; ``"held"`` for one that stands
-            still until ``server.fast_forward``.
-        loop: ``"poll"`` for one task that waits on all sockets at once, ``"streams"`` for a task per client;
-            if omitted, the former where the platform has epoll or kqueue.
-        directives: redis-server's directives, with ``_`` for ``-``: ``port=6379``, ``databases=4``...
+        engine: an engine that you made yourself, with its own directives.
+        clock: where the server's time comes from. None: the machine's clocks. ``"held"``: a clock that
+            stands still until ``server.fast_forward(seconds)``. ``HeldClock(...)``: the same, from a time of
+            your choice.
+        loop: how the server waits for its clients. ``"poll"``: one task for all sockets, the faster one.
+            ``"streams"``: a task for each client. None: ``"poll"`` where the platform has epoll or kqueue.
+        directives: redis-server's directives, with ``_`` for ``-``, and values as in redis.conf:
+            ``port=6379`` (a free one if omitted), ``bind="127.0.0.1 -::1"`` (several words in one str),
+            ``unixsocket="/tmp/redis.sock"``, ``requirepass="secret"``, ``databases=4``, ``maxclients=100``,
+            ``notify_keyspace_events="KEA"``. True and False mean ``yes`` and ``no``. Of a directive whose
+            feature miniredis does not have, such as ``appendonly`` or ``maxmemory``, only the value that
+            turns it off is accepted.
 
     Raises:
-        ConfigurationError: a directive is unknown or takes no such value.
-        OSError: it cannot listen there.
+        TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
+        ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
+        ValueError: there is no such ``clock`` or ``loop``.
+        OSError: the server cannot listen where it was told to, for example as the port is in use.
     """
+    check_loop("start", loop)
+    config = checked_config("start", directives, engine=engine)
     launch = Launch()
-    options = directives | {
+    options = {
+        "config": None if engine else config,
         "engine": engine,
-        "clock": clock,
+        "clock": chosen(clock),
         "loop": loop,
         "alone": True,
         "handle": EmbeddedServer,

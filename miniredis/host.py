@@ -29,8 +29,10 @@ log = logging.getLogger("miniredis")
 LEISURE: Final = 10_000
 """Microseconds for which a key that has expired may stay while nothing else happens: a wake-up costs more."""
 
-SIDE_DOOR = "the server is in the middle of a command that this one interrupted: a signal's handler, or a \
-destructor, cannot use a client without a socket"
+SIDE_DOOR = (
+    "the server is in the middle of a command on this thread: a signal handler or a __del__ method cannot "
+    "use server.client(); let it set a flag, and run its commands later"
+)
 
 
 GAP: Final = 0.001
@@ -177,7 +179,11 @@ class Host:
 
     def _log_faults(self) -> None:
         for session, fault in self.engine.take_faults():
-            log.error("client %d was hung up on", session.id, exc_info=fault)
+            log.error(
+                "miniredis has a bug: a command of client %d failed, and its connection was closed",
+                session.id,
+                exc_info=fault,
+            )
 
     def _let_others_in(self) -> None:
         """A script runs for too long: who asks for something now is answered that the server is busy."""

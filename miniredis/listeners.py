@@ -56,7 +56,9 @@ def open_listeners(config: Config) -> list[Listener]:
             opened.callback(listener.close)
             listeners.append(listener)
         if not listeners:
-            raise OSError(errno.EADDRNOTAVAIL, "could not listen on any address of 'bind'")
+            raise OSError(
+                errno.EADDRNOTAVAIL, f"could not listen on any address of 'bind' ({config['bind']!r})"
+            )
         if config["unixsocket"]:
             listeners.append(open_unix(config))
         opened.pop_all()
@@ -106,6 +108,8 @@ def open_unix(config: Config) -> Listener:
     path = Path(config["unixsocket"])
     if path.is_socket():
         path.unlink()  # left behind by a server that was killed, as redis-server takes it
+    elif path.exists():
+        raise OSError(errno.EEXIST, f"could not listen on {path}: something is there that is not a socket")
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listening.bind(str(path))
@@ -115,7 +119,8 @@ def open_unix(config: Config) -> Listener:
         listening.setblocking(False)
     except OSError as error:
         listening.close()
-        raise OSError(error.errno, f"could not listen on {path}: {error.strerror}") from error
+        reason = error.strerror or str(error)  # a path that is too long has no number
+        raise OSError(error.errno or errno.ENAMETOOLONG, f"could not listen on {path}: {reason}") from error
     return Listener(listening, str(path), 0)
 
 

@@ -1,7 +1,7 @@
-"""Clients of this process: their bytes go to the engine, and its replies to them, without a socket between.
+"""Clients of this process, which exchange bytes with the engine without a socket between them.
 
-A client runs the engine on its own thread, under the host's lock. Only who waits for what another client
-does waits at all.
+Such a client runs the engine on its own thread, under the host's lock. It waits only where a command has to
+wait for another client, as BLPOP may.
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ GAP: Final = 0.00005
 """Seconds that such a turn of the others lasts at least."""
 
 WAITS_FOR_ITSELF = (
-    "there is no reply yet, and the server runs on this very thread, so waiting for one would be for ever; "
-    "wait on another thread (trio.to_thread.run_sync), or use server.async_client()"
+    "this command has to wait, but the server runs on this very thread and could never answer it; "
+    "call it on another thread (trio.to_thread.run_sync)"
 )
+
+
+PARENTS = "the server runs in another process, which this one was forked from; connect to server.url instead"
 
 
 class LocalClient:
@@ -54,7 +57,7 @@ class LocalClient:
         self._inbox = Unsent()
         self._ended = False  # one of both has hung up
         if not host.is_here:  # whoever had the lock then is not here to give it back
-            raise ConnectionRefusedError(errno.ECONNREFUSED, "the server runs in another process")
+            raise ConnectionRefusedError(errno.ECONNREFUSED, PARENTS)
         with host.lock:
             if host.is_busy:
                 raise RuntimeError(SIDE_DOOR)

@@ -1,6 +1,17 @@
-"""Fixtures for people who test their own code: each test gets a server of its own.
+"""Pytest fixtures that give each test a fresh Redis-compatible server.
 
-They come with the installed package; nothing has to be imported or registered.
+pytest finds them as soon as the package is installed; nothing has to be imported or registered::
+
+    def test_greeting(redis_client):
+        redis_client.set("greeting", "hello")
+        assert redis_client.get("greeting") == b"hello"
+
+A fixture of your own of the same name, in a ``conftest.py``, takes precedence. Use that for directives::
+
+    @pytest.fixture
+    def miniredis_server():
+        with miniredis.start(databases=1, requirepass="secret") as server:
+            yield server
 """
 
 from __future__ import annotations
@@ -18,7 +29,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def miniredis_server() -> Iterator[EmbeddedServer]:
-    """A fresh server on a free port of 127.0.0.1, gone after the test."""
+    """A fresh ``miniredis.EmbeddedServer`` on a free port of 127.0.0.1, stopped after the test."""
     from . import start  # only the tests that ask for a server pay for importing it
 
     with start() as server:
@@ -27,7 +38,7 @@ def miniredis_server() -> Iterator[EmbeddedServer]:
 
 @pytest.fixture
 def held_miniredis_server() -> Iterator[EmbeddedServer]:
-    """A fresh server whose clock stands still until the test says ``fast_forward(seconds)``."""
+    """A fresh server whose clock stands still until the test calls its ``fast_forward(seconds)``."""
     from . import start
 
     with start(clock="held") as server:
@@ -36,13 +47,13 @@ def held_miniredis_server() -> Iterator[EmbeddedServer]:
 
 @pytest.fixture
 def redis_url(miniredis_server: EmbeddedServer) -> str:
-    """Where that server is, as ``redis://127.0.0.1:PORT``."""
+    """The URL of ``miniredis_server``: ``redis://127.0.0.1:PORT``."""
     return miniredis_server.url
 
 
 @pytest.fixture
 def redis_client(redis_url: str) -> Iterator[redis.Redis]:
-    """A redis-py client connected to that server."""
+    """A ``redis.Redis`` client of ``miniredis_server``, closed after the test."""
     import redis
 
     with redis.Redis.from_url(redis_url) as client:

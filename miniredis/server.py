@@ -12,12 +12,14 @@ import selectors
 import sys
 import time
 from collections.abc import Callable, Iterator
+from numbers import Real
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias
 
 import trio
 
+from .arguments import DirectiveValue, check_loop, checked_config, kind
 from .clock import ClockChoice, chosen
 from .engine import Config, Engine, Facts
 from .host import Host
@@ -46,12 +48,14 @@ class Started(Protocol):
 
 
 class Server:
-    """A server that listens.
+    """A running server: where clients connect to it, and what tests do with it.
+
+    ``start`` and ``serve`` make it. ``stop``, or leaving its ``with`` block, ends it.
 
     Attributes:
-        host: the address of its first listener, such as ``127.0.0.1``.
-        port: its TCP port.
-        url: both, as redis clients take them: ``redis://127.0.0.1:6379``.
+        host: the address that it listens on, such as ``127.0.0.1``; the first one if there are several.
+        port: the TCP port that it listens on.
+        url: host and port as Redis clients take them: ``redis://127.0.0.1:6379``.
         unixsocket: the path of its Unix socket; empty if it has none.
     """
 
@@ -67,35 +71,41 @@ class Server:
         self._scope = trio.CancelScope()
 
     def reset(self) -> None:
-        """Removes every key, as FLUSHALL does; clients stay connected, and blocked ones blocked.
+        """Removes every key of every database, as FLUSHALL does.
 
-        May be called from any thread.
+        Clients stay connected, and those that are blocked stay blocked. May be called from any thread, and
+        has no effect on a server that has stopped.
         """
         with self._host.lock:
             self._host.engine.reset(self._host.clock.now())
 
     @property
     def now(self) -> dt.datetime:
-        """What time it is on this server, in UTC; TIME tells the same."""
+        """The time on this server, in UTC: what the command TIME answers."""
         wall = self._host.clock.now().wall
         return dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(microseconds=wall)
 
     def fast_forward(self, seconds: float) -> None:
-        """Makes it so much later on this server: for keys that expire, clients that wait, and TIME.
+        """Moves this server's clock forward: keys expire, blocked clients time out, TIME tells the new time.
 
-        What comes due on the way happens in order, each at its own moment. When it returns, the replies to
-        all of that, and to whatever had arrived before the call, are on their way. On a server whose clock is
-        not held, time goes on from there. May be called from any thread.
+        Everything that falls due on the way happens in order, each at its own moment. When the call returns,
+        the replies to all of that, and to every command that had arrived before, have been sent. A clock that
+        is not held runs on from the new time. May be called from any thread::
+
+            server.fast_forward(60)  # a minute
 
         Args:
-            seconds: 0 or more, up to three centuries.
+            seconds: from 0 to 10,000,000,000 (about 317 years); fractions count, down to a microsecond.
 
         Raises:
-            ValueError: it is negative, too far, or not a number.
+            TypeError: ``seconds`` is not a number.
+            ValueError: ``seconds`` is negative, too large, or NaN: time cannot be moved back.
             RuntimeError: the server has stopped.
         """
+        if not isinstance(seconds, Real):
+            raise TypeError(f"fast_forward() takes a number of seconds, not {kind(seconds)}")
         if not 0 <= seconds <= FURTHEST:
-            raise ValueError(f"time goes forward, by 0 to {FURTHEST} seconds: not by {seconds}")
+            raise ValueError(f"fast_forward() takes 0 to {FURTHEST} seconds, not {seconds}")
         microseconds = round(seconds * 1_000_000)
         if self._host.is_own_thread:
             self._advance(microseconds)
@@ -110,42 +120,70 @@ class Server:
         self._host.advance(microseconds)
 
     async def serve_stream(self, stream: trio.abc.Stream) -> None:
-        """Serves one more client, over any stream of Trio's, until either side hangs up.
+        """Serves one more client over a Trio stream; returns when either side closes the connection.
 
-        That is how to serve TLS (a ``trio.SSLStream``), or a client of a test (one end of
-        ``trio.testing.memory_stream_pair``), whose time may be a ``trio.testing.MockClock``'s. To be awaited
-        in the Trio program that runs ``serve``.
+        Use it for TLS (a ``trio.SSLStream``), or for a test without sockets (one end of
+        ``trio.testing.memory_stream_pair()``), which may run on a ``trio.testing.MockClock``. Await it in the
+        Trio program that runs ``serve``.
 
         Raises:
             ConnectionRefusedError: the server has stopped.
+            RuntimeError: the server runs in another Trio program, such as the thread that ``start`` begins.
+            TypeError: ``stream`` is not a Trio stream.
         """
+        if not isinstance(stream, trio.abc.Stream):
+            raise TypeError(f"serve_stream() takes a trio.abc.Stream, not {kind(stream)}")
+        if self._host.is_open and not self._host.is_own_thread:
+            raise RuntimeError(
+                "serve_stream() must be awaited in the Trio program that runs the server, and this server "
+                "runs on another thread; run it with 'await nursery.start(miniredis.serve)' instead"
+            )
         await serve_stream(self._host, stream)
 
     def client(self, **options: Any) -> redis.Redis:
-        """A redis-py client whose connections have no socket: each hands its bytes to the engine itself.
+        """A ``redis.Redis`` client that reaches this server without a socket, which is faster than TCP.
 
-        All else is as over TCP: blocking commands, timeouts, several threads, RESP3. Commands run on the
-        thread that asks for them; on the thread that runs the server, none may wait for another client.
+        Everything else is as over TCP: blocking commands, timeouts, pipelines, several threads, RESP3. A
+        command runs on the thread that calls it::
+
+            with server.client(decode_responses=True) as client:
+                client.set("greeting", "hello")
+
+        On the thread that runs the server itself (in a Trio program that uses ``serve``), a command that has
+        to wait for another client raises ``RuntimeError`` instead of waiting forever. When the server has
+        stopped, commands raise ``redis.ConnectionError``.
 
         Args:
-            options: as for ``redis.Redis``: ``db``, ``decode_responses``, ``protocol``, ``socket_timeout``...
+            options: those of ``redis.Redis`` that do not say where the server is: ``db``,
+                ``decode_responses``, ``protocol``, ``socket_timeout``, ``password``...
+
+        Raises:
+            TypeError: an option is unknown, or says where the server is (``host``, ``port``...).
         """
         from . import clients  # loads redis-py
 
         return clients.client(self._host, **options)
 
     def async_client(self, **options: Any) -> redis.asyncio.Redis:
-        """As ``client``, for asyncio; it may wait on any thread.
+        """A ``redis.asyncio.Redis`` client that reaches this server without a socket.
+
+        Its commands may wait on any thread. Otherwise it is as ``client``.
 
         Args:
-            options: as for ``redis.asyncio.Redis``.
+            options: those of ``redis.asyncio.Redis`` that do not say where the server is.
+
+        Raises:
+            TypeError: an option is unknown, or says where the server is (``host``, ``port``...).
         """
         from . import clients
 
         return clients.async_client(self._host, **options)
 
     def stop(self) -> None:
-        """Hangs up on all clients and stops listening. May be called from any thread, and again."""
+        """Closes all connections and stops listening.
+
+        May be called from any thread, and more than once.
+        """
         self._host.engine.scripts.must_end = True
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._scope.cancel)
@@ -187,29 +225,45 @@ async def serve(
     alone: bool = False,
     handle: type[Server] = Server,
     task_status: Started = trio.TASK_STATUS_IGNORED,
-    **directives: str | int,
+    **directives: DirectiveValue,
 ) -> None:
-    """Runs a server until it is cancelled or stopped: ``server = await nursery.start(miniredis.serve)``.
+    """Runs a server in a Trio program, until it is stopped or cancelled.
+
+    ``nursery.start`` returns the ``Server`` as soon as clients can connect::
+
+        async with trio.open_nursery() as nursery:
+            server = await nursery.start(miniredis.serve)
+            print(server.url)
+            server.stop()
+
+    ``nursery.start`` passes no keywords on; for directives use ``functools.partial(miniredis.serve,
+    port=6379)``. Outside Trio use ``start``.
 
     Args:
-        config: its directives, if they are at hand as such; ``nursery.start`` passes it on.
-        engine: an engine of your own making, which brings its own ``config``.
-        clock: where the time comes from: the machine's clocks if omitted; ``"held"`` for one that stands
-            still until ``server.fast_forward``.
-        loop: ``"poll"`` for one task that waits on all sockets at once, ``"streams"`` for a task per client;
-            if omitted, the former where the platform has epoll or kqueue.
-        alone: nothing else runs in this Trio program, so that the server may keep the thread for a
-            millisecond at a time; it answers sooner then.
-        handle: the class of the handle.
-        task_status: hands a ``Server`` to ``nursery.start`` as soon as clients can connect.
-        directives: redis-server's directives, with ``_`` for ``-``; the port is a free one unless given.
+        config: all directives at once, instead of ``directives``; its port is 6379 by default.
+        engine: an engine that you made yourself, which brings its own ``config``.
+        clock: where the server's time comes from. None: the machine's clocks. ``"held"``: a clock that
+            stands still until ``server.fast_forward(seconds)``. ``HeldClock(...)``: the same, from a time of
+            your choice.
+        loop: how the server waits for its clients. ``"poll"``: one task for all sockets, the faster one.
+            ``"streams"``: a task for each client. None: ``"poll"`` where the platform has epoll or kqueue.
+        alone: whether nothing else runs in this Trio program. If so, the server may keep the thread for 10
+            milliseconds at a time, and answers sooner.
+        handle: the class of the ``Server``, for subclasses.
+        task_status: given by ``nursery.start``.
+        directives: redis-server's directives, with ``_`` for ``-``, as for ``start``.
 
     Raises:
-        ConfigurationError: a directive is unknown or takes no such value.
-        OSError: it cannot listen there.
+        TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
+        ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
+        ValueError: there is no such ``clock`` or ``loop``.
+        OSError: the server cannot listen where it was told to, for example as the port is in use.
+        RuntimeError: no Trio program runs here.
     """
+    check_is_trio()
+    check_loop("serve", loop)
     time_source = chosen(clock)
-    config = config or (engine.config if engine else configure(directives))
+    config = checked_config("serve", directives, config, engine)
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
         host = Host(engine, time_source)
@@ -222,18 +276,21 @@ async def serve(
         await server._run(new_loop(loop, host, listeners, alone=alone), task_status)
 
 
+def check_is_trio() -> None:
+    try:
+        trio.lowlevel.current_trio_token()
+    except RuntimeError:
+        raise RuntimeError(
+            "miniredis.serve() must be awaited in a Trio program; elsewhere use miniredis.start()"
+        ) from None
+
+
 def new_loop(
     choice: LoopChoice, host: Host, listeners: list[Listener], *, alone: bool
 ) -> PollLoop | StreamLoop:
     if choice == "poll" or (choice is None and has_poller()):
         return PollLoop(host, listeners, alone=alone)
     return StreamLoop(host, listeners)
-
-
-def configure(directives: dict[str, str | int]) -> Config:
-    """The configuration of an embedded server: like redis-server's, but on a free port."""
-    given = {name.replace("_", "-"): str(value) for name, value in directives.items()}
-    return Config({"port": "0"} | given)
 
 
 @contextlib.contextmanager

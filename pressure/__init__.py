@@ -8,8 +8,8 @@ queue.put("a line")
 queue.close()
 print(list(queue))
 
-``pressure.aio.Queue`` and ``pressure.trio.Queue`` are the same for asyncio and for Trio; they are loaded when
-they are asked for.
+``pressure.aio.Queue`` and ``pressure.trio.Queue`` have the same methods for asyncio and for Trio.
+``BackupQueue``, ``RingQueue`` and ``ReliableQueue`` are other kinds of queues, for any number of workers.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ both.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -47,22 +47,25 @@ def settings(
         ValueError: Two arguments that exclude each other, or a value that cannot be meant.
         TypeError: ``client`` is none of ``clients``.
     """
-    _exclusive(url=url, client=client, **{"host, port or db": _first(host, port, db)})
+    _exclusive(url=url, client=client, **{"host, port and db": _first(host, port, db)})
     env_prefix = os.fsencode(environ.get("PRESSURE_PREFIX", "")) or None
-    chosen = as_bytes(_first(prefix, env_prefix, DEFAULT_PREFIX))
+    chosen = as_bytes(_first(prefix, env_prefix, DEFAULT_PREFIX), "prefix")
     if client is not None:
         return from_client(client, clients, chosen)
     if url is not None:
         return from_url(url, chosen)
     if environ.get("REDIS_URL") and host is None and port is None:
-        found = from_url(environ["REDIS_URL"], chosen)
+        try:
+            found = from_url(environ["REDIS_URL"], chosen)
+        except ValueError as error:
+            raise ValueError(f"{error} (from the environment variable REDIS_URL)") from None
         extra = {} if db is None else {"db": _database(db)}
         return replace(found, kwargs={**found.kwargs, **extra})
     env_host, env_port = _kubernetes(environ.get("REDIS_PORT", ""))
     kwargs = {
-        "host": _first(host, environ.get("REDIS_SERVER") or None, env_host, "127.0.0.1"),
-        "port": _port(_first(port, env_port, 6379)),
-        "db": _database(_first(db, environ.get("REDIS_DB") or None, 0)),
+        "host": _host(_first(host, environ.get("REDIS_SERVER") or None, env_host, "127.0.0.1")),
+        "port": _or_environ(_port, port, env_port, "REDIS_PORT", 6379),
+        "db": _or_environ(_database, db, environ.get("REDIS_DB"), "REDIS_DB", 0),
     }
     return Settings(redis.Connection, ours(kwargs), chosen)
 
@@ -75,7 +78,7 @@ def _first(*values: Any) -> Any:
 def _exclusive(**given: Any) -> None:
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
-        raise ValueError(f"pass only one of: {'; '.join(names)}")
+        raise ValueError(f"pass either {' or '.join(names)}, not both")
 
 
 def _kubernetes(port: str) -> tuple[str | None, str | None]:
@@ -86,6 +89,22 @@ def _kubernetes(port: str) -> tuple[str | None, str | None]:
     return None, port or None
 
 
+def _or_environ(read: Callable[[Any], int], given: Any, text: str | None, name: str, default: int) -> int:
+    """The number that is given, else that of an environment variable, else the default."""
+    if given is not None or not text:
+        return read(_first(given, default))
+    try:
+        return read(text)
+    except ValueError as error:
+        raise ValueError(f"{error} (from the environment variable {name})") from None
+
+
+def _host(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"host must be a str, not {type(value).__name__}")
+    return value
+
+
 def _port(value: Any) -> int:
     number = _whole(value, "port")
     if not 0 < number < 65536:
@@ -94,9 +113,9 @@ def _port(value: Any) -> int:
 
 
 def _database(value: Any) -> int:
-    number = _whole(value, "database number")
+    number = _whole(value, "db")
     if number < 0:
-        raise ValueError(f"database number must be 0 or more, not {value!r}")
+        raise ValueError(f"db must be 0 or more, not {value!r}")
     return number
 
 

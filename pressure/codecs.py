@@ -1,9 +1,9 @@
-"""How objects become the bytes of a value, and bytes objects again.
+"""Codecs: how objects are encoded as the bytes of a value, and decoded again.
 
-Without a codec values are bytes. ``pickle`` runs whatever whoever put the value wants run: for queues that
-nobody else can put to. Whoever opens a queue with it is warned by an ``UnsafeCodecWarning``;
-``warnings.simplefilter("ignore", pressure.UnsafeCodecWarning)`` says that it is known. ``msgpack`` needs the
-package of that name.
+Without a codec values are bytes. ``"json"`` and ``"msgpack"`` (needs the package of that name) are safe.
+``"pickle"`` lets every client that can put into the queue run code in the process that decodes, so it is only
+for queues that no other client can put into. A queue with ``"pickle"`` warns with ``UnsafeCodecWarning``;
+``warnings.simplefilter("ignore", pressure.UnsafeCodecWarning)`` turns that off.
 
 To add one: an object with ``encode`` and ``decode``, passed as ``codec=``, or a row in ``CODECS``.
 """
@@ -24,13 +24,13 @@ from pressure.text import printable
 
 
 class Codec(Protocol):
-    """Turns objects into values of a queue, and back."""
+    """What ``codec=`` takes: an object that encodes objects as values of a queue, and decodes them."""
 
     def encode(self, item: Any) -> bytes:
         """An object as bytes."""
 
     def decode(self, data: bytes) -> Any:
-        """The object that the bytes stand for."""
+        """The object that was encoded as these bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ def _payload(value: Any) -> bytes:
         return value.encode()
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
-    raise TypeError(f"a value is bytes-like or str, not {type(value).__name__}")
+    what = type(value).__name__
+    raise TypeError(f"a value must be bytes-like or str, not {what}; codec='json' and others take more types")
 
 
 def _json() -> _Pair:
@@ -59,8 +60,8 @@ def _json() -> _Pair:
 
 def _pickle() -> _Pair:
     warnings.warn(
-        'codec="pickle": whoever can put into the queue can have this process run code; use it where nobody '
-        "else can put, and ignore pressure.UnsafeCodecWarning there",
+        'codec="pickle" runs code that is in the values: everybody who can put into the queue can make this '
+        "process run theirs. Use it only where that is safe, and ignore pressure.UnsafeCodecWarning there",
         UnsafeCodecWarning,
         stacklevel=_outside(),
     )
@@ -76,7 +77,10 @@ def _outside() -> int:
 
 
 def _msgpack() -> _Pair:
-    import msgpack
+    try:
+        import msgpack
+    except ImportError as error:
+        raise ImportError('codec="msgpack" needs the package msgpack: pip install msgpack') from error
 
     return _Pair(msgpack.packb, msgpack.unpackb)
 
@@ -100,10 +104,13 @@ def codec_of(given: Codec | str | None) -> Codec:
     """
     if given is None or isinstance(given, str):
         if given not in CODECS:
-            raise ValueError(f"codec must be one of {', '.join(filter(None, CODECS))}, not {given!r}")
+            known = ", ".join(map(repr, filter(None, CODECS)))
+            raise ValueError(
+                f"codec must be one of {known}, or an object with encode and decode, not {given!r}"
+            )
         return CODECS[given]()
     if not (callable(getattr(given, "encode", None)) and callable(getattr(given, "decode", None))):
-        raise TypeError(f"a codec has encode and decode, {type(given).__name__} has not")
+        raise TypeError(f"codec must be a name or have the methods encode and decode, not {given!r}")
     return given
 
 
@@ -114,8 +121,8 @@ def sendable(data: bytes, beside: int = 0) -> bytes:
         ValueTooLongError: It is longer than any Redis takes.
     """
     if len(data) > LONGEST - beside:
-        most = f"{LONGEST - beside} bytes, the most that can be sent to Redis"
-        raise ValueTooLongError(f"a value of {len(data)} bytes is longer than {most}")
+        most = f"{LONGEST - beside} bytes, the longest that Redis takes"
+        raise ValueTooLongError(f"a value of {len(data)} bytes is longer than {most}; nothing was sent")
     return data
 
 
@@ -129,4 +136,5 @@ def decoded(codec: Codec, data: bytes, taken: list[bytes], queue: object = None)
         return codec.decode(data)
     except Exception as error:
         where = "" if queue is None else f"queue {queue}: "
-        raise CodecError(f"{where}a value cannot be decoded: {printable(str(error))}", data, taken) from error
+        why = printable(str(error))
+        raise CodecError(f"{where}the codec cannot decode a value: {why}", data, taken) from error

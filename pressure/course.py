@@ -104,9 +104,11 @@ class Course(Generic[T]):
         taken = self.step.taken if isinstance(self.step, Batch) else ()
         self.abandon()
         if not self._changed:
-            return ConnectionFailedError(f"lost the Redis server at {self._address}: {error}")
+            return ConnectionFailedError(
+                f"lost the connection to the Redis server at {self._address} ({error}); nothing was changed"
+            )
         return OutcomeUnknownError(
-            f"lost the Redis server at {self._address} in the middle of an operation: {error}; "
-            "it may or may not have been carried out, and may have left a role taken, which repair frees",
+            f"lost the connection to the Redis server at {self._address} during an operation ({error}), "
+            "which may or may not have been done; if it still holds a role of the queue, repair frees that",
             list(taken),
         )

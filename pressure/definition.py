@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from pressure import protocol
+from pressure.checks import timeout_of, whole
 from pressure.codecs import Codec, codec_of, decoded, sendable
 from pressure.keys import Keys
 from pressure.lease import Keeper, kept, lease_of
@@ -66,8 +67,8 @@ class Definition:
 
     def create(self, bound: int) -> Operation[None]:
         """Raises ValueError for a bound that is not an integer of 0 or more."""
-        if not isinstance(bound, int) or isinstance(bound, bool) or bound < 0:
-            raise ValueError(f"bound must be an integer of 0 or more, not {bound!r}")
+        if not isinstance(bound, int) or isinstance(bound, bool) or not 0 <= bound < 1 << 63:
+            raise ValueError(f"bound must be an integer from 0 to {(1 << 63) - 1}, not {bound!r}")
         return protocol.create(self._context(), bound)
 
     def exists(self) -> Operation[bool]:
@@ -104,7 +105,7 @@ class Definition:
 
     def get_many(self, most: int, block: bool, timeout: float | None) -> Operation[list[Any]]:
         """Raises ValueError for a number below 1."""
-        _at_least_one(most)
+        most = whole(most, "max")
         context = self._context()
         patience = _patience(context, block, timeout)
         return self._objects(self._kept(context, protocol.get_many(context, patience, most)))
@@ -121,17 +122,17 @@ class Definition:
 
     def peek_many(self, most: int) -> Operation[list[Any]]:
         """Raises ValueError for a number below 1."""
-        _at_least_one(most)
+        most = whole(most, "max")
         return self._objects(protocol.peek_many(self._context(), most))
 
     def rejected(self, most: int) -> Operation[list[bytes]]:
         """Raises ValueError for a number below 1."""
-        _at_least_one(most)
+        most = whole(most, "max")
         return protocol.rejected(self._context(), most)
 
     def redrive(self, most: int, block: bool, timeout: float | None) -> Operation[int]:
         """Raises ValueError for a number below 1."""
-        _at_least_one(most)
+        most = whole(most, "max")
         context = self._context()
         patience = _patience(context, block, timeout)
         return self._kept(context, protocol.redrive(context, patience, most))
@@ -194,13 +195,6 @@ def check_role(role: str) -> None:
         raise ValueError(f"role must be 'producer' or 'consumer', not {role!r}")
 
 
-def _at_least_one(most: int) -> None:
-    if most < 1:
-        raise ValueError(f"max must be 1 or more, not {most!r}")
-
-
 def _patience(context: Context, block: bool, timeout: float | None) -> Patience:
-    """Raises ValueError for a timeout that is negative or not a number."""
-    if timeout is not None and not timeout >= 0:
-        raise ValueError(f"timeout must be 0 or more seconds, not {timeout!r}")
-    return Patience.of(context, block, timeout)
+    """Raises TypeError or ValueError for what is no timeout."""
+    return Patience.of(context, block, timeout_of(timeout))

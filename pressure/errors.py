@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Sequence
+from typing import Final
 
 from pressure.text import printable
 
@@ -28,41 +29,41 @@ class PressureError(Exception):
 
 
 class PressureWarning(RuntimeWarning):
-    """The operation was done, but something after it was not; the text says what to repair.
+    """The value was put or taken, but the server refused what comes after it; ``repair`` mends that.
 
     Attributes:
-        taken: Where warnings are made errors, the bytes of what a get had taken from the queue.
+        taken: If warnings are turned into errors: the values, as bytes, that a get has taken from the queue.
     """
 
     taken: Sequence[bytes] = ()
 
 
 class UnsafeCodecWarning(UserWarning):
-    """Whoever can put into the queue can have its consumers run code."""
+    """``codec="pickle"`` lets every client that can put into the queue run code in its consumers."""
 
 
 class ValueTooLongError(PressureError, ValueError):
-    """A value is longer than any Redis takes; nothing was sent."""
+    """A value is longer than 512 MiB, the most that Redis takes; nothing was sent."""
 
 
 class QueueDoesNotExistError(PressureError):
-    """The queue was never created, or it was deleted, perhaps during the operation."""
+    """The queue was never created, or it has been deleted, perhaps during the operation."""
 
 
 class QueueAlreadyExistsError(PressureError):
-    """The queue, or something that has one of its keys, is already there."""
+    """The queue exists already, or one of its keys does."""
 
 
 class QueueClosedError(PressureError):
-    """The queue is closed: nothing can be put, and for a get nothing is left."""
+    """The queue is closed, so nothing can be put; or closed and empty, so nothing can be got."""
 
 
 class QueueInUseError(PressureError):
-    """Another client holds the role that the operation needs.
+    """Another client holds the role that the operation needs, or has taken over the role of this client.
 
     Attributes:
         role: ``"producer"`` or ``"consumer"``.
-        holder: The identifier that the holder left, or None when it left none.
+        holder: The holder's id; None if it has not written one.
     """
 
     def __init__(self, message: str, role: str = "", holder: bytes | None = None) -> None:
@@ -72,18 +73,18 @@ class QueueInUseError(PressureError):
 
 
 class QueueFullError(PressureError, queue.Full):
-    """There was no room in the queue in the time allowed."""
+    """The queue was full until the timeout."""
 
 
 class QueueEmptyError(PressureError, queue.Empty):
-    """There was nothing in the queue in the time allowed."""
+    """The queue was empty until the timeout."""
 
 
 class ItemLostError(PressureError):
-    """What was to be completed or kept was not ours any more: it may be done twice, or has been.
+    """An item was no longer this client's when it was completed or extended: it may be done twice.
 
     Attributes:
-        removed: Whether it was in the queue still, and is now removed.
+        removed: For a ring: whether the item was still in the queue; then it has been removed.
     """
 
     def __init__(self, message: str, removed: bool = False) -> None:
@@ -92,15 +93,15 @@ class ItemLostError(PressureError):
 
 
 class MalformedQueueError(PressureError):
-    """A key of the queue has something in it that no client of the protocol writes."""
+    """A key of the queue holds what no client of the protocol writes, such as a bound that is no number."""
 
 
 class CodecError(PressureError):
-    """A value does not stand for anything in the queue's codec.
+    """The queue's codec cannot decode a value.
 
     Attributes:
-        value: Its bytes.
-        taken: The bytes of all values that the call had taken from the queue, so that none is lost.
+        value: The value's bytes.
+        taken: The bytes of all values that the call has taken from the queue, so that none is lost.
     """
 
     def __init__(self, message: str, value: bytes, taken: list[bytes]) -> None:
@@ -121,8 +122,17 @@ class ServerReplyError(PressureError):
         self.code = message.partition(" ")[0].rstrip(":")
 
     def explain(self, queue_name: str) -> None:
-        """Name the queue in the message."""
-        self.args = (f"queue {queue_name}: {self.args[0]}",)
+        """Name the queue in the message, and say more of errors whose own text does not help."""
+        before, text = f"queue {queue_name}: ", str(self.args[0]).removeprefix(f"queue {queue_name}: ")
+        more = next((hint for start, hint in _HINTS.items() if text.startswith(start)), "")
+        self.args = (f"{before}{text.removesuffix(more)}{more}",)
+
+
+#: How an error of the server begins, and what is added to it.
+_HINTS: Final = {
+    "WRONGTYPE": " (another program, or a queue of another kind, uses one of its keys)",
+    "unknown command 'MQ.": " (this server does not have the module RedisMQ)",
+}
 
 
 class ClusterError(ServerReplyError):
@@ -134,13 +144,14 @@ class ConnectionFailedError(PressureError, ConnectionError):
 
 
 class OutcomeUnknownError(PressureError, ConnectionError):
-    """The connection broke after commands were sent: they may or may not have been carried out.
+    """The connection was lost after commands were sent: they may or may not have been carried out.
 
-    A role may be left taken and, for a get, a value may be gone. Nothing is tried again silently.
+    The client may still hold a role, which ``repair`` frees, and a get may have lost a value. Nothing is sent
+    again automatically.
 
     Attributes:
-        taken: The bytes of the values that a get had received before the connection broke: nobody else has
-            them. More may be gone.
+        taken: The values, as bytes, that a get had received before the connection was lost. They are no
+            longer in the queue. The server may have removed more values than these.
     """
 
     def __init__(self, message: str, taken: Sequence[bytes] = ()) -> None:

@@ -15,6 +15,7 @@ look. The connection of the last one is the one to keep.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -84,9 +85,39 @@ class Search:
             self.look, self.number = None, stop.value
 
 
+#: What redis-py and Redis say where a connection fails, and words that say what to do.
+_CAUSES: Final = (
+    (
+        re.compile(r"Error -?\d+ connecting to \S+\. (Connection refused)\.?").fullmatch,
+        r"\1; is a server running there?",
+    ),
+    (re.compile(r"Error -?\d+ connecting to \S+\. (.+?)\.?").fullmatch, r"\1"),
+    (
+        re.compile(
+            r"(NOAUTH )?"
+            r"(HELLO must be called with the client already authenticated|Authentication required).*"
+        ).fullmatch,
+        "it wants a password; put it into the URL, as in redis://:PASSWORD@HOST:PORT/0",
+    ),
+    (
+        re.compile(r"(WRONGPASS )?invalid username-password pair or user is disabled.*").fullmatch,
+        "it does not accept this user name and password",
+    ),
+)
+
+
+#: How the text of such an error begins.
+_FAILED: Final = "cannot use the Redis server at "
+
+
 def failed(where: Settings, error: BaseException | str) -> ConnectionFailedError:
-    """The error for somebody who cannot be reached, or will not have us."""
-    return ConnectionFailedError(f"cannot use the Redis server at {where.address}: {printable(str(error))}")
+    """The error for a server that cannot be reached, or does not let us in."""
+    why = printable(str(error))
+    for fits, words in _CAUSES:
+        if found := fits(why):
+            why = found.expand(words)
+            break
+    return ConnectionFailedError(f"{_FAILED}{where.address}: {why}")
 
 
 def _found(where: Settings, keys: Located | None) -> _Looks:
@@ -103,8 +134,10 @@ def _found(where: Settings, keys: Located | None) -> _Looks:
             return (yield from _reached(server, keys, where.service))
         except ConnectionFailedError as error:
             problems[server.address] = error
-    why = "; ".join(str(error) for error in problems.values())
-    raise failed(where, why) from next(iter(problems.values()))
+    first = next(iter(problems.values()))
+    if list(problems) == [where.address]:
+        raise first
+    raise failed(where, "; ".join(str(error).removeprefix(_FAILED) for error in problems.values())) from first
 
 
 def _master(sentinel: Settings, service: str) -> Generator[Look, Heard, tuple[str, int]]:
@@ -115,7 +148,7 @@ def _master(sentinel: Settings, service: str) -> Generator[Look, Heard, tuple[st
     if isinstance(reply, ServerReplyError):
         raise failed(sentinel, reply)
     if reply is None:
-        raise failed(sentinel, f"this sentinel knows no {service!r}")
+        raise failed(sentinel, f"this sentinel knows no master of the name {service!r}")
     host, port = reply
     return host.decode(), int(port)
 
@@ -130,11 +163,11 @@ def _reached(where: Settings, keys: Located | None, service: str | None = None) 
             if code == "CROSSSLOT" and keys is not None and not keys.has_hash_tag:
                 raise needs_hash_tag(keys, code)
         if isinstance(role, list) and role[0] != b"master":
-            raise failed(where, f"the sentinels say that it is the master, it says {printable(role[0])}")
+            raise failed(where, f"the sentinels call it the master, but its role is {printable(role[0])}")
         if code != "MOVED":
             return number if isinstance(number, int) else None
         where = _redirected(where, str(present))
-    raise failed(where, f"redirected {_HOPS} times")
+    raise failed(where, f"the nodes of the cluster redirected us {_HOPS} times; is the cluster changing?")
 
 
 def _questions(keys: Located | None, service: str | None) -> tuple[Command, ...]:
@@ -148,7 +181,7 @@ def _redirected(where: Settings, moved: str) -> Settings:
     """Follow ``MOVED slot host:port``; no host, or a question mark, is the same host at another port."""
     host, _, port = moved.split(" ")[2].rpartition(":")
     if "path" in where.kwargs:
-        raise failed(where, f"the queue is on another node of the cluster, {host}:{port}, to be named by URL")
+        raise failed(where, f"the queue is on another node of the cluster; connect to {host}:{port} by a URL")
     return where.at(host.strip("[]").strip("?") or where.kwargs.get("host", "localhost"), int(port))
 
 

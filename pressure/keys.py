@@ -40,7 +40,7 @@ _BEYOND: Final = ("unacked", "rejected")
 DEFAULT_PREFIX: Final = b"__pressure__"
 
 
-def as_bytes(text: bytes | str) -> bytes:
+def as_bytes(text: bytes | str, what: str = "a queue's name") -> bytes:
     """A name or a prefix as the bytes Redis is sent: ``str`` is encoded as UTF-8.
 
     Raises:
@@ -50,7 +50,7 @@ def as_bytes(text: bytes | str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     if isinstance(text, bytes):
         return text
-    raise TypeError(f"a name is bytes or str, not {type(text).__name__}")
+    raise TypeError(f"{what} must be bytes or str, not {type(text).__name__}")
 
 
 def hash_tag(key: bytes) -> bytes:

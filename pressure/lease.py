@@ -23,6 +23,7 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 from weakref import WeakSet
 
+from pressure.checks import milliseconds
 from pressure.errors import PressureError
 from pressure.protocol.steps import Operation, T
 
@@ -35,10 +36,8 @@ ATTEMPTS: Final = 3
 
 
 def lease_of(seconds: float | None) -> float | None:
-    """Raises ValueError for a lease that is no time at all."""
-    if seconds is not None and not 0.001 <= seconds < float("inf"):
-        raise ValueError(f"lease must be some seconds, not {seconds!r}")
-    return seconds
+    """Raises TypeError or ValueError for what is no length of a lease."""
+    return None if seconds is None else milliseconds(seconds, "lease", 1) / 1000
 
 
 class Keeper(ABC):

@@ -30,46 +30,46 @@ T = TypeVar("T")
 class Queue:
     """A queue of byte strings, shared by every client of a Redis server (pressure protocol 0.15).
 
-    At most one client is producing and one consuming at any moment; others wait their turn. ``get``
-    delivers at most once: a consumer that dies between taking a value and returning it takes that value
-    with it.
+    One client produces and one consumes at any moment: each holds a role, and other clients wait until it is
+    free. ``get`` delivers at most once: a consumer that dies after the server has removed a value loses that
+    value. ``receive`` delivers at least once.
 
     Every method may also raise ``ConnectionFailedError`` (the server cannot be reached; nothing was changed),
-    ``OutcomeUnknownError`` (it was lost in the middle), ``ServerReplyError`` (it refused a command) and, on
-    a Redis Cluster, ``ClusterError`` (the name has no hash tag).
+    ``OutcomeUnknownError`` (the connection was lost during the operation), ``ServerReplyError`` (the server
+    refused a command) and, on a Redis Cluster, ``ClusterError`` (the name has no hash tag).
 
     Args:
-        name: The queue's name; any bytes, ``str`` is UTF-8.
-        url: ``redis://``, ``rediss://`` or ``unix://`` URL of the server; or what finds it:
-            ``redis+sentinel://host:port,host:port/name/db`` for the master that sentinels call ``name``,
+        name: The queue's name: any bytes; a ``str`` is encoded as UTF-8.
+        url: The server's URL: ``redis://``, ``rediss://`` (TLS) or ``unix://``;
+            ``redis+sentinel://host:port,host:port/name/db`` for the master that Sentinels know as ``name``;
             ``redis+cluster://host:port,host:port`` for the node of a cluster that has the queue.
-        client: A ``redis.Redis`` whose settings to use, one of ``Sentinel.master_for`` too; our own
-            connections are made from them.
-        host: The server's name or address.
-        port: Its port.
-        db: Its database number.
-        prefix: What every key starts with.
-        scripts: Whether to run scripts where the server lets us. Without them every operation takes more
-            round trips, and the bound may be passed by one while puts and gets cross.
-        codec: What turns objects into values and back: ``"json"``, ``"pickle"`` (which runs what anybody who
-            can put wants run, and so warns by ``UnsafeCodecWarning``), ``"msgpack"`` (which needs that
-            package), or an object with ``encode`` and ``decode``. Without one values are bytes.
-        lease: For how many seconds a role is ours when we take it, unless that is renewed, which is done in
-            the background. A client that hangs, or that cannot reach the server, is told apart from one that
-            works for long by that: its lease runs out, then ``repair`` of a queue object with a lease frees
-            its role whoever is connected, and what the client does next fails with ``QueueInUseError``.
+        client: A ``redis.Redis``, also one of ``Sentinel.master_for``, whose settings to use. The queue makes
+            its own connections with these settings.
+        host: The server's host name or address.
+        port: The server's port.
+        db: The number of the database.
+        prefix: What the names of all keys begin with.
+        scripts: Whether to use Lua scripts where the server allows them. Without scripts every operation
+            takes more round trips, and concurrent puts and gets may exceed the bound by one.
+        codec: Encodes objects as values and decodes them: ``"json"``, ``"msgpack"`` (needs that package),
+            ``"pickle"`` (lets everybody who can put run code in this process, and so warns with
+            ``UnsafeCodecWarning``), or an object with ``encode`` and ``decode``. Default: values are bytes.
+        lease: For how many seconds this client holds a role; a background thread or task renews the lease
+            while the client works. When a client hangs or cannot reach the server, its lease runs out. Then
+            ``repair`` of a queue object with a lease frees the role even if that client is still connected,
+            and the client's next operation fails with ``QueueInUseError``. Default: no lease.
 
-    What is left out comes from ``REDIS_URL``, else ``REDIS_SERVER``, ``REDIS_PORT`` and ``REDIS_DB``, and
-    ``PRESSURE_PREFIX``; else it is 127.0.0.1, 6379, 0 and ``__pressure__``.
+    The environment gives what is not passed: ``REDIS_URL``, or else ``REDIS_SERVER``, ``REDIS_PORT`` and
+    ``REDIS_DB``; and ``PRESSURE_PREFIX``. The defaults are 127.0.0.1, 6379, 0 and ``__pressure__``.
 
     Attributes:
-        interrupt: Asked before each wait, about once a second; what it returns, if not None, is raised by
-            the operation that waits, after it gave its role back. For programs that must be able to stop a
-            waiting thread.
+        interrupt: A function that is called before each wait, about once a second. If it returns an
+            exception, the waiting operation gives its role back and raises that exception. It lets a program
+            stop a thread that waits.
 
     Raises:
-        ValueError: Arguments that exclude each other or cannot be meant.
-        TypeError: A name that is neither ``bytes`` nor ``str``, or a ``client`` that is no redis-py client.
+        ValueError: An argument has a wrong value, or excludes another.
+        TypeError: An argument has a wrong type, such as a name that is neither ``bytes`` nor ``str``.
     """
 
     def __init__(
@@ -117,12 +117,12 @@ class Queue:
         """Create the queue (pressure protocol 0.15, Create), in one step that either happens or does not.
 
         Args:
-            bound: How many values it may hold; 0 means any number.
+            bound: How many values the queue may hold; 0 means any number.
 
         Raises:
-            QueueAlreadyExistsError: It exists, an unfinished delete left keys of it, or its keys would be
-                taken for those of another queue (``jobs:closed`` beside ``jobs``).
-            ValueError: The bound is not an integer of 0 or more.
+            QueueAlreadyExistsError: The queue exists, an unfinished delete left one of its keys, or it would
+                share a key with another queue (``jobs:closed`` beside ``jobs``).
+            ValueError: The bound is not an integer from 0 to 2**63 - 1.
         """
         self._run(self._define.create(bound))
 
@@ -158,16 +158,16 @@ class Queue:
 
         Args:
             value: The value, bytes-like; ``str`` is sent as UTF-8. With a codec, what it takes.
-            block: Whether to wait, for other producers and for room.
-            timeout: How long to wait in all, in seconds; None for ever.
-            overfill: Do not wait for room: put the value onto a full queue too. For extraordinary
-                situations, such as a client that has to hand over its data before it ends.
+            block: Whether to wait for the producer role and for room.
+            timeout: Longest time to wait in all, in seconds; None for no limit.
+            overfill: Do not wait for room: put the value even if the queue is full. For emergencies, such as
+                a client that has to hand over its data before it ends.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.
             QueueClosedError: It is closed.
-            QueueInUseError: Another client was producing all the time.
-            QueueFullError: There was no room all the time.
+            QueueInUseError: Another client held the producer role until the timeout.
+            QueueFullError: The queue was full until the timeout.
             TypeError: The value is not bytes-like or ``str``, or not what the codec takes; nothing was sent.
             ValueTooLongError: The value has more than 512 MiB, which no Redis takes; nothing was sent.
         """
@@ -187,12 +187,13 @@ class Queue:
     ) -> None:
         """Put values in a few round trips, in their order and with no other producer's between them.
 
-        To everybody else it is one ``put`` after the other: as many are put at once as there is room for.
+        To other clients it looks like one ``put`` after the other: as many values are put at once as there is
+        room for.
 
         Args:
             values: The values, as ``put`` takes them.
-            block: Whether to wait, for other producers and for room.
-            timeout: How long to wait in all, in seconds; None for ever.
+            block: Whether to wait for the producer role and for room.
+            timeout: Longest time to wait in all, in seconds; None for no limit.
             overfill: Do not wait for room.
 
         Raises:
@@ -204,18 +205,20 @@ class Queue:
         self._run(self._define.put_many(values, block, timeout, overfill))
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        """Take the value at the front (pressure protocol 0.15, Get); from a closed queue, what is left.
+        """Take the value at the front of the queue (pressure protocol 0.15, Get).
+
+        A closed queue still delivers the values that are left in it.
 
         Args:
-            block: Whether to wait, for other consumers and for a value.
-            timeout: How long to wait in all, in seconds; None for ever.
+            block: Whether to wait for the consumer role and for a value.
+            timeout: Longest time to wait in all, in seconds; None for no limit.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.
-            QueueClosedError: It is closed and nothing is left.
-            QueueInUseError: Another client was consuming all the time.
-            QueueEmptyError: There was no value all the time.
-            CodecError: The value is not what the codec makes; the error has it.
+            QueueClosedError: It is closed and empty.
+            QueueInUseError: Another client held the consumer role until the timeout.
+            QueueEmptyError: The queue was empty until the timeout.
+            CodecError: The codec cannot decode the value; the error has its bytes.
         """
         return self._run(self._define.get(block, timeout))
 
@@ -224,16 +227,16 @@ class Queue:
         return self.get(block=False)
 
     def get_many(self, max: int, block: bool = True, timeout: float | None = None) -> list[Any]:  # noqa: A002
-        """Take the values at the front in one round trip or a few: what is there, and one at least.
+        """Take up to ``max`` values from the front of the queue, at least one, in few round trips.
 
-        Of several values no more are taken than have 16 MiB together (without scripts about as many). To
-        everybody else it is one ``get`` after the other. A client that dies takes all that it has got
-        with it.
+        Several values have 16 MiB together at most (about that without scripts), so that fewer than ``max``
+        may be returned. To other clients it looks like one ``get`` after the other. A client that dies
+        loses all values that it has taken.
 
         Args:
             max: How many values to take at most.
-            block: Whether to wait, for other consumers and for a first value.
-            timeout: How long to wait in all, in seconds; None for ever.
+            block: Whether to wait for the consumer role and for a first value.
+            timeout: Longest time to wait in all, in seconds; None for no limit.
 
         Raises:
             PressureError: As in ``get``.
@@ -242,32 +245,33 @@ class Queue:
         return self._run(self._define.get_many(max, block, timeout))
 
     def receive(self, block: bool = True, timeout: float | None = None) -> Receiving:
-        """Take the value at the front for the length of a ``with`` block; reliably.
+        """Take the value at the front for a ``with`` block, and acknowledge it at the end of the block.
 
-        The message is removed when the block ends well. When it ends by an exception the message goes back
-        to the front, and so it does when ``repair`` finds that its consumer has died: then it will be
-        redelivered. Until the block ends nobody else consumes; to other clients it is a Get that takes long.
+        If the block ends without an exception, the message is removed from the queue. If the block raises,
+        the message goes back to the front. If the client dies, ``repair`` puts the message back. In both
+        cases it will be redelivered, so delivery is at least once. This client holds the consumer role until
+        the block ends: other consumers wait.
 
             with queue.receive() as message:
                 work_on(message.value)
 
-        A message that can never be done with would come for ever: ``message.reject()`` keeps it apart.
+        A message that fails each time would be redelivered for ever: ``message.reject()`` sets it aside.
 
         Args:
-            block: Whether to wait, for other consumers and for a value.
-            timeout: How long to wait in all, in seconds; None for ever.
+            block: Whether to wait for the consumer role and for a value.
+            timeout: Longest time to wait in all, in seconds; None for no limit.
 
         Raises:
-            PressureError: As in ``get``, when the block is entered. When it is left, ``QueueInUseError`` says
-                that the role was taken away meanwhile, and ``OutcomeUnknownError`` that the connection was
-                lost: the message may come again.
+            PressureError: As in ``get``, when the block begins. When it ends, ``QueueInUseError`` means that
+                a repair has freed the role meanwhile, and ``OutcomeUnknownError`` that the connection was
+                lost; in both cases the message may be redelivered.
         """
         return Receiving(lambda: self._define.receive(block, timeout), self._run)
 
     def rejected(self, max: int) -> list[bytes]:  # noqa: A002
-        """The messages that were rejected, the oldest first, which all stay where they are.
+        """The rejected messages, the oldest first; they stay where they are.
 
-        They are bytes, with a codec too: it may be what they were rejected for.
+        They are returned as bytes even if the queue has a codec, since it may have failed to decode them.
 
         Args:
             max: How many to look at, at most; fewer are given if they have more than 16 MiB together.
@@ -279,14 +283,14 @@ class Queue:
         return self._run(self._define.rejected(max))
 
     def redrive(self, max: int, block: bool = True, timeout: float | None = None) -> int:  # noqa: A002
-        """Put messages that were rejected at the end of the queue again, the oldest first.
+        """Put rejected messages at the end of the queue again, the oldest first.
 
-        A client that dies meanwhile may leave one both in the queue and among the rejected.
+        If the client dies during the call, one message may be both in the queue and among the rejected.
 
         Args:
             max: How many to put, at most.
-            block: Whether to wait, for other producers and for room.
-            timeout: How long to wait in all, in seconds; None for ever.
+            block: Whether to wait for the producer role and for room.
+            timeout: Longest time to wait in all, in seconds; None for no limit.
 
         Returns:
             How many were put.
@@ -298,30 +302,30 @@ class Queue:
         return self._run(self._define.redrive(max, block, timeout))
 
     def peek(self) -> Any:
-        """The value that comes next, which stays in the queue.
+        """The value that ``get`` would return next; it stays in the queue.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
-            QueueEmptyError: There is none.
-            CodecError: The value is not what the codec makes.
+            QueueEmptyError: The queue is empty.
+            CodecError: The codec cannot decode the value.
         """
         return self._run(self._define.peek())
 
     def peek_many(self, max: int) -> list[Any]:  # noqa: A002
-        """The values that come next, the next one first, which all stay in the queue.
+        """The next values, the first one first; they stay in the queue.
 
         Args:
             max: How many values to look at, at most; fewer are given if they have more than 16 MiB together.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
-            CodecError: One of the values is not what the codec makes.
+            CodecError: The codec cannot decode one of the values.
             ValueError: ``max`` is below 1.
         """
         return self._run(self._define.peek_many(max))
 
     def stats(self) -> Stats:
-        """The queue at one moment: length, bound, counters, and who is at work.
+        """The queue at one moment: length, bound, counters, and the holders of its roles.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
@@ -329,10 +333,10 @@ class Queue:
         return self._run(self._define.stats())
 
     def holder(self, role: str) -> bytes | None:
-        """Who is the ``"producer"`` or the ``"consumer"`` at this moment.
+        """The client that holds the role ``"producer"`` or ``"consumer"`` at this moment.
 
         Returns:
-            Its identifier; None if the role is free, empty if it is taken by somebody who has not said who.
+            The holder's id; None if the role is free, empty if the holder has not written its id yet.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
@@ -341,7 +345,7 @@ class Queue:
         return self._run(self._define.holder(role))
 
     def __iter__(self) -> Iterator[Any]:
-        """The values, each taken from the queue, until it is closed and empty.
+        """Take values from the queue, one after the other, until it is closed and empty.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
@@ -354,17 +358,18 @@ class Queue:
             yield value
 
     def close(self, timeout: float | None = None) -> None:
-        """Close the queue: nothing can be put, what is left can be got (pressure protocol 0.15, Close).
+        """Close the queue for ever (pressure protocol 0.15, Close).
 
-        This is not about connections; see ``disconnect``.
+        Nothing can be put any more; the values that are in it can still be got. ``disconnect`` closes
+        connections instead.
 
         Args:
-            timeout: How long to wait for other producers, in seconds; None for ever.
+            timeout: Longest time to wait for the producer role, in seconds; None for no limit.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
             QueueClosedError: It is closed already.
-            QueueInUseError: Another client was producing all the time.
+            QueueInUseError: Another client held the producer role until the timeout.
         """
         self._run(self._define.close(timeout))
 
@@ -372,10 +377,10 @@ class Queue:
         """Wait until the queue is closed.
 
         Args:
-            timeout: How long to wait, in seconds; None for ever.
+            timeout: Longest time to wait, in seconds; None for no limit.
 
         Returns:
-            True when it is closed, False when it was not in that time.
+            True if the queue is closed, False if it was still open at the timeout.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.
@@ -383,50 +388,51 @@ class Queue:
         return self._run(self._define.wait_closed(timeout))
 
     def delete(self, timeout: float | None = None) -> None:
-        """Delete the queue and its values (pressure protocol 0.15, Delete); or finish an interrupted delete.
+        """Delete the queue and its values (pressure protocol 0.15, Delete), or finish an interrupted delete.
 
-        Clients that wait in ``put``, ``get`` or ``close`` are told that it does not exist; those at work
-        end first.
+        Clients that wait in ``put``, ``get`` or ``close`` get ``QueueDoesNotExistError``. The holders of the
+        roles finish what they do; the delete waits for them.
 
         Args:
-            timeout: How long to wait for those at work, in seconds; None for ever.
+            timeout: Longest time to wait for both roles, in seconds; None for no limit.
 
         Raises:
-            QueueDoesNotExistError: There is nothing of it.
-            QueueInUseError: Others were at work all the time. For everybody else the queue is gone;
-                deleting it again, or repairing it, removes what is left.
+            QueueDoesNotExistError: None of its keys exists.
+            QueueInUseError: Another client held a role until the timeout. The queue is half deleted: it does
+                not exist for other clients, and a second ``delete`` or ``repair`` removes its last keys.
         """
         self._run(self._define.delete(timeout))
 
     def repair(self, force: bool = False, role: str | None = None) -> RepairReport:
-        """Free what a client that died has left taken, and finish a create or delete that stopped half-way.
+        """Free the roles of dead clients, and finish an interrupted create or delete.
 
-        Without force a role is freed only when its holder is dead for certain: its identifier has our form,
-        nothing has changed in five seconds, its process has no connection to the server, and the server has
-        been up for a minute. When a role is taken this takes those five seconds.
+        Without ``force`` a role is freed only if its holder is certainly dead: the holder is a client of
+        this package, the role has not changed for five seconds, the holder's process has no connection to
+        the server, and the server has been up, and master, for a minute. So the call takes five seconds if a
+        role is held. Unacknowledged messages go back to the front, and wrong counters are corrected.
 
         Args:
-            force: Free the roles whoever holds them. A holder that is alive then fails in what it is doing.
-            role: Free this one only, ``"producer"`` or ``"consumer"``: with force, the one whose holder is
-                known to be dead.
+            force: Free the roles even if their holders are alive. The next operation of such a holder fails
+                with ``QueueInUseError``.
+            role: Free only this role, ``"producer"`` or ``"consumer"``.
 
         Returns:
-            What was done, and what was left alone and why.
+            What was repaired, and what was not, with the reason.
 
         Raises:
-            QueueDoesNotExistError: There is nothing of it.
+            QueueDoesNotExistError: None of its keys exists.
             ValueError: There is no such role.
         """
         return self._run(self._define.repair(force, role))
 
     def doctor(self) -> Diagnosis:
-        """Examine the queue, without changing anything: who holds which role, and what is wrong.
+        """Check the queue without changing it: its state, the holders of its roles, and its problems.
 
-        Problems are what ``repair`` would mend, whatever breaks the invariant, and the likely deadlock: a
-        producer that waits for room while nobody consumes.
+        Problems are: what ``repair`` would mend, keys that contradict each other, rejected messages, and a
+        likely deadlock, such as a producer that waits for room while no client consumes.
 
         Raises:
-            QueueDoesNotExistError: There is nothing of it.
+            QueueDoesNotExistError: None of its keys exists.
         """
         return self._run(self._define.doctor())
 
@@ -443,7 +449,7 @@ class Queue:
         return self.length() == 0
 
     def full(self) -> bool:
-        """Whether there is no room at this moment; never so without a bound.
+        """Whether the queue holds as many values as its bound allows; False without a bound.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted.
@@ -452,13 +458,13 @@ class Queue:
         return 0 < bound <= count
 
     def disconnect(self) -> None:
-        """Close this object's idle connections. The queue is not touched, and the object can be used on."""
+        """Close this object's idle connections. The queue stays; the object can be used again."""
         if self._keeper is not None:
             self._keeper.stop()
         self._driver.connections.disconnect()
 
     def __enter__(self) -> Queue:
-        """The object itself; leaving the block disconnects, and leaves the queue as it is."""
+        """The object itself. The end of the block disconnects it, and leaves the queue as it is."""
         return self
 
     def __exit__(

@@ -1,9 +1,9 @@
 """``with queue.receive() as message``: the block that decides what becomes of a message.
 
 Rules:
-    - The block ends well: the message is done with. It ends by an exception, whichever: the message goes back
-      to the front of the queue. A message that was rejected goes to the list of those, however it ends.
-    - Whoever took the message settles it: the identifier is that of the thread or task that entered.
+    - If the block ends without an exception, the message is acknowledged. If it raises, the message goes back
+      to the front of the queue. A rejected message goes to the list ``:rejected`` in both cases.
+    - The thread or task that enters the block is the holder of the consumer role until the block ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pressure.protocol import Context, Operation, Patience, Settlement, receive,
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A value that was received and is not acknowledged yet.
+    """A message inside the ``with`` block of ``Queue.receive``; it is acknowledged when the block ends.
 
     Attributes:
         data: Its bytes.
@@ -32,18 +32,18 @@ class Message:
 
     @property
     def value(self) -> Any:
-        """What the bytes stand for; the bytes themselves where the queue has no codec.
+        """The decoded message; its bytes if the queue has no codec.
 
         Raises:
-            CodecError: They stand for nothing. The message comes again unless it is rejected.
+            CodecError: The codec cannot decode it. The message will be redelivered unless it is rejected.
         """
         return self._reception.value(self.data)
 
     def reject(self) -> None:
-        """Have the message out of the way when the block ends: it is kept, and does not come again.
+        """Set the message aside when the block ends: it is kept, and is not redelivered.
 
-        For a message that can never be done with, such as one that cannot be decoded. ``Queue.rejected``
-        looks at those, ``Queue.redrive`` puts them again.
+        This is for a message that fails each time, such as one that cannot be decoded. ``Queue.rejected``
+        shows the rejected messages, ``Queue.redrive`` puts them into the queue again.
 
         Raises:
             RuntimeError: The block has ended.
@@ -88,7 +88,7 @@ class Reception:
     def reject(self) -> None:
         """Rejects it, when it is settled."""
         if self._is_over:
-            raise RuntimeError("the block has ended in which the message was received")
+            raise RuntimeError("a message can be rejected only inside the block that received it")
         self._rejected = True
 
     def value(self, data: bytes) -> Any:
@@ -101,11 +101,11 @@ class Reception:
         return Message(data, self)
 
 
-_UNSETTLED: Final = "the message is not acknowledged, and its role is still taken; repair puts it back"
+_UNSETTLED: Final = "the message is not acknowledged and the consumer role is still held; repair mends both"
 
 
 def _note(error: BaseException, failure: Exception) -> None:
-    error.add_note(f"the message could not be put back, repair does: {failure}")
+    error.add_note(f"the message could not be put back ({failure}); repair puts it back")
 
 
 class Receiving:

@@ -46,10 +46,11 @@ class Settings:
         """The server for people."""
         if self.nodes:
             among = ", ".join(node.address for node in self.nodes)
-            return among if self.service is None else f"{self.service!r} of the sentinels {among}"
+            return among if self.service is None else f"{self.service!r} (sentinels: {among})"
         if path := self.kwargs.get("path"):
             return str(path)
-        return f"{self.kwargs.get('host', 'localhost')}:{self.kwargs.get('port', 6379)}"
+        by = " by TLS" if "SSL" in self.connection_class.__name__ else ""
+        return f"{self.kwargs.get('host', 'localhost')}:{self.kwargs.get('port', 6379)}{by}"
 
     def at(self, host: str, port: int) -> Settings:
         """The same at a certain place."""

@@ -27,14 +27,14 @@ def queues(
     db: int | None = None,
     prefix: bytes | str | None = None,
 ) -> list[bytes]:
-    """The names of all queues, in alphabetical order, half created and half deleted ones included.
+    """The names of all queues of a database, sorted, including half created and half deleted ones.
 
-    Every key of the database is looked at, a few hundred at a time. The arguments are those of ``Queue``.
+    The arguments are those of ``Queue``. This scans every key of the database (SCAN), 500 at a time.
 
     Raises:
-        ConnectionFailedError: The server cannot be reached, or was lost.
-        ServerReplyError: It refused a command.
-        ValueError: Arguments that exclude each other or cannot be meant.
+        ConnectionFailedError: The server cannot be reached, or the connection was lost.
+        ServerReplyError: The server refused a command.
+        ValueError: An argument has a wrong value, or excludes another.
     """
     where = settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
     driver = Driver(where)
@@ -92,12 +92,12 @@ def doctor(
     db: int | None = None,
     prefix: bytes | str | None = None,
 ) -> list[Diagnosis]:
-    """``Queue.doctor`` of all queues that ``queues`` finds.
+    """What ``Queue.doctor`` finds in each queue of a database; the arguments are those of ``Queue``.
 
     Raises:
-        ConnectionFailedError: The server cannot be reached, or was lost.
-        ServerReplyError: It refused a command.
-        ValueError: Arguments that exclude each other or cannot be meant.
+        ConnectionFailedError: The server cannot be reached, or the connection was lost.
+        ServerReplyError: The server refused a command.
+        ValueError: An argument has a wrong value, or excludes another.
     """
     where = settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
     driver = Driver(where)

@@ -19,6 +19,9 @@ from pressure.settings import NODE_TIMEOUT, Settings, ours
 
 _SENTINEL_PORT: Final = 26379
 
+#: Schemes of URLs that name one server.
+_PLAIN: Final = ("redis", "rediss", "unix")
+
 #: Settings of a ``client=`` that concern its own pool, or that ours replace.
 _NOT_TAKEN: Final = (
     "maint_notifications",
@@ -38,12 +41,17 @@ def from_url(url: str, prefix: bytes) -> Settings:
     Raises:
         ValueError: It cannot be meant.
     """
+    if not isinstance(url, str):
+        raise TypeError(f"url must be a str, not {type(url).__name__}")
     scheme, _, kind = url.partition("://")[0].partition("+")
-    if not kind:
-        return _one(url, prefix)
-    if scheme not in ("redis", "rediss") or kind not in _KINDS:
-        raise ValueError(f"URL with a scheme that is not known: {scheme}+{kind}")
-    return _KINDS[kind](_split(url)._replace(scheme=scheme), prefix)
+    if "://" not in url or scheme not in _PLAIN or (kind and (scheme == "unix" or kind not in _KINDS)):
+        begins = url.rpartition("@")[2]  # without a password, which may have an @ in it
+        known = ", ".join(f"{each}://" for each in (*_PLAIN, *(f"redis+{each}" for each in _KINDS)))
+        raise ValueError(f"the URL of a Redis server must begin with one of {known}; not so {begins!r}")
+    try:
+        return _KINDS[kind](_split(url)._replace(scheme=scheme), prefix) if kind else _one(url, prefix)
+    except ValueError as error:
+        raise ValueError(f"the URL of the Redis server is wrong: {error}") from None
 
 
 def _split(url: str) -> SplitResult:
@@ -55,7 +63,25 @@ def _split(url: str) -> SplitResult:
 def _one(url: str, prefix: bytes, **defaults: Any) -> Settings:
     parse: Callable[[str], dict[str, Any]] = parse_url  # redis-py leaves it without types
     kwargs = {**defaults, **parse(url)}
-    return Settings(kwargs.pop("connection_class", redis.Connection), ours(kwargs), prefix)
+    found = Settings(kwargs.pop("connection_class", redis.Connection), ours(kwargs), prefix)
+    parts = urlsplit(url)
+    database = "" if parts.scheme == "unix" else unquote(parts.path).strip("/")
+    if database and not database.isdigit():  # redis-py passes over it
+        raise ValueError(f"the database must be a number, as in redis://HOST:PORT/0, not {database!r}")
+    if parts.query:
+        _check_options(found)
+    return found
+
+
+def _check_options(where: Settings) -> None:
+    """Raises ValueError for an option of a URL that a connection does not know, or that has a wrong value."""
+    try:
+        where.connection_class(**where.kwargs)
+    except TypeError as error:
+        option = str(error).rpartition("argument ")[2]
+        raise ValueError(f"it has an option that is not known: {option}") from None
+    except redis.RedisError as error:
+        raise ValueError(str(error)) from None
 
 
 def _cluster(url: SplitResult, prefix: bytes) -> Settings:
@@ -71,7 +97,7 @@ def _sentinels(url: SplitResult, prefix: bytes) -> Settings:
     who, at, hosts = url.netloc.rpartition("@")
     service, _, database = url.path.strip("/").partition("/")
     if not service:
-        raise ValueError("URL of sentinels without the name of the server: redis+sentinel://HOSTS/NAME")
+        raise ValueError("it lacks the name of the master, as in redis+sentinel://HOST:PORT,HOST:PORT/NAME")
     options = dict(parse_qsl(url.query))
     words = [quote(options.pop(f"sentinel_{name}", ""), "") for name in ("username", "password")]
     theirs = ":".join(words) + "@" if any(words) else ""
@@ -105,13 +131,13 @@ def from_client(client: Any, clients: tuple[type, ...], prefix: bytes) -> Settin
     pool = getattr(client, "connection_pool", None)
     if not isinstance(client, clients) or pool is None:
         wanted = " or ".join(f"{kind.__module__.removesuffix('.client')}.{kind.__name__}" for kind in clients)
-        raise TypeError(f"client must be a {wanted}, not {type(client).__name__}")
+        raise TypeError(f"client must be of class {wanted}, not {type(client).__name__}")
     found = _of_pool(pool, prefix)
     manager = getattr(pool, "sentinel_manager", None)
     if manager is None:
         return found
     if not pool.is_master:
-        raise ValueError("client is of a replica, where no queue can be used: take Sentinel.master_for")
+        raise ValueError("client connects to a replica, which takes no writes; use Sentinel.master_for")
     asked = tuple(_node(_of_pool(each.connection_pool, prefix)) for each in manager.sentinels)
     # theirs asks the sentinels when it connects, each library's own way; the class below it just connects
     plain = next(kind for kind in pool.connection_class.__mro__ if "sentinel" not in kind.__module__)

@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 import faulthandler
+import functools
 import gc
+import importlib.metadata
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 import redis
 
 import miniredis
 import pressure.protocol
+from conformance.capabilities import is_no_redis_7_0
+from conformance.environment import Environment
+from conformance.flavours import FLAVOURS
+from conformance.programs import wheels_redis
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 
 from .in_process import without_sockets
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Interrupts work even where a shell started the tests in the background, and had them ignored.
 
     While tests are collected nobody looks for garbage: there are thousands, and all of them stay.
     """
     gc.disable()
+    importlib.metadata.version = functools.cache(importlib.metadata.version)  # redis-py's, at each connection
+    if config.getoption("numprocesses", None):
+        keep_bytecode()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def keep_bytecode() -> None:
+    """Lets the workers and the processes they start keep compiled modules, which git ignores.
+
+    Where Python is told to keep none, each of them would compile all that it imports: a sixth of the run. Not
+    without workers: ``tests.mutation`` runs so, and changes files too quickly for what is kept of them.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Long tests have limits of their own; to be shown in the middle of its work has crashed a busy Python."""
-    if item.get_closest_marker("slow") or item.get_closest_marker("spark"):
+    if any(item.get_closest_marker(name) for name in ("slow", "spark", "faults")):
         faulthandler.cancel_dump_traceback_later()
 
 
@@ -50,6 +72,19 @@ def pytest_collection_finish() -> None:
     if "hypothesis" in sys.modules:
         gc.freeze()
     gc.enable()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line for each reason for which tests were skipped, with their number: ``-rs`` has one for each test."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
+    )
+    if reasons:
+        terminalreporter.section("what was skipped, and why")
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count:5} {reason}")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -92,11 +127,46 @@ def local_server(local_handle: miniredis.Server, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture(scope="session")
 def real_server() -> Iterator[Address]:
+    """The real Redis of this machine, of any version; in a test that takes ``redis_7_0`` as well, one of 7.0."""
     try:
         with real_redis() as address:
             yield address
     except NoRealRedisError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def redis_7_0(real_server: Address) -> Address:
+    """The same, for tests that compare miniredis with it in what other versions answer differently."""
+    skip_unless_7_0(real_server)
+    return real_server
+
+
+@pytest.fixture
+def as_redis_7_0(server_address: Address) -> None:
+    """For tests on servers of several kinds that expect what only a Redis 7.0 answers."""
+    skip_unless_7_0(server_address)
+
+
+@pytest.fixture(scope="session")
+def older_redis() -> Path:
+    """The program of a Redis 6.2, which comes as a wheel where there is one."""
+    try:
+        return wheels_redis()
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
+
+
+def skip_unless_7_0(server: Address) -> None:
+    if not is_7_0(server):
+        pytest.skip(f"needs a Redis 7.0 to compare with; the one here is {server.origin}")
+
+
+@cache
+def is_7_0(server: Address) -> bool:
+    """Found out by asking it; test_clauses.py sees that miniredis always is."""
+    with Environment(server, FLAVOURS["sync"]) as env:
+        return not is_no_redis_7_0(env)
 
 
 SERVERS = {
@@ -141,5 +211,5 @@ def embedded_address(embedded_server: Address) -> tuple[str, int]:
 
 
 @pytest.fixture(scope="session")
-def real_address(real_server: Address) -> tuple[str, int]:
-    return real_server.host, real_server.port
+def redis_7_0_address(redis_7_0: Address) -> tuple[str, int]:
+    return redis_7_0.host, redis_7_0.port

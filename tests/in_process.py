@@ -1,4 +1,4 @@
-"""Lets tests that know nothing of it reach a server of this process without a socket."""
+"""Lets tests written for sockets reach a miniredis of this process without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes drawn by order of magnitude: what is quick for ten bytes may take minutes for a million."""
+"""Random sizes by order of magnitude, since what is quick for ten bytes may take minutes for a million."""
 
 from __future__ import annotations
 

@@ -14,9 +14,11 @@ from typing import Any, Final
 from conformance.access_log.chart import as_svg, as_text
 from conformance.access_log.lines import lines
 from conformance.access_log.steps import parsed, report
-from conformance.targets import target_named
+from conformance.arguments import TARGET, count
+from conformance.targets import NotInstalledError, target_named
 from pressure import Queue, QueueDoesNotExistError
 from pressure.spark import finish, session
+from pressure.spark.errors import SetupError
 from pressure.spark.pipeline import Plan, running, started
 from pressure.spark.sessions import QUIET
 
@@ -102,18 +104,36 @@ class Example:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run it; see ``--help``."""
-    parser = argparse.ArgumentParser(prog="python -m conformance.access_log", description=__doc__)
-    parser.add_argument("--lines", type=int, default=100_000, help="how many lines; 100000 without it")
-    parser.add_argument("--target", default="embedded", help="embedded, real, or the URL of a Redis")
-    parser.add_argument("--out", type=Path, default=Path("access-log"), help="the folder of the results")
-    parser.add_argument("--master", help="where Spark runs; local[*] without it")
+    """Runs the command.
+
+    Raises:
+        SystemExit: the arguments are wrong, or the server or Spark is not there.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m conformance.access_log",
+        description="An example: sends the made-up access log of a web server through a bounded queue to "
+        "Spark, which writes the requests and a report by the hour as Parquet files.",
+    )
+    parser.add_argument(
+        "--lines", type=count(1), default=100_000, metavar="N", help="lines of the log (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--target", default="embedded", metavar="TARGET", help=f"server to use: {TARGET} (default: embedded)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("access-log"), metavar="DIR",
+        help="folder for the results (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--master", metavar="URL", help="where Spark runs (default: local[*])")
     chosen = parser.parse_args(argv)
     if (chosen.out / "checkpoint").exists():
         parser.error(f"{chosen.out} has the results of an earlier run: remove it, or name another with --out")
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    with target_named(chosen.target).up() as address:
-        hours = Example(address.url, chosen.out.resolve(), chosen.lines, chosen.master).run()
+    try:
+        chosen.out.mkdir(parents=True, exist_ok=True)
+        with target_named(chosen.target).up() as address:
+            hours = Example(address.url, chosen.out.resolve(), chosen.lines, chosen.master).run()
+    except (ValueError, OSError, NotInstalledError, SetupError) as error:
+        parser.error(str(error))
     for text in told(hours, chosen.out):
         print(text)
 

@@ -1,4 +1,4 @@
-"""Any client of pressure queues, in any language, judged by the same clauses.
+"""How a client of pressure queues in any language is judged: as a program that reads and writes lines.
 
 ``python -m conformance --adapter "COMMAND ..."`` starts the command for each client that a check wants. The
 process reads requests from its standard input and writes replies to its output, each a line of JSON::
@@ -10,24 +10,25 @@ process reads requests from its standard input and writes replies to its output,
     {"id": 3, "op": "repair", "args": {}}
     {"id": 3, "unsupported": true}
 
-* A process is one client of one queue. The first request is ``open``, which remembers where the queue is and
-  sends nothing to the server; where that is, every later request may fail.
-* Requests are answered one after the other; one that waits keeps the process. Who wants something of a client
-  that waits gets a second process that opens the same queue.
-* Names, prefixes and values are bytes, a character for each: U+0000 to U+00FF (latin-1).
-* ``timeout`` is in seconds and is one deadline for the whole operation; without it, wait for ever.
-* A reply has the ``id`` of its request, and ``result``, or ``error`` with the name of an error and, in
-  ``text``, words for people, or ``unsupported``. What is not supported is skipped, and never passed.
-* At the end of the input the process hangs up and exits. It may be killed at any time.
-* It inherits the environment, from which some clauses want the connection to be read. What it writes to its
-  standard error is shown if it dies.
+* A process is one client of one queue. The first request is ``open``: the process remembers where the queue
+  is, and sends nothing to the server yet. If the server cannot be reached, later requests fail, not ``open``.
+* A process answers its requests one after the other. While a request waits, for example for a value, no other
+  request comes; a check that needs another client starts a second process, which opens the same queue.
+* Names, prefixes and values are bytes, written as a character for each: U+0000 to U+00FF (latin-1).
+* ``timeout`` is in seconds, and one deadline for the whole operation. Without it the operation waits forever.
+* A reply has the ``id`` of its request, and one of three: ``result``; ``error`` with the name of an error,
+  and ``text`` with a message for people; or ``unsupported``. A clause that needs the request is skipped then.
+* At the end of its input the process closes its connection and exits. It may be killed at any time.
+* The process inherits the environment variables; some clauses ask it to find the server by them. What it
+  writes to its standard error is shown if it dies.
 
 ====================================================== ====================================================
 request                                                result
 ====================================================== ====================================================
-``open name, url, prefix``                             null; ``host``, ``port``, ``db`` may be there for
-                                                       ``url``, or nothing, and so may ``prefix``
-``create``, with ``bound`` perhaps                     null; without, the bound is 0
+``open name, url, prefix``                             null; there may be ``host``, ``port`` and ``db`` in
+                                                       place of ``url``; what is missing is looked up in the
+                                                       environment, as the documents say
+``create``, with ``bound`` perhaps                     null; without ``bound`` the queue has none
 ``exists``, ``closed``                                 true or false
 ``length``                                             a number
 ``put value``, with ``timeout``, ``overfill`` perhaps  null
@@ -39,15 +40,15 @@ request                                                result
 ``wait_closed``, with ``timeout`` perhaps              true when it is closed, false when the time is over
 ``repair``, with ``force`` perhaps                     null
 ``put_many values``                                    null
-``get_many count``                                     the values that are there, up to so many
+``get_many count``                                     values that are there, ``count`` at most
 ====================================================== ====================================================
 
 The errors are the protocol's: ``QueueDoesNotExistError``, ``QueueAlreadyExistsError``, ``QueueClosedError``,
-``QueueInUseError``, ``QueueFullError``, ``QueueEmptyError``. Beside them are ``ConnectionFailedError``
-(nothing was sent), ``OutcomeUnknownError`` (the connection was lost in the middle), ``ServerReplyError`` (the
-server answered by an error) and ``ValueError`` (an argument cannot be).
+``QueueInUseError``, ``QueueFullError``, ``QueueEmptyError``; and ``ConnectionFailedError`` (nothing was
+sent), ``OutcomeUnknownError`` (the connection was lost after something was sent), ``ServerReplyError`` (the
+server answered with an error) and ``ValueError`` (an argument has a value that is not allowed).
 
-``python -m conformance.adapter`` is such a process around ``pressure.Queue``, to read and to compare with.
+``python -m conformance.adapter`` is such a program for ``pressure.Queue``: read it before you write your own.
 To add a request, add a row to ``OPERATIONS`` in ``conformance.adapter.client``.
 """
 

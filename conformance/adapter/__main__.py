@@ -1,10 +1,11 @@
 """``python -m conformance.adapter``: ``pressure.Queue`` as a process that is judged like any other client.
 
-It is what to read first to write one: a table of requests, and a loop over lines.
+Read it before you write one for another client: it is a table of requests and a loop over lines.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -72,4 +73,11 @@ def serve(requests: TextIO, replies: TextIO) -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        prog="python -m conformance.adapter",
+        description="A client of pressure queues as a process: reads requests from its standard input and"
+        " writes replies to its standard output, each a line of JSON. 'python -m pydoc "
+        "conformance.adapter' describes them; 'python -m conformance --adapter COMMAND' "
+        "judges such a process.",
+    ).parse_args()
     serve(sys.stdin, sys.stdout)

@@ -63,10 +63,14 @@ VALUES: Final = frozenset({"get", "get_nowait", "get_many"})
 
 @dataclass(frozen=True)
 class Adapter:
-    """Makes clients that are processes.
+    """A client to judge that is a program of its own, in any language.
+
+    ``conformance.adapter`` describes what the program has to do::
+
+        conformance.run(address, conformance.Adapter("node my_client.js"))
 
     Attributes:
-        command: what to run, as a shell would be told; no shell runs it.
+        command: the program and its arguments, quoted as for a shell; no shell runs it.
     """
 
     command: str

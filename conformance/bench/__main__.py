@@ -9,9 +9,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .chart import draw
+from ..arguments import amount, count, output_file
+from ..arguments import unknown as nearest
+from .chart import as_svg, groups_of
 from .guard import accept
-from .model import QUICK, Effort, MissingError, Outcome, Row
+from .model import QUICK, Effort, Outcome, Row
 from .progress import shown
 from .report import as_json, markdown, table
 from .rows import ROWS
@@ -23,27 +25,43 @@ __all__ = ["main"]
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m conformance.bench",
-        description="Measures miniredis side by side with redis-server and others, in alternation.",
-        epilog="Exit status: 0 all that is here could be measured, 1 something went wrong or (--strict) a "
-        "target is missed, 2 bad arguments.",
+        description="Measures how fast miniredis is beside redis-server and others, which take turns.",
+        epilog="Exit status: 0 every row whose programs are installed was measured, 1 a measurement "
+        "failed, or with --strict a ratio missed its target, 2 wrong arguments.",
     )
     add = made.add_argument
-    add("--rows", nargs="+", metavar="NAME", help="only these rows or groups of rows")
-    add("--list", action="store_true", help="print the rows, and measure nothing")
-    add("--quick", action="store_true", help="about a minute in all")
-    add("--strict", action="store_true", help="a missed target is an error")
-    add("--markdown", type=Path, metavar="FILE", help="write the table there, in Markdown")
-    add("--json", type=Path, metavar="FILE", help="write the outcomes there")
+    add("--rows", nargs="+", metavar="NAME", help="measure only these rows or groups of rows")
+    add("--list", action="store_true", help="print the rows and their groups, and measure nothing")
+    add("--quick", action="store_true", help="shorter runs of smaller sizes: about a minute in all")
+    add("--strict", action="store_true", help="exit with status 1 if a ratio misses its target")
+    add("--markdown", type=output_file, metavar="FILE", help="write the table to FILE, in Markdown")
+    add("--json", type=output_file, metavar="FILE", help="write the results to FILE, in JSON")
     add(
         "--accept",
         action="store_true",
-        help="accept what requests cost now, in instructions; measure nothing",
+        help="instead: record how many instructions requests cost now, as what the tests allow",
     )
-    add("--chart", type=Path, metavar="FILE", help="draw the ratios there, PNG or SVG (needs matplotlib)")
-    add("--pairs", type=int, metavar="N", help="turns of each row")
-    add("--seconds", type=float, metavar="S", help="about how long a run takes")
-    add("--size", type=float, metavar="FACTOR", help="what crowds and long lists are scaled by")
+    add("--chart", type=chart_file, metavar="FILE", help="draw the ratios to FILE, as SVG")
+    add("--pairs", type=count(1), metavar="N", help=f"turns of each row (default: {Effort().pairs})")
+    add(
+        "--seconds", type=amount, metavar="S",
+        help=f"about how long each run takes (default: {Effort().seconds:g})",
+    )  # fmt: skip
+    add(
+        "--size", type=amount, metavar="FACTOR",
+        help="multiply the numbers of clients and the lengths of lists by FACTOR (default: 1)",
+    )  # fmt: skip
     return made
+
+
+def chart_file(word: str) -> Path:
+    """A file for a chart, as an argument."""
+    path = output_file(word)
+    if path.suffix.lower() != ".svg":
+        raise argparse.ArgumentTypeError(
+            f"cannot draw {word}: a chart is SVG, so name a file that ends in .svg"
+        )
+    return path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,25 +83,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.markdown.write_text("\n".join(markdown(outcomes)) + "\n")
     if options.json:
         options.json.write_text(json.dumps(as_json(outcomes, effort), indent=1, ensure_ascii=False) + "\n")
-    drawn = options.chart is None or draw_chart(outcomes, options.chart)
-    return max(status(outcomes, strict=options.strict), int(not drawn))
+    if options.chart:
+        options.chart.write_text(as_svg(groups_of(outcomes)))
+    return status(outcomes, strict=options.strict)
 
 
 def accept_costs() -> int:
     """Writes down what the guard of the tests goes by."""
-    for name, count in accept().items():
-        say(f"{name}: {count:g} instructions per command")
+    for name, cost in accept().items():
+        say(f"{name}: {cost:g} instructions per command")
     return 0
-
-
-def draw_chart(outcomes: Sequence[Outcome], file: Path) -> bool:
-    """Draws, or says why not; tells whether it did."""
-    try:
-        draw(outcomes, file)
-    except (MissingError, ValueError) as error:
-        say(f"{file} is not drawn: {error}")
-        return False
-    return True
 
 
 def effort_of(options: argparse.Namespace) -> Effort:
@@ -97,7 +106,7 @@ def chosen(names: Sequence[str] | None) -> list[Row]:
         return list(ROWS.values())
     known = {row.name for row in ROWS.values()} | {row.group for row in ROWS.values()}
     if unknown := [name for name in names if name not in known]:
-        parser().error(f"no row or group {unknown[0]!r}; --list shows them")
+        parser().error(f"--rows: {nearest('row or group', unknown[0], known, '--list prints them')}")
     return [row for row in ROWS.values() if {row.name, row.group} & set(names)]
 
 

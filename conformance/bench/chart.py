@@ -1,87 +1,95 @@
-"""The ratios as a picture: a dot for each row, a line for its spread, a tick for what was wanted.
+"""Ratios as a picture: a bar for each, and a mark where it would end if miniredis were as fast as the other.
 
-Ratios that are better when smaller are turned over, so that right is better everywhere.
+Ratios that are better when smaller are turned over, so that longer is better everywhere. Letters are large,
+so that they can be read on a telephone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from .model import MissingError, Outcome
+from ..pictures import svg
+from .model import Outcome
 
-__all__ = ["Line", "draw", "lines_of"]
+__all__ = ["Bar", "Group", "as_svg", "groups_of"]
 
-COLOURS: Final = {True: "#2a7f62", False: "#c8553d"}
-"""Of what meets its target, and of what does not."""
+LEFT: Final = 20
+LONGEST: Final = svg.WIDTH - 2 * LEFT - 60
+"""How long the longest bar of a group is: behind it there has to be space for a number."""
 
-HEIGHT: Final = 0.24
-"""Inches for each line."""
+HEAD, GROUP, STEP = 82, 42, 58
+"""How high are the title, a group's heading and a row."""
+
+LABEL, THICK = 26, 20
+"""From the top of a row down to its bar, and how thick that is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """What is drawn of a row.
+class Bar:
+    """One ratio.
 
     Attributes:
-        label: what was measured, and against what.
-        better: how many times as good as the reference.
-        least: in the worst turn.
-        greatest: in the best one.
-        wanted: what would be enough.
-        met: whether it is.
+        label: what was measured.
+        better: how many times as good as the reference miniredis is.
     """
 
     label: str
     better: float
-    least: float
-    greatest: float
-    wanted: float
-    met: bool
 
 
-def lines_of(outcomes: Sequence[Outcome]) -> list[Line]:
-    """Whatever has a ratio that its target speaks of."""
-    return [line_of(each) for each in outcomes if each.ratio and not each.row.target.unit]
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Bars that have one reference."""
+
+    reference: str
+    bars: Sequence[Bar]
 
 
-def line_of(outcome: Outcome) -> Line:
-    row = outcome.row
-    numbers = [outcome.ratio or 0.0, *outcome.ratios, row.target.bound]
-    ratio, *turns, wanted = numbers if row.target.at_least else [1 / number for number in numbers]
-    label = f"{row.what} ({row.reference})"
-    return Line(label, ratio, min(turns), max(turns), wanted, met=outcome.verdict == "met")
+def groups_of(outcomes: Sequence[Outcome]) -> list[Group]:
+    """Whatever has a ratio that its target speaks of, by what it is compared with."""
+    found: dict[str, list[Bar]] = {}
+    for each in outcomes:
+        if each.ratio and not each.row.target.unit:
+            better = each.ratio if each.row.target.at_least else 1 / each.ratio
+            found.setdefault(each.row.reference, []).append(Bar(each.row.what, better))
+    return [Group(reference, bars) for reference, bars in found.items()]
 
 
-def draw(outcomes: Sequence[Outcome], file: Path) -> None:
-    """Writes a picture, PNG or SVG by the file's name.
+def as_svg(groups: Sequence[Group], title: str = "How fast miniredis is") -> str:
+    """The picture."""
+    height = HEAD + sum(GROUP + STEP * len(group.bars) for group in groups) + 8
+    said = "; ".join(
+        f"{bar.label}: {number(bar.better)} times {group.reference}" for group in groups for bar in group.bars
+    )
+    return svg.document(title, said, height, drawn(groups, title))
 
-    Raises:
-        MissingError: matplotlib is not installed.
-        ValueError: it knows no such kind of file.
-    """
-    try:
-        import matplotlib as mpl  # an extra
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise MissingError("no matplotlib: install the extra 'bench'") from None
-    lines = lines_of(outcomes)
-    figure = Figure(figsize=(10, 1.2 + HEIGHT * len(lines)), layout="constrained")
-    axes = figure.subplots()
-    for height, line in enumerate(lines):
-        colour = COLOURS[line.met]
-        axes.plot([line.least, line.greatest], [height, height], color=colour, linewidth=2)
-        axes.plot([line.better], [height], "o", color=colour, markersize=5)
-        axes.plot([line.wanted], [height], "|", color="black", markersize=9)
-    axes.set_yticks(range(len(lines)), [line.label for line in lines], fontsize=8)
-    axes.margins(y=0.01)
-    axes.invert_yaxis()
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.axvline(1, color="grey", linewidth=0.8)
-    axes.grid(axis="x", alpha=0.3)
-    axes.set_xlabel("miniredis: times as good as its reference (right is better; | is the target)")
-    with mpl.rc_context({"svg.hashsalt": "bench", "svg.fonttype": "none"}):
-        figure.savefig(file, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None)
+
+def drawn(groups: Sequence[Group], title: str) -> Iterator[str]:
+    yield svg.text(LEFT, 36, title, 22, "ink bold")
+    yield svg.text(LEFT, 64, "Times as fast; a longer bar is better.", 17, "soft")
+    y = HEAD
+    for group in groups:
+        one = LONGEST / max(bar.better for bar in group.bars)
+        yield svg.line(LEFT + 2, y + 6, LEFT + 2, y + 26, "ink", 3)
+        yield svg.text(LEFT + 12, y + 22, f"1 = {group.reference}", 18, "ink bold")
+        y += GROUP
+        for bar in group.bars:
+            yield from row(bar, y, one)
+            y += STEP
+
+
+def row(bar: Bar, y: float, one: float) -> Iterator[str]:
+    """A label, and below it a bar with its number behind it, and the mark of 1 across it."""
+    colour, length, top = "good" if bar.better >= 1 else "poor", bar.better * one, y + LABEL
+    yield svg.text(LEFT, y + 15, bar.label, 17)
+    yield svg.box(LEFT, top, length, THICK, colour, radius=2)
+    yield svg.line(LEFT + one, top - 4, LEFT + one, top + THICK + 4, "ink", 3)
+    beyond = max(length, one if length > one - 60 else 0) + 10
+    yield svg.text(LEFT + beyond, top + THICK - 4, number(bar.better), 18, f"{colour} bold")
+
+
+def number(ratio: float) -> str:
+    """Two digits that count, and a third where it is near 1."""
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"

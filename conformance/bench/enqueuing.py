@@ -44,7 +44,7 @@ def beside(peer: str) -> Measure:
 
     def measure(bench: Workbench) -> Generator[Pair]:
         if importlib.util.find_spec(peer) is None:
-            raise MissingError(f"{peer} is not installed: install the extra 'frameworks'")
+            raise MissingError(f"{peer} is not installed: pip install 'pressure-queues[frameworks]'")
         module = importlib.import_module(peer)
         for _ in bench.turns():
             with queue_at(bench, bound=0) as (queue, url):

@@ -23,14 +23,14 @@ def in_process_rates(bench: Workbench) -> Generator[Pair]:
     SET, GET, INCR, LPUSH and RPOP in turn, each waited for.
     """
     if importlib.util.find_spec("fakeredis") is None:
-        raise MissingError("no fakeredis: install the extra 'bench'")
+        raise MissingError("fakeredis is not installed: pip install 'pressure-queues[bench]'")
     import fakeredis  # an extra
 
     with ExitStack() as stack:
         server = stack.enter_context(miniredis.start())
         make = getattr(server, "client", None)
         if make is None:
-            raise MissingError("this miniredis has no in-process client")
+            raise MissingError("this miniredis has no server.client()")
         ours = stack.enter_context(make())
         theirs = stack.enter_context(fakeredis.FakeRedis())
         for _ in bench.turns():

@@ -153,4 +153,7 @@ def tool() -> str:
         beside = Path()
     if found := shutil.which("redis-benchmark", path=str(beside)):
         return found
-    raise MissingError("no redis-benchmark in $CONFORMANCE_REDIS_BENCHMARK, on PATH or beside redis-server")
+    raise MissingError(
+        "no redis-benchmark: neither in the environment variable CONFORMANCE_REDIS_BENCHMARK, nor on "
+        "PATH, nor beside redis-server"
+    )

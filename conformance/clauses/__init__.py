@@ -25,7 +25,7 @@ __all__ = ["CLAUSES", "SUITES", "Clause", "Level"]
 ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES, *SIMULATION, *HISTORIES, *WIRE)
 
 CLAUSES: Final[Mapping[str, Clause]] = {clause.id: clause for clause in ALL}
-"""Every clause by its id."""
+"""Every clause, by its id."""
 
 SUITES: Final = tuple(dict.fromkeys(suite for clause in ALL for suite in clause.suites))
-"""What is judged: each document is a suite of its own, and so is the wire."""
+"""The names of the suites: one for each document, and ``simulation``, ``histories`` and ``wire``."""

@@ -8,21 +8,21 @@ from typing import Literal, TypeAlias
 __all__ = ["Clause", "Level"]
 
 Level: TypeAlias = Literal["must", "should", "may", "decided"]
-"""How strongly the document asks; ``decided`` is what was decided where the documents are silent or disagree."""
+"""How strongly a document asks; ``decided`` where the documents are silent or disagree, and we decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One thing a document asks for.
+    """One thing that a document asks for.
 
     Attributes:
-        id: short and readable, such as ``put.checks-bound``.
+        id: its name, such as ``queue.fifo``.
         suites: the documents that ask for it, such as ``protocol-0.15``.
-        place: where in them.
-        level: how strongly.
+        place: where in the documents.
+        level: how strongly they ask: ``must``, ``should``, ``may``, or ``decided``.
         text: what is asked, in our words.
-        needs: the capabilities without which a server cannot be asked.
-        limit: seconds after which a check of it counts as hung, if not the usual ones.
+        needs: capabilities of a server without which the clause is skipped.
+        limit: seconds after which its check counts as hung; None for the usual limit.
     """
 
     id: str

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Final
 
+from ..arguments import amount, count, one_of
 from ..targets import NotInstalledError, real_redis
 from ..wire import RawConnection
 from .both import Both
@@ -45,12 +46,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             player = players(options, coverage, used, up)
             found = look(player, coverage, forms, options)
     except (NotInstalledError, ValueError) as error:
-        print(error, file=sys.stderr)
+        print(f"python -m conformance.differential: error: {error}", file=sys.stderr)
         return 2
     print("\n".join(summary(coverage, used, [form.name for form in forms])))
     if found:
         theirs = "redis-server" if options.target == ENGINE else options.against
-        print(f"\nThey differ:\n\n{transcript(found, options.target, theirs)}")
+        print(f"\nThe replies differ:\n\n{transcript(found, options.target, theirs)}")
     return int(found is not None)
 
 
@@ -72,39 +73,64 @@ def players(
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m conformance.differential", description=__doc__)
-    length = parser.add_mutually_exclusive_group()
-    length.add_argument("--minutes", type=float, help="how long to look")
-    length.add_argument("--commands", type=int, help="how many requests to send (20000 unless told)")
-    parser.add_argument(
-        "--seed", type=int, default=0, help="where to begin; one seed, one set of conversations"
+    parser = argparse.ArgumentParser(
+        prog="python -m conformance.differential",
+        description="Sends the same made-up requests to two servers, miniredis and a real Redis by "
+        "default, and compares each reply, byte by byte. Prints the shortest conversation in "
+        "which they differ.",
+        epilog="Exit status: 0 no reply differs (with --mutants: every mutant was found), 1 one does, 2 "
+        "wrong arguments, or a server is not there.",
     )
-    parser.add_argument("--only", nargs="+", default=[], metavar="COMMAND", help="only these")
-    parser.add_argument("--without", nargs="+", default=[], metavar="COMMAND", help="all but these")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--minutes", type=amount, metavar="M", help="run for so many minutes")
+    length.add_argument(
+        "--commands", type=count(1), metavar="N", help="run until N requests were sent (default: 20000)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N",
+        help="number that decides which requests are made up first (default: %(default)s)",
+    )  # fmt: skip
+    name = one_of("command", names_of_commands(), "the command COMMAND LIST")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="COMMAND", type=name,
+        help="send only these commands, such as lpush or 'client|list'",
+    )  # fmt: skip
+    parser.add_argument(
+        "--without", nargs="+", default=[], metavar="COMMAND", type=name, help="send all commands but these"
+    )
     parser.add_argument(
         "--target", default=ENGINE, metavar="SERVER",
-        help="what is compared (default: miniredis): a program like redis-server, or one of --against",
+        help="one server (default: miniredis, without sockets): one of those for --against",
     )  # fmt: skip
     parser.add_argument(
         "--against", default="redis-server", metavar="SERVER",
-        help=f"{', '.join(RIVALS)}: a real server, or miniredis again behind one of its loops, which must "
-        "change nothing; or a program like redis-server",
+        help=f"the other server (default: redis-server): {', '.join(RIVALS)}, where the last three are "
+        "miniredis behind one of its loops or as server.client(); or a program like redis-server",
     )  # fmt: skip
     parser.add_argument(
-        "--largest", type=int, default=LARGEST, metavar="BYTES",
-        help="about how large a request becomes now and then (default: %(default)s; 0: none grows)",
+        "--largest", type=count(0), default=LARGEST, metavar="BYTES",
+        help="about how large some requests become; 0 for none (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--as-found", action="store_true", help="do not shorten what differs")
     parser.add_argument(
-        "--mutants", action="store_true", help="see that every kept fault of the engine is found"
+        "--as-found", action="store_true", help="print a conversation that differs as it is, not shortened"
     )
+    parser.add_argument(
+        "--mutants", action="store_true",
+        help="instead: put small faults into miniredis, one at a time, and check that each is found",
+    )  # fmt: skip
     options = parser.parse_args(arguments)
     options.commands = options.commands or (0 if options.minutes else 20_000)
+    if not chosen(options):
+        parser.error("no command is left: --without has all commands of --only")
     return options
 
 
+def names_of_commands() -> list[str]:
+    return [name for name in all_names() if name not in LEFT_OUT]
+
+
 def chosen(options: argparse.Namespace) -> list[str]:
-    names = [name for name in all_names() if name not in LEFT_OUT and name not in options.without]
+    names = [name for name in names_of_commands() if name not in options.without]
     return [name for name in names if name in options.only] if options.only else names
 
 
@@ -169,13 +195,13 @@ class Progress:
 
 
 def summary(coverage: Coverage, used: Counter[str], names: Sequence[str]) -> Iterable[str]:
-    """The table of what was tried, what was let pass, and what is missing."""
+    """A table of the outcomes that each command had, then those that it never had, and what was tolerated."""
     yield from coverage.lines(names)
     gaps = list(coverage.gaps(names))
-    yield f"\n{coverage.total:,} requests, {len(names)} commands; not tried: " + (
-        ", ".join(f"{name} {outcome}" for name, outcome in gaps) or "nothing"
-    )
-    yield "let pass: " + ", ".join(f"{row.name} {used[row.name]}" for row in TOLERATED)
+    yield f"\n{coverage.total:,} requests of {len(names)} commands"
+    yield "never seen: " + (", ".join(f"{name} {outcome}" for name, outcome in gaps) or "nothing")
+    tolerated = [f"{row.name} {used[row.name]:,}" for row in TOLERATED if used[row.name]]
+    yield f"tolerated differences (conformance/differential/tolerated.py): {', '.join(tolerated) or 'none'}"
 
 
 def try_mutants(seed: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import hiredis
 
+from ..processes import NotInstalledError
 from ..wire import RawConnection
 
 __all__ = ["GROUPS", "LEFT_OUT", "Argument", "Form", "read_forms"]
@@ -19,7 +20,7 @@ GROUPS: Final = (
 """The groups of commands that are compared."""
 
 LEFT_OUT: Final = {
-    "monitor": "what it prints has times in it; tests/miniredis/test_watching.py compares it",
+    "monitor": "what it prints has times in it; tests/miniredis/test_monitor_and_slowlog.py compares it",
     "pfselftest": "it takes a real server seconds",
     "script|debug": "it makes a real server fork, and wait for a debugger",
     "shutdown": "it ends the server",
@@ -74,13 +75,20 @@ class Form:
 
 
 def read_forms(server: RawConnection, names: Iterable[str]) -> list[Form]:
-    """The forms of the commands of those names, ``client|kill`` for a subcommand, that the server knows."""
+    """The forms of the commands of those names, ``client|kill`` for a subcommand, that the server knows.
+
+    Raises:
+        NotInstalledError: the server does not describe its commands.
+    """
     wanted = set(names)
     server.command("HELLO", "3")
     reader = hiredis.Reader(encoding="utf-8")
     reader.feed(server.command("COMMAND", "DOCS"))
     server.command("HELLO", "2")
-    known = (form for form in forms(reader.gets()) if form.name in wanted)
+    docs = reader.gets()
+    if not isinstance(docs, dict):
+        raise NotInstalledError(f"needs a Redis of 7.0 or later; this one answers COMMAND DOCS with: {docs}")
+    known = (form for form in forms(docs) if form.name in wanted)
     return sorted(known, key=lambda form: form.name)  # the server tells of them in any order
 
 

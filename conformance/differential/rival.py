@@ -112,7 +112,9 @@ def started(target: Target) -> Iterator[Rival]:
     """A server of that kind, with DEBUG allowed where one has to ask for that."""
     with target.up() as address, ExitStack() as up:
         if address.another is None:
-            raise ValueError(f"{target.name} is not started here, and would be emptied")
+            raise ValueError(
+                f"{target.name} cannot be used: this command would empty a server that is in use"
+            )
         try:
             yield Rival(up.enter_context(address.another(*DEBUG)))
         except NotInstalledError:  # it is older, and knows no such flag

@@ -7,7 +7,8 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 
-from ..targets import NoRealRedisError, target_named
+from ..arguments import TARGET, count
+from ..targets import NotInstalledError, target_named
 from . import Exchange, Findings, exchanged
 
 __all__ = ["main"]
@@ -16,21 +17,38 @@ __all__ = ["main"]
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m conformance.exchange",
-        description="Sends messages from process to process, kills either one, and counts what came.",
-        epilog="Exit status: 0 none is missing and the order holds, 1 something is wrong, 2 a target that "
-        "was asked for is not there.",
+        description="Sends numbered messages over a queue from one process to another, kills either process "
+        "now and then, and checks that no message is lost or out of order.",
+        epilog="Exit status: 0 no message is lost or out of order, 1 one is, 2 wrong arguments, or a target "
+        "that was asked for is not there.",
     )
     add, usual = made.add_argument, Exchange()
     add(
         "--target", action="append", metavar="TARGET",
-        help="embedded, real or a redis:// URL; several allowed (default: embedded)",
+        help=f"server to use: {TARGET}; may be repeated (default: embedded)",
     )  # fmt: skip
-    add("--messages", type=int, default=usual.messages, metavar="N", help="how many (%(default)s)")
-    add("--kills", type=int, default=usual.kills, metavar="N", help="of either end in turn (%(default)s)")
-    add("--bound", type=int, default=usual.bound, metavar="N", help="of the queue (%(default)s)")
-    add("--seed", type=int, default=usual.seed, metavar="N", help="of the moments of the kills (%(default)s)")
-    add("--force", action="store_true", help="repair by force, without the looks that take five seconds")
-    add("--plain", action="store_true", help="send plain batches instead of scripts")
+    add(
+        "--messages", type=count(1), default=usual.messages, metavar="N",
+        help="number of messages to send (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--kills", type=count(0), default=usual.kills, metavar="N",
+        help="number of kills, of the producer and the consumer in turn (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--bound", type=count(0), default=usual.bound, metavar="N",
+        help="most messages in the queue at a time; 0 for no bound (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--seed", type=int, default=usual.seed, metavar="N",
+        help="number that decides when the kills happen (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--force", action="store_true",
+        help="after a kill, repair the queue at once, without watching the killed process's role for five "
+        "seconds first",
+    )  # fmt: skip
+    add("--plain", action="store_true", help="use clients that send plain commands instead of scripts")
     return made
 
 
@@ -41,8 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         targets = [target_named(name) for name in options.target or ["embedded"]]
     except ValueError as error:
         parser().error(str(error))
-    if options.messages < 1:
-        parser().error("there is to be one message at least")
     exchange = Exchange(
         options.messages, options.kills, options.bound, options.seed, options.force, options.plain
     )
@@ -52,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with target.up() as address:
                 say(f"{target.name} is {address.origin}")
                 findings = exchanged(exchange, address)
-        except (NoRealRedisError, OSError) as error:
+        except (NotInstalledError, OSError) as error:
             say(f"{target.name}: {error}")
             return 2
         for line in told(exchange, findings):
@@ -73,8 +89,8 @@ def told(exchange: Exchange, found: Findings) -> Iterator[str]:
         what = "; ".join(f"{kind}: {count}" for kind, count in sorted(found.repaired.items()))
         longest = max(found.repairs)
         yield f"{len(found.repairs)} repairs, {longest:.1f} s the longest: {what or 'nothing to repair'}"
-    yield f"{found.again} came again"
-    yield from found.problems or ["none is missing, and all are in order"]
+    yield f"{found.again} messages were delivered again"
+    yield from found.problems or ["no message is missing, and all are in order"]
 
 
 def say(line: str) -> None:

@@ -1,10 +1,15 @@
-"""What many clients did at once, recorded, judged and drawn.
+"""Histories: what many clients did at the same time, recorded, judged and drawn.
 
-A recorder notes when each operation began and when it came back (``recorder``, ``runs``, ``processes``); a
-file keeps it (``records``). Checkers say whether it can be explained, each of another kind of rule:
-``fifo``, near linear, of queues; ``waiters`` of those who wait on a list; ``linearizable``, by search, of
-all that is done to lists. ``picture`` draws the place where none of it fits. To add a checker, add it to
-``CHECKERS``.
+A history has, for each operation, when it began, when it returned, and its result. It is recorded by
+``recorder``, ``runs`` and ``processes``, and kept in files of JSON Lines by ``records``::
+
+    history = conformance.histories.read(Path("history.jsonl"))
+    for rule, verdict in conformance.histories.judged(history).items():
+        print(rule, verdict.answer, verdict.reason)
+
+A checker says whether a correct server can have given these results: ``ok``, ``illegal`` or ``unknown``.
+``fifo`` judges queues, ``waiters`` clients that are blocked on a list, ``linearizable`` any use of lists.
+``picture`` draws the place that cannot be explained. To add a checker, add it to ``CHECKERS``.
 """
 
 from .judging import CHECKERS, judged

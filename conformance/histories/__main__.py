@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from ..arguments import TARGET, count, output_file
 from ..flavours import FLAVOURS
-from ..targets import NoRealRedisError, target_named
+from ..targets import NotInstalledError, target_named
 from .judging import judged
 from .model import Answer, History, Verdict, worst
 from .picture import as_svg, as_text
@@ -26,24 +27,50 @@ STATUS: Final[Mapping[Answer, int]] = {"ok": 0, "illegal": 1, "unknown": 3}
 def parser() -> argparse.ArgumentParser:
     made, usual = argparse.ArgumentParser(
         prog="python -m conformance.histories",
-        description="Judges histories of queues and lists that were recorded in files, or records one.",
-        epilog="Exit status: 0 all is explained, 1 something is illegal, 2 a file or a target is not there, "
-        "3 it cannot be told.",
+        description="Judges a recorded history: whether a correct queue or list can have given the results "
+        "that clients got. With --record it records one first.",
+        epilog="Exit status: 0 ok, 1 illegal: no correct queue or list gives these results, 2 wrong "
+        "arguments, or a file or a target is not there, 3 unknown: it cannot be decided.",
     ), Plan(kills=2)  # fmt: skip
     add = made.add_argument
-    add("files", nargs="+", type=Path, metavar="FILE", help="JSON Lines; several are one history")
-    add("--svg", type=Path, metavar="FILE", help="write the picture there")
+    add(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="file in JSON Lines; several files are one history",
+    )
+    add("--svg", type=output_file, metavar="FILE", help="draw the history to FILE, as HTML")
     add(
         "--record",
         metavar="TARGET",
-        help="embedded, real or a redis:// URL: record a run there first, to FILE",
+        help=f"first run clients on this server, and record what they do to FILE: {TARGET}. The options "
+        "below say how",
     )
-    add("--operations", type=int, default=usual.operations, metavar="N", help="puts, about (%(default)s)")
-    add("--clients", type=int, default=4, metavar="N", help="processes, half of them put (%(default)s)")
-    add("--kill", type=int, default=usual.kills, metavar="N", help="of them by kill -9 (%(default)s)")
-    add("--bound", type=int, default=usual.bound, metavar="N", help="of the queue (%(default)s)")
-    add("--seed", type=int, default=usual.seed, metavar="N", help="of what they do (%(default)s)")
-    add("--client", choices=FLAVOURS, default="sync", help="which flavour they are (%(default)s)")
+    add(
+        "--operations", type=count(1), default=usual.operations, metavar="N",
+        help="about how many values to put (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--clients", type=count(2), default=4, metavar="N",
+        help="number of client processes; half of them put, the others get (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--kill", type=count(0), default=usual.kills, metavar="N",
+        help="most clients to kill by SIGKILL; one of either kind is left (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--bound", type=count(0), default=usual.bound, metavar="N",
+        help="most values in the queue at a time; 0 for no bound (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--seed", type=int, default=usual.seed, metavar="N",
+        help="number that decides what the clients do (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--client", choices=FLAVOURS, default="sync",
+        help="flavour of the pressure client; plain is sync without scripts (default: %(default)s)",
+    )  # fmt: skip
     return made
 
 
@@ -52,7 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         history = recorded(options) if options.record else read(*options.files)
-    except (OSError, NoRealRedisError, ValueError) as error:
+    except FileNotFoundError as error:
+        say(f"{error.filename}: there is no such file; --record TARGET records a history to it")
+        return 2
+    except (OSError, NotInstalledError, ValueError) as error:
         say(f"{error}")
         return 2
     verdicts = judged(history)

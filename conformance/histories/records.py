@@ -135,7 +135,7 @@ def _rows(path: Path) -> Iterator[Operation | Mapping[str, str]]:
         try:
             row = _row(line)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}, line {number}: {error!r} in {line[:80]!r}") from error
+            raise ValueError(f"{path}, line {number}: not a record of a history: {line[:80]!r}") from error
         yield row
     with suppress(ValueError):
         yield _row(rest)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ..arguments import count
 from .fuzz import Findings, Fuzzer
 from .sizes import command as sizes
 from .sockets import fuzz_sockets
@@ -41,16 +42,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m conformance.hostile",
-        description="Feeds made-up frames to miniredis: none may crash it, hold it up or stay in its memory.",
-        epilog="Exit status: 0 nothing was found, 1 something was. The same seed makes the same frames.",
+        description="Sends malformed and oversized requests to miniredis, and checks that none crashes it, "
+        "blocks it or leaks memory.",
+        epilog="Exit status: 0 no fault was found, 1 one was, 2 wrong arguments. The same seed makes the "
+        "same requests.",
     )
-    parser.add_argument("--frames", type=int, default=1_000_000, help="how many (default: a million)")
-    parser.add_argument("--seed", type=int, default=0, help="where the randomness comes from (default: 0)")
+    parser.add_argument(
+        "--frames", type=count(1), default=1_000_000, metavar="N",
+        help="number of requests to send without sockets (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--over-tcp", type=count(0), metavar="N",
+        help="number of requests to send over TCP after that (default: a fiftieth of --frames)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N",
+        help="number that decides which requests are made up (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument(
         "--sizes", action="store_true",
-        help="instead: grow every argument of every command beside a real Redis; see --sizes --help",
+        help="instead: measure how time and memory grow with every argument of every command, beside a real "
+        "Redis; see --sizes --help",
     )  # fmt: skip
-    parser.add_argument("--over-tcp", type=int, metavar="FRAMES", help="how many more (default: a fiftieth)")
     return parser.parse_args(arguments)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ..arguments import count, output_file
 from ..histories.model import Answer
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ STATUS: Final[Mapping[Answer, int]] = {"ok": 0, "illegal": 1, "unknown": 3}
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m conformance.pipeline",
-        description="Judges histories in Parquet files, queue by queue: in one process, or on Spark.",
-        epilog="Exit status: 0 all is explained, 1 something is illegal, 2 bad arguments, or a file or a "
-        "program is not there, 3 it cannot be told.",
+        description="Judges a history in Parquet files, queue by queue: whether correct queues can have "
+        "given the results that clients got. Works in one process, or on Spark.",
+        epilog="Exit status: 0 ok, 1 illegal: no correct queue gives these results, 2 wrong arguments, or a "
+        "file or a program is not there, 3 unknown: it cannot be decided.",
     )
     add = made.add_argument
     add(
@@ -41,21 +43,34 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         type=Path,
         metavar="HISTORY",
-        help="Parquet files or folders of them; one history",
+        help="Parquet file, or folder of them; several are one history",
     )
     way = made.add_mutually_exclusive_group()
     way.add_argument(
         "--spark", action="store_true", default=None,
-        help=f"on Spark, however small it is (default: from {SPARK_FROM:,} rows on, if it is installed)",
+        help=f"use Spark, however small the history is (default: from {SPARK_FROM:,} rows on, if PySpark is "
+        "installed)",
     )  # fmt: skip
-    way.add_argument("--no-spark", dest="spark", action="store_false", help="in one process, however large")
-    add("--master", default="local[*,4]", metavar="URL", help="where Spark runs (%(default)s)")
-    add("--json", type=Path, metavar="FILE", help="write what was found there")
-    add("--report", type=Path, metavar="DIR", help="write a page with it there, index.html")
-    add("--from-jsonl", nargs="+", type=Path, metavar="FILE", help="write recordings as Parquet; needs --to")
-    add("--sample", type=int, metavar="N", help="write a legal history of N operations; needs --to")
-    add("--queues", type=int, default=1000, metavar="N", help="of the sample (%(default)s)")
-    add("--to", type=Path, metavar="FILE", help="the Parquet file to write")
+    way.add_argument(
+        "--no-spark", dest="spark", action="store_false",
+        help="use this process only, however large the history is",
+    )  # fmt: skip
+    add("--master", default="local[*,4]", metavar="URL", help="where Spark runs (default: %(default)s)")
+    add("--json", type=output_file, metavar="FILE", help="write the verdicts to FILE, in JSON")
+    add("--report", type=Path, metavar="DIR", help="write a report in HTML to DIR/index.html")
+    add(
+        "--from-jsonl", nargs="+", type=Path, metavar="FILE",
+        help="instead: convert histories in JSON Lines to Parquet, into the file of --to",
+    )  # fmt: skip
+    add(
+        "--sample", type=count(1), metavar="N",
+        help="instead: make a legal history of N operations, in the file of --to",
+    )  # fmt: skip
+    add(
+        "--queues", type=count(1), default=1000, metavar="N",
+        help="number of queues in the history of --sample (default: %(default)s)",
+    )  # fmt: skip
+    add("--to", type=output_file, metavar="FILE", help="Parquet file for --from-jsonl or --sample")
     return made
 
 
@@ -64,9 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     writes = bool(options.from_jsonl or options.sample)
     if writes != bool(options.to) or writes == bool(options.history):
-        parser().error("either histories to judge, or --from-jsonl or --sample with --to")
+        parser().error("give either a HISTORY to judge, or --from-jsonl or --sample together with --to")
     if importlib.util.find_spec("pyarrow") is None:
-        say("histories in Parquet files need pyarrow: install the extra 'spark'")
+        say("Parquet files need pyarrow, which is not installed: pip install 'pressure-queues[spark]'")
         return 2
     try:
         return written(options) if writes else told(checked(options), options)

@@ -89,7 +89,7 @@ def rows_in(paths: Sequence[Path | str]) -> int:
 def _dataset(paths: Sequence[Path | str]) -> Any:
     files = [file for path in paths for file in _files(Path(path))]
     if not files:
-        raise ValueError("there are no files")
+        raise ValueError(f"there are no files of the kind *.parquet in {', '.join(map(str, paths))}")
     found = pa.dataset.dataset(files, format="parquet")
     require_columns(found.schema.names, ", ".join(map(str, paths)))
     return found
@@ -108,7 +108,9 @@ def _files(path: Path) -> list[str]:
 def require_columns(names: Iterable[str], where: str) -> None:
     """Raises ValueError unless all columns of a history are there."""
     if missing := set(SCHEMA.names).difference(names):
-        raise ValueError(f"{where}: no history, for it lacks {', '.join(sorted(missing))}")
+        raise ValueError(
+            f"{where}: not a history, as these columns are missing: {', '.join(sorted(missing))}"
+        )
 
 
 def read(*paths: Path) -> History:
@@ -150,7 +152,7 @@ def _convert(source: Path, writer: Writer, facts: list[Mapping[str, str]]) -> in
         key = operation.client, operation.invoked
         known = begun.pop(key, None) is not None
         if not known and operation.invoked <= over.get(operation.client, -1):
-            raise ValueError(f"{source}, line {number}: earlier than what its client did before")
+            raise ValueError(f"{source}, line {number}: earlier than the record before it of the same client")
         over[operation.client] = max(operation.invoked, over.get(operation.client, -1))
         if operation.outcome == "open":
             begun[key] = operation
@@ -172,4 +174,4 @@ def _records(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if isinstance(record, dict) and {"fact", "name"} & record.keys():
                 yield number, record
             elif line.endswith("\n"):
-                raise ValueError(f"{source}, line {number}: no record: {line[:80]!r}")
+                raise ValueError(f"{source}, line {number}: not a record of a history: {line[:80]!r}")

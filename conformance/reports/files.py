@@ -37,9 +37,9 @@ class Files:
     def add_options(parser: argparse.ArgumentParser) -> None:
         """Adds the options that ask for reports."""
         add = parser.add_argument
-        add("--report", type=Path, metavar="DIR", help="write a page of HTML into this folder: index.html")
-        add("--junit", type=Path, metavar="FILE", help="write JUnit XML, for CI")
-        add("--json", type=Path, metavar="FILE", help="write JSON, for programs")
+        add("--report", type=Path, metavar="DIR", help="write a report in HTML to DIR/index.html")
+        add("--junit", type=Path, metavar="FILE", help="write a report in JUnit's XML to FILE, for CI")
+        add("--json", type=Path, metavar="FILE", help="write a report in JSON to FILE, for programs")
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Files:
@@ -51,9 +51,12 @@ class Files:
         asked = {name: path for name in WRITERS if (path := getattr(options, name)) is not None}
         if "report" in asked:
             asked["report"] /= "index.html"
-        for path in asked.values():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.open("a").close()
+        for name, path in asked.items():
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.open("a").close()
+            except OSError as error:
+                raise OSError(f"--{name}: cannot write {path}: {error.strerror}") from error
         return cls(asked)
 
     @property

@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
+from ..arguments import count, one_of, output_file
 from .documents import HOLES
 from .drawing import picture
 from .explore import Violation, replay
@@ -28,25 +29,51 @@ RUNS: Final = 300
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m conformance.simulation",
-        description="Explores every way in which the clients of a queue can come between each other and die.",
-        epilog="Exit status: 0 nothing is wrong, 1 something is, 2 the arguments are.",
+        description="Explores every order in which the clients of a queue can act, and every moment at which "
+        "they can die, and checks that nothing is lost, duplicated or stuck.",
+        epilog="Exit status: 0 nothing is wrong, 1 a scenario goes wrong, 2 wrong arguments.",
     )
     add, known = made.add_argument, [*SCENARIOS, *HOLES]
-    add("--scenario", action="append", choices=known, metavar="NAME", help="only this one; several allowed")
-    add("--list", action="store_true", help="print the scenarios, and explore none")
-    add("--plain", action="store_true", help="only clients that send plain batches")
-    add("--scripts", action="store_true", help="only clients that have the server run scripts")
     add(
-        "--documents", action="store_true", help="clients from the documents' pseudocode, and where they fail"
+        "--scenario", action="append", type=one_of("scenario", known, "--list"), metavar="NAME",
+        help="explore only this scenario; may be repeated (default: all)",
+    )  # fmt: skip
+    add("--list", action="store_true", help="print the scenarios, and explore none")
+    add("--plain", action="store_true", help="explore only clients that send plain commands")
+    add("--scripts", action="store_true", help="explore only clients that send scripts (needs lupa)")
+    add(
+        "--documents", action="store_true",
+        help="explore clients that follow the documents' pseudocode, and show where they fail",
+    )  # fmt: skip
+    add(
+        "--free", action="store_true",
+        help="let a wait time out at any moment, not only when no client can do anything else",
+    )  # fmt: skip
+    add(
+        "--faults", type=count(0), metavar="N",
+        help="most clients that may die in a run (default: as the scenario says)",
+    )  # fmt: skip
+    add(
+        "--limit", type=count(1), default=2_000_000, metavar="STATES",
+        help="stop a scenario after so many states (default: %(default)s)",
+    )  # fmt: skip
+    add("--random", type=count(1), metavar="N", help="explore N random runs of each scenario, not all states")
+    add(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="number of the first random run (default: %(default)s)",
     )
-    add("--free", action="store_true", help="let any wait end at any moment, not only when nobody can go on")
-    add("--faults", type=int, metavar="N", help="how many clients may die (default: as the scenario says)")
-    add("--limit", type=int, default=2_000_000, metavar="STATES", help="stop there (%(default)s)")
-    add("--random", type=int, metavar="N", help="N runs by luck each, instead of all states")
-    add("--seed", type=int, default=0, metavar="N", help="of the first of those runs (%(default)s)")
-    add("--processes", type=int, default=1, metavar="N", help="how many scenarios at a time (%(default)s)")
-    add("--schedule", metavar="MOVES", help="play this one schedule of the one scenario, and draw it")
-    add("--svg", metavar="FILE", help="write what is drawn there, too")
+    add(
+        "--processes", type=count(1), default=1, metavar="N",
+        help="number of scenarios to explore at a time (default: %(default)s)",
+    )  # fmt: skip
+    add(
+        "--schedule", metavar="MOVES",
+        help="replay one schedule of one --scenario, as a failure prints it, and draw it",
+    )  # fmt: skip
+    add("--svg", type=output_file, metavar="FILE", help="write the drawing to FILE, too, as SVG")
     return made
 
 
@@ -58,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in names:
             say(f"{name}: {SCENARIOS[name].text if name in SCENARIOS else HOLES[name].text}")
         return 0
+    if options.schedule is not None and len(options.scenario or []) != 1:
+        parser().error("--schedule needs one --scenario, whose schedule it is")
     try:
         tasks = list(tasks_of(options, names))
         if options.schedule is not None:
@@ -86,12 +115,12 @@ def modes_of(options: argparse.Namespace, name: str) -> Iterator[str]:
         if find_spec("lupa") is not None:
             yield "scripts"
         elif options.scripts:
-            raise ValueError("scripts need lupa: pip install pressure-queues[lua]")
+            raise ValueError("--scripts needs lupa: pip install 'pressure-queues[lua]'")
         else:
-            say(f"{name}: scripts need lupa, which is not installed; plain batches alone are explored")
+            say(f"{name}: clients that send scripts are left out, as lupa is not installed")
 
 
-def explore_all(tasks: Sequence[Task], processes: int, svg: str | None) -> int:
+def explore_all(tasks: Sequence[Task], processes: int, svg: Path | None) -> int:
     """Explores each, prints a row for each, and draws what is wrong; the exit status."""
     say(HEAD)
     status = 0
@@ -108,7 +137,7 @@ def explore_all(tasks: Sequence[Task], processes: int, svg: str | None) -> int:
     return status
 
 
-def play(task: Task, schedule: str, svg: str | None) -> int:
+def play(task: Task, schedule: str, svg: Path | None) -> int:
     """Plays a schedule, and draws it; the exit status."""
     game, moves = task.game(), read(schedule)
     violation = replay(game, moves, about=task.about)
@@ -117,7 +146,7 @@ def play(task: Task, schedule: str, svg: str | None) -> int:
     return violation is not None
 
 
-def draw(task: Task, violation: Violation, svg: str | None) -> None:
+def draw(task: Task, violation: Violation, svg: Path | None) -> None:
     evidence = picture(task.game(), violation)
     options = " --free" if task.free else ""
     options += "" if task.faults is None else f" --faults {task.faults}"
@@ -127,7 +156,7 @@ def draw(task: Task, violation: Violation, svg: str | None) -> None:
         f'--schedule "{written(violation.schedule)}"'
     )
     if svg is not None:
-        Path(svg).write_text(evidence.markup, encoding="utf-8")
+        svg.write_text(evidence.markup, encoding="utf-8")
 
 
 def say(line: str) -> None:

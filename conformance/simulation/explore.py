@@ -219,7 +219,9 @@ def replay(
         possible = {} if game.is_over(state) else dict(game.moves(state))
         if move not in possible:
             if strict:
-                raise ValueError(f"{move} is not possible after {' '.join(played) or 'nothing'}")
+                after = f"after {' '.join(played)}" if played else "as the first move"
+                here = ", ".join(possible) or "none, as the game is over"
+                raise ValueError(f"the move {move} is not possible {after}; possible are: {here}")
             continue
         played.append(move)
         before, state = state, possible[move]

@@ -80,12 +80,22 @@ class Pause(NamedTuple):
 
 
 class Engine:
-    """A Redis server without its sockets.
+    r"""A Redis-compatible server without sockets, threads and clocks: bytes in, bytes out.
+
+    ``start(engine=...)`` and ``serve(engine=...)`` give it sockets. By itself it is used like this::
+
+        engine = Engine()
+        session = engine.connect(now)
+        engine.receive(session, b"PING\r\n", now)
+        engine.settle(now)
+        assert session.take_output() == b"+PONG\r\n"
+
+    The same bytes at the same times get the same replies. One thread at a time may use it.
 
     Args:
-        config: the directives; the defaults if omitted.
-        now: the time of the start.
-        seed: where randomness comes from.
+        config: the values of the directives; redis-server's defaults if omitted.
+        now: the time at which it starts, an ``Instant``.
+        seed: a number that decides what commands with random results (SRANDMEMBER...) answer.
     """
 
     def __init__(self, config: Config | None = None, now: Instant = BEGINNING, seed: int = 0) -> None:
@@ -134,10 +144,17 @@ class Engine:
     def connect(
         self, now: Instant, *, address: str = "", local_address: str = "", descriptor: int = -1
     ) -> Session:
-        """A client has come; the addresses and the descriptor are what CLIENT LIST shows.
+        """Connects a client; returns its session.
 
-        A refused client gets an error reply, and its session is closing. Without an address, the client is in
-        this process, and protected mode does not apply.
+        Args:
+            now: the time.
+            address: the client's, as CLIENT LIST shows it; empty for a client in this process, to which
+                protected mode does not apply.
+            local_address: the server's, as CLIENT LIST shows it.
+            descriptor: the client's, as CLIENT LIST shows it.
+
+        Returns:
+            The session. If the client is refused, the session holds an error reply and is ``closing``.
         """
         self._advance(now)
         parser = RequestParser(self._lane, self._max_bulk, lambda: session.must_authenticate)
@@ -165,7 +182,10 @@ class Engine:
         session.close()
 
     def receive(self, session: Session, data: bytes, now: Instant) -> None:
-        """A client sent bytes, cut anywhere; all commands in them run, unless it is or becomes blocked."""
+        """Takes bytes that a client sent, cut anywhere, and runs the commands in them.
+
+        Those behind a command that blocks wait until the client is no longer blocked.
+        """
         if now is not self.now:
             self._advance(now)
         session.last_active = now
@@ -201,15 +221,16 @@ class Engine:
             self._run(session)
 
     def disconnect(self, session: Session, now: Instant) -> None:
-        """A client is gone: it leaves every queue, and what it watched is forgotten."""
+        """Disconnects a client: it waits for nothing any more, and watches no key."""
         self._advance(now)
         self._forget(session)
 
     def settle(self, now: Instant) -> Collection[Session]:
-        """Ends a tick: timeouts, expiry, and the input of clients that were woken.
+        """Ends a tick: lets blocked clients time out and keys expire, and runs what woken clients had sent.
 
         Returns:
-            The sessions whose output is to be taken and sent, and that are to be hung up if ``closing``.
+            The sessions whose output is to be taken and sent; those that are ``closing`` are to be
+            disconnected then.
         """
         if now is not self.now:
             self._advance(now)
@@ -241,10 +262,12 @@ class Engine:
             self.waiting.serve_ready()
 
     def next_deadline(self, leisure: int = 0) -> int | None:
-        """When ``settle`` is due again even if nobody sends anything, in microseconds of monotonic time.
+        """When ``settle`` must be called again even if no client sends anything; None if it need not be.
+
+        It is a time of the monotonic clock, in microseconds.
 
         Args:
-            leisure: for how many microseconds from now on keys that expire may stay: nobody sees them.
+            leisure: microseconds for which keys that have expired may stay, as no client sees them.
         """
         if self.now.monotonic < self.asleep_until:
             return self.asleep_until
@@ -269,12 +292,12 @@ class Engine:
         return self.now.monotonic + (max(wait, leisure) if wait > 0 else 0)
 
     def take_faults(self) -> list[tuple[Session, Exception]]:
-        """The clients that were hung up on because a command of theirs met a fault of ours, to be logged."""
+        """The sessions that were closed because of an error inside the engine, each with the error."""
         faults, self.faults = self.faults, []
         return faults
 
     def reset(self, now: Instant) -> None:
-        """Empties every database, as FLUSHALL does."""
+        """Removes every key of every database, as FLUSHALL does."""
         self._advance(now)
         for db in self.keyspace.databases:
             self.waiting.signal_gone(db)
@@ -451,7 +474,10 @@ class Engine:
                 if request is None:
                     session.idle = session.is_plain and parser.is_between
                     return
-                execute(session, request)
+                if request:
+                    execute(session, request)
+                else:
+                    session.end_command(empty=True)
         except ProtocolError as error:
             self._give_up(session, CommandError(error.message))
         except Exception as fault:

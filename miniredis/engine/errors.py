@@ -286,7 +286,6 @@ NO_LIBRARY_CODE = b"ERR Failed loading library data"
 NO_CONFIG_FILE = b"ERR The server is running without a config file"
 NO_SHUTDOWN = b"ERR No shutdown in progress."
 
-DUPLICATE_PARAMETER = b"duplicate parameter"
 
 # What the parser of requests says of malformed bytes; see ``ProtocolError``
 INVALID_MULTIBULK = b"invalid multibulk length"

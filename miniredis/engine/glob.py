@@ -7,7 +7,7 @@ not. And a pattern that gets to its 1001st star with more behind it fits nothing
 A pattern is read into the segments between its stars. The first of them must begin the text, the last must
 end it. Each other one is looked for behind the one before, and the first place where it stands will do: so
 matching takes time in proportion to pattern times text at worst. A long pattern is read anew for each text,
-but only as far as the text goes.
+but only as far as the text goes, and its first long classes are kept.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ SHORT: Final = 256
 """Bytes of a class up to which what it stands for is kept: a longer one would keep its text, too."""
 
 MOST_STARS: Final = 1000
+MOST_LONG_CLASSES: Final = 64
+"""How many classes longer than that a long pattern keeps, each as what it stands for."""
+
 HEAD: Final = 64
 """How many pieces of a segment are looked for together."""
 
@@ -37,15 +40,17 @@ TOKEN: Final = re.compile(
     rb"(\*++)|(\?{1,4096}+)|\[(\^?)((?:\\.|[^\]]-.|[^\]])*+)\]?|((?:\\.){1,4096}+)|([^*?\[\\]{1,4096}+|\\)",
     re.DOTALL,
 ).match
-MEMBER: Final = re.compile(rb"\\(.)|([^\]])-(.)|(.)", re.DOTALL).finditer
+MEMBERS: Final = re.compile(rb"\\.|[^\]]-.|.", re.DOTALL).findall
+SOME_MEMBERS: Final = re.compile(rb"(?:\\.|[^\]]-.|.){1,4096}+", re.DOTALL).finditer
 ANY: Final = frozenset(range(256))
 
 
 def compile_glob(pattern: bytes, *, ignore_case: bool = False) -> Callable[[bytes], bool]:
     """A function that tells whether the whole of a text fits the pattern."""
+    long_classes: dict[int, tuple[frozenset[int], int]] = {}
     if len(pattern) >= LONG:
-        return lambda text: match(segments(pattern, ignore_case, len(text)), text)
-    parts = tuple(segments(pattern, ignore_case, LONG))
+        return lambda text: match(segments(pattern, ignore_case, len(text), long_classes), text)
+    parts = tuple(segments(pattern, ignore_case, LONG, long_classes))
     beginning = parts[0].beginning  # most texts are told by it
     return lambda text: text.startswith(beginning) and match(parts, text)
 
@@ -132,11 +137,22 @@ def expression(piece: Piece) -> bytes:
 # Reading patterns
 
 
-def segments(pattern: bytes, ignore_case: bool, most: int) -> Iterator[Segment]:
-    """The segments of a pattern; the last one to matter is one of more than ``most`` bytes."""
+def segments(
+    pattern: bytes, ignore_case: bool, most: int, long_classes: dict[int, tuple[frozenset[int], int]]
+) -> Iterator[Segment]:
+    """The segments of a pattern; the last one to matter is one of more than ``most`` bytes.
+
+    ``long_classes`` has what was found at a place of the pattern before: the bytes of a class, and its end.
+    """
     pieces: list[Piece] = []
     at = size = 0
     while at < len(pattern) and size <= most:
+        if at in long_classes:
+            known, at = long_classes[at]
+            pieces.append(known)
+            size += 1
+            continue
+        begin = at
         token = TOKEN(pattern, at)
         assert token is not None
         at = token.end()
@@ -148,7 +164,10 @@ def segments(pattern: bytes, ignore_case: bool, most: int) -> Iterator[Segment]:
             pieces.append(len(anything))
             size += len(anything)
         elif members is not None:
-            pieces.append(one_of(members, negated=bool(negated), ignore_case=ignore_case))
+            found = one_of(members, negated=bool(negated), ignore_case=ignore_case)
+            if len(members) > SHORT and len(long_classes) < MOST_LONG_CLASSES:
+                long_classes[begin] = found, at
+            pieces.append(found)
             size += 1
         else:
             text = (escaped[1::2] if escaped else plain)[: most + 1]  # one more is too long already
@@ -173,15 +192,17 @@ def found_members(members: bytes, ignore_case: bool) -> frozenset[int]:
     """The bytes that a class names."""
     if b"\\" not in members and b"-" not in members:
         return either_case_of(members) if ignore_case else frozenset(members)
+    distinct: set[bytes] = set()
+    for some in SOME_MEMBERS(members):
+        distinct.update(MEMBERS(some[0]))
     found: set[int] = set()
-    for member in MEMBER(members):
-        escaped, low, high, plain = member.groups()
-        if escaped:
-            found.add(escaped[0])
-        elif plain:
-            found.update(either_case_of(plain) if ignore_case else plain)
+    for member in distinct:
+        if len(member) == 2:  # escaped
+            found.add(member[1])
+        elif len(member) == 3:
+            found.update(between(member[:1], member[2:], ignore_case))
         else:
-            found.update(between(low, high, ignore_case))
+            found.update(either_case_of(member) if ignore_case else member)
     return frozenset(found)
 
 

@@ -8,11 +8,11 @@ __all__ = ["Instant"]
 
 
 class Instant(NamedTuple):
-    """One moment on two clocks.
+    """A moment, as a wall clock and a monotonic clock show it, in microseconds.
 
     Attributes:
-        wall: microseconds since the Unix epoch. Keys expire by it, and TIME tells it.
-        monotonic: microseconds since some fixed point. Blocked clients time out by it.
+        wall: microseconds since the Unix epoch. Keys expire by it, and the command TIME tells it.
+        monotonic: microseconds since any fixed point. The timeouts of blocked clients count by it.
     """
 
     wall: int
@@ -20,5 +20,5 @@ class Instant(NamedTuple):
 
     @property
     def milliseconds(self) -> int:
-        """Wall time in the unit of Redis's expiry times."""
+        """The wall clock in milliseconds, the unit of Redis's expiry times."""
         return self.wall // 1000

@@ -65,7 +65,6 @@ END_READ: Final = 7
 SHORTEST_ARGUMENT: Final = len(b"$0\r\n\r\n")
 
 ASTERISK: Final = ord("*")
-DOLLAR: Final = ord("$")
 MAX_ARGUMENTS: Final = (1 << 31) - 1
 
 Request: TypeAlias = list[bytes]
@@ -135,6 +134,8 @@ class FastLane:
     def read(self, data: bytes | bytearray) -> tuple[list[Request], int]:
         """Returns the requests and how many bytes they took; none and 0 where there is any doubt.
 
+        None of them is empty: where one is, all are left to the exact reader.
+
         hiredis takes no number that Redis would not, so each list it reads is an array of strings, if no byte
         that begins another kind of string is left beside the strings' own.
         """
@@ -153,8 +154,8 @@ class FastLane:
         except (hiredis.HiredisError, TypeError):
             request = None
         if request == END_READ and not reader.has_data():
-            if announces:
-                requests = [each for each in requests if each]
+            if announces and not all(requests):
+                return [], 0
             if not typed or strings.translate(None, ORDINARY) == typed:
                 return requests, len(data)
         self._reader = hiredis.Reader()  # it holds the beginning of a request, or of something else
@@ -171,7 +172,7 @@ class FastLane:
             encoded = b"".join(map(pack, map(tuple, requests)))
         except (hiredis.HiredisError, TypeError):
             return [], 0
-        return ([each for each in requests if each], len(encoded)) if data.startswith(encoded) else ([], 0)
+        return (requests, len(encoded)) if all(requests) and data.startswith(encoded) else ([], 0)
 
 
 def announces_more_than_it_holds(data: bytes | bytearray) -> bool:
@@ -265,7 +266,7 @@ class RequestParser:
         return ready
 
     def next(self) -> Request | None:
-        """The next request, or None if it has not wholly come.
+        """The next request, or None if it has not wholly come. It may be empty, such as a blank line.
 
         Raises:
             ProtocolError: the input is not a request; nothing behind it can be read.
@@ -308,15 +309,16 @@ class RequestParser:
         while self._at < len(self.input):
             if self._missing:
                 request = self._read_arguments()
-            elif self.input[self._at] == ASTERISK:
-                if not self._read_count():
-                    return None
+            elif self.input[self._at] != ASTERISK:
+                request = self._read_inline()
+            elif not self._read_count():
+                return None
+            elif self._missing:
                 continue
             else:
-                request = self._read_inline()
+                request = []
             self._forget_read()
-            if request is None or request:
-                return request
+            return request
         return None
 
     def _read_count(self) -> bool:

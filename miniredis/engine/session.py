@@ -121,12 +121,16 @@ class Session:
             self.outgoing.append(encode(value, self.resp))
             self.engine.outbox[self] = None
 
-    def end_command(self) -> None:
-        """A command is over: CLIENT REPLY SKIP moves on, and CLIENT CACHING has held for it."""
+    def end_command(self, *, empty: bool = False) -> None:
+        """A command is over: CLIENT REPLY SKIP moves on, and CLIENT CACHING has held for it.
+
+        Args:
+            empty: it was a request without any words, which counts as one here.
+        """
         self.skipping, self.skip_next = self.skip_next, False
         if self.tracker is not None and self.transaction is None:
             command = self.last_command
-            if command is None or not command.name.startswith(b"client|"):
+            if empty or command is None or not command.name.startswith(b"client|"):
                 self.tracker.caching = False
 
     def push(self, data: Output, event: str = "") -> None:

@@ -15,9 +15,10 @@ SHORT: Final = 4
 
 def truncated(number: float) -> int:
     """As a 64-bit integer; one that does not fit becomes what the machines at hand make of it."""
-    if number != number or number >= MAX:
+    if number >= MAX:
         return 0
-    return MIN_SIGNED if number < MIN_SIGNED else int(number)
+    is_small = number < MIN_SIGNED or number != number
+    return MIN_SIGNED if is_small else int(number)
 
 
 def put_integer(number: float, size: int, big: bool) -> bytes:

@@ -34,12 +34,14 @@ T = TypeVar("T")
 class Queue(AsyncQueue):
     """``pressure.Queue`` for asyncio: the same methods, as coroutines.
 
-    Arguments, attributes and errors are described there. ``client`` may be a ``redis.asyncio.Redis``, too.
-    One object may be used by several tasks at once. A task that is cancelled in a method leaves no role taken
-    and drops no value: what it waits for is ended, and a method that has succeeded by then returns its
-    result; the cancellation is raised when the task next waits.
+    ``help(pressure.Queue)`` describes arguments, attributes and errors. ``client`` may also be a
+    ``redis.asyncio.Redis``. Several tasks may use one object at once.
 
-    ``disconnect``, or leaving an ``async with`` block, closes its connections; do so before the loop ends.
+    When a task is cancelled in a method, the method stops waiting, gives its role back and loses no value. If
+    the method has already succeeded, it returns its result, and the cancellation is raised at the task's next
+    wait.
+
+    Close the connections before the event loop ends: with ``disconnect``, or with an ``async with`` block.
     """
 
     def __init__(

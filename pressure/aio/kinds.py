@@ -55,13 +55,13 @@ class OnAsyncio(Asynchronous):
         await self._driver.connections.disconnect()
 
 
-class BackupQueue(OnAsyncio, BackupMethods):
-    """See ``BackupMethods``."""
+class BackupQueue(OnAsyncio, BackupMethods):  # noqa: D101, that of the kind
+    __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(OnAsyncio, RingMethods):
-    """See ``RingMethods``."""
+class RingQueue(OnAsyncio, RingMethods):  # noqa: D101, that of the kind
+    __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(OnAsyncio, ReliableMethods):
-    """See ``ReliableMethods``."""
+class ReliableQueue(OnAsyncio, ReliableMethods):  # noqa: D101, that of the kind
+    __doc__ = ReliableMethods.__doc__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from argparse import Namespace
@@ -11,6 +10,7 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from pressure.arguments import settings
+from pressure.cli import shown
 from pressure.cli.stop import Signals, Stop, is_closed, output_closed
 from pressure.driver import Driver
 from pressure.keys import Located
@@ -89,9 +89,8 @@ def answer(text: str) -> None:
 
 
 def answer_json(value: object) -> None:
-    """Print a line of JSON, for programs; control characters are escaped in it."""
-    text = json.dumps(value, ensure_ascii=False)
-    answer("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
+    """Print a line of JSON, for programs."""
+    answer(shown.json_line(value))
 
 
 def complain(text: str) -> None:

@@ -78,7 +78,7 @@ def delete(call: Call) -> int:
 
 
 def repair(call: Call) -> int:
-    """Free what the dead left taken, and print what was done and what was not."""
+    """Free the roles of dead clients, and print what was done and what was not."""
     report = _queue(call).repair(call.arguments.force, call.arguments.role)
     if call.arguments.json:
         name = shown.name(report.queue)

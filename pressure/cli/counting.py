@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from pressure.cli import progress
+from pressure.cli import progress, shown
 from pressure.cli.call import Call
 from pressure.cli.framing import Framing
 from pressure.cli.progress import Meter
-from pressure.cli.streams import read_runs
+from pressure.cli.streams import Writer, read_runs
 from pressure.queue import Queue
 
 
@@ -28,7 +28,14 @@ def counting(
             yield meter
     finally:
         if not call.arguments.quiet:
-            sys.stderr.write(f"pressure {verb}: {meter.messages} {unit} acknowledged\n")
+            what = unit.removesuffix("s") if meter.messages == 1 else unit
+            sys.stderr.write(f"pressure {verb}: {meter.messages} {what} acknowledged\n")
+
+
+def writer_of(call: Call, output: int, framing: Framing) -> Writer:
+    """Writes the messages that are got, with ``--json`` as JSON."""
+    forms = (shown.as_json,) if call.arguments.json else ()
+    return Writer(output, framing, call.signals, *forms)
 
 
 def runs_of(call: Call, framing: Framing) -> tuple[int | None, Iterable[list[bytes]]]:

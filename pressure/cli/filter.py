@@ -67,9 +67,9 @@ class Filter:
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
             )
         except FileNotFoundError as error:
-            raise NotFoundError(f"{self._name}: {error.strerror}") from error
+            raise NotFoundError(f"command {self._name} was not found: {error.strerror}") from error
         except OSError as error:
-            raise CannotRunError(f"{self._name}: {error.strerror}") from error
+            raise CannotRunError(f"command {self._name} cannot be run: {error.strerror}") from error
         self._to, self._from = _own(self._process.stdin), _own(self._process.stdout)
 
     def ask(self, message: bytes) -> bytes:
@@ -89,7 +89,10 @@ class Filter:
     def tell(self, message: bytes, *, alone: bool = False) -> None:
         """Hand it a message; one that comes alone need not be told apart."""
         if not alone and not self._questions.fits(message):
-            raise FormatError("the message has the separator in it; use --each, --null or --binary")
+            raise FormatError(
+                "a message contains the separator (a newline, or NUL with --null), so the command would take "
+                "it for two; use --each, --null or --binary"
+            )
         self._outgoing = memoryview(bytes(self._outgoing) + self._questions.pack(message))
 
     def finish(self) -> list[bytes]:
@@ -107,7 +110,7 @@ class Filter:
             self._signals.wait_any({}, 0.02)
         if status:
             how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
-            raise FilterError(f"{self._name} {how}")
+            raise FilterError(f"command {self._name} {how}")
 
     def _move(self) -> None:
         """Move what can be moved, or wait until something can."""

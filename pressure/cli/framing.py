@@ -122,7 +122,7 @@ class Prefixed:
     def check(self) -> None:
         """Raises FormatError at the first length that cannot be one, or at an end in a message."""
         if self._broken:
-            raise FormatError(f"no message at byte {self._offset}, as --binary has them: {self._broken}")
+            raise FormatError(f"no message in the format of --binary at byte {self._offset}: {self._broken}")
 
     def pack(self, message: bytes) -> bytes:
         """The length and the message."""

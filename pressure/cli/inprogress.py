@@ -19,9 +19,11 @@ def inprogress(call: Call) -> int:
     """Print what is in progress; or put some of it back, or remove it, and say what that was."""
     options = call.arguments
     if options.requeue and options.discard:
-        raise ValueError("--requeue or --discard, not both")
+        raise ValueError("give either --requeue or --discard, not both")
     if options.discard and not options.items:
-        raise ValueError("--discard needs the items that are given up")
+        raise ValueError(
+            "--discard needs the items to remove, as in: pressure inprogress QUEUE ITEM --discard"
+        )
     queue: BackupQueue = kinds.opened(call, "backup")
     wanted = [os.fsencode(text) for text in options.items]
     found = [each for each in queue.in_progress() if _is_meant(each, wanted, options.older)]
@@ -47,7 +49,7 @@ def _missing(found: Sequence[InProgress], wanted: Sequence[bytes]) -> int:
     there = {each.item.data for each in found}
     gone = [item for item in wanted if item not in there]
     for item in gone:
-        complain(f"not in progress: {printable(item)}")
+        complain(f"this item is not in progress: {printable(item)}")
     return NO if gone else DONE
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pressure.cli.call import Call
-from pressure.cli.counting import counting, runs_of
+from pressure.cli.counting import counting, runs_of, writer_of
 from pressure.cli.framing import FORMATS
 from pressure.cli.looking import root_of
 from pressure.cli.status import DONE
@@ -42,6 +42,7 @@ class Handled:
         back: It goes back.
         peek: Gives what is taken next; told how many.
         length: How many wait; of a ring, how many there are.
+        empty: What is said of a queue of which nothing can be taken.
     """
 
     make: Any
@@ -50,6 +51,7 @@ class Handled:
     back: Callable[[Any, Any], Any]
     peek: Callable[[Any, int], Sequence[Item | Delivered]]
     length: Callable[[Any], int]
+    empty: str = "is empty"
 
 
 def _popped(queue: ReliableQueue, options: Namespace) -> Delivered | None:
@@ -60,7 +62,7 @@ def _popped(queue: ReliableQueue, options: Namespace) -> Delivered | None:
 
 def _acknowledge(queue: ReliableQueue, message: Delivered) -> None:
     if not queue.ack(message):
-        raise ItemLostError(f"queue {queue}: the message was done with by another; it was done twice")
+        raise ItemLostError(f"queue {queue}: another client has acknowledged the message; it was done twice")
 
 
 HANDLED: Final[dict[str, Handled]] = {
@@ -79,6 +81,7 @@ HANDLED: Final[dict[str, Handled]] = {
         RingQueue.release,
         RingQueue.peek,
         RingQueue.length,
+        "has no unlocked item",
     ),
     "reliable": Handled(
         ReliableQueue,
@@ -127,13 +130,13 @@ def get(call: Call) -> int:
     options, output = call.arguments, sys.stdout.fileno()
     framing, handled = FORMATS[options.format](), HANDLED[options.kind]
     queue = opened(call, options.kind, output)
-    writer = Writer(output, framing, call.signals)
+    writer = writer_of(call, output, framing)
     with counting(call, "get", framing.unit, None, output) as meter:
         while options.count is None or meter.messages < options.count:
             writer.wait_ready()
             item = handled.take(queue, options)
             if item is None:
-                raise QueueEmptyError(f"queue {queue} has nothing to take")
+                raise QueueEmptyError(f"queue {queue} {handled.empty}")
             data = _bytes_of(item)
             _written(writer, data, lambda: handled.back(queue, item))  # noqa: B023, called at once
             handled.finish(queue, item)
@@ -165,5 +168,5 @@ def _written(writer: Writer, data: bytes, back: Callable[[], Any]) -> None:
         try:
             back()
         except PressureError as failure:
-            error.add_note(f"the message could not be given back: {failure}")
+            error.add_note(f"the message could not be put back ({failure})")
         raise

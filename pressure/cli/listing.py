@@ -18,7 +18,7 @@ from pressure.text import printable
 _HEAD = ("QUEUE", "KIND", "LENGTH", "BOUND", "STATE", "PRODUCER", "CONSUMER")
 
 #: What keys do not tell is said.
-_KIND = {"list": "a list: a backup queue, or a ring, of which nothing is taken"}
+_KIND = {"list": "list (a backup queue or a ring; its keys do not tell while nothing is in progress)"}
 _TAKEN = {"ring": "locked", "list": "locked or in progress", "reliable": "delivered"}
 #: Kinds of which it is known since when something is in progress.
 _TIMED = {"backup", "reliable"}
@@ -67,14 +67,14 @@ def inspect(call: Call) -> int:
 
 
 def _facts_of_other(found: Seen) -> list[tuple[str, str]]:
-    oldest = "not known" if found.oldest is None else f"for {found.oldest:.0f} s"
+    oldest = "not known" if found.oldest is None else f"taken {found.oldest:.0f} s ago"
     more = {"delayed": found.delayed, "dead": found.dead} if found.kind == "reliable" else {}
     return [
         ("queue", printable(found.queue)),
         ("kind", _KIND.get(found.kind, found.kind)),
         ("length", str(found.length)),
         (_TAKEN.get(found.kind, "in progress"), str(found.in_progress)),
-        *((("the oldest of them", oldest),) if found.in_progress and found.kind in _TIMED else ()),
+        *((("oldest in progress", oldest),) if found.in_progress and found.kind in _TIMED else ()),
         *((name, str(count)) for name, count in more.items()),
         *(("problem", printable(problem)) for problem in found.problems),
     ]
@@ -95,7 +95,7 @@ def _facts(found: Diagnosis) -> list[tuple[str, str]]:
         ("producer", _role(found.producer)),
         ("consumer", _role(found.consumer)),
         ("room", "yes" if found.tokens else "no"),
-        ("clients waiting on the server", blocked),
+        ("blocked clients of the server", blocked),
         *(("problem", printable(problem)) for problem in found.problems),
     ]
 

@@ -63,7 +63,10 @@ def one(call: Call, old: float = OLD) -> Look:
     """
     found = look(call, (call.arguments.name,), old)
     if not found:
-        raise QueueDoesNotExistError(f"queue {call.queue(call.arguments.name).keys} does not exist")
+        keys = call.queue(call.arguments.name).keys
+        raise QueueDoesNotExistError(
+            f"queue {keys} does not exist: it was never created, or it has been deleted"
+        )
     return found[0]
 
 

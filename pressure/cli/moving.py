@@ -13,7 +13,7 @@ from typing import Final
 
 from pressure.cli import kinds
 from pressure.cli.call import Call
-from pressure.cli.counting import counting, runs_of
+from pressure.cli.counting import counting, runs_of, writer_of
 from pressure.cli.framing import FORMATS
 from pressure.cli.looking import QUEUE
 from pressure.cli.progress import Meter
@@ -109,7 +109,7 @@ def get(call: Call) -> int:
     options, output = call.arguments, sys.stdout.fileno()
     queue = call.queue(options.name, output)
     framing = FORMATS[options.format]()
-    writer = Writer(output, framing, call.signals)
+    writer = writer_of(call, output, framing)
     with counting(call, "get", framing.unit, queue, output) as meter:
         take = _reliably if options.reliable else _plainly
         try:

@@ -5,6 +5,7 @@ An argument's key is its flags, or for one without flags its name; its value is 
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
@@ -16,50 +17,58 @@ Arguments: TypeAlias = Mapping[str, Mapping[str, Any]]
 def whole_number(text: str) -> int:
     """An integer of 0 or more."""
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(text)
+        raise ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return int(text)
 
 
 def positive_number(text: str) -> int:
     """An integer of 1 or more."""
-    if not (value := whole_number(text)):
-        raise ValueError(text)
-    return value
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
 
 
 def seconds(text: str) -> float:
     """A time of 0 seconds or more."""
-    if not (value := float(text)) >= 0:
-        raise ValueError(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not value >= 0:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds, 0 or more")
     return value
 
 
-#: What the messages of argparse call them.
-whole_number.__name__ = "whole number"
-
 FLAG: Final = {"action": "store_true"}
-_URL: Final = "redis://, rediss://, unix://, redis+sentinel:// or redis+cluster:// URL of the server"
+_URL: Final = "the server's URL: redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
 
 WHERE: Final[Arguments] = {
     "--url": {"metavar": "URL", "help": _URL},
-    "--host": {"metavar": "HOST", "help": "the server's name or address"},
-    "--port": {"metavar": "PORT", "type": whole_number, "help": "its port"},
-    "--db": {"metavar": "N", "type": whole_number, "help": "its database"},
-    "--prefix": {"metavar": "PREFIX", "help": "what every key starts with"},
+    "--host": {"metavar": "HOST", "help": "the server's name or address; default 127.0.0.1"},
+    "--port": {"metavar": "PORT", "type": whole_number, "help": "the server's port; default 6379"},
+    "--db": {"metavar": "N", "type": whole_number, "help": "the number of the database; default 0"},
+    "--prefix": {
+        "metavar": "PREFIX",
+        "help": "what keys begin with; default __pressure__, or queue for other kinds",
+    },
 }
 """Where the server is: before the subcommand or after it."""
 
-JSON: Final[Arguments] = {"--json": {**FLAG, "help": "answer with a line of JSON, for programs"}}
+JSON: Final[Arguments] = {"--json": {**FLAG, "help": "print the answer as one line of JSON, for programs"}}
 
 NAME: Final[Arguments] = {"name": {"metavar": "QUEUE", "help": "the queue"}}
 TIMEOUT: Final[Arguments] = {
-    "--timeout": {"metavar": "SECONDS", "type": seconds, "help": "how long to wait; for ever without it"}
+    "--timeout": {
+        "metavar": "SECONDS",
+        "type": seconds,
+        "help": "longest time to wait; default: for ever",
+    }
 }
 BOUND: Final[Arguments] = {
     "--bound": {
         "metavar": "N",
         "type": whole_number,
-        "help": "how many messages it may hold; any number without it, or with 0",
+        "help": "how many messages the queue may hold; default 0: any number",
     }
 }
 FORMAT: Final[Arguments] = {
@@ -68,27 +77,27 @@ FORMAT: Final[Arguments] = {
         "const": "null",
         "default": "lines",
         "dest": "format",
-        "help": "each message ends with a NUL instead of a newline",
+        "help": "each message ends with a NUL byte instead of a newline",
     },
     "--binary": {
         "action": "store_const",
         "const": "binary",
         "dest": "format",
         "default": "lines",
-        "help": "each message comes after its length: 4 bytes, unsigned, big-endian",
+        "help": "each message follows its length: 4 bytes, unsigned, big-endian",
     },
 }
-QUIET: Final[Arguments] = {"-q --quiet": {**FLAG, "help": "neither show progress nor count in the end"}}
+QUIET: Final[Arguments] = {"-q --quiet": {**FLAG, "help": "do not report progress and numbers of messages"}}
 
 
 def count(help_: str, default: int | None = None) -> Arguments:
-    return {"-n --count": {"metavar": "N", "type": whole_number, "default": default, "help": help_}}
+    return {"-n --count": {"metavar": "N", "type": positive_number, "default": default, "help": help_}}
 
 
 KIND: Final[Arguments] = {
-    "--kind": {"choices": KINDS, "default": QUEUE, "help": "of which kind the queue is; queue without it"}
+    "--kind": {"choices": KINDS, "default": QUEUE, "help": "the kind of the queue; default: queue"}
 }
-ANY_KIND: Final[Arguments] = {"--kind": {"choices": KINDS, "help": "of this kind only"}}
+ANY_KIND: Final[Arguments] = {"--kind": {"choices": KINDS, "help": "only queues of this kind; default: all"}}
 
 GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("create", "bound", "close", "overfill", "delete", "run", "rejected"), (QUEUE,)),

@@ -7,6 +7,7 @@ argparse is helped twice: messages may stand before and after options, and a com
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
@@ -15,15 +16,32 @@ from pressure.cli.status import told
 from pressure.cli.table import COMMANDS
 
 _EPILOG: Final = f"""\
-where the server is:
-  --url, or --host, --port and --db; else $REDIS_URL; else $REDIS_SERVER, $REDIS_PORT and $REDIS_DB;
-  else 127.0.0.1, 6379 and 0. --prefix, else $PRESSURE_PREFIX, else __pressure__
+'pressure COMMAND --help' has the options of a command.
+
+where the server is, the first of these that is given:
+  --url
+  --host, --port and --db
+  the environment variable REDIS_URL (with --db, another database of that server)
+  the environment variables REDIS_SERVER, REDIS_PORT and REDIS_DB
+  127.0.0.1, port 6379, database 0
+Without --prefix, keys begin with the environment variable PRESSURE_PREFIX, or else with __pressure__.
+
+put, get and pipe print on standard error how many messages were acknowledged, however they end.
 
 exit status:
 {told()}
-
-put, get and pipe say on standard error how many messages were acknowledged, however they end.
 """
+_SUB_EPILOG: Final = "'pressure --help' explains the exit statuses, and where the server is by default.\n"
+
+
+class _Version(argparse.Action):
+    """Prints the version; it is looked up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"pressure {version('pressure-queues')}\n")
+        parser.exit()
 
 
 class Parser(argparse.ArgumentParser):
@@ -63,6 +81,8 @@ class SubParser(Parser):
             setattr(found, name, _restored(value, after))
         if self.between:
             setattr(found, self.between, between)
+        if extras:
+            self.error(f"unrecognized arguments: {' '.join(extras)}")
         return found, extras
 
     def _divided(self, words: list[str]) -> tuple[list[str], list[str]]:
@@ -70,7 +90,7 @@ class SubParser(Parser):
         if not self.between or (words.count("--") < 2 and not {"-h", "--help"}.isdisjoint(words)):
             return words, []
         if words.count("--") < 2:
-            self.error("the command stands between two --")
+            self.error("write the command between two --, as in: pressure pipe QUEUE -- COMMAND -- QUEUE_OUT")
         first, last = words.index("--"), len(words) - 1 - words[::-1].index("--")
         if first + 1 == last:
             self.error("there is no command between the two --")
@@ -95,10 +115,12 @@ def parser() -> Parser:
     _add(where, WHERE)
     whole = Parser(
         prog="pressure",
-        description="Bounded distributed queues on any Redis server.",
+        description="Queues between processes and machines, on any Redis server.",
         epilog=_EPILOG,
         parents=[where],
     )
+    version = "print the version and end"
+    whole.add_argument("--version", nargs=0, action=_Version, default=argparse.SUPPRESS, help=version)
     subparsers = whole.add_subparsers(
         dest="command", required=True, metavar="COMMAND", parser_class=SubParser
     )
@@ -107,7 +129,7 @@ def parser() -> Parser:
             name,
             help=command.help,
             description=f"{command.help[0].upper()}{command.help[1:]}.",
-            epilog=_EPILOG,
+            epilog=_SUB_EPILOG,
             parents=[where],
             usage=command.usage,
         )
@@ -115,6 +137,8 @@ def parser() -> Parser:
         _add(sub, command.arguments)
         if command.json:
             _add(sub, JSON)
+        # -0 is an option; without this, argparse would take -1 for one, too, and not for a value
+        sub._has_negative_number_optionals.clear()
     return whole
 
 
@@ -127,15 +151,14 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The arguments. Raises ValueError for those that do not go together."""
     found = parser().parse_args(argv)
     if getattr(found, "bound", None) is not None and not getattr(found, "create", True):
-        raise ValueError("--bound needs --create")
+        raise ValueError("--bound works only with --create")
     if COMMANDS[found.command].by_kind:
         _check_kind(found)
-    if getattr(found, "count", None) == 0:
-        raise ValueError("--count must be 1 or more")
     return found
 
 
 def _check_kind(found: argparse.Namespace) -> None:
     for name, kinds in GOES_WITH.items():
         if getattr(found, name, None) not in (None, False) and found.kind not in kinds:
-            raise ValueError(f"--{name.replace('_', '-')} goes with --kind {' or '.join(kinds)}")
+            wanted = " or ".join(f"--kind {kind}" for kind in kinds)
+            raise ValueError(f"--{name.replace('_', '-')} works only with {wanted}, not --kind {found.kind}")

@@ -25,48 +25,62 @@ __all__ = ["ARGUMENTS", "run"]
 _KINDS: Final = ("pressure", "backup", "reliable")
 
 ARGUMENTS: Final[Arguments] = {
-    "--from": {"metavar": "QUEUE", "dest": "source", "required": True, "help": "the queue that is read"},
+    "--from": {"metavar": "QUEUE", "dest": "source", "required": True, "help": "the queue to read"},
     "--to": {
         "metavar": "QUEUE|PARQUET",
         "dest": "target",
         "required": True,
-        "help": "the queue that is written; or a folder of Parquet files, whose name has a / or ends in "
-        ".parquet",
+        "help": "the queue to write; or a folder for Parquet files, if the name has a / or ends in .parquet",
     },
     "--checkpoint": {
         "metavar": "FOLDER",
         "required": True,
-        "help": "where Spark notes how far it is; the next run with the same one goes on there",
+        "help": "where Spark keeps its progress; the next run with the same folder continues",
     },
     "--transform": {
         "metavar": "MODULE:FUNCTION",
-        "help": "what makes a DataFrame of the one that is read; a column value alone is written as it is, "
-        "others as JSON",
+        "help": "a Python function from the DataFrame that is read to the one that is written; default: all "
+        "columns as they are. A single column called value is written as it is, others as JSON",
     },
-    "--from-kind": {"choices": _KINDS, "default": "pressure", "help": "of which kind the queue is"},
-    "--to-kind": {"choices": _KINDS, "default": "pressure", "help": "of which kind the other queue is"},
+    "--from-kind": {
+        "choices": _KINDS,
+        "default": "pressure",
+        "help": "the kind of the queue to read; default: pressure",
+    },
+    "--to-kind": {
+        "choices": _KINDS,
+        "default": "pressure",
+        "help": "the kind of the queue to write; default: pressure",
+    },
     "--format": {
         "choices": ("binary", "text", "json"),
         "default": "text",
-        "help": "what the messages are; text without it",
+        "help": "what the messages to read are; default: text",
     },
-    "--schema": {"metavar": "DDL", "help": "with json their fields, such as 'user STRING, n INT'"},
-    "--rows": {"metavar": "N", "type": positive_number, "help": "how many rows to take at once at most"},
-    "--timeout": {"metavar": "SECONDS", "type": seconds, "help": "how long to wait for room; 60 without it"},
-    "--drain": {**FLAG, "help": "end when there is nothing left"},
+    "--schema": {
+        "metavar": "DDL",
+        "help": "with --format json: the fields of a message, such as 'user STRING, n INT'",
+    },
+    "--rows": {"metavar": "N", "type": positive_number, "help": "the most rows of a batch"},
+    "--timeout": {
+        "metavar": "SECONDS",
+        "type": seconds,
+        "help": "longest time to wait for room or for a role; default 60",
+    },
+    "--drain": {**FLAG, "help": "end when the queue is empty"},
     "--every": {
         "metavar": "SECONDS",
         "type": seconds,
         "default": 1.0,
-        "help": "from one batch to the next; 1 without it",
+        "help": "time from one batch to the next; default 1",
     },
-    "--master": {"metavar": "URL", "help": "where Spark runs; local[*] without it"},
+    "--master": {"metavar": "URL", "help": "where Spark runs; default local[*]"},
     **QUIET,
 }
 
 
 def run(call: Call) -> int:
-    """Run it until it is stopped, or there is nothing left."""
+    """Run the query until it is stopped; with --drain, until the queue is empty."""
     from pressure.spark import finishing, pipeline, sessions
 
     options = call.arguments

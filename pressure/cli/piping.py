@@ -112,8 +112,8 @@ def _work(call: Call) -> Iterator[Work]:
 
     def slow() -> None:
         complain(
-            f"{options.words[0]} has not answered for some seconds; each message needs an answer at once: "
-            f"'stdbuf -oL {options.words[0]}' may help, or --each"
+            f"command {options.words[0]} has not answered for some seconds; it must answer each message at "
+            f"once: try 'stdbuf -oL {options.words[0]}', or --each"
         )
 
     with Filter(options.words, FORMATS[options.format], call.signals, slow) as running:

@@ -26,7 +26,7 @@ def shower() -> Iterator[Show]:
 
 def view(rows: Sequence[Row]) -> Table:
     """The rows as a table with colours."""
-    table = Table(box=None, expand=True, caption="q leaves")
+    table = Table(box=None, expand=True, caption="press q to leave")
     for at, title in enumerate(HEAD):
         least = max((len(cells(row)[at]) for row in rows), default=0) if title == "LENGTH" else None
         table.add_column(title, justify="right" if title in _RIGHT else "left", no_wrap=True, min_width=least)

@@ -8,6 +8,7 @@ Rules:
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -23,6 +24,17 @@ def value(data: bytes) -> dict[str, str]:
         return {"text": data.decode()}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode()}
+
+
+def as_json(data: bytes) -> bytes:
+    """A value as JSON on one line; see ``value``."""
+    return json_line(value(data)).encode()
+
+
+def json_line(found: object) -> str:
+    """JSON on one line; control characters are escaped in it."""
+    text = json.dumps(found, ensure_ascii=False)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def name(data: bytes) -> str | dict[str, str]:
@@ -58,7 +70,7 @@ def role(state: RoleState) -> str:
     """Who holds a role, for people."""
     if not state.taken:
         return "free"
-    holder = printable(state.holder) if state.holder else "nobody known"
+    holder = printable(state.holder) if state.holder else "unknown client"
     return f"{holder} (not connected)" if state.connected is False else holder
 
 

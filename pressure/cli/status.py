@@ -1,4 +1,4 @@
-"""What the command's exit status says: each error has one number, in the one table ``STATUSES``."""
+"""What each exit status of the command means, and which errors end with it: the table ``STATUSES``."""
 
 from __future__ import annotations
 
@@ -64,30 +64,38 @@ class Status:
 
 
 STATUSES: Final = (
-    Status(DONE, "done, or the answer is yes; also when nobody reads the output any more"),
-    Status(NO, "the answer is no, the doctor found something, or something was left unrepaired"),
+    Status(DONE, "done, or the answer is yes; also when the reader of the output has gone"),
+    Status(NO, "the answer is no, doctor found a problem, or repair left something as it is"),
     Status(2, "wrong usage", (ValueError,)),
     Status(3, "the queue does not exist", (QueueDoesNotExistError,)),
     Status(4, "the server cannot be reached; nothing was changed", (ConnectionFailedError,)),
     Status(5, "the queue exists already", (QueueAlreadyExistsError,)),
     Status(6, "the queue is closed", (QueueClosedError,)),
-    Status(7, "somebody else was producing, or consuming, all the time", (QueueInUseError,)),
-    Status(8, "the queue was full all the time", (QueueFullError,)),
-    Status(9, "the queue was empty all the time", (QueueEmptyError,)),
-    Status(10, "the connection was lost: the last thing may or may not be done", (OutcomeUnknownError,)),
+    Status(7, "another client held the role until the timeout", (QueueInUseError,)),
+    Status(8, "the queue was full until the timeout", (QueueFullError,)),
+    Status(9, "the queue is empty, or was until the timeout", (QueueEmptyError,)),
+    Status(
+        10,
+        "the connection was lost: the last operation may or may not have been done",
+        (OutcomeUnknownError,),
+    ),
     Status(11, "the server refused a command", (ServerReplyError,)),
-    Status(12, "input or output failed, or was not in its format", (FormatError, OSError, ValueTooLongError)),
-    Status(13, "the command of a pipe failed; its message went back", (FilterError,)),
-    Status(14, "messages were got and could not be written; standard error has them", (LostError,)),
-    Status(15, "the queue's keys are not as the protocol has them", (PressureError,)),
-    Status(16, "somebody else got a message of ours, too, or it was not in progress", (ItemLostError,)),
-    Status(17, "Spark, or something that it needs, is missing", (SetupError,)),
-    Status(18, "a query in Spark failed, or what it was to do is gone", (PipelineError, RowsGoneError)),
-    Status(UNEXPECTED, "an error that should not be; please report it", (Exception,)),
+    Status(
+        12,
+        "input or output failed, input is not in its format, or a message is too long",
+        (FormatError, OSError, ValueTooLongError),
+    ),
+    Status(13, "the command of a pipe failed; its message went back to the queue", (FilterError,)),
+    Status(14, "messages were taken and could not be written; standard error has them", (LostError,)),
+    Status(15, "the queue's keys hold what no client writes; see pressure doctor", (PressureError,)),
+    Status(16, "the message was no longer ours to acknowledge: it may be done twice", (ItemLostError,)),
+    Status(17, "Spark, or something that Spark needs, is missing", (SetupError,)),
+    Status(18, "a query in Spark failed, or the rows for it are gone", (PipelineError, RowsGoneError)),
+    Status(UNEXPECTED, "an unexpected error; please report it", (Exception,)),
     Status(126, "the command of a pipe cannot be run", (CannotRunError,)),
     Status(127, "the command of a pipe was not found", (NotFoundError,)),
-    Status(130, "stopped by SIGINT; the role was given back first. A second signal kills at once"),
-    Status(143, "stopped by SIGTERM, likewise"),
+    Status(130, "stopped by SIGINT, after the role was given back; a second signal kills at once"),
+    Status(143, "stopped by SIGTERM, after the role was given back"),
 )
 
 _CODES: Final = {error: status.code for status in STATUSES for error in status.errors}

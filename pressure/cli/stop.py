@@ -100,7 +100,7 @@ def is_closed(fd: int) -> bool:
     return any(events & _GONE for _, events in poll.poll(0))
 
 
-OUTPUT_CLOSED: Final = "nobody reads the output any more"
+OUTPUT_CLOSED: Final = "the reader of the output has gone"
 
 
 def output_closed() -> Stop:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from pressure.cli.framing import Framing
@@ -49,12 +49,26 @@ def _shown(message: bytes) -> bytes:
     return printable(message).encode() + b"\n"
 
 
-class Writer:
-    """Writes whole messages to ``fd``."""
+def _as_it_is(message: bytes) -> bytes:
+    return message
 
-    def __init__(self, fd: int, framing: Framing, signals: Signals) -> None:
+
+class Writer:
+    """Writes whole messages to ``fd``.
+
+    Args:
+        fd: The file.
+        framing: How messages are told apart.
+        signals: End a wait.
+        form: Makes the bytes to write of a message.
+    """
+
+    def __init__(
+        self, fd: int, framing: Framing, signals: Signals, form: Callable[[bytes], bytes] = _as_it_is
+    ) -> None:
         self._fd = fd
         self._signals = signals
+        self._form = form
         self._pack = _shown if os.isatty(fd) else framing.pack
 
     def wait_ready(self) -> None:
@@ -64,7 +78,7 @@ class Writer:
 
     def write(self, message: bytes) -> None:
         """Write the message. Raises Stop when nobody reads any more."""
-        left = memoryview(self._pack(message))
+        left = memoryview(self._pack(self._form(message)))
         while left:
             try:
                 left = left[os.write(self._fd, left) :]

@@ -37,7 +37,7 @@ class Command:
         run: Does it; returns the exit status.
         help: What it is for.
         arguments: What it takes, beside where the server is.
-        json: Whether it can answer for programs.
+        json: Whether ``--json`` makes its answer one line of JSON.
         by_kind: Whether some of its options go with some kinds of queues only.
         between: The argument that stands between two ``--``.
         usage: How it is called, where argparse would not say it right.
@@ -55,52 +55,59 @@ class Command:
 COMMANDS: Final[Mapping[str, Command]] = {
     "ls": Command(
         listing.ls,
-        "list queues",
+        "list queues: their lengths, bounds and states, and who holds their roles",
         {
-            "patterns": {"metavar": "PATTERN", "nargs": "*", "help": "list these only, as in 'jobs-*'"},
-            "--names": {**FLAG, "help": "print nothing but names"},
+            "patterns": {
+                "metavar": "PATTERN",
+                "nargs": "*",
+                "help": "only queues with such names, as in 'jobs-*'",
+            },
+            "--names": {**FLAG, "help": "print only the names"},
             **ANY_KIND,
         },
         json=True,
     ),
     "inspect": Command(
-        listing.inspect, "print all that can be known of a queue", {**NAME, **ANY_KIND}, json=True
+        listing.inspect, "print everything that is known of one queue", {**NAME, **ANY_KIND}, json=True
     ),
     "top": Command(
         top.top,
-        "watch queues: how full they are, rates, who is at work and for how long",
+        "watch queues: how full they are, messages per second, who produces and who consumes",
         {
-            "names": {"metavar": "QUEUE", "nargs": "*", "help": "watch these only"},
+            "names": {"metavar": "QUEUE", "nargs": "*", "help": "watch only these queues"},
             "--interval": {
                 "metavar": "SECONDS",
                 "type": seconds,
                 "default": 2.0,
-                "help": "between two looks",
+                "help": "time between two updates; default 2",
             },
-            "--once": {**FLAG, "help": "look once"},
+            "--once": {**FLAG, "help": "print the queues once, and end"},
             **ANY_KIND,
         },
         json=True,
     ),
     "put": Command(
         moving.put,
-        "put messages: the arguments, or else each line of standard input",
+        "put messages into a queue: the arguments, or else each line of standard input",
         {
             **NAME,
             "messages": {
                 "metavar": "MESSAGE",
                 "nargs": "*",
-                "help": "a message; after -- whatever it starts with",
+                "help": "a message; write -- before one that begins with a hyphen",
             },
             **FORMAT,
-            "--create": {**FLAG, "help": "create the queue first"},
+            "--create": {
+                **FLAG,
+                "help": "create the queue before the first message; --bound gives its bound",
+            },
             **BOUND,
-            "--close": {**FLAG, "help": "close the queue at the end"},
-            "--overfill": {**FLAG, "help": "do not wait for room: put onto a full queue too"},
+            "--close": {**FLAG, "help": "close the queue after the last message"},
+            "--overfill": {**FLAG, "help": "put even if the queue is full, beyond its bound"},
             "--acks": {
                 **FLAG,
-                "help": "print the number of each message once the queue has it; "
-                "after a crash, send again from the one after the last number",
+                "help": "print the number of each message when it is stored; "
+                "after a crash, send again from the message after the last number",
             },
             **TIMEOUT,
             **QUIET,
@@ -110,52 +117,58 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "get": Command(
         moving.get,
-        "write each message as a line, until the queue is closed and empty",
+        "take messages from a queue and print them as lines, until it is closed and empty",
         {
             **NAME,
             **FORMAT,
-            **count("end after so many messages"),
+            **count("end after N messages"),
             "--run": {
                 "metavar": "N",
                 "type": positive_number,
-                "help": "take up to N at once, which is quicker; if it is killed then, as many may be lost",
+                "help": "take up to N messages at once: quicker, but a kill may lose as many",
             },
             "--reliable": {
                 **FLAG,
-                "help": "a message that cannot be written goes back to the queue; they go one by one",
+                "help": "a message that cannot be written goes back to the queue; takes one at a time",
             },
-            "--delete": {**FLAG, "help": "delete the queue when it is closed and empty"},
+            "--json": {
+                **FLAG,
+                "help": """print each message as a line of JSON: {"text": "..."}, """
+                """or {"base64": "..."} if it is not UTF-8""",
+            },
+            "--delete": {**FLAG, "help": "delete the queue once it is closed and empty"},
             **TIMEOUT,
             **QUIET,
             **KIND,
             "--lock-ttl": {
                 "metavar": "SECONDS",
                 "type": seconds,
-                "help": "for how long a ring's item is locked meanwhile; 60 without it",
+                "help": "how long an item of a ring stays locked while it is written; default 60",
             },
             "--recover": {
                 "metavar": "SECONDS",
                 "type": seconds,
-                "help": "first take of a reliable queue what was delivered so long ago and not acknowledged",
+                "help": "from a reliable queue, first take messages that were delivered at least so long ago "
+                "and never acknowledged",
             },
         },
         by_kind=True,
     ),
     "pipe": Command(
         piping.pipe,
-        "hand the messages of one queue to a command, and put what it answers to another",
+        "run the messages of one queue through a command, and put its output into another queue",
         {
             **NAME,
-            "words": {"metavar": "COMMAND", "nargs": "*", "help": "the command, and its arguments"},
-            "target": {"metavar": "QUEUE_OUT", "help": "where its output goes"},
+            "words": {"metavar": "COMMAND", "nargs": "*", "help": "the command and its arguments"},
+            "target": {"metavar": "QUEUE_OUT", "help": "the queue for the command's output"},
             "--each": {
                 **FLAG,
-                "help": "run the command once for each message; each line of its output is a message "
-                "(with --binary: all of it is one)",
+                "help": "run the command anew for each message; each line of its output becomes a message "
+                "(with --binary, all its output becomes one message)",
             },
             **FORMAT,
-            "--close": {**FLAG, "help": "close QUEUE_OUT when QUEUE is closed and empty"},
-            **count("end after so many messages"),
+            "--close": {**FLAG, "help": "close QUEUE_OUT once QUEUE is closed and empty"},
+            **count("end after N messages"),
             **TIMEOUT,
             **QUIET,
         },
@@ -164,25 +177,38 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "pipeline": Command(
         pipeline.run,
-        "run a queue through Spark into another queue, or into Parquet files",
+        "process a queue with Spark, into another queue or into Parquet files",
         pipeline.ARGUMENTS,
     ),
     "create": Command(commands.create, "create a queue", {**NAME, **BOUND}),
-    "close": Command(commands.close, "close a queue: nothing more can be put", {**NAME, **TIMEOUT}),
+    "close": Command(
+        commands.close,
+        "close a queue: nothing can be put any more, what is in it can still be taken",
+        {**NAME, **TIMEOUT},
+    ),
     "delete": Command(
-        commands.delete, "delete a queue, or finish an interrupted delete", {**NAME, **TIMEOUT}
+        commands.delete,
+        "delete a queue and its messages, or finish an interrupted delete",
+        {**NAME, **TIMEOUT},
     ),
     "length": Command(commands.length, "print how many messages are in a queue", {**NAME, **KIND}, json=True),
-    "exists": Command(commands.exists, "print whether a queue exists; status 0 or 1", NAME, json=True),
-    "closed": Command(commands.closed, "print whether a queue is closed; status 0 or 1", NAME, json=True),
+    "exists": Command(
+        commands.exists, "print whether a queue exists: true (status 0), false (status 1)", NAME, json=True
+    ),
+    "closed": Command(
+        commands.closed,
+        "print whether a queue is closed: true (status 0), false (status 1)",
+        NAME,
+        json=True,
+    ),
     "peek": Command(
         commands.peek,
-        "print the messages that come next, and leave them where they are",
+        "print the next messages of a queue, without taking them",
         {
             **NAME,
             **FORMAT,
-            **count("how many; 1 without it", 1),
-            "--rejected": {**FLAG, "help": "those that were rejected instead"},
+            **count("how many; default 1", 1),
+            "--rejected": {**FLAG, "help": "print rejected messages instead"},
             **KIND,
         },
         json=True,
@@ -190,54 +216,54 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "redrive": Command(
         commands.redrive,
-        "put messages again that were rejected, and print how many",
-        {**NAME, **count("how many at most; all without it"), **TIMEOUT},
+        "put rejected messages into their queue again, and print how many",
+        {**NAME, **count("how many at most; default: all"), **TIMEOUT},
         json=True,
     ),
     "doctor": Command(
         listing.doctor,
-        "say what is wrong with a queue, or with any",
+        "check one queue, or all of them, and print what is wrong",
         {
-            "name": {"metavar": "QUEUE", "nargs": "?", "help": "the queue; all of them without it"},
+            "name": {"metavar": "QUEUE", "nargs": "?", "help": "the queue; default: all queues"},
             **ANY_KIND,
             "--old": {
                 "metavar": "SECONDS",
                 "type": seconds,
                 "default": OLD,
-                "help": "for how long something may be in progress; an hour without it",
+                "help": "report what is in progress for longer than this; default 3600",
             },
         },
         json=True,
     ),
     "inprogress": Command(
         inprogress.inprogress,
-        "print what is in progress in a backup queue, or put it back, or give it up",
+        "print the items of a backup queue that are in progress, or put them back, or remove them",
         {
             **NAME,
-            "items": {"metavar": "ITEM", "nargs": "*", "help": "these items only"},
-            "--requeue": {**FLAG, "help": "put them back, to be taken next; all of them without ITEM"},
-            "--discard": {**FLAG, "help": "remove them, which have to be named"},
+            "items": {"metavar": "ITEM", "nargs": "*", "help": "only these items"},
+            "--requeue": {**FLAG, "help": "put the items back, to be taken next; without ITEM, all of them"},
+            "--discard": {**FLAG, "help": "remove the items for good; ITEM is needed"},
             "--older": {
                 "metavar": "SECONDS",
                 "type": seconds,
-                "help": "only what was taken so long ago, or longer",
+                "help": "only items that were taken at least so long ago",
             },
         },
         json=True,
     ),
     "repair": Command(
         commands.repair,
-        "free what dead clients left taken, finish a half done create or delete",
+        "free the roles of dead clients, and finish an interrupted create or delete",
         {
             **NAME,
-            "--force": {**FLAG, "help": "free the roles whoever holds them"},
-            "--role": {"choices": ("producer", "consumer"), "help": "free this one only"},
+            "--force": {**FLAG, "help": "free the roles even if their holders are alive"},
+            "--role": {"choices": ("producer", "consumer"), "help": "free only this role"},
         },
         json=True,
     ),
     "completion": Command(
         completion.completion,
-        "print what makes a shell complete this command",
+        "print a script that makes a shell complete the words of this command",
         {"shell": {"choices": tuple(completion.SHELLS), "help": "the shell"}},
     ),
 }

@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 
-class BackupQueue(Synchronous, BackupMethods):
-    """See ``BackupMethods``."""
+class BackupQueue(Synchronous, BackupMethods):  # noqa: D101, that of the kind
+    __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(Synchronous, RingMethods):
-    """See ``RingMethods``."""
+class RingQueue(Synchronous, RingMethods):  # noqa: D101, that of the kind
+    __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(Synchronous, ReliableMethods):
-    """See ``ReliableMethods``."""
+class ReliableQueue(Synchronous, ReliableMethods):  # noqa: D101, that of the kind
+    __doc__ = ReliableMethods.__doc__

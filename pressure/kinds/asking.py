@@ -50,7 +50,9 @@ def transaction(
         if done is not None:
             return result, check(done)
         yield Pause(random.uniform(0, LONGEST_PAUSE))  # noqa: S311, so that two do not meet again
-    raise QueueInUseError(f"queue {ctx.keys}: others kept changing it")
+    raise QueueInUseError(
+        f"queue {ctx.keys}: other clients changed it in each of {ATTEMPTS} attempts; try again"
+    )
 
 
 def front(key: bytes, count: int) -> Operation[list[bytes]]:

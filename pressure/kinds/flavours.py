@@ -57,7 +57,7 @@ class Flavour(ABC):
 
 
 def _note(error: BaseException, failure: Exception) -> None:
-    error.add_note(f"the end of the block failed, too: {failure}")
+    error.add_note(f"at the end of the block, this failed, too: {failure}")
 
 
 class Synchronous(Flavour):
@@ -135,11 +135,11 @@ class Synchronous(Flavour):
             thread.join()
 
     def disconnect(self) -> None:
-        """Close this object's idle connections. The queue is not touched, and the object can be used on."""
+        """Close this object's idle connections. The queue stays; the object can be used again."""
         self._driver.connections.disconnect()
 
     def __enter__(self) -> Self:
-        """The object itself; leaving the block disconnects, and leaves the queue as it is."""
+        """The object itself. The end of the block disconnects it, and leaves the queue as it is."""
         return self
 
     def __exit__(
@@ -235,7 +235,7 @@ class Asynchronous(Flavour):
     disconnect.__doc__ = Synchronous.disconnect.__doc__
 
     async def __aenter__(self) -> Self:
-        """The object itself; leaving the block disconnects, and leaves the queue as it is."""
+        """The object itself. The end of the block disconnects it, and leaves the queue as it is."""
         return self
 
     async def __aexit__(

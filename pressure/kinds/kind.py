@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from pressure.checks import timeout_of
 from pressure.codecs import Codec, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
 from pressure.protocol.steps import Patience, Server
@@ -77,12 +78,12 @@ _BESIDE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that was claimed.
+    """An item of a queue: its bytes, its value, and what identifies it.
 
     Attributes:
-        data: The bytes as they are on the server, by which the item is known there.
-        id: Its own identifier, where the queue has envelopes; else None.
-        token: What its lock holds, where the queue has locks; else None.
+        data: The item's bytes as they are on the server, with the id in front if it has one.
+        id: The item's id if the queue was made with ``envelope=True``; else None.
+        token: The token in the item's lock if a ring queue claimed it; else None.
     """
 
     data: bytes
@@ -97,10 +98,10 @@ class Item:
 
     @property
     def value(self) -> Any:
-        """What the bytes stand for; the bytes themselves where the queue has no codec.
+        """The value that was pushed, decoded by the queue's codec; bytes if the queue has none.
 
         Raises:
-            CodecError: They stand for nothing.
+            CodecError: The codec cannot decode the bytes.
         """
         return decoded(self._codec, self.payload, [self.data])
 
@@ -129,8 +130,10 @@ class Wrapping:
 
 
 def bytes_of(item: Item | bytes) -> bytes:
-    """By what an item is known on the server."""
-    return item.data if isinstance(item, Item) else item
+    """By what an item is known on the server; raises TypeError for what is no item."""
+    if isinstance(item, Item | bytes):
+        return item.data if isinstance(item, Item) else item
+    raise TypeError(f"an item is what claim returned, or its bytes, not {type(item).__name__}")
 
 
 class Kind:
@@ -144,7 +147,7 @@ class Kind:
         envelope: bool = False,
     ) -> None:  # fmt: skip
         name = as_bytes(name)
-        main = b"queue:" + name if key is None else as_bytes(key)
+        main = b"queue:" + name if key is None else as_bytes(key, "key")
         self._context = Context(Place(name, (main,)), Server(scripts=scripts))
         self._wrapping = Wrapping(codec_of(codec), envelope)
 
@@ -173,24 +176,4 @@ class Kind:
         return str(self._context.keys)
 
     def _patience(self, block: bool, timeout: float | None) -> Patience:
-        if timeout is not None and not timeout >= 0:
-            raise ValueError(f"timeout must be 0 or more seconds, not {timeout!r}")
-        return Patience.of(self._context, block, timeout)
-
-
-def at_least_one(number: int, what: str) -> int:
-    """A number of things; raises ValueError for less than 1."""
-    if number < 1:
-        raise ValueError(f"{what} must be 1 or more, not {number!r}")
-    return number
-
-
-def milliseconds(seconds: float, what: str, least: int = 0) -> int:
-    """A duration as it is sent.
-
-    Raises:
-        ValueError: It is too short, negative, or not a number.
-    """
-    if not seconds * 1000 >= least or seconds == float("inf"):
-        raise ValueError(f"{what} must be {least / 1000:g} or more seconds, not {seconds!r}")
-    return round(seconds * 1000)
+        return Patience.of(self._context, block, timeout_of(timeout))

@@ -94,7 +94,11 @@ class Seen:
     def __str__(self) -> str:
         """A few lines for people."""
         name = self.queue.decode("utf-8", "backslashreplace")
-        return "\n  ".join((f"{name!r}: {self.kind}, {self.length} items, {self.state}", *self.problems))
+        return "\n  ".join((f"{name!r}: {self.kind}, {_of(self.length)}, {self.state}", *self.problems))
+
+
+def _of(count: int) -> str:
+    return "1 item" if count == 1 else f"{count} items"
 
 
 def place_of(name: bytes | str, prefix: bytes = PREFIX) -> Place:
@@ -218,10 +222,12 @@ _REMEDIES: Final = {
 def _problems(seen: Seen, old: float) -> Iterator[str]:
     if seen.oldest is not None and seen.oldest >= old:
         remedy = _REMEDIES[seen.kind]
-        yield f"the oldest of {seen.in_progress} in progress was taken {seen.oldest:.0f} s ago; {remedy}"
+        items = _of(seen.in_progress)
+        yield f"{items} in progress, the oldest of them taken {seen.oldest:.0f} s ago; {remedy}"
     if seen.endless:
-        yield f"locks that never expire, so that nobody claims their items again: {seen.endless}"
+        yield f"{seen.endless} of its locks never expire; delete them, or their items are never claimed again"
     if seen.overdue is not None and seen.overdue >= old:
-        yield f"what is delayed is due for {seen.overdue:.0f} s, and nobody pops"
+        yield f"a delayed message has been due for {seen.overdue:.0f} s, and no client pops"
     if seen.dead:
-        yield f"in the queue of the dead, for having been delivered too often: {seen.dead}"
+        name = (seen.queue + b":dead").decode("utf-8", "backslashreplace")
+        yield f"{_of(seen.dead)} delivered too often: see the dead-letter queue {name!r}"

@@ -12,17 +12,17 @@ State: TypeAlias = Literal["open", "closed", "half created", "half deleted", "un
 
 @dataclass(frozen=True, slots=True)
 class RoleState:
-    """One of the two roles.
+    """One of the two roles of a queue, and its holder.
 
     Attributes:
         role: ``"producer"`` or ``"consumer"``.
-        free: How many elements its list has; 1 while nobody holds it.
-        holder: Who holds it, or held it last; None if nobody has said so.
-        seconds: About how long ago the holder said so; None if that is not known.
-        connected: Whether a connection carries the holder's name; None if that is not known, as of clients
-            that do not name theirs.
-        lease: How many seconds are left of the holder's lease; None if it has none, or there is no name.
-        lapsed: Whether it is held by nobody who says so, where holders have leases: one ran out.
+        free: How many elements the role's list has: 1 while the role is free, 0 while it is held.
+        holder: The id of the client that holds the role, or held it last; None if no client has written one.
+        seconds: About how many seconds ago the holder wrote its id; None if that is not known.
+        connected: Whether the holder's process has a connection to the server; None if that is not known, as
+            for clients that do not name their connections.
+        lease: How many seconds are left of the holder's lease; None without a lease.
+        lapsed: Whether the role is held, but the lease of its holder ran out.
     """
 
     role: str
@@ -35,32 +35,33 @@ class RoleState:
 
     @property
     def taken(self) -> bool:
-        """Whether somebody holds it."""
+        """Whether a client holds the role."""
         return not self.free
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """A queue at one moment.
+    """What ``doctor`` finds: a queue at one moment, and its problems.
 
     Attributes:
-        queue: Its name.
-        state: What it is; ``"unreadable"`` if its keys hold something else.
-        length: How many values are in it.
-        bound: How many may be; 0 means any number, None that there is no bound, or none that is a number.
-        producer: The one role.
-        consumer: The other.
-        tokens: Elements of ``:not_full``.
-        marks: Elements of ``:closed``.
-        unacknowledged: Messages that were received and are not acknowledged.
+        queue: The queue's name.
+        state: ``"open"``, ``"closed"``, ``"half created"``, ``"half deleted"``, or ``"unreadable"`` if
+            another program uses its keys.
+        length: How many values are in the queue.
+        bound: How many values it may hold; 0 means any number, None that the bound is missing or no number.
+        producer: The producer role.
+        consumer: The consumer role.
+        tokens: How many elements ``:not_full`` has: 1 while there is room.
+        marks: How many elements ``:closed`` has: 2 once the queue is closed.
+        unacknowledged: How many messages were received and are not acknowledged yet.
         blocked: How many clients of the server wait in a blocking command on lists; None if that is not
             known.
-        problems: What is wrong, a sentence each.
-        produced_messages: How many values were put since it was created.
-        produced_bytes: How many bytes those had, as far as the clients count them.
-        consumed_messages: How many were got.
-        consumed_bytes: How many bytes those had.
-        rejected: How many messages were rejected, and not put again since.
+        problems: What is wrong, one sentence for each problem.
+        produced_messages: How many values were put since the queue was created.
+        produced_bytes: How many bytes those values have, as far as clients count them.
+        consumed_messages: How many values were taken since the queue was created.
+        consumed_bytes: How many bytes those values have, as far as clients count them.
+        rejected: How many rejected messages there are.
     """
 
     queue: bytes
@@ -84,7 +85,7 @@ class Diagnosis:
     kind = "queue"
 
     def __str__(self) -> str:
-        """A few lines for people."""
+        """The queue, its roles and its problems, one line each."""
         of = f" of {self.bound}" if self.bound else ""
         name = self.queue.decode("utf-8", "backslashreplace")
         roles = (f"{role.role}: {_about(role)}" for role in (self.producer, self.consumer))
@@ -102,4 +103,4 @@ def _about(role: RoleState) -> str:
 
 def shown(holder: bytes | None) -> str:
     """A holder for people."""
-    return printable(holder) if holder else "nobody known"
+    return printable(holder) if holder else "a client that has not written its id"

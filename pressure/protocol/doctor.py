@@ -16,9 +16,10 @@ from typing import Any, Final
 
 from pressure.errors import PressureError, ServerReplyError
 from pressure.identity import name_in
+from pressure.keys import Keys
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State, shown
 from pressure.protocol.looks import COUNTERS
-from pressure.protocol.numbers import bound_in, count_in, not_a_number
+from pressure.protocol.numbers import bound_in, by_hand, count_in, not_a_number
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
 from pressure.protocol.steps import (
     Batch,
@@ -129,7 +130,7 @@ def _diagnosis(ctx: Context, clients: Reply, replies: list[Reply]) -> Diagnosis 
     state = _state(seen, producer, consumer)
     return Diagnosis(
         ctx.keys.name, state, seen.length, seen.limit, producer, consumer, seen.tokens, seen.marks,
-        seen.unacked, _blocked(clients), tuple(_problems(seen, state, producer, consumer)),
+        seen.unacked, _blocked(clients), tuple(_problems(ctx.keys, seen, state, producer, consumer)),
         *(*seen.counts, seen.rejected),
     )  # fmt: skip
 
@@ -165,23 +166,25 @@ def _state(seen: _Keys, producer: RoleState, consumer: RoleState) -> State:
     return "closed" if seen.marks else "open"
 
 
-def _problems(seen: _Keys, state: State, producer: RoleState, consumer: RoleState) -> Iterator[str]:
+def _problems(
+    keys: Keys, seen: _Keys, state: State, producer: RoleState, consumer: RoleState
+) -> Iterator[str]:
     if state == "half deleted":
-        yield "a delete did not finish, or is waiting for a role; repair finishes it"
+        yield "a delete did not finish, or still waits for a role; repair finishes it"
         return
     if state == "half created":
         yield "a create did not finish; repair finishes it"
         return
     if seen.limit is None:
-        yield not_a_number("bound", seen.bound)
+        yield f"{not_a_number('bound', seen.bound)}; {by_hand(keys)}"
     for role in (producer, consumer):
         if role.free > 1:
-            yield f"the free {role.role} role has {role.free} elements; it should have one"
+            yield f"the list :{role.role}_free has {role.free} elements instead of one; repair mends it"
         if role.taken and role.connected is False:
             who = shown(role.holder)
             yield f"the {role.role} role is held by {who}, which is not connected; repair frees it"
         if role.lapsed:
-            yield f"the {role.role} role is held by nobody who says so: a lease ran out; repair frees it"
+            yield f"the {role.role} role is still taken, but the lease of its holder ran out; repair frees it"
     if seen.rejected:
         what, them = ("message", "it") if seen.rejected == 1 else ("messages", "them")
         shows = f"`pressure peek --rejected` shows {them}, `pressure redrive` puts {them} back"
@@ -193,23 +196,24 @@ def _problems(seen: _Keys, state: State, producer: RoleState, consumer: RoleStat
 def _lists(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterator[str]:
     """What breaks the invariant while the roles that could mend it are free."""
     if seen.marks == 1 and not consumer.taken:
-        yield "one mark of the close is lost; repair restores it"
+        yield "the key :closed has one element instead of two; repair restores the other"
     if consumer.taken:
         return
     if seen.unacked:
-        yield f"{seen.unacked} messages are not acknowledged, and nobody consumes; repair puts them back"
+        what, them = ("message is", "it") if seen.unacked == 1 else ("messages are", "them")
+        yield f"{seen.unacked} {what} unacknowledged, and no client consumes; repair puts {them} back"
     if producer.taken:
         return
     room = seen.limit == 0 or (seen.limit is not None and seen.length + seen.unacked < seen.limit)
     if room and not seen.tokens:
-        yield "the token that says there is room is lost; repair restores it"
+        yield "the queue has room, but the token in :not_full that says so is missing; repair restores it"
     counts = seen.counts
     for what, count in seen.malformed:
-        yield f"{not_a_number(f'counter of {what}', count)}; repair counts anew"
+        yield f"{not_a_number(f'counter of {what}', count)}; repair recounts it"
     if not seen.malformed and counts[0] - counts[2] != seen.length + seen.unacked:
         yield (
-            f"the counters do not add up: {counts[0]} messages produced, {counts[2]} consumed, "
-            f"{seen.length + seen.unacked} there; repair counts the rest"
+            f"the counters do not add up: {counts[0]} messages were produced and {counts[2]} consumed, but "
+            f"{seen.length + seen.unacked} are in the queue; repair corrects the counters"
         )
 
 
@@ -217,7 +221,8 @@ def _deadlocks(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterato
     full = bool(seen.limit) and seen.length >= (seen.limit or 0)
     if producer.taken and full and not seen.tokens and (not consumer.taken or consumer.connected is False):
         gone = consumer.holder is not None and not consumer.connected
-        who = f"; the last, {shown(consumer.holder)}, is gone" if gone else ""
-        yield f"the producer waits for room in a full queue, and nobody consumes{who}"
+        who = f"; the last consumer, {shown(consumer.holder)}, is not connected" if gone else ""
+        yield f"the producer waits for room in a full queue, and no client consumes{who}"
     if consumer.taken and not (seen.length or seen.marks or seen.unacked) and producer.connected is False:
-        yield f"the consumer waits for values, and the last producer, {shown(producer.holder)}, is gone"
+        who = shown(producer.holder)
+        yield f"the consumer waits for values, but the last producer, {who}, is not connected"

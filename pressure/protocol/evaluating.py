@@ -7,15 +7,16 @@ handed to no script, which would need memory for it a second time: plain command
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from pressure.errors import ServerReplyError
 from pressure.protocol.lua import Script
 from pressure.protocol.sizes import MOST_BYTES
-from pressure.protocol.steps import Batch, Operation, Reply, Server, check
+from pressure.protocol.steps import Batch, Operation, Reply, Server
 
-__all__ = ["NO_SCRIPTS", "evaluated"]
+__all__ = ["NO_SCRIPTS", "evaluated", "plain_text"]
 
 
 class _Nothing:
@@ -40,5 +41,18 @@ def evaluated(server: Server, script: Script, keys: Sequence[bytes], *args: byte
     if isinstance(reply, ServerReplyError) and (reply.code == "NOPERM" or "unknown command" in str(reply)):
         server.scripts = False
         return NO_SCRIPTS
-    (reply,) = check([reply])
+    if isinstance(reply, ServerReplyError):
+        raise ServerReplyError(plain_text(str(reply)))
     return reply
+
+
+#: Where a script failed, as Redis 6.2 says it before an error's text, and 7.0 after it; and what 7.0 says for
+#: NOPERM.
+_BEFORE: Final = re.compile(r"^((ERR )?Error running script \(call to f_\w+\): )?@user_script: ?\d+: ?-?")
+_AFTER: Final = re.compile(r" script: \w+, on @user_script:\d+\.$")
+_NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
+
+
+def plain_text(text: str) -> str:
+    """The text of an error in a script, as the command would be answered that is sent by itself."""
+    return _NOT_ALLOWED.sub("NOPERM the user", _AFTER.sub("", _BEFORE.sub("", text)))

@@ -116,7 +116,7 @@ def _pop(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[P
     if bound is None:
         raise does_not_exist(ctx)
     if closed:
-        raise is_closed(ctx)
+        raise is_closed(ctx, CONSUMER)
     popped = yield from wait_for_value(ctx, patience)
     ctx.server.sizes.note(popped.values)
     return (yield from _pop_more(ctx, popped, most))
@@ -158,10 +158,10 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     released = not isinstance(done[-1], ServerReplyError)
     if not released:
         released = trouble((yield from give_back(ctx, hold))) is None
-    role = "" if released else " and the consumer role could not be given back"
+    role = "" if released else " and to free the consumer role"
     warn(
-        f"queue {ctx.keys}: the value is delivered, but the server refused to count it{role} ({refused}); "
-        "repair the queue",
+        f"queue {ctx.keys}: the value was taken, but the server refused to count it{role} ({refused}); "
+        "repair mends that",
         popped.values,
     )
 

@@ -45,7 +45,7 @@ def create(ctx: Context, bound: int) -> Operation[None]:
         counts = check((yield Batch(((b"WATCH", *present), *_count(present)))))[1:]
         if taken := [key for key, count in zip(present, counts, strict=True) if count]:
             yield Batch(((b"UNWATCH",),))
-            raise _already(ctx, taken[0])
+            raise _already(ctx, min(taken, key=lambda key: (key != keys.bound, key in keys.twelve)))
         replies = yield Batch(atomic((b"SET", keys.bound, bound), *_fresh(ctx)))
         if (done := executed(replies)) is not None:
             check(done)
@@ -69,9 +69,13 @@ def _already(ctx: Context, key: bytes) -> QueueAlreadyExistsError:
         return QueueAlreadyExistsError(f"queue {keys} already exists")
     if key in keys.twelve:
         return QueueAlreadyExistsError(
-            f"queue {keys} is left over from an unfinished delete, or another program's: key {shown} exists"
+            f"queue {keys} cannot be created: key {shown} exists; an unfinished delete has left it (repair "
+            "finishes that), or another program uses it"
         )
-    return QueueAlreadyExistsError(f"queue {keys} would share keys with another queue: {shown} exists")
+    return QueueAlreadyExistsError(
+        f"queue {keys} cannot be created: it would share a key with the queue of key {shown}; choose another "
+        "name"
+    )
 
 
 @operation
@@ -160,7 +164,7 @@ def delete(ctx: Context, patience: Patience) -> Operation[None]:
             yield from _collect(ctx, role, patience)
         check((yield Batch(((b"DEL", *ctx.keys.all),))))
     except Exception as error:
-        error.add_note(f"queue {ctx.keys} is half deleted: delete it again, or repair it")
+        error.add_note(f"queue {ctx.keys} is half deleted: delete it again, or repair finishes it")
         raise
 
 

@@ -19,20 +19,21 @@ _ROLES: Final = {"producer": PRODUCER, "consumer": CONSUMER}
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """A queue at one moment.
+    """What ``stats`` returns: a queue at one moment.
 
     Attributes:
-        length: How many values are in it.
-        bound: How many may be; 0 means any number.
+        length: How many values are in the queue.
+        bound: How many values it may hold; 0 means any number.
         closed: Whether it is closed.
-        unacknowledged: How many were received and are not acknowledged.
-        produced_messages: How many were put since it was created.
-        produced_bytes: How many bytes those had, as far as the clients count them.
-        consumed_messages: How many were got.
-        consumed_bytes: How many bytes those had.
-        producer: Who is producing at this moment; None if nobody is, empty if that is not known.
-        consumer: The same of the consumer.
-        rejected: How many messages were rejected, and not put again since.
+        unacknowledged: How many messages were received and are not acknowledged yet.
+        produced_messages: How many values were put since the queue was created.
+        produced_bytes: How many bytes those values have, as far as clients count them.
+        consumed_messages: How many values were taken since the queue was created.
+        consumed_bytes: How many bytes those values have, as far as clients count them.
+        producer: The id of the client that holds the producer role; None if the role is free, empty if the
+            holder has not written its id yet.
+        consumer: The same for the consumer role.
+        rejected: How many rejected messages there are.
     """
 
     length: int
@@ -99,7 +100,7 @@ def stats(ctx: Context) -> Operation[Stats]:
 def _counted(ctx: Context, what: str, count: bytes | None) -> int:
     number = count_in(count)
     if number is None:
-        raise malformed(ctx.keys, f"counter of {what}", count)
+        raise malformed(ctx.keys, f"counter of {what}", count, "repair recounts it")
     return number
 
 

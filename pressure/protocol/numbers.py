@@ -9,8 +9,10 @@ import re
 from typing import Any, Final
 
 from pressure.errors import MalformedQueueError
+from pressure.keys import Keys
+from pressure.text import printable
 
-__all__ = ["bound_in", "count_in", "malformed", "moment", "not_a_number", "number_in"]
+__all__ = ["bound_in", "by_hand", "count_in", "malformed", "moment", "not_a_number", "number_in"]
 
 #: What INCRBY takes for a number, of 64 bits; it is what it writes.
 _NUMBER: Final = re.compile(rb"0|-?[1-9][0-9]{0,18}")
@@ -51,6 +53,11 @@ def not_a_number(what: str, data: bytes | None) -> str:
     return f"its {what} is not a number of 0 or more: {quoted}"
 
 
-def malformed(queue: object, what: str, data: bytes | None) -> MalformedQueueError:
+def by_hand(keys: Keys) -> str:
+    """What helps where the bound is no number."""
+    return f"set key {printable(keys.bound)} to the right number by hand"
+
+
+def malformed(queue: object, what: str, data: bytes | None, remedy: str) -> MalformedQueueError:
     """The error for that."""
-    return MalformedQueueError(f"queue {queue}: {not_a_number(what, data)}")
+    return MalformedQueueError(f"queue {queue}: {not_a_number(what, data)}; {remedy}")

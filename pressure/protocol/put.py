@@ -34,6 +34,7 @@ from pressure.protocol.roles import (
     give_back,
     holding,
     is_closed,
+    is_closed_already,
     lost_role,
     refill,
     take_role,
@@ -86,7 +87,7 @@ def put_many(
     except BaseException as error:
         if isinstance(error, PressureError):
             error.done = run.stored
-        error.add_note(f"queue {ctx.keys}: {run.stored} of {len(values)} values were put")
+        error.add_note(f"{run.stored} of {len(values)} values were put into queue {ctx.keys}")
         raise
 
 
@@ -138,7 +139,7 @@ def _look(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
     check(replies)
     limit = bound_of(ctx, bound)
     if closed:
-        raise is_closed(ctx)
+        raise is_closed(ctx, PRODUCER)
     return limit, length
 
 
@@ -228,10 +229,10 @@ def _rescue(ctx: Context, hold: Hold, refused: ServerReplyError, *, released: bo
     if not released:
         released = trouble((yield from give_back(ctx, hold))) is None
         hold.held = False
-    role = "" if released else " and the producer role could not be given back"
+    role = "" if released else " and to free the producer role"
     warnings.warn(
         f"queue {ctx.keys}: the value is stored, but the server refused to count it{role} ({refused}); "
-        "repair the queue",
+        "repair mends that",
         PressureWarning,
         stacklevel=2,
     )
@@ -280,7 +281,7 @@ def _close_as_producer(ctx: Context, hold: Hold) -> Operation[None]:
     if not exists:
         raise does_not_exist(ctx)
     if closed:
-        raise is_closed(ctx)
+        raise is_closed_already(ctx)
     work: tuple[Command, ...] = ((b"LPUSH", keys.closed, 0, 0), *_free(keys))
     done = yield from as_holder(ctx, PRODUCER, (yield Batch(atomic(*work))), work)
     if done is None:

@@ -104,7 +104,7 @@ def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes
     if bound is None:
         raise does_not_exist(ctx)
     if closed:
-        raise is_closed(ctx)
+        raise is_closed(ctx, CONSUMER)
     return (yield from _wait(ctx, patience))
 
 
@@ -132,7 +132,7 @@ def _last_look(ctx: Context) -> Operation[bytes]:
     """The queue was closed meanwhile: take what was put before that."""
     (value,) = check((yield Batch((_take(ctx),))))
     if not isinstance(value, bytes):
-        raise is_closed(ctx)
+        raise is_closed(ctx, CONSUMER)
     return value
 
 
@@ -143,12 +143,12 @@ def settle(ctx: Context, outcome: Settlement, size: int) -> Operation[None]:
     ``size`` is how many bytes it has: it is not looked at again.
 
     Raises:
-        QueueInUseError: The role was taken away meanwhile, by a repair; the value comes again.
+        QueueInUseError: A repair has freed the role meanwhile; the message will be redelivered.
     """
     try:
         yield from _settled(ctx, outcome, size)
     except ServerReplyError as error:
-        error.add_note(f"queue {ctx.keys}: the message is not acknowledged; it will be redelivered")
+        error.add_note(f"the message of queue {ctx.keys} is not acknowledged; it will be redelivered")
         raise
 
 
@@ -159,7 +159,7 @@ def _settled(ctx: Context, outcome: Settlement, size: int) -> Operation[None]:
         if answer is not None:
             if error := scripted.problem(ctx, CONSUMER, answer):
                 raise error
-            scripted.note_uncounted(ctx, CONSUMER, answer, "the value is acknowledged")
+            scripted.note_uncounted(ctx, CONSUMER, answer, "the message is acknowledged")
             return
     yield from holding(ctx, hold, _by_transaction(ctx, hold, outcome, size))
 
@@ -204,8 +204,8 @@ def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[No
     hold.unacked = 0
     if refused := trouble(result):
         warnings.warn(
-            f"queue {keys}: the value is acknowledged, but the server refused to count it ({refused}); "
-            "repair the queue",
+            f"queue {keys}: the message is acknowledged, but the server refused to count it ({refused}); "
+            "repair mends that",
             PressureWarning,
             stacklevel=2,
         )

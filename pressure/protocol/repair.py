@@ -24,6 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pressure.protocol.counters import restore_counters
+from pressure.protocol.numbers import bound_in, by_hand, not_a_number
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist, put_back, refill
 from pressure.protocol.steps import (
     Batch,
@@ -39,19 +40,17 @@ from pressure.protocol.steps import (
 )
 from pressure.protocol.vitals import LOOK_APART, ROLES, Seen, look
 from pressure.protocol.vitals import doubt as doubt_about
-from pressure.protocol.waits import bound_of
 from pressure.text import printable
 
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What a repair did.
+    """What ``repair`` did, and what it did not do.
 
     Attributes:
         queue: The queue's name.
-        done: What was repaired, a sentence each.
-        left: What is wrong, or may be, and was left as it is, a sentence each; such as a role whose holder
-            may be alive.
+        done: What was repaired, one sentence each.
+        left: What was not repaired and why, one sentence each; such as a role whose holder may be alive.
     """
 
     queue: bytes
@@ -74,13 +73,13 @@ class _Findings:
     def note_put_back(self, orphans: int) -> None:
         """Says how many messages went back to the queue."""
         if orphans:
-            what = "a message that was" if orphans == 1 else f"{orphans} messages that were"
-            self.done.append(f"put back {what} not acknowledged")
+            what = "message" if orphans == 1 else "messages"
+            self.done.append(f"put {orphans} unacknowledged {what} back into the queue")
 
     def note_mark(self, restored: bool) -> None:
         """Says that the mark of a close went back that somebody had popped."""
         if restored:
-            self.done.append("restored the second mark of the close")
+            self.done.append("restored the second element of :closed")
 
     def note_counted(self, missing: int, anew: int) -> None:
         """Says how many messages were counted as consumed, or (below 0) produced; and what was no number."""
@@ -90,7 +89,7 @@ class _Findings:
         if missing:
             what = "1 message" if abs(missing) == 1 else f"{abs(missing)} messages"
             how = "taken" if missing > 0 else "put"
-            self.done.append(f"counted {what} that somebody had {how} and not counted")
+            self.done.append(f"counted {what} that a client had {how} and not counted")
 
 
 @operation
@@ -129,14 +128,14 @@ def _settle(ctx: Context, role: Role, doubt: str | None, last: Seen, found: _Fin
     if last.free[role]:
         return True
     holder = last.holder[role]
-    by = f"held by {printable(holder)}" if holder else "taken by nobody known"
+    by = f"held by {printable(holder)}" if holder else "held by a client that has not written its id"
     if doubt is not None:
-        found.left.append(f"the {role.name} role is {by}, left alone: {doubt}")
+        found.left.append(f"did not free the {role.name} role, {by}: {doubt}; force frees it all the same")
         return False
     if last.bound is None:
         return True  # nothing to free: the Delete that is finished now removes it
     if not (yield from _free(ctx, role, holder, found)):
-        found.left.append(f"the {role.name} role changed hands during the repair")
+        found.left.append(f"did not free the {role.name} role: its holder changed during the repair")
         return False
     found.freed.add(role)
     found.done.append(f"freed the {role.name} role, {by}")
@@ -181,13 +180,13 @@ def _restore_orphans(ctx: Context, found: _Findings) -> Operation[None]:
 
 def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Operation[None]:
     if not all(settled.values()):
-        found.left.append("the queue is being deleted, which waits for that role")
+        found.left.append("did not finish the delete of the queue: it waits for a role that is held")
         return
     keys = ctx.keys
     _, exists = check((yield Batch(((b"WATCH", keys.bound), (b"EXISTS", keys.bound)))))
     if exists:
         yield Batch(((b"UNWATCH",),))
-        found.left.append("the queue was created again during the repair")
+        found.left.append("did not finish the delete: the queue was created again during the repair")
         return
     # Whoever still waits for room or for a close is woken by these pushes, once the transaction is over; a
     # list that is deleted in it serves nobody, so they are pushed and deleted apart.
@@ -208,7 +207,7 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
     for role in (role for role in ROLES if settled[role]):
         count, _ = check((yield Batch(((b"LLEN", role.free(keys)), (b"LTRIM", role.free(keys), 0, 0)))))
         if count > 1:
-            found.done.append(f"reduced the free {role.name} role from {count} elements to one")
+            found.done.append(f"reduced :{role.name}_free from {count} elements to one")
     if settled[CONSUMER]:
         found.note_mark((yield from _restore_mark(ctx)))
     if all(settled.values()):
@@ -238,14 +237,20 @@ def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None
         (b"LLEN", keys.unacked),  # a consumer at work gives the token when it is done with these
     )
     _, free, tokens, limit, length, unacked = check((yield Batch(looks)))
-    bound = bound_of(ctx, limit)
-    if not (free or owed) or tokens == 1 or (bound and length + unacked >= bound):
+    bound = bound_in(limit)
+    if bound is None or not (free or owed) or tokens == 1 or (bound and length + unacked >= bound):
         yield Batch(((b"UNWATCH",),))
+        if limit is None:
+            raise does_not_exist(ctx)
+        if bound is None:
+            found.left.append(f"{not_a_number('bound', limit)}; {by_hand(keys)}")
         return
     replies = yield Batch(atomic(*refill(ctx)))
     if _was_done(replies):
-        what = f"reduced the {tokens} tokens that say there is room to one"
-        found.done.append(what if tokens else "restored the token that says there is room")
+        what = f"reduced :not_full from {tokens} elements to one"
+        found.done.append(
+            what if tokens else "restored the token in :not_full, which says that there is room"
+        )
 
 
 def _restore_mark(ctx: Context) -> Operation[bool]:

@@ -84,28 +84,42 @@ class Hold:
 
 def does_not_exist(ctx: Context) -> QueueDoesNotExistError:
     """The error for a queue whose ``:bound`` is gone."""
-    return QueueDoesNotExistError(f"queue {ctx.keys} does not exist")
+    return QueueDoesNotExistError(
+        f"queue {ctx.keys} does not exist: it was never created, or it has been deleted"
+    )
 
 
-def is_closed(ctx: Context) -> QueueClosedError:
-    """The error for a queue whose ``:closed`` has marks."""
-    return QueueClosedError(f"queue {ctx.keys} is closed")
+def is_closed(ctx: Context, role: Role) -> QueueClosedError:
+    """The error of a Put, or of a Get, for a queue whose ``:closed`` has marks."""
+    why = " and empty" if role is CONSUMER else ": nothing can be put into it any more"
+    return QueueClosedError(f"queue {ctx.keys} is closed{why}")
+
+
+def is_closed_already(ctx: Context) -> QueueClosedError:
+    """The error of a Close for such a queue."""
+    return QueueClosedError(f"queue {ctx.keys} is closed already")
 
 
 def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     """The error for a role that another client holds."""
-    by = f"held by {printable(holder)}" if holder else "taken, by whom is not known"
-    return QueueInUseError(f"queue {ctx.keys}: the {role.name} role is {by}", role.name, holder)
+    by = printable(holder) if holder else "a client that has not written its id"
+    return QueueInUseError(
+        f"queue {ctx.keys}: the {role.name} role is held by {by}; repair frees it if that client is dead",
+        role.name,
+        holder,
+    )
 
 
 def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     """The error for a role that we held, and hold no more."""
-    if holder or not ctx.lease:
-        return in_use(ctx, role, holder)
+    if holder:
+        why = f"it was freed by a repair, and is held by {printable(holder)} now"
+    elif ctx.lease:
+        why = f"its lease of {ctx.lease:g} s ran out; repair frees it"
+    else:
+        why = "it was freed by a repair"
     return QueueInUseError(
-        f"queue {ctx.keys}: the {role.name} role is ours no more: its lease of {ctx.lease:g} s ran out; "
-        "repair frees it",
-        role.name,
+        f"queue {ctx.keys}: this client has lost the {role.name} role: {why}", role.name, holder
     )
 
 
@@ -157,7 +171,7 @@ def _usable(
         if not exists:
             problem = does_not_exist(ctx)
         elif closed and refuse_closed:
-            problem = is_closed(ctx)
+            problem = is_closed(ctx, PRODUCER)
     if problem is None:
         return
     if popped is not None and not isinstance(popped, ServerReplyError):
@@ -297,7 +311,7 @@ def trouble(replies: list[Reply]) -> ServerReplyError | None:
 def _note_failure(error: BaseException, ctx: Context, replies: list[Reply]) -> None:
     """Say in the error that the role could not be given back, if the replies say so."""
     if refused := trouble(replies):
-        error.add_note(f"queue {ctx.keys}: a role could not be given back ({refused}); repair the queue")
+        error.add_note(f"a role of queue {ctx.keys} could not be given back ({refused}); repair frees it")
 
 
 def lost_role(ctx: Context, role: Role) -> Operation[Exception]:
@@ -321,6 +335,7 @@ __all__ = [
     "holding",
     "in_use",
     "is_closed",
+    "is_closed_already",
     "lost_role",
     "not_ours",
     "put_back",

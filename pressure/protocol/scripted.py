@@ -10,7 +10,6 @@ Rules:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -21,9 +20,9 @@ from pressure.errors import (
     QueueFullError,
     ServerReplyError,
 )
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
+from pressure.protocol.evaluating import NO_SCRIPTS, evaluated, plain_text
 from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
-from pressure.protocol.numbers import malformed
+from pressure.protocol.numbers import by_hand, malformed
 from pressure.protocol.roles import (
     CONSUMER,
     PRODUCER,
@@ -32,6 +31,7 @@ from pressure.protocol.roles import (
     does_not_exist,
     in_use,
     is_closed,
+    is_closed_already,
     not_ours,
     take_role,
 )
@@ -44,10 +44,6 @@ from pressure.text import printable
 #: Most values, and most bytes of several, that one script is sent: others wait while it runs.
 _MOST_VALUES: Final = 1000
 _MOST_PUT_BYTES: Final = 1 << 20
-
-#: How Redis 6.2 begins an error that its script is told of, and 7.0 what others call NOPERM.
-_WHERE: Final = re.compile(r"^@user_script: ?\d+: ?-?")
-_NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
 
 
 class Settlement(Enum):
@@ -82,15 +78,15 @@ def ask(
     return None if reply is NO_SCRIPTS else Answer(*reply)
 
 
-def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
-    """The error that an answer stands for, if any."""
+def problem(ctx: Context, role: Role, answer: Answer, *, closing: bool = False) -> Exception | None:
+    """The error that an answer, of a Close or of another operation, stands for, if any."""
     error: Exception
     if answer.status in (b"ok", b"wait"):
         return None
     if answer.status == b"gone":
         error = does_not_exist(ctx)
     elif answer.status == b"closed":
-        error = is_closed(ctx)
+        error = is_closed_already(ctx) if closing else is_closed(ctx, role)
     elif answer.status == b"busy":
         error = in_use(ctx, role, answer.detail or None)
     elif answer.status == b"lost":
@@ -100,19 +96,13 @@ def problem(ctx: Context, role: Role, answer: Answer) -> Exception | None:
     elif answer.status == b"empty":
         error = QueueEmptyError(f"queue {ctx.keys} is empty")
     elif answer.status == b"bound":
-        error = malformed(ctx.keys, "bound", answer.detail)
+        error = malformed(ctx.keys, "bound", answer.detail, by_hand(ctx.keys))
     else:
-        error = ServerReplyError(_text(answer.detail))
+        error = ServerReplyError(plain_text(printable(answer.detail)))
     if answer.stuck:
-        stuck = _text(answer.stuck)
-        error.add_note(f"queue {ctx.keys}: a role could not be given back ({stuck}); repair the queue")
+        stuck = plain_text(printable(answer.stuck))
+        error.add_note(f"a role of queue {ctx.keys} could not be given back ({stuck}); repair frees it")
     return error
-
-
-def _text(detail: bytes) -> str:
-    """An error's text as a command that is run by itself would be answered."""
-    text = _WHERE.sub("", printable(detail))
-    return _NOT_ALLOWED.sub("NOPERM the user", text)
 
 
 def note_uncounted(ctx: Context, role: Role, answer: Answer, what: str, taken: Sequence[bytes] = ()) -> None:
@@ -120,10 +110,10 @@ def note_uncounted(ctx: Context, role: Role, answer: Answer, what: str, taken: S
     refused = answer.stuck or answer.uncounted
     if not refused:
         return
-    released = f" and the {role.name} role could not be given back" if answer.stuck else ""
+    released = f" and to free the {role.name} role" if answer.stuck else ""
+    why = plain_text(printable(refused))
     warn(
-        f"queue {ctx.keys}: {what}, but the server refused to count it{released} ({_text(refused)}); "
-        "repair the queue",
+        f"queue {ctx.keys}: {what}, but the server refused to count it{released} ({why}); repair mends that",
         taken,
     )
 
@@ -254,7 +244,7 @@ def _consumer_keys(ctx: Context) -> tuple[bytes, ...]:
 def _note_delivered(ctx: Context, answer: Answer, taken: Sequence[bytes] = ()) -> None:
     if answer.status == b"error":
         answer = Answer(answer.status, 0, b"", answer.uncounted or answer.detail, answer.stuck, answer.values)
-    note_uncounted(ctx, CONSUMER, answer, "the value is delivered", (*taken, *answer.values))
+    note_uncounted(ctx, CONSUMER, answer, "the value was taken", (*taken, *answer.values))
 
 
 def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[bytes] | None]:
@@ -286,7 +276,7 @@ def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None
             hold.become((yield from take_role(ctx, PRODUCER, patience)))
             mode = b"popped"
             continue
-        if error := problem(ctx, PRODUCER, answer):
+        if error := problem(ctx, PRODUCER, answer, closing=True):
             raise error
         return True
 

@@ -146,26 +146,32 @@ def steady(replies: list[Reply]) -> bool:
     )
 
 
+_CHANGED: Final = "its holder changed during the repair"
+
+
 def doubt(role: Role, first: Seen, last: Seen) -> str | None:
     """Why the role's holder may be alive; None when the role may be freed."""
     looks = (first, last)
     if any(seen.free[role] for seen in looks):
-        return "it was free at one look"
+        return "it was free for a moment during the repair"
     holder = last.holder[role]
     if holder is None and (last.leases or role in first.leased):
         return _doubt_about_lease(role, first)
     if holder != first.holder[role]:
-        return "its holder changed between two looks"
+        return _CHANGED
     if holder is None:
         return _doubt_about_nobody(first, last)
     name = name_in(holder)
     works = role is CONSUMER and last.unacked > 0
     doubts = {
-        "its holder's identifier is another program's": name is None,
+        "its holder's id is not of this package's form, so its connections are not known": name is None,
         "the server does not tell who is connected": None in (first.connected, last.connected),
         "its holder's process is connected": any(name in (seen.connected or ()) for seen in looks),
-        f"the server has not been up, and master, for {STEADY} s": not (first.steady and last.steady),
-        "its holder may be at work while the server closes silent connections": works and not last.patient,
+        f"the server may have been started, or become master, less than {STEADY} s ago": not (
+            first.steady and last.steady
+        ),
+        "its holder may work on a message while the server closes idle connections": works
+        and not last.patient,
     }
     return next((doubt for doubt, holds in doubts.items() if holds), None)
 
@@ -177,7 +183,7 @@ def _doubt_about_lease(role: Role, first: Seen) -> str | None:
     """
     if first.holder[role] is None or role in first.leased:
         return None
-    return "its holder changed between two looks"
+    return _CHANGED
 
 
 def _doubt_about_nobody(first: Seen, last: Seen) -> str | None:
@@ -188,4 +194,4 @@ def _doubt_about_nobody(first: Seen, last: Seen) -> str | None:
         return None
     if first.others == last.others == 0:
         return None
-    return "its holder has not said who it is, and others are connected"
+    return "its holder has not written its id, and other clients are connected"

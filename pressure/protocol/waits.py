@@ -17,8 +17,8 @@ from pressure.errors import (
     QueueFullError,
     ServerReplyError,
 )
-from pressure.protocol.numbers import bound_in, malformed
-from pressure.protocol.roles import Hold, attempt, does_not_exist, is_closed
+from pressure.protocol.numbers import bound_in, by_hand, malformed
+from pressure.protocol.roles import CONSUMER, Hold, attempt, does_not_exist, is_closed
 from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, check
 from pressure.protocol.warned import warn
 
@@ -51,7 +51,7 @@ def bound_of(ctx: Context, reply: bytes | None) -> int:
         raise does_not_exist(ctx)
     bound = bound_in(reply)
     if bound is None:
-        raise malformed(ctx.keys, "bound", reply)
+        raise malformed(ctx.keys, "bound", reply, by_hand(ctx.keys))
     return bound
 
 
@@ -104,7 +104,7 @@ def _closed_meanwhile(ctx: Context, mark: bytes, bound: Reply) -> Operation[Popp
     replies = yield Batch(((b"LPUSH", keys.closed, mark), (b"RPOP", keys.queue), *after_pop(ctx)))
     pushed, value = replies[:2]
     if isinstance(pushed, ServerReplyError):
-        lost = f"queue {keys}: a mark of the close could not be put back ({pushed}); repair the queue"
+        lost = f"queue {keys}: a mark of the close could not be put back ({pushed}); repair mends that"
         if not isinstance(value, bytes):
             pushed.add_note(lost)
             raise pushed
@@ -112,4 +112,4 @@ def _closed_meanwhile(ctx: Context, mark: bytes, bound: Reply) -> Operation[Popp
     if isinstance(value, bytes):
         return Popped((value,), *replies[-_AFTER:])
     check(replies)
-    raise is_closed(ctx)
+    raise is_closed(ctx, CONSUMER)

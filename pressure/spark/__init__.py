@@ -5,11 +5,16 @@ import pressure.spark
 spark = pressure.spark.session("my program")
 rows = spark.readStream.format("pressure").option("queue", "jobs").load()
 
-``datasource`` is what Spark calls, and the only module beside ``sessions`` that knows it. Behind it
-``source`` reads a queue as a stream, ``peeking`` looks at it, ``sink`` writes to it; their steps are the
-scripts of ``lua``.
+``session`` starts a Spark session that knows the data source; ``register`` makes it known in a session that
+was started otherwise. ``finish`` acknowledges the last batch of a streaming query that has ended. The README
+beside this module has examples, and all options and columns.
 
-Importing this needs neither PySpark nor Arrow.
+Importing this needs neither PySpark nor Arrow: ``session``, ``finish`` and ``PressureDataSource`` load them
+at their first use.
+
+To extend it: Spark calls the classes in ``datasource``. Behind them ``source`` reads a queue as a stream,
+``peeking`` reads a copy of it as a table, and ``sink`` writes to it; what they send are the scripts in
+``lua``.
 """
 
 from __future__ import annotations
@@ -39,7 +44,7 @@ __all__ = [
     "session",
 ]
 
-#: What is loaded when it is asked for, and where it is.
+#: Names that are imported at their first use, and their modules.
 _LATER: Final = {
     "finish": "finishing",
     "PressureDataSource": "datasource",
@@ -48,7 +53,7 @@ _LATER: Final = {
 
 
 def register(spark: Any) -> None:
-    """Let a session know the data source, so that ``format("pressure")`` means it.
+    """Make the data source known in a session, as ``format("pressure")``.
 
     Args:
         spark: A ``SparkSession``.

@@ -51,7 +51,7 @@ class Asking:
         reply = self.run(evaluated(self._context.server, script, keys, *words))
         if reply is NO_SCRIPTS:
             raise PressureError(
-                f"queue {self.places.located}: the server runs no scripts for us, which Spark's part needs"
+                f"queue {self.places.located}: pressure.spark needs Lua scripts, and this server runs none"
             )
         return reply
 

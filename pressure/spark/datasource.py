@@ -57,7 +57,7 @@ class PressureDataSource(DataSource):
         options = self._chosen
         if options.format == "json" and options.schema is None:
             raise OptionError(
-                "option schema is missing: the fields of the JSON payload, such as 'user STRING, n INT'"
+                "option schema is missing: the fields of a JSON message, such as 'user STRING, n INT'"
             )
         _check_server(options)
         value = _VALUES.get(options.format) or f"STRUCT<{options.schema}>"
@@ -71,10 +71,9 @@ class PressureDataSource(DataSource):
         """For ``spark.readStream``."""
         if not _ADMITS and self._chosen.rows_per_batch is not None:
             warnings.warn(
-                f"Spark {pyspark.__version__} asks a stream once when its trigger is availableNow: it will "
-                "stop after "
-                f"rowsPerBatch={self._chosen.rows_per_batch} rows; leave that out to drain the queue, or "
-                "use 4.2 or newer",
+                f"with availableNow, Spark {pyspark.__version__} reads one batch, and so stops after "
+                f"rowsPerBatch={self._chosen.rows_per_batch} rows; leave that out to drain the queue, "
+                "or use Spark 4.2 or newer",
                 stacklevel=1,
             )
         return StreamReader(self._chosen, _checked(schema, self._chosen))
@@ -89,9 +88,13 @@ class PressureDataSource(DataSource):
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
         """For ``df.writeStream``."""
         if self._chosen.writer is not None:
-            raise OptionError("option writer is for batches; a stream is known by its checkpoint")
+            raise OptionError(
+                "option writer is for batch writes; leave it out: a stream is identified by its checkpoint"
+            )
         if overwrite:
-            raise OptionError("a queue holds no table to be completed; use outputMode('append') or 'update'")
+            raise OptionError(
+                "a queue cannot be written with outputMode('complete'); use 'append' or 'update'"
+            )
         _check_writing(self._chosen, schema)
         return StreamWriter(self._chosen)
 
@@ -109,13 +112,12 @@ def _checked(schema: StructType, options: Options) -> StructType:
     names = ["position", "id", "value", "enqueued", "deliveries"]
     if schema.fieldNames() != names:
         raise OptionError(
-            f"the columns are {', '.join(names)}; leave schema() out, and give the fields of a JSON payload "
-            "as the "
-            "option schema"
+            f"a queue has the columns {', '.join(names)}; leave out .schema(...), and give the fields of "
+            "JSON messages as the option schema"
         )
     value = {"binary": "binary", "text": "string"}.get(options.format)
     if value is not None and schema["value"].dataType.simpleString() != value:
-        raise OptionError(f"with the format {options.format} the column value is {value}; leave schema() out")
+        raise OptionError(f"with format={options.format} the column value is {value}; leave out .schema(...)")
     return schema
 
 

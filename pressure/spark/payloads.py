@@ -71,7 +71,7 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, decimal.Decimal):
         return str(value)
-    raise PayloadError(f"a {type(value).__name__} has no form in JSON; cast it first")
+    raise PayloadError(f"JSON cannot hold a value of type {type(value).__name__}; cast it first")
 
 
 FORMATS: Final[dict[str, Format]] = {
@@ -130,8 +130,7 @@ def _one_by_one(options: Options, type: Any, first: int, values: Sequence[bytes]
             if options.malformed == "fail":
                 raise PayloadError(
                     f"queue {options.queue!r}: the row at position {place} is not {options.format} of the "
-                    "schema: "
-                    f"{value[:80]!r} ({str(error)[:200]}); option malformed=null passes over such rows"
+                    f"schema: {value[:80]!r} ({str(error)[:200]}); malformed=null reads such rows as null"
                 ) from None
             found = None
         yield found
@@ -144,21 +143,22 @@ def check_columns(options: Options, columns: dict[str, str]) -> None:
         PayloadError: They cannot; the text says what to change.
     """
     if options.key is not None and options.key not in columns:
-        raise PayloadError(f"there is no column {options.key!r} to order by; there are {', '.join(columns)}")
+        raise PayloadError(
+            f"option key names no column: {options.key!r}; the columns are {', '.join(columns)}"
+        )
     types = FORMATS[options.format].types
     if types is None:
         return
     others = [name for name in columns if name not in ("value", options.key)]
     if "value" not in columns or others:
         raise PayloadError(
-            f"the format {options.format} writes one column, called value; there are {', '.join(columns)}: "
-            "select "
-            "it, or use the format json, which writes all of them"
+            f"format={options.format} writes one column, value, and the columns are {', '.join(columns)}; "
+            "select value, or use format=json, which writes all columns"
         )
     if columns["value"] not in types:
         raise PayloadError(
-            f"the format {options.format} writes {' or '.join(types)}, and the column value is "
-            f"{columns['value']}"
+            f"format={options.format} writes a column of type {' or '.join(types)}, and the column value is "
+            f"{columns['value']}; cast it"
         )
 
 
@@ -185,7 +185,7 @@ def values_of(options: Options, batches: Iterator[Any], smallest: Smallest) -> I
         rows = batch if options.format == "json" or options.key is None else batch.select(["value"])
         values = FORMATS[options.format].values(rows)
         if None in values:
-            raise PayloadError("a row's value is null, which a queue cannot hold; filter such rows")
+            raise PayloadError("the value of a row is null, which a queue cannot hold; filter out such rows")
         yield values  # type: ignore[misc]
 
 

@@ -93,7 +93,9 @@ class Peek:
             )
             if part.length and length != part.length:
                 queue = self._asking.places.located
-                raise RowsGoneError(f"queue {queue}: its copy was dropped, {KEPT} s after it was read last")
+                raise RowsGoneError(
+                    f"queue {queue}: its copy was dropped {KEPT} s after the last read; read again"
+                )
             found.reverse()
             if found:
                 yield start, peeked_of(self.options.envelope, found)

@@ -64,13 +64,13 @@ def function_named(name: str) -> Transform:
     """
     module, colon, function = name.partition(":")
     if not (module and colon and function):
-        raise OptionError(f"a transform is module:function, not {name!r}")
+        raise OptionError(f"a transform must be MODULE:FUNCTION, not {name!r}")
     try:
         found = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
-        raise OptionError(f"there is no transform {name}: {error}") from error
+        raise OptionError(f"transform {name} cannot be imported: {error}") from error
     if not callable(found):
-        raise OptionError(f"{name} is no function")
+        raise OptionError(f"transform {name} is not a function")
     made: Transform = found
     return made
 
@@ -99,7 +99,7 @@ def started(spark: Any, plan: Plan) -> Any:
     with _told():
         table = plan.transform(spark.readStream.format("pressure").options(**plan.source).load())
         if not hasattr(table, "writeStream"):
-            raise OptionError(f"the transform made a {type(table).__name__}, and not a DataFrame")
+            raise OptionError(f"the transform must return a DataFrame, not {type(table).__name__}")
         writing = _TARGETS[type(plan.target)](table, plan.target)
         trigger = {"availableNow": True} if plan.drain else {"processingTime": f"{plan.every} seconds"}
         return writing.option("checkpointLocation", plan.checkpoint).trigger(**trigger).start()

@@ -1,4 +1,4 @@
-"""A Spark session that knows queues, from nothing but what pip has installed."""
+"""Start a Spark session that knows the data source, with nothing but what pip has installed."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ QUIET: Final = {"spark__log__level": "ERROR", "spark__ui__showConsoleProgress": 
 #: What Python sources in Spark need, and what it is for.
 _NEEDED: Final = {
     "pyspark": "Spark itself",
-    "pyarrow": "how rows travel between Spark and Python",
-    "pandas": "which PySpark asks for with Arrow",
+    "pyarrow": "carries rows between Spark and Python",
+    "pandas": "PySpark needs it beside Arrow",
 }
 
 #: Where Spark runs on one machine there is nobody else to be reached from, and no more tasks than processors.
@@ -60,13 +60,17 @@ def _lead_to(folder: str) -> None:
 def session(
     name: str = "pressure", master: str | None = None, *, folder: str | None = None, **config: str
 ) -> SparkSession:
-    """A session in which ``format("pressure")`` is known; the one that there is already, if there is one.
+    """Start a Spark session that knows ``format("pressure")``, or take the session that runs.
 
     Args:
-        name: What it is called.
-        master: Where it runs, such as ``local[*]``, which it is if nothing else says where.
-        folder: A folder from which workers import modules, too.
-        **config: Settings of Spark's, with ``__`` for a dot: ``spark__sql__shuffle__partitions="2"``.
+        name: The name of the application.
+        master: Where Spark runs, such as ``local[4]``. Default: the environment variable ``SPARK_MASTER``, or
+            else ``local[*]``.
+        folder: One more folder from which the workers can import modules.
+        **config: Settings of Spark, with ``__`` for a dot: ``spark__sql__shuffle__partitions="2"``.
+
+    Returns:
+        The ``SparkSession``.
 
     Raises:
         SetupError: Something that Spark needs is missing; the text says what.

@@ -115,13 +115,13 @@ class Sink:
                 return put
             if status == b"stale":
                 raise PressureError(
-                    f"queue {self._queue}: batch {batch} comes after batch {rest[0]} was begun by another run"
+                    f"queue {self._queue}: batch {batch} is refused, as another run of this query has begun "
+                    f"batch {rest[0]}"
                 )
             if status == b"gone":
                 raise RowsGoneError(
-                    f"queue {self._queue}: of {staged[rest[0]].rows} staged rows {rest[1]} are there; "
-                    "option expire is "
-                    "too short, or the server has lost them"
+                    f"queue {self._queue}: of {staged[rest[0]].rows} staged rows, {rest[1]} are left; "
+                    "the option expire is too short, or the server has lost them"
                 )
             put += self._move(marker, rest[0], rest[1].decode().split())
             self._asking.script(END, (marker,), rest[0], round(KEPT * 1000))
@@ -169,9 +169,8 @@ class Sink:
             return
         why = "it was full" if status == b"full" else "another client was producing"
         raise NotDeliveredError(
-            f"queue {self._queue}: {why} for {self.options.timeout:g} s; {put} rows were put, {left} or "
-            "more are kept "
-            "staged, and the same query or writer goes on with them"
+            f"queue {self._queue}: {why} for {self.options.timeout:g} s; {put} rows were put, and {left} or "
+            "more stay staged: start the same query or writer again, and it goes on with them"
         )
 
     def abandon(self, writer: str, staged: Sequence[Staged]) -> None:

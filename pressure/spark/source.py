@@ -107,13 +107,12 @@ class Source:
             return QueueInUseError(f"queue {queue}: the consumer role is held by {who}", "consumer")
         if status == b"other":
             return RowsGoneError(
-                f"queue {queue}: these offsets are not of the stream that it has now; start with a new "
-                "checkpoint"
+                f"queue {queue}: the checkpoint belongs to another stream, not to the one that the queue has "
+                "now; start with a new checkpoint"
             )
         return RowsGoneError(
-            f"queue {queue}: a repair or another consumer took what was claimed; it went back to the queue, "
-            "so "
-            "start with a new checkpoint"
+            f"queue {queue}: a repair or another consumer put the claimed rows back into the queue; start "
+            "with a new checkpoint"
         )
 
     def check(self, id: str, row: int) -> None:  # noqa: A002, it is one
@@ -123,9 +122,8 @@ class Source:
             raise self._problem(b"other", b"")
         if row < state.first:
             raise RowsGoneError(
-                f"queue {self._asking.places.located}: the rows from {row} on were acknowledged, up to "
-                f"{state.first}; "
-                "the checkpoint is older than that"
+                f"queue {self._asking.places.located}: the checkpoint begins at row {row}, but the rows "
+                f"before {state.first} were acknowledged already; use a newer checkpoint"
             )
 
     def waiting(self) -> int:

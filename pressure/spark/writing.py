@@ -108,7 +108,7 @@ class StreamWriter(_Writing, *_STREAM_WRITERS):  # type: ignore[misc]
         query = _task().getLocalProperty("sql.streaming.queryId")
         if not query:
             raise PressureError(
-                "Spark does not tell which query this is, so its batches cannot be told apart"
+                "Spark does not pass the id of the query, by which a batch is written only once"
             )
         return str(query)
 

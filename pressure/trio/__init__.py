@@ -34,10 +34,11 @@ T = TypeVar("T")
 class Queue(AsyncQueue):
     """``pressure.Queue`` for Trio: the same methods, as coroutines.
 
-    Arguments, attributes and errors are described there; of a ``client`` the settings are taken. One object
-    may be used by several tasks at once. A method that is cancelled leaves no role taken and drops no value:
-    what it waits for is ended, and if it has succeeded by then it returns its result, and the cancellation
-    is raised at the next checkpoint. Ctrl-C is such a cancellation.
+    ``help(pressure.Queue)`` describes arguments, attributes and errors. The settings of a ``client`` are
+    used, not its connections. Several tasks may use one object at once.
+
+    When a method is cancelled, also by Ctrl-C, it stops waiting, gives its role back and loses no value. If
+    it has already succeeded, it returns its result, and the cancellation is raised at the next checkpoint.
     """
 
     def __init__(

@@ -65,13 +65,13 @@ class OnTrio(Asynchronous):
         await self._driver.connections.disconnect()
 
 
-class BackupQueue(OnTrio, BackupMethods):
-    """See ``BackupMethods``."""
+class BackupQueue(OnTrio, BackupMethods):  # noqa: D101, that of the kind
+    __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(OnTrio, RingMethods):
-    """See ``RingMethods``."""
+class RingQueue(OnTrio, RingMethods):  # noqa: D101, that of the kind
+    __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(OnTrio, ReliableMethods):
-    """See ``ReliableMethods``."""
+class ReliableQueue(OnTrio, ReliableMethods):  # noqa: D101, that of the kind
+    __doc__ = ReliableMethods.__doc__

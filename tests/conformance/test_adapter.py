@@ -1,4 +1,4 @@
-"""Clients that are other programs: the lines of JSON, and that no program keeps the suite from its end."""
+"""Clients that are other programs: the protocol of JSON lines, and programs that hang, die or never answer."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def test_a_client_passes_the_whole_protocol(
     assert [each for each in outcomes if each.verdict != "passed"] == []
 
 
-def test_ours_as_a_process(embedded_server: Address, capsys: pytest.CaptureFixture[str]) -> None:
+def test_our_client_is_judged_as_a_process(
+    embedded_server: Address, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked = ["--adapter", OURS.command, "--clause", "decided.many", "--clause", "put.gives-up"]
     assert command.main(["--target", embedded_server.url, *asked]) == 0
     said = capsys.readouterr().out
@@ -87,12 +89,14 @@ def test_ours_as_a_process(embedded_server: Address, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("server", ["embedded_server", "real_server"])
-def test_it_is_judged_beside_ours(server: str, request: pytest.FixtureRequest) -> None:
+def test_a_client_in_another_language_shares_a_queue_with_ours(
+    server: str, request: pytest.FixtureRequest
+) -> None:
     (outcome,) = judged(request.getfixturevalue(server), textbook(), "queue.beside-ours")
     assert outcome.verdict == "passed", outcome.reason
 
 
-def test_kinds_and_what_is_our_clients_own_are_skipped_by_name(embedded_server: Address) -> None:
+def test_clauses_for_other_kinds_or_only_for_our_client_are_skipped_by_name(embedded_server: Address) -> None:
     outcomes = judged(
         embedded_server, OURS, "backup.push", "decided.standard-errors", "decided.reliable-done"
     )
@@ -106,13 +110,13 @@ def test_kinds_and_what_is_our_clients_own_are_skipped_by_name(embedded_server: 
 # Those that do wrong
 
 
-def test_a_client_that_keeps_its_role_is_convicted(embedded_server: Address) -> None:
+def test_a_client_that_keeps_its_role_fails(embedded_server: Address) -> None:
     guilty = judged(embedded_server, textbook("keeps-role"), "put.gives-up", "put.pushes-left")
     assert [each.verdict for each in guilty] == ["failed", "passed"]
     assert "elements of the two role lists" in guilty[0].reason
 
 
-def test_a_client_that_dies_fails_and_shows_its_last_words(embedded_server: Address) -> None:
+def test_a_client_that_dies_fails_and_its_last_output_is_shown(embedded_server: Address) -> None:
     died, lived = judged(embedded_server, textbook("dies"), "put.pushes-left", "create.saves-bound")
     assert (died.verdict, died.reason) == ("failed", "the client ended with status 3")
     assert "dying, as I was told to" in died.evidence[0].text
@@ -156,7 +160,9 @@ def program(code: str) -> list[str]:
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended with status -9"),
     ],
 )
-def test_what_a_program_may_do(code: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_program_that_answers_wrongly_or_ends_fails_with_the_reason(
+    code: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("conformance.adapter.process.GRACE", 0.5 if "close(1)" in code else 10.0)
     process = ClientProcess(program(code))
     with pytest.raises(Failure) as failure:
@@ -174,7 +180,9 @@ def test_what_a_program_may_do(code: str, words: str, monkeypatch: pytest.Monkey
         ('"unsupported": true', Unsupported, "not supported by the client: put"),
     ],
 )
-def test_errors_are_named(reply: str, kind: type[Exception], words: str) -> None:
+def test_error_replies_become_exceptions_with_their_messages(
+    reply: str, kind: type[Exception], words: str
+) -> None:
     process = ClientProcess(program(f"print('{{\"id\": 1, {reply}}}', flush=True); input(); input()"))
     with pytest.raises(kind) as error:
         process.ask("put", {}, 10)
@@ -182,7 +190,7 @@ def test_errors_are_named(reply: str, kind: type[Exception], words: str) -> None
     assert str(error.value) == words
 
 
-def test_a_command_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_adapter_command_that_cannot_be_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command.main(["--target", "embedded", "--adapter", "/nowhere/client --fast"])
     assert "no command '/nowhere/client --fast' that can be run" in capsys.readouterr().err
@@ -217,7 +225,7 @@ def asked(op: str, **args: Any) -> dict[str, Any]:
     return {"op": op, "args": args}
 
 
-def test_the_reference_answers_by_lines(address: Address) -> None:
+def test_the_reference_adapter_answers_each_line_with_a_line(address: Address) -> None:
     with Environment(address, OURS) as env:
         where = {"name": "jobs", "url": address.url, "prefix": env.prefix}
         replies = talk(
@@ -259,11 +267,11 @@ def said_for(method: str, *args: Any, **options: Any) -> tuple[str, Any]:
         ("put_many", [[b"a", b"b"]], {}, ("put_many", {"values": ["a", "b"]})),
     ],
 )
-def test_methods_become_requests(method: str, args: Sequence[Any], options: Any, said: Any) -> None:
+def test_calls_of_methods_become_requests(method: str, args: Sequence[Any], options: Any, said: Any) -> None:
     assert said_for(method, *args, **options) == said
 
 
-def test_everything_is_written_down() -> None:
+def test_every_operation_and_error_is_documented() -> None:
     text = conformance.adapter.__doc__ or ""
     assert [name for name in OPERATIONS if f"``{name}" not in text] == []
     assert [name for name in ERRORS if name != "PressureError" and name not in text] == []

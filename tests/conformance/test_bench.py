@@ -1,4 +1,4 @@
-"""The bench runs, tells the truth of what came out, and goes on without what is not there."""
+"""The bench: its rows run, its verdicts follow from the measurements, and what is not installed is named."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.bench import __main__ as command
+from conformance.bench.chart import groups_of
 from conformance.bench.model import Effort, MissingError, Outcome, Pair, Row, Target
 from conformance.bench.report import as_json, markdown, table
 from conformance.bench.rows import ROWS
@@ -56,11 +57,11 @@ def test_rows_without_other_programs_run_from_end_to_end(group: str, tmp_path: P
         "histories-spark-1000000",
     ],
 )
-def test_rows_in_spark(name: str, tmp_path: Path) -> None:
+def test_rows_in_spark_run_from_end_to_end(name: str, tmp_path: Path) -> None:
     test_rows_without_other_programs_run_from_end_to_end(name, tmp_path)
 
 
-def test_rates_by_redis_benchmark(tmp_path: Path) -> None:
+def test_redis_benchmark_measures_a_rate_for_both_servers(tmp_path: Path) -> None:
     found = tmp_path / "found.json"
     assert command.main(["--rows", "plain-lpush", "cpu-rpop", *TINY, "--json", str(found)]) == 0
     for each in json.loads(found.read_text())["rows"]:
@@ -91,7 +92,9 @@ def test_the_ratio_is_that_of_the_medians() -> None:
     assert one.ratios == [0.1, 2, 15]
 
 
-def test_only_a_fault_or_a_target_that_is_insisted_on_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exit_status_is_an_error_for_a_fault_and_with_strict_for_a_missed_target(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def nobody(_: Workbench) -> Generator[Pair]:
         raise MissingError("nobody to compare with")
         yield
@@ -111,7 +114,9 @@ def test_only_a_fault_or_a_target_that_is_insisted_on_is_an_error(monkeypatch: p
         assert command.main([*TINY, "--strict"]) == strict
 
 
-def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_row_whose_peer_is_missing_is_not_available_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     def nobody(_: Workbench) -> Generator[Pair]:
         raise MissingError("nobody to compare with")
         yield
@@ -121,16 +126,26 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Any) -
     assert "not available: nobody to compare with" in capsys.readouterr().out
 
 
-def test_a_chart_is_drawn_or_not_with_a_reason(tmp_path: Path, capsys: Any) -> None:
-    pytest.importorskip("matplotlib", reason="the chart needs the extra 'bench'")
+def test_a_chart_has_a_bar_for_each_ratio(tmp_path: Path) -> None:
     drawn = tmp_path / "found.svg"
     assert command.main(["--rows", "start", *TINY, "--chart", str(drawn)]) == 0
-    assert drawn.read_text().startswith("<?xml")
-    assert command.main(["--rows", "start", *TINY, "--chart", str(tmp_path / "found.nosuch")]) == 1
-    assert "is not drawn" in capsys.readouterr().out
+    assert drawn.read_text().startswith("<svg")
+    outcomes = [
+        outcome(Target(1), Pair(3.0, 1.0)),
+        outcome(Target(1, at_least=False), Pair(1.0, 4.0)),
+        outcome(Target(1, unit="µs"), Pair(1.0, 9.0)),
+    ]
+    (group,) = groups_of(outcomes)
+    assert [bar.better for bar in group.bars] == [3, 4]
 
 
-def test_names_that_are_not_there(capsys: Any) -> None:
+def test_a_chart_is_not_written_to_a_file_of_another_kind(tmp_path: Path, capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--rows", "start", *TINY, "--chart", str(tmp_path / "found.png")])
+    assert "found.png: a chart is SVG, so name a file that ends in .svg" in capsys.readouterr().err
+
+
+def test_an_unknown_row_or_group_is_refused(capsys: Any) -> None:
     with pytest.raises(SystemExit):
         command.main(["--rows", "nosuch"])
     assert "no row or group 'nosuch'" in capsys.readouterr().err

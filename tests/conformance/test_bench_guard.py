@@ -1,4 +1,4 @@
-"""What a request costs, counted in bytecode instructions: the same on any machine, however busy."""
+"""The cost of requests in bytecode instructions, which does not depend on the machine, stays as accepted."""
 
 import dataclasses
 import sys
@@ -23,7 +23,7 @@ def test_no_request_costs_much_more_than_accepted() -> None:
 
 
 @pytest.mark.parametrize("name", ["lpush", "set-16", "hand-over"])
-def test_the_same_is_counted_every_time(name: str) -> None:
+def test_the_count_of_instructions_is_the_same_every_time(name: str) -> None:
     assert instructions(SCENARIOS[name]) == instructions(SCENARIOS[name])
 
 
@@ -39,24 +39,24 @@ def test_blocked_clients_cost_nothing(who: str) -> None:
     assert instructions(many) == instructions(few)
 
 
-def test_the_tracer_that_was_there_is_put_back() -> None:
+def test_counting_restores_the_previous_tracer() -> None:
     before = sys.gettrace()
     instructions(SCENARIOS["get"])
     assert sys.gettrace() is before
 
 
-def test_a_cost_that_grew_is_told_with_what_to_do() -> None:
+def test_a_cost_that_grew_is_reported_with_what_to_do() -> None:
     found = {"get": 126.0, "set": 125.0}
     (complaint,) = guard.complaints({"get": 100.0, "set": 100.0}, found)
     assert complaint.startswith("get: 126 instructions per command, 100 are accepted")
     assert "python -m conformance.bench --accept" in complaint
 
 
-def test_a_scenario_that_nobody_accepted_is_told() -> None:
+def test_a_scenario_without_an_accepted_cost_is_reported() -> None:
     assert len(guard.complaints({}, {"get": 1.0})) == 1
 
 
-def test_accepting_keeps_the_numbers_of_other_versions(
+def test_accepting_costs_keeps_the_numbers_of_other_versions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = tmp_path / "accepted.json"

@@ -1,4 +1,4 @@
-"""Every sentence of the documents that asks for something has its clauses.
+"""Every sentence of the documents that demands something has its clauses.
 
 The documents are not part of the project; their sections are told here in a few words, in their order, each
 with the clauses that speak of it. Who reads a document again compares it with its table.
@@ -209,7 +209,7 @@ def test_every_section_has_clauses(suite: str) -> None:
     assert set(PLACES[suite]) <= found
 
 
-def test_every_clause_can_be_read() -> None:
+def test_every_clause_has_a_sentence_a_place_a_check_and_known_suites() -> None:
     for clause in CLAUSES.values():
         assert clause.text.endswith((".", ".)")), clause.id
         assert clause.place, clause.id

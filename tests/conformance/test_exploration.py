@@ -1,6 +1,4 @@
-"""Exploring reaches what there is, finds what is broken by a shortest schedule, and says what it left out."""
-
-# ruff: noqa: ARG001  (what is put in place of a function takes its arguments)
+"""Exploring all states: it reaches every end, finds a bug by a shortest schedule, and reports what it left out."""
 
 from __future__ import annotations
 
@@ -96,7 +94,7 @@ def values_of(simulation: Simulation) -> Hashable:
         ("two-producers", True, 5),
     ],
 )
-def test_exploring_comes_to_the_ends_of_all_runs(name: str, scripts: bool, states: int) -> None:
+def test_exploring_reaches_the_final_states_of_all_runs(name: str, scripts: bool, states: int) -> None:
     scenario = SCENARIOS[name]
     found = explore(Game(scenario, scripts=scripts))
     runs, ends = ends_of_every_run(scenario, scripts)
@@ -109,13 +107,13 @@ def test_exploring_comes_to_the_ends_of_all_runs(name: str, scripts: bool, state
 
 
 @pytest.mark.parametrize("name", ["one-each", "two-producers-full", "two-consumers", "close-beside"])
-def test_states_of_a_client_that_are_taken_for_the_same_are(name: str) -> None:
+def test_states_of_a_client_with_the_same_digest_are_the_same(name: str) -> None:
     merged, exact = Game(SCENARIOS[name]), Game(SCENARIOS[name], exact=True)
     assert ends_of(merged) == ends_of(exact)
     assert sum(len(each.states) for each in merged.clients) < sum(len(each.states) for each in exact.clients)
 
 
-def test_operations_that_stand_elsewhere_are_told_apart() -> None:
+def test_operations_at_different_steps_are_told_apart() -> None:
     def twice() -> Any:
         yield
         yield
@@ -130,7 +128,7 @@ def test_operations_that_stand_elsewhere_are_told_apart() -> None:
     assert gist(one) != gist(other)
 
 
-def test_who_loses_the_reply_to_a_wait_is_gone_with_what_it_was_answered() -> None:
+def test_a_client_that_loses_the_reply_to_a_wait_loses_its_value() -> None:
     game = Game(SCENARIOS["one-each-dies"])
     state = game.start
     for move in read("c*2 c!reply-lost p*3"):
@@ -143,12 +141,12 @@ def test_who_loses_the_reply_to_a_wait_is_gone_with_what_it_was_answered() -> No
     assert game.contents(state[0]).values == ()
 
 
-def test_what_a_client_will_do_has_to_be_known() -> None:
+def test_the_operations_of_a_client_must_be_given() -> None:
     with pytest.raises(TypeError, match="what a object will do is not known"):
         gist(object())
 
 
-def test_a_limit_is_kept_and_told() -> None:
+def test_a_limit_is_kept_and_reported() -> None:
     found = explore(Game(SCENARIOS["two-each"]), limit=100)
     assert 100 < found.states < 110
     assert not found.whole
@@ -160,7 +158,7 @@ def test_a_limit_is_kept_and_told() -> None:
 
 def eats_the_mark(ctx: Any, mark: bytes, bound: Any) -> Any:
     yield Batch(((b"GET", ctx.keys.bound),))
-    raise roles.is_closed(ctx)
+    raise roles.is_closed(ctx, roles.CONSUMER)
 
 
 def keeps_the_role(ctx: Any, hold: Any, body: Any) -> Any:
@@ -254,7 +252,7 @@ def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> t
     return {**SCENARIOS, **MORE}[name], Violation(what, read(schedule))
 
 
-def test_what_is_broken_is_found_by_a_shortest_schedule(broken: tuple[Scenario, Violation]) -> None:
+def test_a_violation_is_found_with_a_shortest_schedule(broken: tuple[Scenario, Violation]) -> None:
     scenario, expected = broken
     found = explore(Game(scenario), about=expected.what)
     assert found.violation is not None
@@ -265,7 +263,7 @@ def test_what_is_broken_is_found_by_a_shortest_schedule(broken: tuple[Scenario, 
     assert replay(Game(scenario), found.violation.schedule, expected.what) == found.violation
 
 
-def test_scripts_are_held_to_the_strong_form(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_scripts_the_stronger_invariant_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("lupa", reason="scripts need the extra 'lua'")
     one_more = lua.PUT.text.replace(b"limit == 0 or length < limit", b"limit == 0 or length <= limit")
     monkeypatch.setattr(scripted, "PUT", lua.Script(one_more))
@@ -276,7 +274,7 @@ def test_scripts_are_held_to_the_strong_form(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     "broken", ["eats the mark", "does not watch the bound", "counts no bytes"], indirect=True
 )
-def test_what_is_found_by_luck_is_shrunk(broken: tuple[Scenario, Violation]) -> None:
+def test_a_schedule_found_at_random_is_shrunk(broken: tuple[Scenario, Violation]) -> None:
     scenario, expected = broken
     found = wander(Game(scenario), 500)
     assert found.violation is not None
@@ -313,7 +311,7 @@ SCHEDULES = {
 
 
 @pytest.mark.parametrize("name", HOLES)
-def test_the_documents_holes_are_found(name: str) -> None:
+def test_the_known_holes_of_the_documents_are_found(name: str) -> None:
     found = explore(Game(HOLES[name].scenario), about=HOLES[name].about)
     assert found.violation is not None
     assert written(found.violation.schedule) == SCHEDULES[name]
@@ -328,7 +326,7 @@ def test_the_documents_holes_are_found(name: str) -> None:
         ),
     ],
 )
-def test_what_rests_on_a_step_taking_less_time_than_a_wait(name: str, what: str) -> None:
+def test_guarantees_that_depend_on_timing_are_violated_when_timing_is_not_kept(name: str, what: str) -> None:
     """A delete that waited a slice, and a repair that waited for two looks, trust that others went on."""
     assert explore(Game(SCENARIOS[name])).violation is None
     found = explore(Game(SCENARIOS[name], free=True))
@@ -336,7 +334,7 @@ def test_what_rests_on_a_step_taking_less_time_than_a_wait(name: str, what: str)
     assert found.violation.what == what
 
 
-def test_a_repair_by_force_does_not_see_who_has_popped_the_role_and_not_said_so() -> None:
+def test_a_forced_repair_misses_a_holder_that_has_not_written_its_id() -> None:
     members = (*SCENARIOS["two-producers"].members, Member("r", (FORCED_REPAIR,)))
     found = explore(Game(Scenario("forced", members, 2, tries=2)))
     assert found.violation is not None
@@ -347,7 +345,7 @@ def test_a_repair_by_force_does_not_see_who_has_popped_the_role_and_not_said_so(
 # How it is shown
 
 
-def test_a_schedule_can_be_written_and_read() -> None:
+def test_a_schedule_is_read_back_as_it_was_written() -> None:
     moves = ("p", "p", "c", "p!cut-short-2", "c~", "c~")
     assert written(moves) == "p*2 c p!cut-short-2 c~*2"
     assert read(written(moves)) == moves
@@ -369,7 +367,7 @@ def test_a_violation_is_drawn_with_a_lane_for_each_client() -> None:
     assert "color" not in evidence.markup.replace("currentColor", "")
 
 
-def test_the_command_prints_a_row_for_each(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_a_row_for_each_scenario(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--scenario", "one-each", "--plain"]) == 0
     head, row = capsys.readouterr().out.splitlines()
     assert head.split()[:3] == ["scenario", "mode", "faults"]
@@ -384,7 +382,7 @@ def test_the_command_says_what_it_left_out(capsys: pytest.CaptureFixture[str]) -
     assert "right in 2 runs by luck from seed 7 on; not all states" in capsys.readouterr().out
 
 
-def test_the_command_shows_what_is_wrong_and_how_to_see_it_again(
+def test_the_command_draws_a_violation_and_prints_the_schedule_that_repeats_it(
     capsys: pytest.CaptureFixture[str], tmp_path: Any
 ) -> None:
     drawn = tmp_path / "hole.svg"
@@ -397,14 +395,14 @@ def test_the_command_shows_what_is_wrong_and_how_to_see_it_again(
     assert "nothing is wrong" in capsys.readouterr().out
 
 
-def test_a_move_that_is_not_possible_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_move_that_is_not_possible_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["--scenario", "one-each", "--plain", "--schedule", "p q"])
-    assert "q is not possible after p" in capsys.readouterr().err
+    assert "the move q is not possible after p" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_processes_come_to_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_processes_find_the_same_states(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--scenario", "one-each", "--scenario", "two-producers", "--plain", "--processes", "2"]) == 0
     rows = [line.split()[:6] for line in capsys.readouterr().out.splitlines()[1:]]
     assert rows == [
@@ -417,7 +415,7 @@ def test_no_two_scenarios_share_a_name() -> None:
     assert len({*SCENARIOS, *HOLES}) == len(ALL) + len(LARGE) + len(HOLES)
 
 
-def test_every_clause_explores_scenarios_that_there_are() -> None:
+def test_every_clause_names_existing_scenarios() -> None:
     assert {clause.id for clause in SIMULATION} == {
         f"simulation.{name}" for name in (*SCENARIOS_OF, "random")
     }
@@ -439,5 +437,5 @@ def test_every_named_scenario_is_right_in_all_its_states(name: str, scripts: boo
 @pytest.mark.slow
 @MODES
 @pytest.mark.parametrize("name", [each.name for each in LARGE])
-def test_crowds_are_right_in_runs_by_luck(name: str, scripts: bool) -> None:
+def test_many_clients_are_right_in_random_runs(name: str, scripts: bool) -> None:
     assert wander(Game(SCENARIOS[name], scripts=scripts), 1000).violation is None

@@ -1,4 +1,4 @@
-"""The suite convicts what is wrong on purpose, by the clauses one would expect.
+"""The suite fails each faulty server and client, by the clauses one would expect.
 
 All of it: pytest -n 0 -m "slow or not slow" tests/conformance/test_guilty.py
 """
@@ -78,7 +78,7 @@ def marked(party: Guilty) -> Any:
 
 
 @pytest.mark.parametrize("party", [marked(party) for party in PARTIES])
-def test_guilty_party_is_convicted(party: Guilty, trial: Trial) -> None:
+def test_each_faulty_server_or_client_fails_its_clauses(party: Guilty, trial: Trial) -> None:
     convictions = trial(party)
     assert convictions.keys() == set(party.clauses)
     crashes = [why for why in convictions.values() if "Hangup" in why or "ConnectionError" in why]
@@ -86,17 +86,17 @@ def test_guilty_party_is_convicted(party: Guilty, trial: Trial) -> None:
 
 
 @pytest.mark.parametrize("party", [marked(party) for party in NOBODIES])
-def test_who_is_not_guilty_is_not_convicted(party: Guilty, trial: Trial) -> None:
+def test_correct_servers_and_clients_pass(party: Guilty, trial: Trial) -> None:
     assert trial(party) == {}
 
 
-def test_there_are_guilty_servers_and_clients() -> None:
+def test_faulty_servers_and_clients_have_distinct_names_and_existing_clauses() -> None:
     assert {party.package for party in PARTIES} == {"miniredis", "pressure"}
     assert len({party.name for party in PARTIES}) == len(PARTIES) >= 6
     assert all(clause in CLAUSES for party in PARTIES for clause in party.clauses)
     assert {party.client for party in PARTIES} == {"sync", "plain"} <= FLAVOURS.keys()
 
 
-def test_a_change_that_does_not_fit_is_told() -> None:
+def test_a_patch_that_does_not_apply_is_reported() -> None:
     with Court() as court, pytest.raises(ValueError, match="0 times"):
         court.convicted_of(Guilty("misfit", "pressure/keys.py", "no such text", "", ("queue.fifo",)))

@@ -1,4 +1,4 @@
-"""``pytest --pyargs conformance`` in an empty folder, as people do who test their own server."""
+"""``pytest --pyargs conformance`` in an empty folder, as people run it who test their own server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def items(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_a_clause_is_an_item(tmp_path: Path, embedded_server: Address) -> None:
+def test_each_clause_is_a_pytest_item(tmp_path: Path, embedded_server: Address) -> None:
     clauses = ("list.llen", "create.saves-bound", "mq.info", "list.block.fifo")
     asked = [word for clause in clauses for word in ("--clause", clause)]
     done = items(
@@ -46,7 +46,7 @@ def test_a_clause_is_an_item(tmp_path: Path, embedded_server: Address) -> None:
     assert "4 passed, 4 errors" in done.stdout
 
 
-def test_what_fails_and_what_is_skipped(tmp_path: Path) -> None:
+def test_failed_and_skipped_clauses_show_their_reasons(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text(
         "import conformance.checks as checks\n"
@@ -69,7 +69,7 @@ def test_what_fails_and_what_is_skipped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["target", "suite", "clause", "client"])
-def test_what_there_is_not(option: str) -> None:
+def test_an_option_with_an_unknown_name_is_refused(option: str) -> None:
     class Told:
         def getoption(self, name: str, _: object) -> list[str]:
             return ["nonsense"] if name == f"conformance_{option}" else []
@@ -79,31 +79,31 @@ def test_what_there_is_not(option: str) -> None:
         _ = subjects_of(config), clauses_of(config)
 
 
-def test_elsewhere_the_options_are_unknown(tmp_path: Path) -> None:
+def test_pytest_does_not_know_the_options_for_other_packages(tmp_path: Path) -> None:
     done = items(tmp_path, "--target", "embedded")
     assert "unrecognized arguments: --target" in done.stderr
 
 
-def test_the_options_are_there_for_this_package_alone() -> None:
+def test_the_options_are_added_for_this_package_alone() -> None:
     assert is_ours("conformance")
     assert is_ours("conformance.test_conformance")
     assert not any(map(is_ours, ("tests/conformance", "conformances", "pressure", "")))
     assert {"target", "client", "adapter", "suite"} <= OPTIONS.keys()
 
 
-def test_the_projects_own_run_does_not_collect_it() -> None:
+def test_the_projects_own_test_run_does_not_collect_the_clauses() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests"]
     assert project["project"]["entry-points"]["pytest11"]["conformance"] == "conformance.pytest_options"
 
 
-def test_pytest_starts_no_slower_for_it() -> None:
+def test_the_pytest_plugin_imports_neither_redis_nor_pressure() -> None:
     code = "import sys, conformance.pytest_options; print('redis' in sys.modules, 'pressure' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
 
 
-def test_what_is_offered_is_there() -> None:
+def test_every_name_in_all_can_be_imported() -> None:
     assert all(getattr(conformance, name) for name in conformance.__all__)
     with pytest.raises(AttributeError, match="nonsense"):
         _ = conformance.nonsense

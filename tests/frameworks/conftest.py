@@ -6,6 +6,7 @@ The servers are not emptied between tests, since workers live longer than a test
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -29,8 +30,9 @@ KEYS = itertools.count()
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks all tests in this folder; what a framework warns of is not ours to fail on."""
+    here = f"{Path(__file__).parent}{os.sep}"
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.frameworks)
             item.add_marker(pytest.mark.filterwarnings("default"))
 

@@ -58,7 +58,7 @@ def test_each_job_runs_once(run: Any, client: Any, key: str) -> None:
     assert client.llen(key) == 0
 
 
-def test_a_job_that_fails(run: Any) -> None:
+def test_a_failed_job_reports_its_exception(run: Any) -> None:
     async def job(pool: Any) -> Any:
         job = await pool.enqueue_job("fail")
         with pytest.raises(Exception, match="as the test asked") as caught:
@@ -69,7 +69,7 @@ def test_a_job_that_fails(run: Any) -> None:
     assert run(job).success is False
 
 
-def test_a_job_that_is_tried_again(run: Any, client: Any, key: str) -> None:
+def test_a_job_is_retried_until_it_succeeds(run: Any, client: Any, key: str) -> None:
     async def job(pool: Any) -> Any:
         job = await pool.enqueue_job("come_around", key)
         assert await job.result(poll_delay=0.01) == 3
@@ -79,7 +79,7 @@ def test_a_job_that_is_tried_again(run: Any, client: Any, key: str) -> None:
     assert client.get(key) == b"3"
 
 
-def test_a_job_that_is_due_later(run: Any, client: Any, key: str) -> None:
+def test_a_deferred_job_runs_no_earlier_than_it_is_due(run: Any, client: Any, key: str) -> None:
     async def job(pool: Any) -> str:
         job = await pool.enqueue_job("clock", key, _defer_by=1)
         return str((await job.status()).value)
@@ -89,7 +89,7 @@ def test_a_job_that_is_due_later(run: Any, client: Any, key: str) -> None:
     assert moment(client, key) >= before + 0.999  # whole milliseconds
 
 
-def test_one_job_of_an_id(run: Any, client: Any, key: str) -> None:
+def test_a_job_id_is_enqueued_only_once(run: Any, client: Any, key: str) -> None:
     async def jobs(pool: Any) -> int:
         await asyncio.gather(
             *[pool.ping() for _ in range(5)]
@@ -104,7 +104,7 @@ def test_one_job_of_an_id(run: Any, client: Any, key: str) -> None:
     assert client.llen(key) == 0
 
 
-def test_a_job_is_aborted(run: Any, client: Any, key: str) -> None:
+def test_a_running_job_is_aborted(run: Any, client: Any, key: str) -> None:
     async def job(pool: Any) -> bool:
         job = await pool.enqueue_job("hold", key)
         assert await pool.blpop([f"{key}:started"], timeout=PATIENCE) is not None
@@ -124,13 +124,13 @@ def test_a_job_is_aborted_before_it_is_due(run: Any, client: Any, key: str) -> N
     assert client.llen(key) == 0
 
 
-def test_a_job_of_every_second(client: Any) -> None:
+def test_a_cron_job_runs_once_each_second_with_two_workers(client: Any) -> None:
     """Two workers, but each second it runs once."""
     times = [float(each) for each in taken(client, "arq:every-second", 3)]
     assert max(Counter(int(each - 0.123456) for each in times).values()) == 1
 
 
-def test_its_own_health_check(server: Address, client: Any) -> None:
+def test_arqs_health_check_succeeds(server: Address, client: Any) -> None:
     until(lambda: client.exists("arq:queue:health-check"))
     done = subprocess.run(
         python("arq", SETTINGS, "--check"), cwd=ROOT, env={"REDIS_URL": server.url, "PATH": ""},
@@ -140,7 +140,9 @@ def test_its_own_health_check(server: Address, client: Any) -> None:
     assert "Health check successful" in done.stdout + done.stderr
 
 
-def test_a_worker_leaves_and_its_job_goes_on_elsewhere(workers: Any, run: Any, client: Any, key: str) -> None:
+def test_a_job_of_a_worker_that_stops_is_run_by_another(
+    workers: Any, run: Any, client: Any, key: str
+) -> None:
     async def enqueue(pool: Any) -> Any:
         return await pool.enqueue_job("hold", key)
 

@@ -26,9 +26,9 @@ def workers(start: Starter, node: dict[str, str]) -> list[Program]:
 
 @pytest.mark.usefixtures("workers")
 @pytest.mark.parametrize("name", checks_of("bullmq_checks.cjs"))
-def test_bullmq(server: Address, node: dict[str, str], key: str, name: str) -> None:
+def test_bullmq_passes_its_checks(server: Address, node: dict[str, str], key: str, name: str) -> None:
     check("bullmq_checks.cjs", name, QUEUE, key, environment={**node, "REDIS_URL": server.url})
 
 
-def test_workers_leave(workers: list[Program]) -> None:
+def test_bullmq_workers_exit_cleanly(workers: list[Program]) -> None:
     assert [worker.stop() for worker in workers] == [0, 0]

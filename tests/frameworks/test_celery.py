@@ -71,7 +71,7 @@ def test_each_task_runs_once(app: Any, client: Any, key: str) -> None:
     until(lambda: not client.exists("unacked", "unacked_index"))
 
 
-def test_a_task_that_fails(app: Any) -> None:
+def test_a_failed_task_reports_its_exception_and_traceback(app: Any) -> None:
     handle = app.all.fail.delay()
     with pytest.raises(Exception, match="as the test asked") as caught:
         result(handle)
@@ -80,23 +80,23 @@ def test_a_task_that_fails(app: Any) -> None:
     assert "as the test asked" in handle.traceback
 
 
-def test_a_task_that_is_tried_again(app: Any, client: Any, key: str) -> None:
+def test_a_task_is_retried_until_it_succeeds(app: Any, client: Any, key: str) -> None:
     assert result(app.all.come_around.delay(key)) == 3
     assert client.get(key) == b"3"
 
 
-def test_a_task_that_is_due_later(app: Any, client: Any, key: str) -> None:
+def test_a_task_with_a_countdown_runs_no_earlier_than_it_is_due(app: Any, client: Any, key: str) -> None:
     before = time.time()
     app.all.clock.apply_async((key,), countdown=1)
     assert moment(client, key) >= before + 1
 
 
-def test_a_task_of_every_second(client: Any) -> None:
+def test_a_periodic_task_runs_again(client: Any) -> None:
     first, second = (float(each) for each in taken(client, "celery:every-second", 2))
     assert second > first
 
 
-def test_a_chain_a_group_and_a_chord(app: Any, key: str) -> None:
+def test_chains_groups_and_chords_give_their_results(app: Any, key: str) -> None:
     tasks = app.all
     assert result((tasks.square.s(key, 3) | tasks.square.si(key, 4)).apply_async()) == 16
     squares = [tasks.square.s(key, number) for number in range(5)]
@@ -104,14 +104,14 @@ def test_a_chain_a_group_and_a_chord(app: Any, key: str) -> None:
     assert result(celery.chord(squares, app=app)(tasks.total.s())) == 30
 
 
-def test_a_chord_with_a_task_that_fails(app: Any, key: str) -> None:
+def test_a_chord_with_a_failed_task_fails(app: Any, key: str) -> None:
     tasks = app.all
     handle = celery.chord([tasks.square.s(key, 1), tasks.fail.s()], app=app)(tasks.total.s())
     with pytest.raises(Exception, match="as the test asked"):
         result(handle)
 
 
-def test_results_expire(app: Any, client: Any, key: str) -> None:
+def test_results_have_a_time_to_live_and_can_be_forgotten(app: Any, client: Any, key: str) -> None:
     handle = app.all.square.delay(key, 3)
     assert result(handle) == 9
     left = client.ttl(f"celery-task-meta-{handle.id}")
@@ -120,7 +120,7 @@ def test_results_expire(app: Any, client: Any, key: str) -> None:
     assert not client.exists(f"celery-task-meta-{handle.id}")
 
 
-def test_remote_control(app: Any, client: Any, key: str) -> None:
+def test_remote_control_sees_workers_and_running_tasks(app: Any, client: Any, key: str) -> None:
     inspect = app.control.inspect(timeout=PATIENCE, limit=1)
     assert inspect.ping() == {"first@here": {"ok": "pong"}}
     assert "square" in inspect.registered()["first@here"]

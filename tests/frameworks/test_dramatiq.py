@@ -44,7 +44,7 @@ def test_each_message_is_handled_once(broker: Any, client: Any, key: str) -> Non
     broker.join("default", timeout=PATIENCE * 1000)
 
 
-def test_an_actor_that_fails(broker: Any, client: Any) -> None:
+def test_a_failed_message_is_kept_as_a_dead_letter(broker: Any, client: Any) -> None:
     message = broker.all.fail.send()
     with pytest.raises(dramatiq.results.ResultFailure, match="as the test asked"):
         result(message)
@@ -53,31 +53,31 @@ def test_an_actor_that_fails(broker: Any, client: Any) -> None:
     assert kept.message_id == message.message_id
 
 
-def test_an_actor_that_is_tried_again(broker: Any, client: Any, key: str) -> None:
+def test_an_actor_is_retried_until_it_succeeds(broker: Any, client: Any, key: str) -> None:
     assert result(broker.all.come_around.send(key)) == 3
     assert client.get(key) == b"3"
 
 
-def test_a_message_that_is_due_later(broker: Any, client: Any, key: str) -> None:
+def test_a_delayed_message_is_handled_no_earlier_than_it_is_due(broker: Any, client: Any, key: str) -> None:
     before = time.time()
     broker.all.clock.send_with_options(args=(key,), delay=1000)
     assert moment(client, key) >= before + 0.999  # whole milliseconds
 
 
-def test_only_one_at_a_time(broker: Any, client: Any, key: str) -> None:
+def test_a_concurrent_rate_limit_lets_one_message_run_at_a_time(broker: Any, client: Any, key: str) -> None:
     gate = f"{key}:gate"
     messages = [broker.all.alone.send(key, gate) for _ in range(3)]
     client.rpush(gate, *"123")
     assert [result(message) for message in messages] == [1, 1, 1]
 
 
-def test_messages_of_another_queue(broker: Any, client: Any, key: str) -> None:
+def test_messages_of_another_queue_are_handled(broker: Any, client: Any, key: str) -> None:
     broker.all.elsewhere.send(key, "there")
     assert taken(client, key) == [b"there"]
     broker.join("other", timeout=PATIENCE * 1000)
 
 
-def test_a_pipeline(broker: Any, client: Any, key: str) -> None:
+def test_a_pipeline_passes_results_on_unless_told_to_ignore_them(broker: Any, client: Any, key: str) -> None:
     pipe = dramatiq.pipeline(
         [
             broker.all.square.message(key, 2),
@@ -88,7 +88,7 @@ def test_a_pipeline(broker: Any, client: Any, key: str) -> None:
     assert taken(client, key) == [b"2"]
 
 
-def test_a_group_and_what_comes_of_it(broker: Any, client: Any, key: str) -> None:
+def test_a_group_gives_its_results_and_then_calls_back(broker: Any, client: Any, key: str) -> None:
     group = dramatiq.group([broker.all.square.message(key, number) for number in range(5)], broker=broker)
     group.add_completion_callback(broker.all.elsewhere.message(f"{key}:done", "all"))
     group.run()
@@ -96,14 +96,16 @@ def test_a_group_and_what_comes_of_it(broker: Any, client: Any, key: str) -> Non
     assert taken(client, f"{key}:done") == [b"all"]
 
 
-def test_waiting_for_a_barrier(broker: Any, key: str) -> None:
+def test_a_barrier_opens_when_all_parties_have_come(broker: Any, key: str) -> None:
     barrier = dramatiq.rate_limits.Barrier(broker.limits, key)
     assert barrier.create(parties=2)
     assert not barrier.wait(block=False)
     assert barrier.wait(block=False)
 
 
-def test_a_worker_leaves_and_its_messages_stay(start: Starter, broker: Any, client: Any, key: str) -> None:
+def test_messages_sent_after_a_worker_stops_are_handled_by_another(
+    start: Starter, broker: Any, client: Any, key: str
+) -> None:
     worker = start(
         "dramatiq-leaving", python("dramatiq", ACTORS, "--processes=1", "--threads=1", "--queues", "other")
     )

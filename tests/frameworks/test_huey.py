@@ -52,12 +52,12 @@ def test_each_task_runs_once(app: Any, client: Any, key: str) -> None:
     until(lambda: app.pending_count() == 0)
 
 
-def test_a_task_that_fails(app: Any) -> None:
+def test_a_failed_task_reports_its_exception(app: Any) -> None:
     with pytest.raises(huey.exceptions.TaskException, match=r"OnPurposeError.*as the test asked"):
         result(app.tasks.fail())
 
 
-def test_a_task_that_is_tried_again(app: Any, client: Any, key: str) -> None:
+def test_a_task_is_retried_until_it_succeeds(app: Any, client: Any, key: str) -> None:
     handle = app.tasks.come_around(key)
 
     def outcome() -> Any:
@@ -68,7 +68,7 @@ def test_a_task_that_is_tried_again(app: Any, client: Any, key: str) -> None:
     assert client.get(key) == b"3"
 
 
-def test_a_task_that_is_due_later(app: Any, client: Any, key: str) -> None:
+def test_a_scheduled_task_runs_no_earlier_than_it_is_due(app: Any, client: Any, key: str) -> None:
     before = time.time()
     app.tasks.clock.schedule((key,), delay=1)
     until(lambda: app.scheduled_count() == 1)
@@ -76,7 +76,7 @@ def test_a_task_that_is_due_later(app: Any, client: Any, key: str) -> None:
     assert app.scheduled_count() == 0
 
 
-def test_a_task_that_is_revoked(app: Any, client: Any, key: str) -> None:
+def test_a_revoked_task_does_not_run(app: Any, client: Any, key: str) -> None:
     handle = app.tasks.square.schedule((key, 1), delay=1)
     handle.revoke()
     assert handle.is_revoked()
@@ -86,12 +86,12 @@ def test_a_task_that_is_revoked(app: Any, client: Any, key: str) -> None:
     assert client.llen(key) == 0
 
 
-def test_a_task_of_every_minute(client: Any, kind: str) -> None:
+def test_a_periodic_task_runs(client: Any, kind: str) -> None:
     """Huey looks for them when it starts, and each minute after."""
     assert taken(client, f"{kind}:every-minute") == [b"ran"]
 
 
-def test_tasks_that_exclude_each_other(app: Any, client: Any, key: str) -> None:
+def test_a_locked_task_does_not_run_twice_at_once(app: Any, client: Any, key: str) -> None:
     gate = f"{key}:gate"
     first = app.tasks.alone(key, gate)
     taken(client, key)
@@ -103,7 +103,7 @@ def test_tasks_that_exclude_each_other(app: Any, client: Any, key: str) -> None:
     assert not app.is_locked("alone")
 
 
-def test_a_group_and_what_comes_of_it(app: Any, key: str) -> None:
+def test_a_group_and_a_chord_give_the_results_of_their_tasks(app: Any, key: str) -> None:
     tasks = [app.tasks.square.s(key, number) for number in range(5)]
     assert app.enqueue(huey.group(tasks)).get(blocking=True, timeout=PATIENCE) == [0, 1, 4, 9, 16]
     tasks = [app.tasks.square.s(key, number) for number in range(5)]
@@ -123,7 +123,7 @@ def test_urgent_tasks_come_first(server: Address, start: Starter, client: Any, k
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_consumer_leaves(
+def test_a_consumer_exits_cleanly_on_a_signal(
     server: Address, start: Starter, client: Any, key: str, number: signal.Signals
 ) -> None:
     """Once it does what is due later it has been up long enough to know what the signals mean."""

@@ -32,7 +32,7 @@ def caller(server: Address, protocol: int) -> Iterator[Any]:
         yield caller
 
 
-def test_a_lock(caller: Any, key: str) -> None:
+def test_a_lock_excludes_others_and_can_be_extended(caller: Any, key: str) -> None:
     lock, other = caller.lock(key, timeout=30), caller.lock(key, timeout=30)
     assert lock.acquire()
     assert not other.acquire(blocking=False)
@@ -50,7 +50,7 @@ def test_a_lock(caller: Any, key: str) -> None:
     assert not caller.exists(key)
 
 
-def test_a_lock_that_ran_out_belongs_to_the_next(caller: Any, key: str) -> None:
+def test_an_expired_lock_can_be_taken_by_another_and_no_longer_released(caller: Any, key: str) -> None:
     late = caller.lock(key, timeout=0.01)
     assert late.acquire()
     until(lambda: not caller.exists(key))
@@ -77,7 +77,7 @@ def test_a_lock_keeps_threads_apart(caller: Any, key: str) -> None:
     assert caller.get(f"{key}:sum") == b"80"
 
 
-def test_a_transaction_that_is_disturbed(caller: Any, key: str) -> None:
+def test_a_transaction_fails_when_a_watched_key_changes(caller: Any, key: str) -> None:
     with caller.pipeline() as pipeline:
         pipeline.watch(key)
         caller.set(key, "theirs")
@@ -93,7 +93,7 @@ def test_a_transaction_that_is_disturbed(caller: Any, key: str) -> None:
     assert caller.transaction(add, key) == [7]
 
 
-def test_scripts_in_a_pipeline(caller: Any, key: str) -> None:
+def test_registered_scripts_run_in_a_pipeline_after_a_script_flush(caller: Any, key: str) -> None:
     add = caller.register_script("return redis.call('incrby', KEYS[1], ARGV[1])")
     caller.script_flush()
     with pytest.raises(NoScriptError):
@@ -104,7 +104,7 @@ def test_scripts_in_a_pipeline(caller: Any, key: str) -> None:
         assert pipeline.execute() == [2, 5]
 
 
-def test_publish_and_subscribe(caller: Any, key: str) -> None:
+def test_subscribers_to_channels_and_patterns_get_messages(caller: Any, key: str) -> None:
     with caller.pubsub() as listener:
         listener.subscribe(key)
         listener.psubscribe(f"{key}:*")
@@ -121,7 +121,7 @@ def test_publish_and_subscribe(caller: Any, key: str) -> None:
     until(lambda: caller.pubsub_numsub(key)[0][1] == 0)
 
 
-def test_a_thread_that_listens(caller: Any, key: str) -> None:
+def test_a_listening_thread_gets_published_messages(caller: Any, key: str) -> None:
     heard: list[bytes] = []
     listener = caller.pubsub()
     listener.subscribe(**{key: lambda message: heard.append(message["data"])})
@@ -133,7 +133,9 @@ def test_a_thread_that_listens(caller: Any, key: str) -> None:
     thread.join(PATIENCE)
 
 
-def test_with_asyncio(server: Address, key: str, protocol: int) -> None:
+def test_the_asyncio_client_runs_commands_pipelines_and_subscriptions(
+    server: Address, key: str, protocol: int
+) -> None:
     async def main() -> None:
         async with redis.asyncio.Redis.from_url(server.url, protocol=protocol) as caller:
             await in_turns(caller, key)

@@ -57,7 +57,7 @@ def test_each_job_runs_once(queue: Any, client: Any, key: str) -> None:
     assert not set(queue.started_job_registry.get_job_ids()) & {job.id for job in jobs}
 
 
-def test_a_job_that_fails(queue: Any) -> None:
+def test_a_failed_job_is_registered_and_can_be_requeued(queue: Any) -> None:
     job = queue.enqueue(rq_jobs.fail)
     result = job.latest_result(timeout=PATIENCE)
     assert result.type is result.Type.FAILED
@@ -69,14 +69,14 @@ def test_a_job_that_fails(queue: Any) -> None:
     until(lambda: job.id in queue.failed_job_registry)
 
 
-def test_a_job_that_is_tried_again(queue: Any, client: Any, key: str) -> None:
+def test_a_job_is_retried_until_it_succeeds(queue: Any, client: Any, key: str) -> None:
     job = queue.enqueue(rq_jobs.come_around, key, retry=rq.Retry(max=3, interval=[0, 1]))
     until(lambda: state(job) == "finished")
     assert job.return_value() == 3
     assert client.get(key) == b"3"
 
 
-def test_a_job_that_is_due_later(queue: Any, client: Any, key: str) -> None:
+def test_a_scheduled_job_runs_no_earlier_than_it_is_due(queue: Any, client: Any, key: str) -> None:
     due = int(time.time() + 2)  # RQ keeps whole seconds
     job = queue.enqueue_in(timedelta(seconds=2), rq_jobs.clock, key)
     assert job.id in queue.scheduled_job_registry
@@ -86,7 +86,7 @@ def test_a_job_that_is_due_later(queue: Any, client: Any, key: str) -> None:
     assert job.id not in queue.scheduled_job_registry
 
 
-def test_a_job_that_depends_on_others(queue: Any, client: Any, key: str) -> None:
+def test_a_job_is_deferred_until_the_jobs_it_depends_on_finish(queue: Any, client: Any, key: str) -> None:
     gate = f"{key}:gate"
     first = queue.enqueue(rq_jobs.hold, f"{key}:started", gate)
     second = queue.enqueue(rq_jobs.square, key, 2)
@@ -101,7 +101,7 @@ def test_a_job_that_depends_on_others(queue: Any, client: Any, key: str) -> None
     assert taken(client, key) == [b"3"]
 
 
-def test_a_job_that_depends_on_one_that_fails(queue: Any, key: str) -> None:
+def test_a_job_that_allows_failure_runs_after_a_job_it_depends_on_fails(queue: Any, key: str) -> None:
     failing = queue.enqueue(rq_jobs.fail)
     after_all = queue.enqueue(
         rq_jobs.square, key, 2, depends_on=rq.job.Dependency([failing], allow_failure=True)
@@ -109,7 +109,7 @@ def test_a_job_that_depends_on_one_that_fails(queue: Any, key: str) -> None:
     assert finished(after_all) == 4
 
 
-def test_a_job_is_stopped_by_a_message(queue: Any, client: Any, key: str) -> None:
+def test_a_stop_command_ends_a_running_job(queue: Any, client: Any, key: str) -> None:
     job = queue.enqueue(rq_jobs.hold, key, f"{key}:gate")
     taken(client, key)
     until(lambda: rq.job.Job.fetch(job.id, connection=client).worker_name)
@@ -118,7 +118,7 @@ def test_a_job_is_stopped_by_a_message(queue: Any, client: Any, key: str) -> Non
     assert finished(queue.enqueue(rq_jobs.square, key, 5)) == 25
 
 
-def test_only_so_many_jobs_of_a_kind_at_once(queue: Any, client: Any, key: str) -> None:
+def test_a_rate_limit_bounds_how_many_jobs_run_at_once(queue: Any, client: Any, key: str) -> None:
     limit = rq.rate_limit.RateLimit(key, concurrency=1)
     gate = f"{key}:gate"
     jobs = [queue.enqueue(rq_jobs.most_at_once, key, gate, rate_limit=limit) for _ in range(4)]
@@ -126,12 +126,12 @@ def test_only_so_many_jobs_of_a_kind_at_once(queue: Any, client: Any, key: str) 
     assert [finished(job) for job in jobs] == [1, 1, 1, 1]
 
 
-def test_a_job_that_is_repeated(queue: Any, client: Any, key: str) -> None:
+def test_a_repeated_job_runs_again_as_often_as_asked(queue: Any, client: Any, key: str) -> None:
     queue.enqueue(rq_jobs.square, key, 7, repeat=rq.Repeat(times=2))
     assert taken(client, key, 3) == [b"7"] * 3
 
 
-def test_its_own_overview(server: Address) -> None:
+def test_rq_info_lists_the_queue_and_its_workers(server: Address) -> None:
     done = subprocess.run(
         python("rq.cli", "info", "--url", server.url), capture_output=True, text=True, check=True
     )
@@ -157,7 +157,7 @@ def test_suspended_workers_do_not_start(server: Address, client: Any, key: str) 
 
 
 @pytest.mark.parametrize("how", ["message", "signal"])
-def test_a_worker_leaves(server: Address, start: Starter, client: Any, how: str) -> None:
+def test_a_worker_exits_when_told_to(server: Address, start: Starter, client: Any, how: str) -> None:
     name = f"leaving-{how}"
     worker = start(name, python("rq.cli", "worker", "--url", server.url, "--name", name, "nothing"))
     worker.says("Listening on")

@@ -1,4 +1,4 @@
-"""Servers of a test's own."""
+"""A miniredis of a test's own, on each of its event loops."""
 
 from __future__ import annotations
 

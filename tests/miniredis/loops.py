@@ -1,4 +1,4 @@
-"""The ways in which a server can wait for its clients, for the tests that run over each."""
+"""miniredis' event loops, for tests that run on each of them."""
 
 from __future__ import annotations
 

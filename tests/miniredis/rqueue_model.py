@@ -1,4 +1,4 @@
-"""What RedisMQ's README says of reliable queues, in lists and dicts that are walked through, and nothing else.
+"""A plain model of RedisMQ's README on reliable queues: lists and dicts, searched from one end to the other.
 
 It knows nothing of the engine. A reply is text, an integer, None, a list, or an error as ``Refusal``.
 """

@@ -1,4 +1,4 @@
-"""Conversations about reliable queues with an engine whose clock is held, as text.
+"""Conversations about reliable queues, as text, with an engine whose clock is held.
 
 No real Redis has these commands, so what is expected is written by hand: ``#`` lines quote the sentence it
 comes from, of RedisMQ's own README or, after ``decided:``, of what was decided where that is silent.

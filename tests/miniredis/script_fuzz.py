@@ -59,74 +59,74 @@ ENDS: Final = (
 class AnyCaller:
     """Answers any command with anything."""
 
-    def __init__(self, luck: random.Random) -> None:
-        self._luck = luck
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
 
     def call(self, args: list[bytes]) -> Any:
-        return Encoded(b"+OK\r\n") if self._luck.random() < 0.1 else self._value(0)
+        return Encoded(b"+OK\r\n") if self._rng.random() < 0.1 else self._value(0)
 
     def _value(self, depth: int) -> Any:
-        luck = self._luck
-        kind = luck.randrange(7)
+        rng = self._rng
+        kind = rng.randrange(7)
         if kind == 0:
-            return luck.randrange(1 << 40)
+            return rng.randrange(1 << 40)
         if kind == 1:
             return None
         if kind == 2:
-            return CommandError(b"ERR " + b"z" * magnitude(luck, 4))
+            return CommandError(b"ERR " + b"z" * magnitude(rng, 4))
         if kind == 3 and depth < 3:
-            return [self._value(depth + 1) for _ in range(magnitude(luck, 1.3))]
-        return b"x" * magnitude(luck, 4.5) + b"%d" % luck.randrange(10**6)
+            return [self._value(depth + 1) for _ in range(magnitude(rng, 1.3))]
+        return b"x" * magnitude(rng, 4.5) + b"%d" % rng.randrange(10**6)
 
     def writes(self, args: list[bytes]) -> bool:
-        return self._luck.random() < 0.5
+        return self._rng.random() < 0.5
 
     def is_allowed(self, args: list[bytes]) -> bool:
-        return self._luck.random() < 0.5
+        return self._rng.random() < 0.5
 
     def count_error(self, text: bytes) -> None:
         """Nobody counts."""
 
     def interrupt(self) -> bytes | None:
-        return KILLED_SCRIPT if self._luck.random() < 0.1 else None
+        return KILLED_SCRIPT if self._rng.random() < 0.1 else None
 
 
-def magnitude(luck: random.Random, most: float) -> int:
+def magnitude(rng: random.Random, most: float) -> int:
     """A number of any order of magnitude up to a power of ten."""
-    return int(10 ** luck.uniform(0, most))
+    return int(10 ** rng.uniform(0, most))
 
 
-def script(luck: random.Random) -> str:
+def script(rng: random.Random) -> str:
     def fill() -> str:
-        body = luck.choice(FILLS).replace("%d", str(luck.randrange(10**6))).replace("%%", "%")
-        return f"pcall(function() for _ = 1, {magnitude(luck, 5.5)} do {body} end end) "
+        body = rng.choice(FILLS).replace("%d", str(rng.randrange(10**6))).replace("%%", "%")
+        return f"pcall(function() for _ = 1, {magnitude(rng, 5.5)} do {body} end end) "
 
     def call() -> str:
-        kept = "keep[#keep + 1] = v " if luck.random() < 0.3 else ""
-        return f"do local ok, v = pcall(function() return {luck.choice(CALLS)} end) {kept}last = v end "
+        kept = "keep[#keep + 1] = v " if rng.random() < 0.3 else ""
+        return f"do local ok, v = pcall(function() return {rng.choice(CALLS)} end) {kept}last = v end "
 
     def many() -> str:
-        return f"for i = 1, {magnitude(luck, 2.5)} do {call()} end "
+        return f"for i = 1, {magnitude(rng, 2.5)} do {call()} end "
 
     def forget() -> str:
         return "t, n = {}, 0 "
 
-    steps = [luck.choice((fill, fill, call, many, forget))() for _ in range(luck.randrange(1, 9))]
-    return "local t, n, keep, last = {}, 0, {} " + "".join(steps) + luck.choice(ENDS)
+    steps = [rng.choice((fill, fill, call, many, forget))() for _ in range(rng.randrange(1, 9))]
+    return "local t, n, keep, last = {}, 0, {} " + "".join(steps) + rng.choice(ENDS)
 
 
 def main(seed: int, limit: int, count: int) -> None:
     for name in ("OWN", "MOST_GIVEN", "CROWDED"):
         setattr(memory, name, limit)
-    luck = random.Random(seed)  # noqa: S311  (it is to be the same each time)
-    lua = interpreter.LuaInterpreter(AnyCaller(luck), for_functions=False)
+    rng = random.Random(seed)  # noqa: S311  (it is to be the same each time)
+    lua = interpreter.LuaInterpreter(AnyCaller(rng), for_functions=False)
     for _ in range(count):
         faulthandler.dump_traceback_later(PATIENCE, exit=True)
-        code = script(luck).encode()
+        code = script(rng).encode()
         sha = lua.digest(code)
         assert lua.compile(sha, code) is None, code
-        words = [b"a" * magnitude(luck, 4) for _ in range(luck.randrange(20))]
-        lua.run(sha, code, words, words, luck.choice((2, 3)))
+        words = [b"a" * magnitude(rng, 4) for _ in range(rng.randrange(20))]
+        lua.run(sha, code, words, words, rng.choice((2, 3)))
     sys.stdout.write("survived\n")
 
 

@@ -1,4 +1,4 @@
-"""What clients hear of others, where it depends on their numbers: on both kinds of servers."""
+"""Client-side caching and redirection between several clients, on both servers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def await_gone(control: RawConnection, client: bytes) -> None:
 
 
 @pytest.mark.parametrize("resp", ["2", "3"])
-def test_a_redirection_breaks_when_its_end_is_gone(clients: Three, resp: str) -> None:
+def test_tracking_redirection_breaks_when_the_target_client_disconnects(clients: Three, resp: str) -> None:
     a, b, c = clients
     a.command("HELLO", resp)
     me, gone = number(a), number(b)
@@ -74,7 +74,7 @@ def test_a_redirection_breaks_when_its_end_is_gone(clients: Three, resp: str) ->
     assert (fields(c, me)[b"flags"], fields(c, me)[b"redir"]) == (b"N", b"-1")
 
 
-def test_where_a_client_redirects_to(clients: Three) -> None:
+def test_trackinginfo_shows_the_client_redirected_to(clients: Three) -> None:
     a, b, _ = clients
     a.command("CLIENT", "TRACKING", "ON", "REDIRECT", number(b), "NOLOOP")
     assert a.command("CLIENT", "TRACKINGINFO") == (
@@ -83,7 +83,7 @@ def test_where_a_client_redirects_to(clients: Three) -> None:
     )
 
 
-def test_info_counts_who_tracks_and_what(clients: Three) -> None:
+def test_info_counts_tracking_clients_keys_and_prefixes(clients: Three) -> None:
     a, b, c = clients
     names = "tracking_total_keys tracking_total_items tracking_total_prefixes"
 
@@ -114,7 +114,8 @@ def test_info_counts_who_tracks_and_what(clients: Three) -> None:
     assert totals() == ([0, 0, 0], 0)
 
 
-def test_what_a_client_listens_to_as_others_see_it(clients: Three) -> None:
+@pytest.mark.usefixtures("as_redis_7_0")
+def test_client_list_and_info_show_what_a_client_listens_to(clients: Three) -> None:
     a, b, c = clients
     names = "pubsub_channels pubsub_patterns pubsubshard_channels"
     me = number(a)
@@ -132,7 +133,7 @@ def test_what_a_client_listens_to_as_others_see_it(clients: Three) -> None:
     assert list(told(c, "stats", names).values()) == [0, 0, 0]
 
 
-def test_more_keys_than_may_be_kept_in_mind(clients: Three) -> None:
+def test_keys_beyond_tracking_table_max_keys_are_invalidated(clients: Three) -> None:
     a, _, c = clients
     a.command("HELLO", "3")
     a.command("CLIENT", "TRACKING", "ON")
@@ -154,7 +155,7 @@ def held() -> Iterator[miniredis.EmbeddedServer]:
         yield server
 
 
-def test_a_key_of_which_the_time_has_come(held: miniredis.EmbeddedServer) -> None:
+def test_an_expired_key_is_invalidated(held: miniredis.EmbeddedServer) -> None:
     with RawConnection(held.host, held.port) as a, RawConnection(held.host, held.port) as b:
         b.command("CONFIG", "SET", "notify-keyspace-events", "Exm")
         a.command("HELLO", "3")
@@ -176,7 +177,7 @@ def test_a_key_of_which_the_time_has_come(held: miniredis.EmbeddedServer) -> Non
 # Who does not read
 
 
-def test_who_listens_and_does_not_read_is_hung_up_on(empty_address: tuple[str, int]) -> None:
+def test_a_subscriber_that_does_not_read_is_disconnected(empty_address: tuple[str, int]) -> None:
     with RawConnection(*empty_address) as a, RawConnection(*empty_address) as b:
         default = "pubsub 33554432 8388608 60"
         b.command("CONFIG", "SET", "client-output-buffer-limit", "pubsub 1000000 0 0")
@@ -190,7 +191,9 @@ def test_who_listens_and_does_not_read_is_hung_up_on(empty_address: tuple[str, i
             b.command("CONFIG", "SET", "client-output-buffer-limit", default)
 
 
-def test_many_patterns_do_not_multiply_a_message_without_end(empty_address: tuple[str, int]) -> None:
+def test_a_client_whose_patterns_multiply_a_message_beyond_its_limit_is_disconnected(
+    empty_address: tuple[str, int],
+) -> None:
     with RawConnection(*empty_address) as a, RawConnection(*empty_address) as b:
         patterns = ["*" * count for count in range(1, 201)]
         a.send("PSUBSCRIBE", *patterns)
@@ -211,12 +214,12 @@ def first_overlap(existing: list[bytes], given: list[bytes]) -> bytes | None:
     return None
 
 
-def test_the_first_overlap_of_prefixes_is_told() -> None:
-    luck = random.Random(7)  # noqa: S311
+def test_the_first_overlap_of_prefixes_is_in_the_error() -> None:
+    rng = random.Random(7)  # noqa: S311
     for _ in range(3000):
-        words = [bytes(luck.choices(b"ab", k=luck.randint(0, 5))) for _ in range(luck.randint(1, 8))]
+        words = [bytes(rng.choices(b"ab", k=rng.randint(0, 5))) for _ in range(rng.randint(1, 8))]
         existing: list[bytes] = []
-        while words and first_overlap([], [*existing, words[-1]]) is None and luck.random() < 0.7:
+        while words and first_overlap([], [*existing, words[-1]]) is None and rng.random() < 0.7:
             existing.append(words.pop())
         expected = first_overlap(sorted(existing), words)
         try:

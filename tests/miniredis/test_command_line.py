@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import redis
 
 import miniredis
+from miniredis.__main__ import main
 
 
 @contextmanager
@@ -27,17 +30,18 @@ def running(*flags: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
             process.kill()
 
 
-def refused(*flags: str) -> str:
+def refused(*flags: str, status: int) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "miniredis", *flags], capture_output=True, text=True, timeout=20, check=False
     )
-    assert done.returncode == 1
+    assert done.returncode == status
     assert done.stdout == ""
+    assert "Traceback" not in done.stderr
     return done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_says_where_it_listens_and_stops_on_a_signal(number: signal.Signals) -> None:
+def test_the_command_prints_its_address_and_stops_on_a_signal(number: signal.Signals) -> None:
     with running("--port", "0", "--databases", "2") as (process, line):
         found = re.fullmatch(r"listening on redis://127\.0\.0\.1:(\d+)\n", line)
         assert found
@@ -51,34 +55,49 @@ def test_it_says_where_it_listens_and_stops_on_a_signal(number: signal.Signals) 
         assert "Traceback" not in log
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_port_in_use_is_named_in_the_error() -> None:
     with miniredis.start() as server:
-        log = refused("--port", str(server.port))
+        log = refused("--port", str(server.port), status=1)
     assert f"could not listen on 127.0.0.1:{server.port}: Address already in use" in log
-    assert "Traceback" not in log
+    assert "--port 0 picks a free port" in log
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--nosuch", "1"], "line 2\n>>> 'nosuch \"1\"'\nBad directive or wrong number of arguments"),
-        (["--port", "abc"], "line 2\n>>> 'port \"abc\"'\nargument couldn't be parsed into an integer"),
-        (["--port", "70000"], "line 2\n>>> 'port \"70000\"'\nargument must be between 0 and 65535 inclusive"),
-        (["--port", "1", "2"], "line 2\n>>> 'port \"1\" \"2\"'\nwrong number of arguments"),
-        (["--databases", "0"], "line 2\n>>> 'databases \"0\"'\nargument must be between 1 and 2147483647 inclusive"),
-        (["--loglevel", "x"], "line 2\n>>> 'loglevel \"x\"'\nargument(s) must be one of the following: debug, verbose, notice, warning"),
-        (["--port", "0", "--appendonly", "maybe"], "line 3\n>>> 'appendonly \"maybe\"'\nargument must be 'yes' or 'no'"),
-        (["--port", "0", "--appendonly", "yes"], "line 3\n>>> 'appendonly \"yes\"'\nthis server takes only 'no' here"),
-        (["redis.conf"], "takes flags only"),
+        (["--nosuch", "1"], "--nosuch 1: Bad directive or wrong number of arguments\n"),
+        (["--prt", "1"], "--prt 1: Bad directive or wrong number of arguments (did you mean --port?)\n"),
+        (["--password", "1"], "--password 1: Bad directive or wrong number of arguments (did you mean --requirepass?)\n"),
+        (["--port=6379"], "--port=6379: Bad directive or wrong number of arguments (write --port 6379)\n"),
+        (["--include", "f"], "--include f: Bad directive or wrong number of arguments (not supported by miniredis)\n"),
+        (["--port", "abc"], "--port abc: argument couldn't be parsed into an integer\n"),
+        (["--port", "70000"], "--port 70000: argument must be between 0 and 65535 inclusive\n"),
+        (["--port", "1", "2"], "--port 1 2: wrong number of arguments\n"),
+        (["--port"], "--port: wrong number of arguments\n"),
+        (["--databases", "0"], "--databases 0: argument must be between 1 and 2147483647 inclusive\n"),
+        (["--loglevel", "x"], "--loglevel x: argument(s) must be one of the following: debug, verbose, notice, warning\n"),
+        (["--port", "0", "--appendonly", "yes"], "--appendonly yes: not supported by miniredis, which accepts only 'no' (the default)\n"),
+        (["redis.conf"], "'redis.conf' is not a flag, and miniredis reads no configuration file: give directives as flags, such as --port 6379\n"),
+        (["-p", "6379"], "unknown flag -p: flags start with two dashes, such as --port 6379\n"),
     ],
 )  # fmt: skip
-def test_bad_flags_get_redis_servers_own_error(flags: list[str], message: str) -> None:
-    error = refused(*flags)
-    assert "*** FATAL CONFIG FILE ERROR (Redis 7.0.15) ***" in error
-    assert message in error
+def test_a_bad_flag_is_named_with_redis_servers_reason(
+    flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(flags) == 2
+    assert capsys.readouterr() == ("", f"miniredis: error: {message}Run 'miniredis --help' for the flags.\n")
 
 
-def test_directives_of_what_is_not_there_are_taken_at_their_off_value() -> None:
+def test_a_bad_flag_ends_the_process_with_status_2() -> None:
+    assert refused("--prt", "1", status=2).startswith("miniredis: error: --prt 1:")
+
+
+def test_a_unix_socket_that_cannot_be_created_is_named_in_the_error(tmp_path: Path) -> None:
+    log = refused("--port", "0", "--unixsocket", str(tmp_path / "none" / "s"), status=1)
+    assert "none/s: No such file or directory" in log
+
+
+def test_directives_of_unsupported_features_are_accepted_with_their_off_value() -> None:
     off = [
         "--save",
         "",
@@ -95,9 +114,29 @@ def test_directives_of_what_is_not_there_are_taken_at_their_off_value() -> None:
         assert line.startswith("listening on ")
 
 
-def test_help_and_version() -> None:
-    for flag, words in [("--help", "--port 6379"), ("--version", miniredis.VERSION)]:
-        done = subprocess.run(
-            [sys.executable, "-m", "miniredis", flag], check=True, capture_output=True, text=True
-        )
-        assert words in done.stdout
+@pytest.mark.parametrize("flags", [["--help"], ["-h"], ["--port", "0", "--help"]])
+def test_help_shows_the_flags_in_at_most_85_columns(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(flags) == 0
+    usage = capsys.readouterr().out
+    assert "--port 6379" in usage
+    assert max(map(len, usage.splitlines())) <= 85
+
+
+def test_the_defaults_in_the_help_are_the_real_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    shown = dict(re.findall(r"^  --([a-z-]+) (\S+)  ", capsys.readouterr().out, re.MULTILINE))
+    assert len(shown) == 8
+    assert {name: miniredis.Config()[name] for name in shown} == {
+        name: value.replace("''", "") for name, value in shown.items()
+    }
+
+
+@pytest.mark.parametrize("flag", ["--version", "-v"])
+def test_version_names_the_package_and_the_redis_it_answers_as(
+    flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([flag]) == 0
+    ours = importlib.metadata.version("pressure-queues")
+    assert capsys.readouterr().out == f"miniredis {ours} (answers as redis-server {miniredis.VERSION})\n"

@@ -1,4 +1,4 @@
-"""The checksum of payloads: right at every length, and quick."""
+"""The CRC-64 of payloads is right at every length, and fast."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_check_value_is_that_of_redis() -> None:
     assert crc64(b"123456789") == 0xE9C6D914C4B8D9CA
 
 
-def test_the_sparse_polynomial_is_a_multiple() -> None:
+def test_the_sparse_polynomial_is_a_multiple_of_the_crc_polynomial() -> None:
     jones = 1 << 64 | int(f"{POLYNOMIAL:064b}"[::-1], 2)
     rest = sum(1 << power for power in SPARSE)
     while rest >> 64:
@@ -38,7 +38,7 @@ def test_long_data_has_the_checksum_that_the_table_gives(size: int) -> None:
         assert crc64(data) == by_table(data)
 
 
-def test_it_takes_much_less_time_than_the_table() -> None:
+def test_crc64_is_much_faster_than_the_byte_table() -> None:
     data = LUCK.randbytes(4 << 20)
     assert (
         min(seconds(crc64, data) for _ in range(3))

@@ -1,4 +1,4 @@
-"""The engine by itself: time is held, and bytes are cut where we like."""
+"""The engine without a server: the test decides the time and where requests are cut."""
 
 import random
 
@@ -58,7 +58,7 @@ def test_a_key_lives_until_its_last_millisecond(world: World) -> None:
     assert world.ask(a, "GET k", "DBSIZE") == b"$-1\r\n:0\r\n"
 
 
-def test_expired_keys_go_away_unasked(world: World) -> None:
+def test_expired_keys_are_removed_without_access(world: World) -> None:
     a = world.client()
     world.ask(a, "SET k v EX 10", "SET j v EX 20", "RPUSH l 1")
     assert world.engine.next_deadline() == BEGINNING.monotonic + 10 * SECOND + 1000
@@ -68,7 +68,7 @@ def test_expired_keys_go_away_unasked(world: World) -> None:
     assert world.engine.next_deadline() is None
 
 
-def test_a_crowd_of_expired_keys_goes_in_slices(world: World) -> None:
+def test_many_expired_keys_are_removed_in_slices(world: World) -> None:
     a = world.client()
     world.send(a, *(f"SET k{number} v PX 1" for number in range(25)))
     world.settle()
@@ -82,7 +82,7 @@ def test_a_crowd_of_expired_keys_goes_in_slices(world: World) -> None:
     assert world.ask(a, "DBSIZE") == b":0\r\n"
 
 
-def test_a_crowd_of_expired_keys_goes_more_slowly_while_clients_wait(world: World) -> None:
+def test_many_expired_keys_are_removed_more_slowly_under_load(world: World) -> None:
     a, b = world.client(), world.client()
     world.send(a, *(f"SET k{number} v PX 1" for number in range(250)))
     world.settle()
@@ -94,14 +94,14 @@ def test_a_crowd_of_expired_keys_goes_more_slowly_while_clients_wait(world: Worl
     assert world.engine.next_deadline(1000) == world.now.monotonic
 
 
-def test_expiry_times_set_again_and_again_take_no_room(world: World) -> None:
+def test_replaced_expiry_times_are_forgotten(world: World) -> None:
     a = world.client()
     world.send(a, "SET k v", *(f"EXPIRE k {100 + number % 7}" for number in range(10_000)))
     assert len(world.engine.keyspace.expiries) < 2000
     assert world.settle()[a.id].count(b":1\r\n") == 10_000
 
 
-def test_a_waiter_gives_up_on_time_and_not_before(world: World) -> None:
+def test_a_waiter_times_out_at_its_deadline(world: World) -> None:
     a = world.client()
     assert world.ask(a, "BLPOP k 1.5") == b""
     assert world.engine.next_deadline() == BEGINNING.monotonic + 1_500_000
@@ -110,7 +110,7 @@ def test_a_waiter_gives_up_on_time_and_not_before(world: World) -> None:
     assert world.engine.next_deadline() is None
 
 
-def test_waiters_heed_the_steady_clock_and_keys_the_wall_clock(world: World) -> None:
+def test_waiters_use_the_monotonic_clock_and_keys_the_wall_clock(world: World) -> None:
     a, b = world.client(), world.client()
     world.ask(b, "SET k v EX 100")
     world.ask(a, "BLPOP l 10")
@@ -127,14 +127,14 @@ def test_a_push_in_the_tick_of_the_timeout_wins(world: World) -> None:
     assert world.settle() == {a.id: b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n", b.id: b":1\r\n"}
 
 
-def test_waiters_give_up_in_the_order_of_their_deadlines(world: World) -> None:
+def test_waiters_time_out_in_the_order_of_their_deadlines(world: World) -> None:
     clients = [world.client() for _ in range(5)]
     for client, seconds in zip(clients, (3, 1, 2, 1, 3), strict=True):
         world.ask(client, f"BLPOP k {seconds}")
     assert list(world.wait(10)) == [clients[index].id for index in (1, 3, 2, 0, 4)]
 
 
-def test_timeouts_of_the_served_take_no_room(world: World) -> None:
+def test_deadlines_of_served_waiters_are_forgotten(world: World) -> None:
     a, b = world.client(), world.client()
     for _ in range(3000):
         world.ask(a, "BLPOP k 1000")
@@ -143,7 +143,7 @@ def test_timeouts_of_the_served_take_no_room(world: World) -> None:
     assert not world.engine.waiting._queues
 
 
-def test_a_key_that_expires_between_push_and_serve_serves_nobody(world: World) -> None:
+def test_a_key_that_expires_between_push_and_serve_leaves_the_waiter_blocked(world: World) -> None:
     a, b = world.client(), world.client()
     world.ask(a, "BLPOP k 0")
     assert world.ask(b, "MULTI", "RPUSH k v", "PEXPIRE k -1", "EXEC").endswith(b"*2\r\n:1\r\n:1\r\n")
@@ -151,20 +151,20 @@ def test_a_key_that_expires_between_push_and_serve_serves_nobody(world: World) -
     assert world.ask(b, "EXISTS k") == b":0\r\n"
 
 
-def test_watch_of_a_key_that_expires(world: World) -> None:
+def test_a_watched_key_that_expires_aborts_the_transaction(world: World) -> None:
     a = world.client()
     world.ask(a, "SET k v EX 1", "WATCH k")
     world.wait(2)
     assert world.ask(a, "MULTI", "EXEC") == b"+OK\r\n*-1\r\n"
 
 
-def test_watch_of_a_key_that_has_expired_already(world: World) -> None:
+def test_watching_a_key_that_has_already_expired_does_not_abort_the_transaction(world: World) -> None:
     a = world.client()
     world.ask(a, "SET k v PXAT 1", "WATCH k")
     assert world.ask(a, "MULTI", "EXEC") == b"+OK\r\n*0\r\n"
 
 
-def test_idle_time_starts_anew_with_each_use_but_not_with_a_look(world: World) -> None:
+def test_idle_time_restarts_with_each_use_but_not_with_object(world: World) -> None:
     a = world.client()
     world.ask(a, "SET k v", "RPUSH l a")
     world.wait(10)
@@ -179,14 +179,14 @@ def test_idle_time_starts_anew_with_each_use_but_not_with_a_look(world: World) -
     assert b"lru_seconds_idle:35" in world.ask(a, "DEBUG OBJECT l")
 
 
-def test_what_is_gone_leaves_no_time_of_use(world: World) -> None:
+def test_a_deleted_key_leaves_no_access_time(world: World) -> None:
     a = world.client()
     world.ask(a, "SET k v", "SET j v PX 1", "RENAME k m", "MOVE m 1", "SELECT 1", "DEL m")
     world.wait(1)
     assert not any(db.used for db in world.engine.keyspace.databases)
 
 
-def test_debug_sleep_answers_nobody(world: World) -> None:
+def test_debug_sleep_delays_all_replies_until_it_ends(world: World) -> None:
     a, b, c = world.client(), world.client(), world.client()
     world.ask(c, "BLPOP k 1")
     world.send(a, "DEBUG SLEEP 2.5", "PING")
@@ -198,7 +198,7 @@ def test_debug_sleep_answers_nobody(world: World) -> None:
     assert world.ask(a, "DEBUG SLEEP 0", "DEBUG SLEEP x", "DEBUG SLEEP -1") == b"+OK\r\n" * 3
 
 
-def test_without_active_expiry_keys_go_when_somebody_looks(world: World) -> None:
+def test_without_active_expiry_keys_expire_on_access(world: World) -> None:
     a = world.client()
     assert world.ask(a, "DEBUG SET-ACTIVE-EXPIRE 0", "SET k v PX 5", "SET j v PX 5") == b"+OK\r\n" * 3
     assert world.engine.next_deadline() is None
@@ -208,7 +208,7 @@ def test_without_active_expiry_keys_go_when_somebody_looks(world: World) -> None
     assert world.ask(a, "DBSIZE") == b":0\r\n"
 
 
-def test_a_pause_ends_on_time(world: World) -> None:
+def test_client_pause_ends_on_time(world: World) -> None:
     a, b = world.client(), world.client()
     assert world.ask(a, "SET e v PX 10", "CLIENT PAUSE 1000") == b"+OK\r\n+OK\r\n"
     assert world.ask(a, "PING") == world.ask(b, "SET k v", "GET k") == b""
@@ -219,14 +219,14 @@ def test_a_pause_ends_on_time(world: World) -> None:
     assert world.engine.pause is None
 
 
-def test_a_long_pause_does_not_keep_waiters_from_giving_up(world: World) -> None:
+def test_waiters_time_out_during_a_client_pause(world: World) -> None:
     a, b = world.client(), world.client()
     world.ask(a, "BLPOP k 1")
     world.ask(b, "CLIENT PAUSE 5000")
     assert world.wait(1) == {a.id: b"*-1\r\n"}
 
 
-def test_unblocking_as_timed_out_does_nothing_to_who_is_held_up(world: World) -> None:
+def test_client_unblock_does_not_free_a_paused_client(world: World) -> None:
     """A real 7.0.15 crashes here."""
     a, b = world.client(), world.client()
     world.ask(a, "CLIENT PAUSE 1000 WRITE")
@@ -235,7 +235,7 @@ def test_unblocking_as_timed_out_does_nothing_to_who_is_held_up(world: World) ->
     assert world.wait(1) == {b.id: b"+OK\r\n"}
 
 
-def test_a_transaction_that_pauses_can_set_what_has_expired(world: World) -> None:
+def test_a_transaction_with_client_pause_can_set_a_key_that_has_expired(world: World) -> None:
     """A real 7.0.15 crashes here: it keeps what has expired while it is paused, and adds it once more."""
     a = world.client()
     world.ask(a, "DEBUG SET-ACTIVE-EXPIRE 0", "SET k v PX 5")
@@ -246,7 +246,7 @@ def test_a_transaction_that_pauses_can_set_what_has_expired(world: World) -> Non
     assert world.ask(a, "GET k", "DBSIZE") == b"$1\r\nw\r\n:1\r\n"
 
 
-def test_monitor_tells_when_and_from_where(world: World) -> None:
+def test_monitor_shows_the_time_and_the_address_of_a_command(world: World) -> None:
     a, b = world.client(), world.client()
     assert world.ask(b, "MONITOR") == b"+OK\r\n"
     world.wait(1.5)
@@ -260,7 +260,7 @@ def test_monitor_tells_when_and_from_where(world: World) -> None:
 # Ticks
 
 
-def test_a_woken_client_goes_on_when_the_tick_ends(world: World) -> None:
+def test_an_unblocked_client_runs_its_next_commands_at_the_end_of_the_tick(world: World) -> None:
     a, b, c = world.client(), world.client(), world.client()
     world.send(a, "BLPOP k 0", "RPUSH log a")
     world.send(b, "RPUSH k v", "RPUSH log b")
@@ -269,7 +269,7 @@ def test_a_woken_client_goes_on_when_the_tick_ends(world: World) -> None:
     assert world.ask(c, "LRANGE log 0 -1") == b"*3\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\na\r\n"
 
 
-def test_a_client_that_leaves_while_blocked_takes_nothing(world: World) -> None:
+def test_a_client_that_disconnects_while_blocked_takes_no_element(world: World) -> None:
     a, b, c = world.client(), world.client(), world.client()
     world.ask(a, "BLPOP k j 0")
     world.ask(b, "BLPOP k 0")
@@ -278,14 +278,14 @@ def test_a_client_that_leaves_while_blocked_takes_nothing(world: World) -> None:
     assert world.settle() == {b.id: b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n", c.id: b":1\r\n:0\r\n"}
 
 
-def test_what_a_client_watched_is_forgotten_with_it(world: World) -> None:
+def test_a_disconnected_client_watches_no_keys(world: World) -> None:
     a = world.client()
     world.ask(a, "WATCH k j")
     world.engine.disconnect(a, world.now)
     assert not world.engine.keyspace.databases[0].watchers
 
 
-def test_too_many_clients_hear_so() -> None:
+def test_clients_beyond_maxclients_get_an_error() -> None:
     small = World(maxclients="2")
     first, _, third = small.client(), small.client(), small.client()
     assert small.settle() == {third.id: b"-ERR max number of clients reached\r\n"}
@@ -294,7 +294,7 @@ def test_too_many_clients_hear_so() -> None:
     assert not small.client().closing
 
 
-def test_a_blocked_client_that_sends_too_much_is_hung_up_on() -> None:
+def test_a_blocked_client_that_sends_too_much_is_disconnected() -> None:
     world = World(client_query_buffer_limit="1048576")
     a = world.client()
     world.ask(a, "BLPOP k 0")
@@ -329,7 +329,7 @@ def test_the_same_bytes_at_the_same_times_give_the_same_replies() -> None:
 # Directives
 
 
-def test_directives_not_there_and_values_not_taken() -> None:
+def test_unknown_directives_and_values_are_refused() -> None:
     for name, value in [
         ("nosuch", "1"),
         ("port", "x"),

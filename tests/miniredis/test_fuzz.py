@@ -1,4 +1,4 @@
-"""The fuzzer finds nothing, and finds what was planted for it."""
+"""The fuzzer finds no fault in miniredis, and finds those planted for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run_with(monkeypatch: pytest.MonkeyPatch, handler: Any, name: bytes = b"get"
     return Fuzzer(SEED, longest_lull=2).run(4_000)
 
 
-def test_ten_thousand_frames() -> None:
+def test_ten_thousand_fuzzed_frames_find_no_fault() -> None:
     findings = Fuzzer(SEED).run(10_000)
     assert findings.faults == {}
     assert findings.frames == 10_000
@@ -29,7 +29,7 @@ def test_ten_thousand_frames() -> None:
     assert findings.clients > 250
 
 
-def test_two_thousand_frames_over_tcp() -> None:
+def test_two_thousand_fuzzed_frames_over_tcp_find_no_fault() -> None:
     assert fuzz_sockets(2_000, SEED) == []
 
 
@@ -72,7 +72,7 @@ def test_memory_that_grows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "memory grows" in Fuzzer(SEED).run(12_000).faults
 
 
-def test_a_client_that_stays_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_is_never_removed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def stay(session: Any, _args: list[bytes]) -> int:
         session.engine.sessions[-1] = session
         return 0
@@ -85,7 +85,7 @@ def test_the_same_seed_makes_the_same_run() -> None:
     assert (one.pieces, one.bytes_in, one.commands) == (other.pieces, other.bytes_in, other.commands)
 
 
-def test_the_command_tells_what_it_did(
+def test_the_fuzz_command_prints_its_frames_and_faults(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["--frames", "2000", "--over-tcp", "200"]) == 0

@@ -1,4 +1,4 @@
-"""Commands whose time once grew faster than what they are given: now sixteen times as much takes about that long."""
+"""Commands that once took quadratic time: sixteen times the work takes about sixteen times as long."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def seconds(request: Words) -> float:
 
 
 @pytest.mark.parametrize("request_of", REQUESTS)
-def test_time_grows_as_what_is_asked(request_of: Callable[[int], Words]) -> None:
+def test_time_grows_linearly_with_the_work(request_of: Callable[[int], Words]) -> None:
     count = REQUESTS[request_of]
     few = sorted(seconds(request_of(count)) for _ in range(5))[2]
     assert any(seconds(request_of(count * TIMES)) < few * MOST for _ in range(TRIES))
 
 
-def test_a_hyperloglog_that_is_named_often_is_read_once() -> None:
+def test_pfcount_reads_a_hyperloglog_named_4000_times_once() -> None:
     names = ["h"] * 4000
     asked = sorted(seconds(["EXISTS", *names]) for _ in range(5))[2]
     assert any(seconds(["PFCOUNT", *names]) < 100 * asked for _ in range(TRIES))

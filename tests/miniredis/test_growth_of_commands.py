@@ -1,4 +1,4 @@
-"""Commands whose cost grew faster than what was sent: it is counted, or compared with what was sent."""
+"""Commands whose cost grew faster than the request: the cost is counted or compared with the request's size."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def most_memory(most: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("operation", ["AND", "OR", "XOR"])
-def test_bitop_of_many_keys_takes_no_memory_for_each(operation: str) -> None:
+def test_bitop_of_many_keys_does_not_copy_each_value(operation: str) -> None:
     world = World()
     ask(world, "SET", "k", b"x" * MEGABYTE)
     with most_memory(20 * MEGABYTE):
@@ -43,7 +43,7 @@ def test_bitop_of_many_keys_takes_no_memory_for_each(operation: str) -> None:
 
 
 @pytest.mark.parametrize(("operation", "result"), [("AND", b"\0"), ("OR", b"x"), ("XOR", b"x")])
-def test_bitop_of_keys_that_are_not_there_costs_nothing_for_each(operation: str, result: bytes) -> None:
+def test_bitop_of_20000_missing_keys_succeeds(operation: str, result: bytes) -> None:
     world = World()
     ask(world, "SET", "k", b"x" * 10 * MEGABYTE)
     assert ask(world, "BITOP", operation, "d", "k", *["none"] * 20_000) == b":%d\r\n" % (10 * MEGABYTE)
@@ -51,7 +51,7 @@ def test_bitop_of_keys_that_are_not_there_costs_nothing_for_each(operation: str,
 
 
 @pytest.mark.parametrize(("name", "words"), [("INFO", ["get"]), ("GETKEYSANDFLAGS", ["MSET", "k", "v"])])
-def test_command_does_not_describe_anew_what_it_described(
+def test_command_describes_each_command_once(
     name: str, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     described, exactly = 0, introspection.words

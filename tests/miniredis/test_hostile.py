@@ -1,4 +1,4 @@
-"""Every hostile case on both servers: the same bytes, the same hanging up, and others served all the same."""
+"""Hostile requests on both servers: the same replies and disconnections, and other clients are served."""
 
 from __future__ import annotations
 
@@ -15,17 +15,12 @@ from conformance.hostile.cases import CASES, STRANGERS
 from conformance.hostile.cases.strangers import PASSWORD
 from conformance.hostile.floods import read_all
 from conformance.hostile.play import Stage
-from conformance.targets import Address, NoRealRedisError, real_redis
+from conformance.targets import Address, real_redis
 from conformance.wire import RawConnection, encode
 from miniredis import start
 from miniredis.engine import Config
 from miniredis.listeners import Listener, open_listeners
-
-
-@pytest.fixture
-def stages(embedded_server: Address, real_server: Address) -> Iterator[list[Stage]]:
-    with ExitStack() as stack:
-        yield [stack.enter_context(Stage(each.host, each.port)) for each in (embedded_server, real_server)]
+from tests.cases import check_each
 
 
 def play_alike(case: Case, stages: list[Stage]) -> None:
@@ -37,28 +32,44 @@ def play_alike(case: Case, stages: list[Stage]) -> None:
     pytest.fail(f"miniredis: {ours}\nredis-server: {real}")
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_case(case: Case, stages: list[Stage]) -> None:
-    play_alike(case, stages)
+def by_group(cases: dict[str, Case]) -> dict[str, dict[str, Case]]:
+    """The cases by the part of their names before the colon."""
+    groups: dict[str, dict[str, Case]] = {}
+    for name, case in cases.items():
+        groups.setdefault(name.partition(": ")[0], {})[name] = case
+    return groups
+
+
+GROUPS = by_group(CASES)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_hostile_requests_get_the_same_replies_on_both_servers(
+    group: str, embedded_server: Address, redis_7_0: Address
+) -> None:
+    def play(case: Case) -> None:
+        with ExitStack() as stack:
+            servers = (embedded_server, redis_7_0)
+            play_alike(case, [stack.enter_context(Stage(each.host, each.port)) for each in servers])
+
+    check_each(GROUPS[group], play)
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[list[Stage]]:
+def guarded(redis_7_0: Address) -> Iterator[list[Stage]]:
     """A server of each kind that has a password."""
-    try:
-        real = real_redis("--requirepass", PASSWORD)
-        with start(requirepass=PASSWORD) as ours, real as theirs, ExitStack() as stack:
-            yield [stack.enter_context(Stage(each.host, each.port, PASSWORD)) for each in (ours, theirs)]
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
+    real = real_redis("--requirepass", PASSWORD)
+    with start(requirepass=PASSWORD) as ours, real as theirs, ExitStack() as stack:
+        yield [stack.enter_context(Stage(each.host, each.port, PASSWORD)) for each in (ours, theirs)]
 
 
-@pytest.mark.parametrize("case", STRANGERS.values(), ids=STRANGERS.keys())
-def test_case_before_authentication(case: Case, guarded: list[Stage]) -> None:
-    play_alike(case, guarded)
+def test_hostile_requests_before_authentication_get_the_same_replies(guarded: list[Stage]) -> None:
+    check_each(STRANGERS, lambda case: play_alike(case, guarded))
 
 
-def test_who_kills_itself_in_a_transaction_hears_no_more_of_it(empty_address: tuple[str, int]) -> None:
+def test_a_client_that_kills_itself_in_a_transaction_gets_the_replies_until_then(
+    empty_address: tuple[str, int],
+) -> None:
     with RawConnection(*empty_address) as client, RawConnection(*empty_address) as other:
         number = client.command("CLIENT", "ID").strip(b":\r\n")
         for words in (
@@ -78,12 +89,12 @@ def test_who_kills_itself_in_a_transaction_hears_no_more_of_it(empty_address: tu
         assert other.command("GET", "k") == b"$1\r\nv\r\n"
 
 
-def test_there_are_many_and_none_is_there_twice() -> None:
+def test_there_are_at_least_a_thousand_different_hostile_cases() -> None:
     assert len(CASES) >= 1000
     assert len({(case.pieces, case.ending, case.before) for case in CASES.values()}) > len(CASES) - 10
 
 
-def test_a_reply_is_waited_for_where_a_server_can_read_little_in_a_turn(
+def test_the_player_waits_for_a_server_with_a_small_receive_buffer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its receive buffer is small here: the system holds back most of what the client sent."""
@@ -100,6 +111,6 @@ def test_a_reply_is_waited_for_where_a_server_can_read_little_in_a_turn(
         assert stage.play(case).reply == b"*20000\r\n" + b"$-1\r\n" * 20_000
 
 
-def test_a_flood_ends_where_the_server_hangs_up(embedded_server: Address) -> None:
+def test_reading_replies_of_a_flood_fails_when_the_server_hangs_up(embedded_server: Address) -> None:
     with pytest.raises(ConnectionResetError, match="hung up, 95 bytes before the end"):
         read_all((embedded_server.host, embedded_server.port), encode("QUIT"), 100)

@@ -1,4 +1,4 @@
-"""Walks through names that come and go."""
+"""SCAN and random choice over names that are added and removed meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETS = st.sets(NAMES) | sizes(5000).map(lambda size: {b"%d" % number for number 
 
 @settings(deadline=None)
 @given(stay=SETS, others=st.lists(SETS, max_size=30), count=sizes(1000, 1))
-def test_what_stays_is_met_whatever_comes_and_goes(
+def test_a_scan_returns_each_key_that_exists_throughout(
     stay: set[bytes], others: list[set[bytes]], count: int
 ) -> None:
     index = KeyIndex(sorted(stay))
@@ -38,7 +38,7 @@ def test_what_stays_is_met_whatever_comes_and_goes(
     assert stay <= met
 
 
-def test_a_walk_ends_though_names_go_on_coming() -> None:
+def test_a_scan_ends_while_keys_are_added() -> None:
     index = KeyIndex([b"a", b"b", b"c"])
     cursor, steps = index.walk(0, 1)[0], 1
     while cursor:
@@ -47,11 +47,11 @@ def test_a_walk_ends_though_names_go_on_coming() -> None:
     assert steps == 3
 
 
-def test_a_lot_falls_on_every_name() -> None:
+def test_the_random_choice_returns_every_remaining_key_eventually() -> None:
     index = KeyIndex([b"a", b"b", b"c"])
     index.remove(b"a")
-    luck = random.Random(0)  # noqa: S311
-    assert {index.any(luck) for _ in range(100)} == {b"b", b"c"}
+    rng = random.Random(0)  # noqa: S311
+    assert {index.any(rng) for _ in range(100)} == {b"b", b"c"}
     index.remove(b"b")
     index.remove(b"c")
-    assert index.any(luck) is None
+    assert index.any(rng) is None

@@ -1,4 +1,4 @@
-"""Replies with large strings in them are copied once at most, however deep these lie."""
+"""Large strings in replies are copied once at most, however deeply nested."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_large_string_is_copied_once_at_most(value: Any, wire: bytes, copies: 
     assert peak < (copies + 0.5) * len(TEXT)
 
 
-def test_arrays_within_arrays_of_all_kinds() -> None:
+def test_nested_arrays_are_encoded_in_resp2_and_resp3() -> None:
     value = [1, [], [b"a", [2.5, Set([b"x"])]], None]
     assert (
         encode(value, 2) == b"*4\r\n:1\r\n*0\r\n*2\r\n$1\r\na\r\n*2\r\n$3\r\n2.5\r\n*1\r\n$1\r\nx\r\n$-1\r\n"

@@ -1,4 +1,4 @@
-"""The commands that few need are loaded when one of them, or the table of all, is asked for."""
+"""Rarely used commands are imported when one of them, or the table of all commands, is first needed."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ WRONG_ARITY = b"-ERR wrong number of arguments for 'client|trackinginfo' command
         ("COMMAND GETKEYS SADD set member", b"*1\r\n$3\r\nset\r\n"),
     ],
 )
-def test_loaded_when_asked_for(request_: str, reply: bytes) -> None:
+def test_the_time_of_loading_a_rare_command_is_not_in_the_slow_log(request_: str, reply: bytes) -> None:
     """The time that loading takes is not the command's: it is not slow."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *request_.split()], check=True, capture_output=True, text=True

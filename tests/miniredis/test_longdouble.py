@@ -1,4 +1,4 @@
-"""INCRBYFLOAT on both servers, over numbers of every size and form."""
+"""INCRBYFLOAT gives the same sums on both servers, for numbers of every size and form."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ ODD = [
 ]  # fmt: skip
 
 
-def number(luck: random.Random) -> str:
+def number(rng: random.Random) -> str:
     """Some text that is a number, mostly."""
     digits = "".join(
-        luck.choice("0123456789") for _ in range(luck.choice([5, 18, 19, 20, 40, 400, 5119, 5120]))
+        rng.choice("0123456789") for _ in range(rng.choice([5, 18, 19, 20, 40, 400, 5119, 5120]))
     )
-    return luck.choice(
+    return rng.choice(
         [
-            luck.choice(ODD),
-            luck.choice(ODD),
-            str(luck.randint(-100, 100)),
-            f"{luck.uniform(-1000, 1000):.{luck.randint(0, 20)}f}",
-            repr(luck.uniform(-1, 1) * 10.0 ** luck.randint(-30, 30)),
-            f"{luck.randint(-999, 999)}e{luck.randint(-4960, 4940)}",
+            rng.choice(ODD),
+            rng.choice(ODD),
+            str(rng.randint(-100, 100)),
+            f"{rng.uniform(-1000, 1000):.{rng.randint(0, 20)}f}",
+            repr(rng.uniform(-1, 1) * 10.0 ** rng.randint(-30, 30)),
+            f"{rng.randint(-999, 999)}e{rng.randint(-4960, 4940)}",
             digits,
             f"0.{digits}",
-            f"{luck.randint(-(1 << 63), 1 << 63)}.25",
-            f"{luck.uniform(-1e10, 1e10):.20e}",
-            f"0x{luck.getrandbits(luck.randint(1, 80)):x}p{luck.randint(-16460, 16390)}",
+            f"{rng.randint(-(1 << 63), 1 << 63)}.25",
+            f"{rng.uniform(-1e10, 1e10):.20e}",
+            f"0x{rng.getrandbits(rng.randint(1, 80)):x}p{rng.randint(-16460, 16390)}",
         ]
     )
 
 
-def test_sums_are_those_of_a_real_server(embedded_server: Address, real_server: Address) -> None:
-    luck = random.Random(80)  # noqa: S311
+def test_incrbyfloat_gives_the_sums_of_a_real_server(embedded_server: Address, real_server: Address) -> None:
+    rng = random.Random(80)  # noqa: S311
     with (
         RawConnection(embedded_server.host, embedded_server.port) as ours,
         RawConnection(real_server.host, real_server.port) as theirs,
     ):
         for _ in range(25):
-            sums = [(number(luck), number(luck)) for _ in range(50)]
+            sums = [(number(rng), number(rng)) for _ in range(50)]
             data = b"".join(encode("SET", "f", a) + encode("INCRBYFLOAT", "f", b) for a, b in sums)
             for each in (ours, theirs):
                 each.socket.sendall(data)
@@ -61,11 +61,11 @@ def test_sums_are_those_of_a_real_server(embedded_server: Address, real_server: 
     ("text", "shown"),
     [("0.1", "0.1"), ("1e3", "1000"), ("-0", "0"), ("1e-18", "0"), ("0x1p-1", "0.5"), ("-2.50", "-2.5")],
 )
-def test_how_it_is_written(text: str, shown: str) -> None:
+def test_a_parsed_long_double_is_written_in_shortest_form(text: str, shown: str) -> None:
     assert str(LongDouble.parse(text.encode())) == shown
 
 
-def test_one_tenth_and_two_tenths() -> None:
+def test_one_tenth_plus_two_tenths_is_written_as_three_tenths() -> None:
     one, two = LongDouble.parse(b"0.1"), LongDouble.parse(b"0.2")
     assert one is not None
     assert two is not None

@@ -1,4 +1,4 @@
-"""What the loops owe their clients: those that do not read, streams of any kind, pollers of any kind."""
+"""The event loops: output buffer limits, streams of any kind, pollers of any kind."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_replies_that_are_not_read_add_up_to_the_hard_limit(server: miniredis.Se
         slow.close()
 
 
-def test_more_than_the_soft_limit_for_its_time(loop: str) -> None:
+def test_a_client_over_the_soft_limit_for_too_long_is_disconnected(loop: str) -> None:
     with (
         started(loop, clock="held", client_output_buffer_limit="normal 0 1mb 10") as server,
         holding((server.host, server.port), 30 * MEGABYTE) as control,
@@ -92,7 +92,7 @@ def test_more_than_the_soft_limit_for_its_time(loop: str) -> None:
         slow.close()
 
 
-def test_who_reads_in_time_may_stay(loop: str) -> None:
+def test_a_client_that_reads_in_time_stays_connected(loop: str) -> None:
     with (
         started(loop, clock="held", client_output_buffer_limit="normal 0 1mb 10") as server,
         holding((server.host, server.port), 30 * MEGABYTE),
@@ -137,7 +137,7 @@ async def receive(stream: trio.abc.Stream, size: int) -> bytes:
 
 
 @pytest.mark.parametrize("pair", [in_memory, over_tls])
-def test_clients_of_streams(pair: Pair) -> None:
+def test_clients_can_connect_over_memory_streams_and_tls(pair: Pair) -> None:
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             server = await nursery.start(miniredis.serve)
@@ -164,7 +164,7 @@ def test_clients_of_streams(pair: Pair) -> None:
     trio.run(main)
 
 
-def test_a_stream_and_a_clock_of_trios() -> None:
+def test_a_memory_stream_works_with_trios_mock_clock() -> None:
     """Nothing of it needs a real clock: a minute of waiting takes no time."""
 
     async def main() -> None:
@@ -179,7 +179,7 @@ def test_a_stream_and_a_clock_of_trios() -> None:
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-def test_a_stream_of_a_server_that_has_stopped() -> None:
+def test_serve_stream_on_a_stopped_server_is_refused() -> None:
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             server = await nursery.start(miniredis.serve)
@@ -191,7 +191,7 @@ def test_a_stream_of_a_server_that_has_stopped() -> None:
     trio.run(main)
 
 
-def test_a_stream_ends_with_its_server() -> None:
+def test_a_stream_is_closed_when_its_server_stops() -> None:
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             server = await nursery.start(miniredis.serve)
@@ -217,7 +217,7 @@ def poller(request: pytest.FixtureRequest) -> Iterator[Poller]:
     poller.close()
 
 
-def test_a_poller_tells_what_is_ready(poller: Poller) -> None:
+def test_a_poller_returns_the_descriptors_that_are_ready(poller: Poller) -> None:
     here, there = socket.socketpair()
     with here, there:
         number = here.fileno()
@@ -235,7 +235,7 @@ def test_a_poller_tells_what_is_ready(poller: Poller) -> None:
         assert poller.wait(0) == []
 
 
-def test_a_poller_is_readable_when_something_is_ready(poller: Poller) -> None:
+def test_a_pollers_own_descriptor_is_readable_when_one_of_its_descriptors_is(poller: Poller) -> None:
     here, there = socket.socketpair()
     with here, there, selectors.DefaultSelector() as outer:
         outer.register(poller.fileno(), selectors.EVENT_READ)

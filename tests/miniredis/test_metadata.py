@@ -1,12 +1,12 @@
-"""What COMMAND says of our commands is what a real server says of them."""
+"""COMMAND describes our commands as a real server does."""
 
 import re
 from typing import Any
 
 import hiredis
-import pytest
 
 from miniredis.engine.registry import LOOKUP, Command, commands
+from tests.cases import check_each
 
 from .transcript import Client
 
@@ -24,13 +24,6 @@ def ask(address: tuple[str, int], line: str) -> Any:
     return answer
 
 
-@pytest.fixture(scope="module")
-def real_version(real_address: tuple[str, int]) -> None:
-    info = ask(real_address, "INFO server")
-    if b"redis_version:7.0." not in info:
-        pytest.skip("the real server at hand is not Redis 7.0")
-
-
 def without_others(info: list[Any]) -> list[Any]:
     """COMMAND's sets have no order, and the real server has subcommands that we have not."""
     ours = {each.name for each in ALL}
@@ -41,22 +34,30 @@ def without_others(info: list[Any]) -> list[Any]:
     ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("real_version")
-@pytest.mark.parametrize("command", OF_REDIS, ids=[each.name.decode() for each in OF_REDIS])
-def test_metadata(command: Command, embedded_address: tuple[str, int], real_address: tuple[str, int]) -> None:
-    line = f"COMMAND INFO {command.name.decode()}"
-    (ours,), (theirs,) = ask(embedded_address, line), ask(real_address, line)
-    assert without_others(ours) == without_others(theirs)
+NAMED = {each.name.decode(): each for each in OF_REDIS}
 
 
-def test_command_tells_of_every_command(embedded_address: tuple[str, int]) -> None:
+def test_command_info_is_that_of_a_real_server(
+    embedded_address: tuple[str, int], redis_7_0_address: tuple[str, int]
+) -> None:
+    def compare(command: Command) -> None:
+        line = f"COMMAND INFO {command.name.decode()}"
+        (ours,), (theirs,) = ask(embedded_address, line), ask(redis_7_0_address, line)
+        assert without_others(ours) == without_others(theirs)
+
+    check_each(NAMED, compare)
+
+
+def test_command_command_list_and_command_count_include_every_command(
+    embedded_address: tuple[str, int],
+) -> None:
     names = {info[0] for info in ask(embedded_address, "COMMAND")}
     assert names == {each.name for each in commands(LOOKUP)}
     assert {each.name for each in ALL} == set(ask(embedded_address, "COMMAND LIST"))
     assert ask(embedded_address, "COMMAND COUNT") == len(names)
 
 
-def test_every_command_says_what_it_does() -> None:
+def test_every_command_handler_has_a_docstring() -> None:
     assert [each.name for each in ALL if each.handler and not each.handler.__doc__] == []
 
 
@@ -98,12 +99,15 @@ def comparable(told: Any) -> Any:
     }
 
 
-@pytest.mark.usefixtures("real_version")
-@pytest.mark.parametrize("command", OF_REDIS, ids=[each.name.decode() for each in OF_REDIS])
-def test_docs(command: Command, embedded_address: tuple[str, int], real_address: tuple[str, int]) -> None:
-    parent, _, part = command.name.decode().partition("|")
-    ours, theirs = docs(embedded_address, parent), docs(real_address, parent)
-    if part:
-        ours, theirs = (each[b"subcommands"][command.name] for each in (ours, theirs))
-    assert comparable(ours) == comparable(theirs)
-    assert ours[b"summary"] not in {b"", theirs[b"summary"]}
+def test_command_docs_are_those_of_a_real_server(
+    embedded_address: tuple[str, int], redis_7_0_address: tuple[str, int]
+) -> None:
+    def compare(command: Command) -> None:
+        parent, _, part = command.name.decode().partition("|")
+        ours, theirs = docs(embedded_address, parent), docs(redis_7_0_address, parent)
+        if part:
+            ours, theirs = (each[b"subcommands"][command.name] for each in (ours, theirs))
+        assert comparable(ours) == comparable(theirs)
+        assert ours[b"summary"] not in {b"", theirs[b"summary"]}
+
+    check_each(NAMED, compare)

@@ -1,4 +1,4 @@
-"""Entries in order, next to a plain sorted list."""
+"""The ordered collection behaves as a plain sorted list."""
 
 import random
 from bisect import insort
@@ -9,8 +9,8 @@ from miniredis.engine import ordered
 from miniredis.engine.ordered import Entry, Ordered
 
 
-def entry(luck: random.Random) -> Entry:
-    return float(luck.randrange(20)), b"%d" % luck.randrange(100)
+def entry(rng: random.Random) -> Entry:
+    return float(rng.randrange(20)), b"%d" % rng.randrange(100)
 
 
 @pytest.fixture(params=[(1024, 128), (8, 2), (4, 1)], ids=str)
@@ -22,18 +22,18 @@ def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.usefixtures("_blocks")
 @pytest.mark.parametrize("seed", range(5))
-def test_it_is_a_sorted_list(seed: int) -> None:
-    luck = random.Random(seed)  # noqa: S311
+def test_the_ordered_collection_behaves_as_a_sorted_list(seed: int) -> None:
+    rng = random.Random(seed)  # noqa: S311
     entries, model = Ordered(), list[Entry]()
     for _ in range(800):
-        new, first = entry(luck), luck.randrange(len(model) + 1)
-        end = min(first + luck.randrange(40), len(model))
-        chance = luck.random()
+        new, first = entry(rng), rng.randrange(len(model) + 1)
+        end = min(first + rng.randrange(40), len(model))
+        chance = rng.random()
         if chance < 0.6 and new not in model:
             entries.add(new)
             insort(model, new)
         elif chance < 0.8 and model:
-            entries.remove(old := luck.choice(model))
+            entries.remove(old := rng.choice(model))
             model.remove(old)
         elif chance < 0.85:
             assert entries.remove_between(first, end) == model[first:end]
@@ -46,14 +46,14 @@ def test_it_is_a_sorted_list(seed: int) -> None:
 
 
 @pytest.mark.usefixtures("_blocks")
-def test_a_copy_is_on_its_own() -> None:
+def test_removing_from_a_copy_leaves_the_original_unchanged() -> None:
     entries = Ordered([(1.0, b"a"), (2.0, b"b")])
     copied = entries.copy()
     copied.remove((1.0, b"a"))
     assert (list(entries), list(copied)) == ([(1.0, b"a"), (2.0, b"b")], [(2.0, b"b")])
 
 
-def test_zero_and_minus_zero_are_in_one_place() -> None:
+def test_scores_zero_and_minus_zero_are_equal_and_sort_by_member() -> None:
     entries = Ordered()
     for each in ((0.0, b"b"), (-0.0, b"c"), (-0.0, b"a")):
         entries.add(each)

@@ -34,7 +34,7 @@ def connecting(request: pytest.FixtureRequest) -> tuple[Make, MakeAsync]:
     if request.param == BY_ITSELF:
         handle: miniredis.Server = request.getfixturevalue("local_handle")
         return handle.client, handle.async_client
-    address: Address = request.getfixturevalue(SERVERS[request.param])
+    address: Address = request.getfixturevalue(SERVERS.get(request.param, request.param))
     return (
         lambda **options: redis.Redis.from_url(address.url, **options),
         lambda **options: redis.asyncio.Redis.from_url(address.url, **options),
@@ -70,7 +70,7 @@ def wait_for(pubsub: Any, kind: str) -> Any:
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
-def test_messages(make: Make, protocol: int) -> None:
+def test_subscribers_get_messages_by_channel_and_by_pattern(make: Make, protocol: int) -> None:
     client = make(protocol=protocol)
     with client.pubsub() as pubsub:
         pubsub.subscribe("news", "more")
@@ -87,7 +87,7 @@ def test_messages(make: Make, protocol: int) -> None:
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
-def test_who_waits_for_a_message_waits_no_longer_than_told(make: Make, protocol: int) -> None:
+def test_get_message_returns_at_its_timeout(make: Make, protocol: int) -> None:
     with make(protocol=protocol).pubsub(ignore_subscribe_messages=True) as pubsub:
         pubsub.subscribe("news")
         pubsub.get_message(timeout=PATIENCE)  # which says that it is subscribed, and is ignored
@@ -110,7 +110,7 @@ def test_a_message_comes_while_another_thread_waits_for_it(client: Any) -> None:
         assert message["data"] == "hello"
 
 
-def test_ping_where_it_must_look_like_a_message(make: Make) -> None:
+def test_ping_of_a_subscriber_is_answered_like_a_message(make: Make) -> None:
     with make(protocol=2).pubsub() as pubsub:
         pubsub.subscribe("news")
         wait_for(pubsub, "subscribe")
@@ -118,7 +118,7 @@ def test_ping_where_it_must_look_like_a_message(make: Make) -> None:
         assert wait_for(pubsub, "pong")["data"] == "are you there"
 
 
-def test_each_of_several_threads_hears_everything_in_order(client: Any) -> None:
+def test_each_subscribed_thread_gets_all_messages_in_order(client: Any) -> None:
     count, listeners = 50, 4
     ready = threading.Barrier(listeners + 1)
 
@@ -139,7 +139,7 @@ def test_each_of_several_threads_hears_everything_in_order(client: Any) -> None:
         assert [each.result(PATIENCE) for each in heard] == [expected] * listeners
 
 
-def test_a_handler_in_a_thread_of_its_own(client: Any) -> None:
+def test_a_message_handler_runs_in_its_own_thread(client: Any) -> None:
     heard: list[str] = []
     has_heard = threading.Event()
 
@@ -158,7 +158,10 @@ def test_a_handler_in_a_thread_of_its_own(client: Any) -> None:
     assert heard == ["hello"]
 
 
-def test_shard_channels(client: Any) -> None:
+@pytest.mark.parametrize(
+    "make", ["miniredis", "streams", "in-process", "redis_7_0", BY_ITSELF], indirect=True
+)
+def test_a_shard_channel_delivers_messages(client: Any) -> None:
     with client.pubsub() as pubsub:
         pubsub.ssubscribe("news")
         assert pubsub.get_message(timeout=PATIENCE)["data"] == 1
@@ -166,7 +169,7 @@ def test_shard_channels(client: Any) -> None:
         assert pubsub.get_message(timeout=PATIENCE)["data"] == "hello"
 
 
-def test_keyspace_events(client: Any) -> None:
+def test_a_push_publishes_keyspace_and_keyevent_messages(client: Any) -> None:
     client.config_set("notify-keyspace-events", "KEA")
     try:
         with client.pubsub(ignore_subscribe_messages=True) as pubsub:
@@ -182,7 +185,7 @@ def test_keyspace_events(client: Any) -> None:
     ]
 
 
-def test_who_is_gone_hears_nothing(client: Any) -> None:
+def test_a_closed_subscriber_gets_no_messages(client: Any) -> None:
     pubsub = client.pubsub()
     pubsub.subscribe("news")
     wait_for(pubsub, "subscribe")
@@ -211,7 +214,7 @@ def play(request: pytest.FixtureRequest) -> Callable[[Callable[[MakeAsync], Awai
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
-def test_messages_on_asyncio(play: Any, protocol: int) -> None:
+def test_asyncio_subscribers_get_messages(play: Any, protocol: int) -> None:
     async def main(make: MakeAsync) -> None:
         async with make(decode_responses=True, protocol=protocol) as client, client.pubsub() as pubsub:
             await pubsub.subscribe("news")
@@ -231,7 +234,9 @@ def test_messages_on_asyncio(play: Any, protocol: int) -> None:
     play(main)
 
 
-def test_listening_on_asyncio_beside_a_thread_that_publishes(local_handle: miniredis.Server) -> None:
+def test_an_asyncio_subscriber_gets_the_messages_that_a_thread_publishes(
+    local_handle: miniredis.Server,
+) -> None:
     count = 20
 
     def publish() -> None:

@@ -1,4 +1,4 @@
-"""The fixtures that come with the package, in a test run of somebody else's."""
+"""The package's pytest fixtures, in another project's test run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The parser: each case whole, byte by byte, and with more behind it; the fast lane changes nothing."""
+"""The parser gives the same result for a request whole, byte by byte, or with more behind it; the fast path too."""
 
 import tracemalloc
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ def parse(
         parser.feed(chunk)
         try:
             while (request := parser.next()) is not None:
-                requests.append(request)
+                requests += [request] if request else []
         except ProtocolError as error:
             return requests, error.message.removeprefix(b"ERR Protocol error: ")
     return requests, b""
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[bytes, list[list[bytes]], bytes]] = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_each_case_cut_in_any_way(case: tuple[bytes, list[list[bytes]], bytes]) -> None:
+def test_a_request_parses_the_same_wherever_it_is_cut(case: tuple[bytes, list[list[bytes]], bytes]) -> None:
     data, requests, error = case
     assert parse([data]) == (requests, error), "whole"
     assert parse(data[at : at + 1] for at in range(len(data))) == (requests, error), "byte by byte"
@@ -108,7 +108,7 @@ pieces = st.one_of(
 @settings(max_examples=1000, deadline=None)
 @given(st.lists(pieces, max_size=12).map(b"".join), st.lists(sizes(200_000), max_size=6))
 @example(b"*1\r\n$1\r\nxAB+OK\r\n", [])
-def test_the_fast_lane_and_the_cuts_change_nothing(data: bytes, cuts: list[int]) -> None:
+def test_the_fast_path_and_cuts_do_not_change_the_parsed_requests(data: bytes, cuts: list[int]) -> None:
     places = [0, *sorted({min(cut, len(data)) for cut in cuts}), len(data)]
     chunks = [data[start:end] for start, end in pairwise(places)]
     exactly = parse([data], NoLane())
@@ -127,7 +127,7 @@ spoilt = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(arguments, st.integers(0, 5), spoilt, st.lists(st.integers(0, 3000), max_size=4))
-def test_arguments_read_many_at_once_are_the_same(
+def test_arguments_read_in_bulk_are_the_same_as_read_one_by_one(
     words: list[bytes], more: int, change: tuple[bytes, bytes], cuts: list[int]
 ) -> None:
     request = encode(b"x" * LANE_LIMIT, *words)  # too long for the fast lane
@@ -138,7 +138,7 @@ def test_arguments_read_many_at_once_are_the_same(
 
 
 @pytest.mark.parametrize("word", [b"e123", b""], ids=["short", "empty"])
-def test_a_long_request_is_not_read_one_argument_after_the_other(
+def test_the_arguments_of_a_long_request_are_read_in_bulk(
     monkeypatch: pytest.MonkeyPatch, word: bytes
 ) -> None:
     read, exactly = 0, RequestParser._read_length
@@ -155,14 +155,14 @@ def test_a_long_request_is_not_read_one_argument_after_the_other(
     assert read <= 3 * len(pieces)
 
 
-def test_the_fast_lane_takes_what_is_well_formed() -> None:
+def test_the_fast_path_takes_well_formed_requests() -> None:
     requests, used = FastLane().read(encode(b"SET", b"k", b"v") * 10 + b"*1\r\n$4\r\nPI")
     assert requests == [[b"SET", b"k", b"v"]] * 10
     assert used == 10 * len(encode(b"SET", b"k", b"v"))
 
 
 @pytest.mark.parametrize("size", [1, LANE_LIMIT - 100, LANE_LIMIT, LANE_LIMIT + 1, 1_000_000])
-def test_large_values_and_long_pipelines(size: int) -> None:
+def test_large_values_and_long_pipelines_are_parsed(size: int) -> None:
     value = bytes(range(256)) * (size // 256 + 1)
     data = encode(b"SET", b"k", value[:size]) * 3 + encode(b"PING") * 5000
     expected = [[b"SET", b"k", value[:size]]] * 3 + [[b"PING"]] * 5000
@@ -173,7 +173,7 @@ def test_large_values_and_long_pipelines(size: int) -> None:
 @pytest.mark.parametrize(
     "line", [b"*" + b"1" * 70_000, b"*1\r\n$" + b"1" * 70_000, b"a" * 70_000, b"\0" * 70_000]
 )
-def test_lines_without_an_end(line: bytes) -> None:
+def test_lines_that_never_end_are_refused(line: bytes) -> None:
     requests, error = parse([line])
     assert requests == []
     assert error in {b"too big mbulk count string", b"too big bulk count string", b"too big inline request"}
@@ -190,7 +190,7 @@ def test_lines_without_an_end(line: bytes) -> None:
         b"*99\r\n*99\r\n*99\r\n*99\r\n*99\r\n*99\r\n*99\r\n",
     ],
 )
-def test_no_frame_takes_memory_that_was_not_sent(data: bytes) -> None:
+def test_announced_lengths_take_no_memory_before_the_data_arrives(data: bytes) -> None:
     tracemalloc.start()
     try:
         parse([data])
@@ -203,18 +203,24 @@ def test_no_frame_takes_memory_that_was_not_sent(data: bytes) -> None:
 LIMITED: dict[str, tuple[bytes, list[list[bytes]], bytes]] = {
     "ten arguments": (encode(*[b"x"] * 10), [[b"x"] * 10], b""),
     "eleven arguments": (encode(*[b"x"] * 11), [], b"unauthenticated multibulk length"),
-    "eleven behind one": (encode(b"A") + encode(*[b"x"] * 11), [[b"A"]], b"unauthenticated multibulk length"),
+    "eleven arguments after another request": (
+        encode(b"A") + encode(*[b"x"] * 11),
+        [[b"A"]],
+        b"unauthenticated multibulk length",
+    ),
     "eleven announced": (b"*11\r\n", [], b"unauthenticated multibulk length"),
     "2^31 announced": (b"*2147483648\r\n", [], b"invalid multibulk length"),
     "eleven words in a line": (b"x " * 11 + b"\n", [[b"x"] * 11], b""),
     "16 KiB": (encode(b"x" * 16384), [[b"x" * 16384]], b""),
     "16 KiB and one byte": (encode(b"x" * 16385), [], b"unauthenticated bulk length"),
-    "more than anybody may send": (b"*1\r\n$536870913\r\n", [], b"invalid bulk length"),
+    "an argument beyond the general limit": (b"*1\r\n$536870913\r\n", [], b"invalid bulk length"),
 }
 
 
 @pytest.mark.parametrize("case", LIMITED.values(), ids=LIMITED.keys())
-def test_a_client_that_is_not_known_yet(case: tuple[bytes, list[list[bytes]], bytes]) -> None:
+def test_requests_before_authentication_have_stricter_limits(
+    case: tuple[bytes, list[list[bytes]], bytes],
+) -> None:
     data, requests, error = case
     assert parse([data], limited=True) == (requests, error), "whole"
     assert parse((data[at : at + 1] for at in range(len(data))), limited=True) == (requests, error)
@@ -223,7 +229,7 @@ def test_a_client_that_is_not_known_yet(case: tuple[bytes, list[list[bytes]], by
         assert parse([data])[1] == b"", "limits are for the unknown"
 
 
-def test_limits_begin_when_a_client_is_forgotten_even_for_what_was_read_ahead() -> None:
+def test_limits_before_authentication_apply_to_requests_read_ahead_of_a_reset() -> None:
     limited = False
     parser = RequestParser(FastLane(), lambda: MAX_BULK, lambda: limited)
     parser.feed(encode(b"RESET") + encode(*[b"x"] * 11))
@@ -233,7 +239,7 @@ def test_limits_begin_when_a_client_is_forgotten_even_for_what_was_read_ahead() 
         parser.next()
 
 
-def test_a_large_argument_is_read_up_to_its_end() -> None:
+def test_the_parser_asks_for_the_rest_of_a_large_argument() -> None:
     parser = RequestParser(FastLane(), lambda: MAX_BULK)
     assert parser.appetite == 16384
     parser.feed(b"*1\r\n$32768\r\n" + b"x" * 100)
@@ -247,7 +253,7 @@ def test_a_large_argument_is_read_up_to_its_end() -> None:
     assert parser.appetite == 16384
 
 
-def test_what_a_blocked_client_sends_is_kept_as_it_came() -> None:
+def test_requests_of_a_blocked_client_are_kept_unparsed() -> None:
     parser = RequestParser(FastLane(), lambda: MAX_BULK)
     data = encode(b"") * 100_000
     tracemalloc.start()
@@ -292,7 +298,7 @@ def sent(*words: bytes) -> bytes:
         (LARGE + b"\r\n", []),
     ],
 )
-def test_read_at_a_glance(data: bytes, requests: list[list[bytes]]) -> None:
+def test_which_requests_the_fast_path_takes(data: bytes, requests: list[list[bytes]]) -> None:
     """What can be read so is what the parser reads; where there is any doubt, nothing is."""
     assert few_requests(data) == requests
     if requests:
@@ -302,7 +308,7 @@ def test_read_at_a_glance(data: bytes, requests: list[list[bytes]]) -> None:
 PIECE = b"y" * (1 << 20)
 
 
-def test_a_large_argument_is_not_copied_when_it_is_whole() -> None:
+def test_a_large_argument_that_has_arrived_whole_is_not_copied() -> None:
     parser = RequestParser(FastLane(), lambda: MAX_BULK)
     count = 32
     tracemalloc.start()
@@ -321,7 +327,7 @@ def test_a_large_argument_is_not_copied_when_it_is_whole() -> None:
 
 
 @pytest.mark.parametrize("size", [32 * 1024 - 1, 32 * 1024, 100_000])
-def test_a_large_argument_cut_anywhere(size: int) -> None:
+def test_a_large_argument_parses_the_same_wherever_it_is_cut(size: int) -> None:
     words = [b"SET", b"k" * size, bytes(range(250)) * (size // 250)]
     data = encode(*words) + encode(b"PING") + encode(*words)
     due = [words, [b"PING"], words]
@@ -333,7 +339,7 @@ def test_a_large_argument_cut_anywhere(size: int) -> None:
         )
 
 
-def test_what_has_come_of_a_large_argument_counts_as_waiting() -> None:
+def test_the_received_part_of_a_large_argument_counts_as_unparsed_input() -> None:
     parser = RequestParser(FastLane(), lambda: MAX_BULK)
     parser.feed(b"*2\r\n$4\r\nECHO\r\n$100000\r\n" + b"x" * 1000)
     assert parser.next() is None

@@ -1,4 +1,4 @@
-"""What commands of reliable queues cost, counted: in bytecode instructions, comparisons of ids, and bytes."""
+"""The cost of commands of reliable queues, in bytecode instructions, comparisons and bytes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ COSTS = [of_push, of_pop, of_ack, of_recover]
 
 
 @pytest.mark.parametrize("cost", COSTS)
-def test_an_element_costs_the_same_among_many(cost: Callable[[Place, int], int]) -> None:
+def test_the_cost_of_a_command_is_at_most_linear_in_its_elements(cost: Callable[[Place, int], int]) -> None:
     ten = cost(Place(20, 20), 10)
     assert cost(Place(20, 20), 10) == ten
     thousand = cost(Place(2000, 2000), 1000)
@@ -84,11 +84,11 @@ def test_an_element_costs_the_same_among_many(cost: Callable[[Place, int], int])
 
 
 @pytest.mark.parametrize("cost", COSTS)
-def test_the_length_of_the_queue_costs_nothing(cost: Callable[[Place, int], int]) -> None:
+def test_the_cost_of_a_command_does_not_depend_on_the_queue_length(cost: Callable[[Place, int], int]) -> None:
     assert cost(Place(20_000, 20_000), 3) == cost(Place(20, 20), 3)
 
 
-def test_a_crowd_goes_through_every_step() -> None:
+def test_a_hundred_thousand_messages_can_be_pushed_popped_and_recovered_at_once() -> None:
     """A step that walked through the queue for each element would not come to an end."""
     queue = RQueue()
     queue.push([b"x"] * 100_000, NOW)
@@ -111,7 +111,7 @@ class Compared(bytes):
 
 
 @pytest.mark.parametrize("place", [0, 10_000, 19_999])
-def test_to_acknowledge_is_to_look_up(place: int) -> None:
+def test_acknowledging_compares_ids_a_constant_number_of_times(place: int) -> None:
     queue = RQueue()
     queue.push([b"x"] * 20_000, NOW)
     queue.pop(20_000, NOW)
@@ -139,14 +139,14 @@ class Walked(list[int]):
 @pytest.mark.parametrize(
     ("start", "count", "most"), [(0, 3, 3), (50, 3, 53), (-3, 9, 3), (960, 9, 40), (999, 1 << 62, 1)]
 )
-def test_what_is_inspected_is_walked_to_from_the_nearer_end(start: int, count: int, most: int) -> None:
+def test_inspect_walks_to_its_window_from_the_nearer_end(start: int, count: int, most: int) -> None:
     line = Walked(range(1000))
     begin = start % 1000
     assert window(line, start, count) == list(range(begin, min(begin + count, 1000)))
     assert line.passed <= most
 
 
-def test_waiters_cost_nothing_while_nothing_is_pushed() -> None:
+def test_the_cost_of_a_push_does_not_depend_on_the_number_of_waiters() -> None:
     def handing_over(waiters: int) -> int:
         place = Place(0)
         place.ask("MQ.POP", 1, "q")
@@ -160,7 +160,7 @@ def test_waiters_cost_nothing_while_nothing_is_pushed() -> None:
 # Memory
 
 
-def test_no_memory_is_taken_for_a_count() -> None:
+def test_a_large_count_takes_no_memory() -> None:
     place = Place(3, 3)
     tracemalloc.start()
     for words in (
@@ -176,7 +176,7 @@ def test_no_memory_is_taken_for_a_count() -> None:
     assert peak < 100_000
 
 
-def test_to_acknowledge_frees_the_memory() -> None:
+def test_acknowledging_frees_memory() -> None:
     world = World()
     a = world.client()
     world.ask(a, "MQ.PUSH q x", "MQ.POP 1 q")
@@ -202,7 +202,7 @@ def test_to_acknowledge_frees_the_memory() -> None:
     assert left < held / 20
 
 
-def test_the_table_shrinks_while_some_are_left() -> None:
+def test_the_table_of_delivered_messages_shrinks_while_some_are_unacknowledged() -> None:
     queue = RQueue()
     queue.push([b"x"] * 50_000, NOW)
     queue.pop(50_000, NOW)
@@ -219,7 +219,7 @@ def usage(world: World, key: str) -> int:
     return int(world.ask(world.client(), f"MEMORY USAGE {key} SAMPLES 0")[1:])
 
 
-def test_what_memory_usage_tells() -> None:
+def test_memory_usage_counts_payloads_until_they_are_acknowledged() -> None:
     world = World()
     a = world.client()
     world.ask(a, "MQ.PUSH q x")

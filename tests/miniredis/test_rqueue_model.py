@@ -1,4 +1,4 @@
-"""The engine beside a plain model of RedisMQ's README: any sequence of commands, reply by reply."""
+"""Random sequences of commands get the same replies from the engine and from a plain model of RedisMQ's README."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ SCENARIOS = {
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
-def test_scenario(scenario: Scenario) -> None:
+def test_a_scenario_gets_the_replies_it_states(scenario: Scenario) -> None:
     assert scenario.sentences, "it names no sentence"
     Player().play(scenario)
 
 
-def test_the_player_notices_another_null() -> None:
+def test_the_player_notices_a_wrong_form_of_null() -> None:
     scenario = Scenario("null", steps=[("a", ":", "MQ.POP 1 q"), ("a", "=", r"*-1")])
     with pytest.raises(AssertionError):
         Player().play(scenario)

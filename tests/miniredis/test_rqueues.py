@@ -1,4 +1,4 @@
-"""What is told of the commands of reliable queues, and reliable queues through scripts and every loop."""
+"""Reliable queues: their metadata, and how they work through scripts and every event loop."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_command_info(world: World, name: str) -> None:
+def test_command_info_tells_arity_flags_keys_and_categories(world: World, name: str) -> None:
     """As a real Redis tells of a module's commands: by flags, and by the categories that follow from them."""
     (told,) = ask(world, "COMMAND", "INFO", name.upper())
     arity, flags, keys, categories = TOLD[name]
@@ -74,7 +74,7 @@ def test_command_info(world: World, name: str) -> None:
     assert all(each[1] for each in told[8])
 
 
-def test_the_keys_behind_a_word_and_a_number(world: World) -> None:
+def test_command_info_of_mq_pop_finds_the_keys_after_the_keyword_keys(world: World) -> None:
     (told,) = ask(world, "COMMAND", "INFO", "mq.pop")
     search = [b"type", b"keyword", b"spec", [b"keyword", b"KEYS", b"startfrom", 3]]
     found = [b"type", b"keynum", b"spec", [b"keynumidx", 0, b"firstkey", 1, b"keystep", 1]]
@@ -96,17 +96,19 @@ def test_the_keys_behind_a_word_and_a_number(world: World) -> None:
         ("MQ.QINFO q", [b"q"]),
     ],
 )
-def test_the_keys_of_a_request(world: World, request_: str, keys: list[bytes]) -> None:
+def test_command_getkeys_returns_the_keys_of_a_request(
+    world: World, request_: str, keys: list[bytes]
+) -> None:
     assert ask(world, "COMMAND", "GETKEYS", *request_.split()) == keys
 
 
-def test_keys_that_are_not_there(world: World) -> None:
+def test_command_getkeys_refuses_a_count_larger_than_the_number_of_keys(world: World) -> None:
     reply = ask(world, "COMMAND", "GETKEYS", "MQ.POP", "1", "q", "KEYS", "3", "r")
     assert str(reply) == "ERR Invalid arguments specified for command"
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_command_docs(world: World, name: str) -> None:
+def test_command_docs_have_module_summary_and_arguments(world: World, name: str) -> None:
     told = ask(world, "COMMAND", "DOCS", name, resp="3")[name.encode()]
     assert (told[b"group"], told[b"module"]) == (b"module", b"mq")
     assert told[b"summary"]
@@ -114,7 +116,7 @@ def test_command_docs(world: World, name: str) -> None:
     assert [each[b"name"] for each in told[b"arguments"]][:1] in ([b"key"], [b"count"])
 
 
-def test_the_commands_of_the_module(world: World) -> None:
+def test_command_list_filters_the_commands_of_the_module(world: World) -> None:
     assert set(ask(world, "COMMAND", "LIST", "FILTERBY", "MODULE", "mq")) == set(NAMES)
     assert ask(world, "COMMAND", "LIST", "FILTERBY", "MODULE", "MQ") == []
     in_group = [each for each in commands() if GROUPS[each.docs.module.rpartition(".")[2]] == "module"]
@@ -132,7 +134,7 @@ def test_info_names_the_module(world: World) -> None:
         assert client.info("modules")["modules"][0]["name"] == "mq"
 
 
-def test_info_counts_the_commands(world: World) -> None:
+def test_info_commandstats_counts_the_commands_of_the_module(world: World) -> None:
     ask(world, "MQ.PUSH", "q", "x")
     ask(world, "MQ.POP", "0", "q")
     info = ask(world, "INFO", "commandstats").decode()
@@ -143,7 +145,7 @@ def test_info_counts_the_commands(world: World) -> None:
 # Any bytes
 
 
-def test_payloads_are_any_bytes(world: World) -> None:
+def test_payloads_and_keys_can_be_any_bytes(world: World) -> None:
     payloads = [b"", b"\0\r\n", bytes(range(256)), b"x" * (1 << 20)]
     ids = ask(world, "MQ.PUSH", b"\0\xff", *payloads)
     assert ask(world, "MQ.POP", "9", b"\0\xff") == [list(pair) for pair in zip(ids, payloads, strict=True)]
@@ -153,11 +155,11 @@ def test_payloads_are_any_bytes(world: World) -> None:
     "words",
     [["MQ.ACK", "q", b"1-1\0"], ["MQ.ACK", "q", b"1-1\n"], ["MQ.ACK", "q", b""], ["MQ.ACK", "q", "\u0661-1"]],
 )
-def test_ids_with_more_to_them_are_none(world: World, words: list[str | bytes]) -> None:
+def test_message_ids_with_other_characters_are_refused(world: World, words: list[str | bytes]) -> None:
     assert str(ask(world, *words)).startswith("ERR Invalid message ID")
 
 
-def test_ten_thousand_of_everything(world: World) -> None:
+def test_commands_take_ten_thousand_payloads_keys_and_ids(world: World) -> None:
     many = 10_000
     keys = [f"k{number}" for number in range(many)]
     ids = ask(world, "MQ.PUSH", "q", *["x"] * many)
@@ -176,7 +178,7 @@ def client() -> Iterator[redis.Redis]:
         yield client
 
 
-def test_through_scripts(client: redis.Redis) -> None:
+def test_scripts_can_push_pop_and_acknowledge(client: redis.Redis) -> None:
     script = (
         "local ids = redis.call('MQ.PUSH', KEYS[1], 'x', 'y') "
         "local popped = redis.call('mq.pop', 1, KEYS[1]) "
@@ -186,21 +188,21 @@ def test_through_scripts(client: redis.Redis) -> None:
     assert (popped, nothing, acknowledged) == ([[ids[0], "x"]], None, [ids[0]])
 
 
-def test_a_script_cannot_wait(client: redis.Redis) -> None:
+def test_mq_pop_with_block_is_refused_in_scripts(client: redis.Redis) -> None:
     with pytest.raises(
         redis.ResponseError, match=r"mq\.pop command is not allowed with BLOCK option from scripts"
     ):
         client.eval("return redis.call('mq.pop', 1, KEYS[1], 'BLOCK', 0)", 1, "q")
 
 
-def test_a_script_that_only_reads(client: redis.Redis) -> None:
+def test_a_read_only_script_can_inspect_but_not_pop(client: redis.Redis) -> None:
     mq(client, "MQ.PUSH", "q", "x")
     assert client.eval_ro("return redis.call('MQ.INSPECT', KEYS[1], 0, 1)", 1, "q")[0][1] == "x"
     with pytest.raises(redis.ResponseError, match="Write commands are not allowed from read-only scripts"):
         client.eval_ro("return redis.call('MQ.POP', 1, KEYS[1])", 1, "q")
 
 
-def test_who_waits_is_served_when_the_script_is_over() -> None:
+def test_a_blocked_mq_pop_is_served_when_the_script_that_pushes_ends() -> None:
     with miniredis.start() as server, server.client() as client, server.client() as other:
         got: list[Any] = []
         waiting = Thread(target=lambda: got.append(mq(other, "MQ.POP", 9, "q", "BLOCK", 0)))
@@ -214,7 +216,7 @@ def test_who_waits_is_served_when_the_script_is_over() -> None:
 # Every loop
 
 
-def test_over_every_loop(server: miniredis.EmbeddedServer) -> None:
+def test_push_pop_and_blocking_pop_work_on_every_event_loop(server: miniredis.EmbeddedServer) -> None:
     with redis.Redis.from_url(server.url) as client, redis.Redis.from_url(server.url) as other:
         ids = mq(client, "MQ.PUSH", "q", "x", "y")
         assert mq(client, "MQ.POP", 1, "q") == [[ids[0], b"x"]]

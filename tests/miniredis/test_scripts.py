@@ -1,4 +1,4 @@
-"""Scripts among the other parts of a server: who watches them, what is counted, and what they need."""
+"""Scripts and the rest of the server: MONITOR, the slow log, statistics, and what they need installed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def test_monitor_sees_a_script_before_its_commands(empty_address: tuple[str, int
     ]
 
 
-def test_the_slow_log_and_the_statistics_have_both(empty_address: tuple[str, int]) -> None:
+def test_the_slow_log_and_commandstats_count_a_script_and_its_commands(
+    empty_address: tuple[str, int],
+) -> None:
     with redis.Redis(*empty_address) as client:
         client.config_set("slowlog-log-slower-than", 0)
         client.slowlog_reset()
@@ -51,6 +53,7 @@ def test_the_slow_log_and_the_statistics_have_both(empty_address: tuple[str, int
     assert stats["cmdstat_eval"]["failed_calls"] == 0
 
 
+@pytest.mark.usefixtures("as_redis_7_0")
 def test_info_counts_scripts_and_functions(empty_address: tuple[str, int]) -> None:
     library = "#!lua name=counted\nredis.register_function('one', function() end)\nredis.register_function('two', function() end)"
     with redis.Redis(*empty_address) as client:
@@ -66,12 +69,12 @@ def test_info_counts_scripts_and_functions(empty_address: tuple[str, int]) -> No
     assert counted == [2, 2, 1]
 
 
-def test_libraries_pass_between_servers(
-    embedded_address: tuple[str, int], real_address: tuple[str, int]
+def test_each_server_restores_libraries_that_the_other_dumped(
+    embedded_address: tuple[str, int], redis_7_0_address: tuple[str, int]
 ) -> None:
     library = "#!lua name=passed\n" + "-- a comment that compresses well\n" * 30
     library += "redis.register_function{function_name='passed', callback=function(k, a) return a[1] end, flags={'no-writes'}}"
-    with redis.Redis(*embedded_address) as ours, redis.Redis(*real_address) as theirs:
+    with redis.Redis(*embedded_address) as ours, redis.Redis(*redis_7_0_address) as theirs:
         for giver, taker in ((ours, theirs), (theirs, ours)):
             giver.function_flush()
             taker.function_flush()
@@ -83,7 +86,7 @@ def test_libraries_pass_between_servers(
             taker.function_flush()
 
 
-def test_what_a_script_logs(caplog: pytest.LogCaptureFixture) -> None:
+def test_redis_log_writes_to_the_logger_of_scripts(caplog: pytest.LogCaptureFixture) -> None:
     with miniredis.start() as server, server.client() as client, caplog.at_level(logging.DEBUG):
         client.eval("redis.log(redis.LOG_WARNING, 'careful', 1) redis.log(redis.LOG_DEBUG, '\\255')", 0)
     records = [
@@ -92,7 +95,7 @@ def test_what_a_script_logs(caplog: pytest.LogCaptureFixture) -> None:
     assert records == [(logging.WARNING, "careful 1"), (logging.DEBUG, "\ufffd")]
 
 
-def test_without_lupa(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scripts_without_lupa_get_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lupa", None)
     monkeypatch.delitem(sys.modules, "miniredis.scripting.interpreter", raising=False)
     with miniredis.start() as server, server.client() as client:
@@ -126,7 +129,9 @@ def test_lupa_is_loaded_by_the_first_script() -> None:
     assert done.stdout.split() == ["False", "True"]
 
 
-def test_a_fault_in_a_command_ends_the_script_and_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_in_a_command_ends_the_script_and_disconnects_its_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from miniredis.engine.registry import LOOKUP
 
     def fail(*_: Any) -> None:
@@ -140,7 +145,7 @@ def test_a_fault_in_a_command_ends_the_script_and_its_client(monkeypatch: pytest
         assert client.ping()
 
 
-def test_scripts_of_one_text_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scripts_with_the_same_text_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from miniredis.scripting.interpreter import LuaInterpreter
 
     compiled: list[bytes] = []
@@ -158,7 +163,7 @@ def test_scripts_of_one_text_are_compiled_once(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("count", [1, 1000, 7000])
-def test_many_keys_and_arguments(count: int, empty_address: tuple[str, int]) -> None:
+def test_a_script_takes_thousands_of_keys_and_arguments(count: int, empty_address: tuple[str, int]) -> None:
     with redis.Redis(*empty_address) as client:
         names = [f"k{number}" for number in range(count)]
         assert client.eval("return {#KEYS, #ARGV, KEYS[#KEYS]}", count, *names, "x") == [

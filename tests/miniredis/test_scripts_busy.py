@@ -1,4 +1,4 @@
-"""Scripts that run for too long: what others hear meanwhile, and how such a script is ended. On both servers."""
+"""Scripts that run too long: BUSY for other clients, SCRIPT KILL and SHUTDOWN, on both servers."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ class Bench:
 
 
 @pytest.fixture
-def bench(empty_address: tuple[str, int]) -> Iterator[Bench]:
+def bench(as_redis_7_0: None, empty_address: tuple[str, int]) -> Iterator[Bench]:
     bench = Bench(empty_address)
     yield bench
     bench.close()
 
 
-def test_others_hear_that_the_server_is_busy(bench: Bench) -> None:
+def test_other_clients_get_busy_while_a_script_runs_too_long(bench: Bench) -> None:
     bench.run("EVAL", FOR_EVER, "0")
     ask = bench.control.command
     assert ask("GET", "k") == BUSY
@@ -100,7 +100,7 @@ def test_others_hear_that_the_server_is_busy(bench: Bench) -> None:
     assert ask("SCRIPT", "KILL").startswith(b"-NOTBUSY")
 
 
-def test_a_transaction_meanwhile(bench: Bench) -> None:
+def test_a_transaction_is_discarded_while_a_script_runs(bench: Bench) -> None:
     bench.run("EVAL", FOR_EVER, "0")
     ask = bench.control.command
     assert ask("MULTI") == OK
@@ -180,7 +180,7 @@ HARD: Final = {
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_killed(name: str, bench: Bench, request: pytest.FixtureRequest) -> None:
+def test_script_kill_ends_a_script(name: str, bench: Bench, request: pytest.FixtureRequest) -> None:
     if name in HARD and "redis-server" in request.node.name:
         pytest.skip("a real server is lost to that")
     bench.run("EVAL", SCRIPTS[name], "0")
@@ -189,7 +189,7 @@ def test_killed(name: str, bench: Bench, request: pytest.FixtureRequest) -> None
     assert bench.control.command("PING") == b"+PONG\r\n"
 
 
-def test_functions(bench: Bench) -> None:
+def test_other_clients_get_busy_until_function_kill_ends_a_function(bench: Bench) -> None:
     ask = bench.control.command
     assert ask("FUNCTION", "LOAD", LIBRARY) == b"$4\r\nbusy\r\n"
     bench.run("FCALL", "busy", "0")
@@ -204,7 +204,7 @@ def test_functions(bench: Bench) -> None:
     )
 
 
-def test_a_function_that_has_written(bench: Bench) -> None:
+def test_a_function_that_has_written_is_not_killed(bench: Bench) -> None:
     assert bench.control.command("FUNCTION", "LOAD", LIBRARY.replace("== 'v'", "== 'v' and false"))
     bench.control.command("FUNCTION", "FLUSH")
     text = LIBRARY.replace("while redis.call('get', 'k') == 'v' do end", "for i = 1, 3e7 do end")
@@ -214,7 +214,7 @@ def test_a_function_that_has_written(bench: Bench) -> None:
     assert bench.ended() in {b"$-1\r\n", b"_\r\n"}
 
 
-def test_a_client_leaves_meanwhile(bench: Bench) -> None:
+def test_a_client_that_disconnects_while_a_script_runs_changes_nothing_for_others(bench: Bench) -> None:
     client, other = bench.client(), bench.client()
     bench.run("EVAL", FOR_EVER, "0")
     assert other.command("PING") == BUSY
@@ -228,7 +228,7 @@ def test_a_client_leaves_meanwhile(bench: Bench) -> None:
 # On miniredis alone
 
 
-def test_the_server_stops_in_the_middle_of_a_script() -> None:
+def test_the_server_can_be_stopped_while_a_script_runs() -> None:
     with miniredis.start() as server:
         client = RawConnection(server.host, server.port)
         client.send("EVAL", "redis.call('set', 'k', 'v') while true do end", "0")
@@ -248,7 +248,7 @@ def test_shutdown_ends_a_script_that_has_written() -> None:
             client.close()
 
 
-def test_a_held_clock_stands_still_and_scripts_are_killed_all_the_same() -> None:
+def test_script_kill_works_with_a_held_clock_and_does_not_move_it() -> None:
     with miniredis.start(clock="held", busy_reply_threshold=20) as server:
         bench = Bench((server.host, server.port))
         before = server.now
@@ -259,7 +259,7 @@ def test_a_held_clock_stands_still_and_scripts_are_killed_all_the_same() -> None
         bench.close()
 
 
-def test_time_in_a_script_goes_on_and_keys_do_not_expire() -> None:
+def test_time_advances_during_a_script_but_keys_do_not_expire() -> None:
     script = (
         "redis.call('set', 'k', 'v', 'px', 30) local function now() local t = redis.call('time') "
         "return t[1] * 1000 + t[2] / 1000 end local start = now() "

@@ -1,4 +1,4 @@
-"""Scripts whose memory is used up, on a miniredis whose scripts have little of it."""
+"""Scripts that reach their limit of memory."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_functions_of_the_server_where_memory_is_used_up(name: str, small: redis.Redis) -> None:
+def test_server_functions_called_without_free_script_memory_do_not_hang(
+    name: str, small: redis.Redis
+) -> None:
     """What they return found no room in Lua, whose way of saying so held the interpreter's lock for ever."""
     script = f"{FILL} for i = 1, 2 do fill() pcall(function() return {CALLS[name]} end) end return 'survived'"
     answer = answered(small, "EVAL", script, 0)
@@ -76,12 +78,12 @@ def test_functions_of_the_server_where_memory_is_used_up(name: str, small: redis
     assert small.eval("return redis.call('PING')", 0) == b"PONG"
 
 
-def test_what_one_script_has_used_up_leaves_the_next_no_more(small: redis.Redis) -> None:
+def test_every_script_has_about_the_same_memory_available(small: redis.Redis) -> None:
     counts = [small.eval(f"{FILL} fill() redis.pcall('GET', 'k') fill() return number", 0) for _ in range(8)]
     assert max(counts) < 2 * min(counts)
 
 
-def test_nothing_is_taken_where_memory_is_used_up(small: redis.Redis) -> None:
+def test_a_pop_without_free_script_memory_removes_nothing(small: redis.Redis) -> None:
     small.delete("list")
     small.rpush("list", "value")
     script = (
@@ -92,7 +94,7 @@ def test_nothing_is_taken_where_memory_is_used_up(small: redis.Redis) -> None:
 
 
 @pytest.mark.parametrize("command", ["RPOP", "GETDEL", "LMOVE"])
-def test_a_value_that_was_taken_is_never_too_long(command: str, small: redis.Redis) -> None:
+def test_a_popped_value_can_be_larger_than_the_script_memory(command: str, small: redis.Redis) -> None:
     """It is many times as long as what a script may have for itself, and may read."""
     small.flushall()
     if command == "GETDEL":
@@ -106,19 +108,19 @@ def test_a_value_that_was_taken_is_never_too_long(command: str, small: redis.Red
     small.flushall()
 
 
-def test_a_value_that_is_read_may_be_too_long(small: redis.Redis) -> None:
+def test_reading_a_value_larger_than_the_script_memory_is_refused(small: redis.Redis) -> None:
     small.set("key", b"x" * 8 * MB)
     assert NO_MEMORY in answered(small, "EVAL", "return redis.call('GET', 'key')", 0)
     assert small.strlen("key") == 8 * MB
     small.flushall()
 
 
-def test_arguments_that_are_too_long(small: redis.Redis) -> None:
+def test_arguments_larger_than_the_script_memory_are_refused(small: redis.Redis) -> None:
     assert answered(small, "EVAL", "return 1", 0, b"x" * 2 * MB) == NO_MEMORY
     assert answered(small, "EVAL", "return #ARGV[1]", 0, b"x" * 900_000) == 900_000
 
 
-def test_what_an_error_does_when_it_is_read_is_limited_too(small: redis.Redis) -> None:
+def test_metamethods_of_an_error_are_under_the_memory_limit(small: redis.Redis) -> None:
     script = (
         "local k = {} error(setmetatable({}, {__index = function(t, name) "
         "for i = 1, 100 do k[i] = string.rep('x', 1e6) .. i .. name end return 'done ' .. #k end}))"
@@ -127,13 +129,13 @@ def test_what_an_error_does_when_it_is_read_is_limited_too(small: redis.Redis) -
     assert "done 100" in str(answered(small, "EVAL", script.replace("1e6", "1e3"), 0))
 
 
-def test_one_string_many_times_in_a_reply(small: redis.Redis) -> None:
+def test_a_reply_that_repeats_one_string_is_under_the_memory_limit(small: redis.Redis) -> None:
     """The reply would be of gigabytes although nobody has sent as much."""
     script = "local s, t = string.rep('x', 1000000), {} for i = 1, 2000 do t[i] = s end return t"
     assert NO_MEMORY in answered(small, "EVAL", script, 0)
 
 
-def test_a_library_that_keeps_too_much(small: redis.Redis) -> None:
+def test_a_library_that_keeps_too_much_gets_a_memory_error(small: redis.Redis) -> None:
     small.function_load(
         "#!lua name=hoard\nlocal t = {} "
         "redis.register_function('hoard', function() for i = 1, 5000 do t[#t + 1] = 'text ' .. #t end return #t end)"
@@ -161,7 +163,7 @@ def test_a_long_reply_is_not_kept_by_the_library_that_made_it(small: redis.Redis
     small.function_delete("pops")
 
 
-def test_scripts_that_were_unused_for_longest_are_forgotten(small: redis.Redis) -> None:
+def test_the_least_recently_used_scripts_are_removed_from_the_cache(small: redis.Redis) -> None:
     oldest, used = small.script_load("return 'oldest'"), small.script_load("return 'used'")
     for number in range(60):
         small.script_load(f"local text = '{'x' * 100_000}' return {number}")
@@ -171,7 +173,7 @@ def test_scripts_that_were_unused_for_longest_are_forgotten(small: redis.Redis) 
     assert small.info("memory")["number_of_cached_scripts"] < 60
 
 
-def test_a_script_of_which_the_compiled_form_is_forgotten(small: redis.Redis) -> None:
+def test_a_cached_script_is_compiled_again_when_its_compiled_form_was_removed(small: redis.Redis) -> None:
     first = small.script_load("return 'first'")
     for number in range(300):
         small.script_load(f"return 'text {number}', '{'x' * 1000}'")
@@ -185,7 +187,7 @@ def test_a_script_of_which_the_compiled_form_is_forgotten(small: redis.Redis) ->
         *(pytest.param(limit, 500, marks=pytest.mark.slow) for limit in (70_000, 800_000, 4_000_000)),
     ],
 )
-def test_random_scripts_that_use_up_their_memory(limit: int, count: int) -> None:
+def test_the_interpreter_survives_random_scripts_that_use_up_their_memory(limit: int, count: int) -> None:
     command = [sys.executable, "-m", script_fuzz.__name__, "1", str(limit), str(count)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.stdout == "survived\n", done.stderr

@@ -1,4 +1,4 @@
-"""Values in and out of scripts, as text, as MessagePack and as bytes: the same as on a real server."""
+"""Conversion of values in scripts: replies, JSON, MessagePack and struct, the same as on a real server."""
 
 from __future__ import annotations
 
@@ -32,10 +32,8 @@ class Both:
 
 @pytest.fixture(scope="module")
 def both(request: pytest.FixtureRequest) -> Iterator[Both]:
-    ours, theirs = (request.getfixturevalue(name) for name in ("embedded_server", "real_server"))
+    ours, theirs = (request.getfixturevalue(name) for name in ("embedded_server", "redis_7_0"))
     both = Both((ours.host, ours.port), (theirs.host, theirs.port))
-    if b"redis_version:7.0." not in both.clients[1].command("INFO", "server"):
-        pytest.skip("the real server at hand is not Redis 7.0")
     yield both
     for client in both.clients:
         client.close()
@@ -74,18 +72,18 @@ VALUES = st.recursive(
 @given(value=VALUES, version=st.sampled_from("23"))
 @example(value="{1, {err='a\\000b'}, {ok='a\\000b'}, 'a\\000b'}", version="2")
 @example(value="{err='a\\000b'}", version="2")
-def test_replies(both: Both, value: str, version: str) -> None:
+def test_script_values_become_the_same_replies(both: Both, value: str, version: str) -> None:
     both.agree(f"redis.setresp({version}) return {value}")
 
 
-def test_errors_end_at_a_nul(both: Both) -> None:
+def test_script_errors_end_at_a_nul_byte(both: Both) -> None:
     both.agree("error('a\\000b')")
     both.agree("error({err='CODE a\\000b'})")
 
 
 @MODESTLY
 @given(value=VALUES)
-def test_json(both: Both, value: str) -> None:
+def test_cjson_encodes_and_decodes_values_as_on_redis(both: Both, value: str) -> None:
     both.agree(f"return cjson.encode({value})")
     both.agree(f"return cjson.encode(cjson.decode(cjson.encode({value})))")
 
@@ -128,13 +126,13 @@ FRAGMENTS = st.lists(
 
 @MODESTLY
 @given(text=FRAGMENTS)
-def test_json_that_may_be_none(both: Both, text: bytes) -> None:
+def test_cjson_decodes_or_refuses_any_text_as_on_redis(both: Both, text: bytes) -> None:
     both.agree("local v = cjson.decode(ARGV[1]) return {type(v), cjson.encode(v)}", text)
 
 
 @MODESTLY
 @given(value=VALUES)
-def test_message_pack(both: Both, value: str) -> None:
+def test_cmsgpack_packs_and_unpacks_values_as_on_redis(both: Both, value: str) -> None:
     both.agree(f"return cmsgpack.pack({value})")
     both.agree(f"return {{cmsgpack.unpack(cmsgpack.pack({value}))}}")
 
@@ -144,7 +142,7 @@ HEADS = st.sampled_from([bytes([head]) for head in range(0x80, 0x100)])
 
 @MODESTLY
 @given(text=st.lists(st.one_of(HEADS, st.binary(max_size=3)), max_size=8).map(b"".join))
-def test_message_pack_that_may_be_none(both: Both, text: bytes) -> None:
+def test_cmsgpack_unpacks_or_refuses_any_bytes_as_on_redis(both: Both, text: bytes) -> None:
     both.agree("return {cmsgpack.unpack(ARGV[1])}", text)
     both.agree("return {cmsgpack.unpack_limit(ARGV[1], 1, 1)}", text)
 
@@ -186,7 +184,7 @@ FORMATS = st.lists(
 
 @MODESTLY
 @given(form=FORMATS, values=st.lists(st.one_of(NUMBERS, STRINGS), max_size=6))
-def test_struct(both: Both, form: str, values: list[str]) -> None:
+def test_struct_packs_and_unpacks_values_as_on_redis(both: Both, form: str, values: list[str]) -> None:
     arguments = "".join(f", {value}" for value in values)
     both.agree(f"return struct.pack('{form}'{arguments})")
     both.agree(f"return {{struct.unpack('{form}', struct.pack('{form}'{arguments}))}}")
@@ -195,13 +193,15 @@ def test_struct(both: Both, form: str, values: list[str]) -> None:
 
 @MODESTLY
 @given(form=FORMATS, text=st.binary(max_size=30), offset=st.integers(-2, 33))
-def test_struct_of_any_bytes(both: Both, form: str, text: bytes, offset: int) -> None:
+def test_struct_unpacks_or_refuses_any_bytes_as_on_redis(
+    both: Both, form: str, text: bytes, offset: int
+) -> None:
     both.agree(f"return {{struct.unpack('{form}', ARGV[1], {offset})}}", text)
 
 
 @MODESTLY
 @given(values=st.lists(NUMBERS, min_size=1, max_size=3), places=st.integers(-40, 70))
-def test_bits(both: Both, values: list[str], places: int) -> None:
+def test_bit_operations_give_the_results_of_redis(both: Both, values: list[str], places: int) -> None:
     several, first = ",".join(values), values[0]
     for name in ("band", "bor", "bxor"):
         both.agree(f"return bit.{name}({several})")

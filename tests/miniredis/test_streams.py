@@ -1,4 +1,4 @@
-"""Streams where time matters, their payloads, and their nodes: what transcripts cannot hold."""
+"""Streams where time matters, their payloads and internal nodes, which transcripts cannot cover."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bulk(text: str) -> bytes:
 # Time
 
 
-def test_ids_come_from_the_time_and_never_go_back(world: World) -> None:
+def test_xadd_ids_come_from_the_clock_and_never_go_back(world: World) -> None:
     a = world.client()
     assert world.ask(a, "XADD s * f v") == bulk(f"{NOW}-0")
     assert world.ask(a, "XADD s * f v") == bulk(f"{NOW}-1")
@@ -43,7 +43,7 @@ def test_ids_come_from_the_time_and_never_go_back(world: World) -> None:
     assert world.ask(a, "XADD s * f v") == bulk(f"{NOW + 2000}-1")
 
 
-def test_the_time_since_an_entry_was_given_out(world: World) -> None:
+def test_xpending_shows_the_time_since_the_last_delivery(world: World) -> None:
     a = world.client()
     world.ask(a, "XADD s 1-1 f v", "XGROUP CREATE s g 0", "XREADGROUP GROUP g c STREAMS s >")
     world.wait(3)
@@ -57,7 +57,7 @@ def test_the_time_since_an_entry_was_given_out(world: World) -> None:
     assert world.ask(a, "XPENDING s g - + 9") == b"*1\r\n" + entry % (0, 2)
 
 
-def test_who_claims_says_when_it_was_given_out(world: World) -> None:
+def test_xclaim_can_set_the_delivery_time(world: World) -> None:
     a = world.client()
     world.ask(a, "XADD s 1-1 f v", "XGROUP CREATE s g 0", "XREADGROUP GROUP g c STREAMS s >")
     world.wait(3)
@@ -74,7 +74,7 @@ def test_who_claims_says_when_it_was_given_out(world: World) -> None:
         assert b":%d\r\n:1\r\n" % idle in world.ask(a, "XPENDING s g - + 9")
 
 
-def test_consumers_are_seen_when_they_are_given_something(world: World) -> None:
+def test_xreadgroup_updates_the_seen_time_of_a_consumer_only_when_it_delivers(world: World) -> None:
     a = world.client()
     world.ask(a, "XGROUP CREATE s g 0 MKSTREAM", "XGROUP CREATECONSUMER s g c")
     world.wait(2)
@@ -90,21 +90,21 @@ def test_consumers_are_seen_when_they_are_given_something(world: World) -> None:
     assert b"*3\r\n$3\r\n1-1\r\n:%d\r\n:1\r\n" % (NOW + 2000) in full
 
 
-def test_a_reader_gives_up_in_time(world: World) -> None:
+def test_a_blocked_xread_times_out_at_its_deadline(world: World) -> None:
     a = world.client()
     assert world.ask(a, "XREAD BLOCK 1500 STREAMS s $") == b""
     assert world.wait(1.499) == {}
     assert world.wait(0.001) == {a.id: b"*-1\r\n"}
 
 
-def test_readers_hear_of_a_stream_that_expires_unasked(world: World) -> None:
+def test_a_blocked_xreadgroup_gets_an_error_when_its_stream_expires(world: World) -> None:
     a, b = world.client(), world.client()
     world.ask(a, "XGROUP CREATE s g $ MKSTREAM", "PEXPIRE s 1000")
     world.ask(b, "XREADGROUP GROUP g c BLOCK 0 STREAMS s >")
     assert world.wait(1.001) == {b.id: b"-UNBLOCKED the stream key no longer exists\r\n"}
 
 
-def test_readers_hear_of_a_server_that_is_emptied(world: World) -> None:
+def test_a_blocked_xreadgroup_gets_an_error_when_the_server_is_reset(world: World) -> None:
     a, b = world.client(), world.client()
     world.ask(a, "XGROUP CREATE s g $ MKSTREAM")
     world.ask(b, "XREADGROUP GROUP g c BLOCK 0 STREAMS s >")
@@ -112,7 +112,7 @@ def test_readers_hear_of_a_server_that_is_emptied(world: World) -> None:
     assert world.settle() == {b.id: b"-UNBLOCKED the stream key no longer exists\r\n"}
 
 
-def test_a_reader_is_woken_with_a_thousand_entries(world: World) -> None:
+def test_a_blocked_xread_gets_at_most_a_thousand_entries(world: World) -> None:
     a, b = world.client(), world.client()
     world.ask(b, "XREAD BLOCK 0 STREAMS s $")
     adds = [f"XADD s 1-{number} f v" for number in range(1, 1003)]
@@ -142,7 +142,7 @@ def ask(empty_address: tuple[str, int]) -> Iterator[Asker]:
     asker.connection.close()
 
 
-def test_how_often_entries_count_as_given_out(ask: Asker) -> None:
+def test_xclaim_and_xautoclaim_count_deliveries(ask: Asker) -> None:
     ask("XADD s 1-1 f v")
     ask("XADD s 2-1 f v")
     ask("XGROUP CREATE s g 0")
@@ -176,7 +176,8 @@ OLD = (
 """A stream as Redis 6 wrote it."""
 
 
-def test_a_stream_of_redis_6(ask: Asker) -> None:
+@pytest.mark.usefixtures("as_redis_7_0")
+def test_restore_reads_a_stream_that_redis_6_dumped(ask: Asker) -> None:
     assert ask("RESTORE s 0", signed(OLD, 9)) == b"OK"
     told = ask("XINFO STREAM s FULL COUNT 0")
     figures = dict(zip(told[::2], told[1::2], strict=True))
@@ -207,7 +208,7 @@ def some_stream(chance: random.Random) -> Stream:
     return stream
 
 
-def test_what_is_restored_is_what_was_dumped() -> None:
+def test_a_restored_stream_equals_the_dumped_one() -> None:
     chance = random.Random(1)  # noqa: S311
     for _ in range(100):
         stream = some_stream(chance)
@@ -218,7 +219,7 @@ def test_what_is_restored_is_what_was_dumped() -> None:
         assert dump(again) == dump(stream)
 
 
-def test_damage_is_refused_or_harmless() -> None:
+def test_a_damaged_stream_payload_is_refused_or_restores_a_usable_stream() -> None:
     chance = random.Random(2)  # noqa: S311
     refused = 0
     for _ in range(3000):
@@ -239,7 +240,7 @@ def test_damage_is_refused_or_harmless() -> None:
 # Nodes
 
 
-def test_every_way_to_an_entry_finds_the_same() -> None:
+def test_stream_ranges_in_both_directions_match_a_model() -> None:
     chance = random.Random(3)  # noqa: S311
     for _ in range(200):
         stream, model = Stream(), dict[int, list[bytes]]()
@@ -276,7 +277,7 @@ def change_both(stream: Stream, model: dict[int, list[bytes]], chance: random.Ra
             del model[each]
 
 
-def test_trimming_takes_time_for_what_goes_only() -> None:
+def test_approximate_trimming_removes_a_whole_node() -> None:
     stream = Stream()
     for number in range(1, 100_001):
         stream.append(number, [b"f", b"v"], LIMITS)

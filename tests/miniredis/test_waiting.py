@@ -1,4 +1,4 @@
-"""Who waits for what, by itself: what is signalled, and what becomes of deadlines."""
+"""The registry of blocked clients: which keys are signalled, and how deadlines are kept."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def waiting() -> Waiting:
     return Waiting([], lambda *_: None, lambda *_: None)
 
 
-def test_only_what_is_waited_for_is_signalled(waiting: Waiting) -> None:
+def test_only_keys_with_waiters_are_signalled(waiting: Waiting) -> None:
     waiting.add(waiter(0, b"k"))
     waiting.signal(0, b"k", deque)
     waiting.signal(0, b"other", Stream)
@@ -40,7 +40,9 @@ def test_only_what_is_waited_for_is_signalled(waiting: Waiting) -> None:
 
 
 @pytest.mark.parametrize("index", [1, FAR])
-def test_all_of_a_database_is_signalled_and_nothing_of_others(waiting: Waiting, index: int | str) -> None:
+def test_signal_all_signals_keys_with_waiters_in_one_database_only(
+    waiting: Waiting, index: int | str
+) -> None:
     for each in (0, index, 2000):
         waiting.add(waiter(each, b"k", b"none"))
     waiting.signal_all(database(index, k=Stream(), unasked=Stream()))
@@ -48,7 +50,7 @@ def test_all_of_a_database_is_signalled_and_nothing_of_others(waiting: Waiting, 
 
 
 @pytest.mark.parametrize("index", [1, FAR])
-def test_streams_that_go_are_signalled_and_nothing_else(waiting: Waiting, index: int | str) -> None:
+def test_of_deleted_keys_only_streams_are_signalled(waiting: Waiting, index: int | str) -> None:
     for each in (0, index, 2000):
         waiting.add(waiter(each, b"k", b"list", b"stays", b"none", b"comes"))
     before = database(index, k=Stream(), list=deque([b"v"]), stays=Stream())
@@ -56,13 +58,13 @@ def test_streams_that_go_are_signalled_and_nothing_else(waiting: Waiting, index:
     assert list(waiting.ready) == [(int(index), b"k")]
 
 
-def test_those_who_give_up_some_day_are_counted(waiting: Waiting) -> None:
+def test_waiters_with_a_deadline_are_counted(waiting: Waiting) -> None:
     for deadline in (None, 5, None, 7, None):
         waiting.add(waiter(0, b"k", deadline=deadline))
     assert (len(waiting), waiting.with_deadline) == (5, 2)
 
 
-def test_the_next_to_give_up_is_the_one_whose_time_is_up_first(waiting: Waiting) -> None:
+def test_the_next_deadline_is_the_earliest(waiting: Waiting) -> None:
     waiters = [waiter(0, b"k", deadline=deadline) for deadline in (3, 1, 2)]
     for each in waiters:
         waiting.add(each)

@@ -21,7 +21,6 @@ import contextlib
 import re
 import socket
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
@@ -71,12 +70,6 @@ def read(path: Path) -> list[Scenario]:
             assert step, f"{path.name}:{number}: not a step: {line}"
             scenarios[-1].steps.append(Step(step["client"], step["verb"].strip(), step["text"]))
     return scenarios
-
-
-def all_scenarios() -> Iterator[tuple[str, Scenario]]:
-    for path in sorted(TRANSCRIPTS.glob("*.txt")):
-        for scenario in read(path):
-            yield f"{path.stem}: {scenario.title}", scenario
 
 
 class Client:

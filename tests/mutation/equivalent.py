@@ -1,4 +1,4 @@
-"""Changes that nobody can notice, each with the reason; a test holds every row to its line.
+"""Mutants that no test can notice, each with the reason; a test checks that each row still fits the code.
 
 A row names the file, the line as it stands there, once, and what it is changed to. What whole kinds of
 changes have in common is a rule in ``harmless`` instead.
@@ -140,8 +140,8 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
     ),
     Equivalent(
         REPAIR,
-        'what = "a message that was" if orphans == 1 else f"{orphans} messages that were"',
-        ('what = "a message that was" if orphans <= 1 else f"{orphans} messages that were"',),
+        'what = "message" if orphans == 1 else "messages"',
+        ('what = "message" if orphans <= 1 else "messages"',),
         "nothing is said of none",
     ),
     Equivalent(

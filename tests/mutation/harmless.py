@@ -1,4 +1,4 @@
-"""Kinds of changes that cannot make a difference, or only one of wording; each kind with its reason.
+"""Kinds of mutants that make no difference or only one of wording, each with its reason.
 
 They are left out by rule, and counted. To add a kind, add a function to ``KINDS`` that tells whether a change
 is of it.

@@ -1,4 +1,4 @@
-"""Runs the tests of a subject once, as they are, to learn which of them come by which lines."""
+"""Runs the tests of a subject once to learn which of them execute which lines."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .forking import DEFAULT_RUN
 from .marks import marked
-from .nursery import DEFAULT_RUN
 from .subjects import Subject
 from .trial import Reached, copy_of_project
 

@@ -1,4 +1,4 @@
-"""Which statements have been carried out: a marked copy of a file says so before each of them.
+"""Marks which statements have been executed: a marked copy of a file reports each statement before it runs.
 
 ``marked`` makes such a copy. It imports this module, and nothing else.
 """

@@ -1,4 +1,4 @@
-"""A plugin of pytest that writes down which tests come by which statements, and how long they take.
+"""A pytest plugin that records which tests execute which statements, and how long they take.
 
 The statements are those of the copies that ``marks`` made. They count wherever they are carried out in this
 process, in threads of servers and clients, too, for the test that runs meanwhile. What other processes carry

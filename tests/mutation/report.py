@@ -1,4 +1,4 @@
-"""What became of the changes: the rate, by file and by operator, and those that no test noticed."""
+"""The result for each mutant: the rate by file and by operator, and the mutants that survived."""
 
 from __future__ import annotations
 

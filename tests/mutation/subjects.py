@@ -1,4 +1,4 @@
-"""What is tried: files of code, and the tests of the default run that are asked about them."""
+"""What is mutated: files of code, and the tests that are run for them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Subject:
     nearest: tuple[str, ...]
 
 
-_COURSES: Final = (
-    "tests/pressure/test_course.py",
+_NEAREST: Final = (
+    "tests/pressure/test_unknown_outcome.py",
     "tests/pressure/test_diagnoses.py",
-    "tests/pressure/test_courses.py",
+    "tests/pressure/test_recorded_batches.py",
     "tests/pressure/test_protocol.py",
     "tests/conformance/test_simulation.py",
 )
@@ -47,11 +47,15 @@ SUBJECTS: Final = {
     "protocol": Subject(
         tuple(f"pressure/protocol/{name}.py" for name in _PROTOCOL),
         ("tests/conformance/test_simulation.py", "tests/conformance/test_clauses.py", "tests/pressure"),
-        _COURSES,
+        _NEAREST,
     ),
     "course": Subject(
         ("pressure/course.py",),
-        ("tests/conformance/test_simulation.py", "tests/conformance/test_deaths.py", "tests/pressure"),
-        _COURSES,
+        (
+            "tests/conformance/test_simulation.py",
+            "tests/conformance/test_failures_and_repair.py",
+            "tests/pressure",
+        ),
+        _NEAREST,
     ),
 }

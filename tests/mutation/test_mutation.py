@@ -1,4 +1,4 @@
-"""The tool itself: what it takes for a change, what it leaves out, and what it makes of the tests' answers."""
+"""The mutation tool itself: which mutants it makes and leaves out, and how it reads the tests' results."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from . import mutants, subjects, trial
 from .equivalent import EQUIVALENT
+from .forking import put_in
 from .marks import marked
 from .mutants import Mutant, mutants_of, statement_at
-from .nursery import put_in
 
 SMALL = '''"""A small file."""
 
@@ -38,21 +38,21 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("row", EQUIVALENT, ids=[f"{row.file}: {row.line}" for row in EQUIVALENT])
-def test_what_is_listed_as_equivalent_stands_there_once(row: Any) -> None:
+def test_each_equivalent_mutant_fits_exactly_one_line(row: Any) -> None:
     lines = [line.strip() for line in (subjects.ROOT / row.file).read_text().splitlines()]
     assert lines.count(row.line) == 1
     assert row.reason
     assert row.line not in row.becomes
 
 
-def test_what_is_tried_is_there() -> None:
+def test_the_files_and_tests_of_each_subject_exist() -> None:
     for subject in subjects.SUBJECTS.values():
         assert all(
             (subjects.ROOT / name).exists() for name in (*subject.files, *subject.tests, *subject.nearest)
         )
 
 
-def test_changes_are_one_line_of_the_file(small: str) -> None:
+def test_each_mutant_changes_one_line_of_the_file(small: str) -> None:
     pytest.importorskip("cosmic_ray", reason="the extra 'mutation' is not installed")
     made = {each.becomes: each for each in mutants_of(small)}
     assert {"return number + 2", "return number * 3", "if not number is None:", "ANSWER = 43"} <= made.keys()
@@ -62,7 +62,9 @@ def test_changes_are_one_line_of_the_file(small: str) -> None:
     assert not made["ANSWER = 43"].alone
 
 
-def test_annotations_are_left_out(small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mutants_of_annotations_are_recognised_as_harmless(
+    small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("cosmic_ray", reason="the extra 'mutation' is not installed")
     from . import harmless
 
@@ -72,7 +74,7 @@ def test_annotations_are_left_out(small: str, tmp_path: Path, monkeypatch: pytes
     assert kinds["if number is not None:"] is None
 
 
-def test_a_change_is_put_in_the_place_of_the_function(small: str, tmp_path: Path) -> None:
+def test_changed_code_replaces_that_of_the_function_in_place(small: str, tmp_path: Path) -> None:
     path = str(tmp_path / small)
     names: dict[str, Any] = {}
     exec(compile(SMALL, path, "exec"), names)  # noqa: S102  (our own text)
@@ -82,7 +84,7 @@ def test_a_change_is_put_in_the_place_of_the_function(small: str, tmp_path: Path
     assert double(2) == 6
 
 
-def test_a_marked_file_tells_what_was_carried_out(small: str, tmp_path: Path) -> None:
+def test_a_marked_file_records_which_lines_ran(small: str, tmp_path: Path) -> None:
     from .marks import seen
 
     names: dict[str, Any] = {}
@@ -93,7 +95,7 @@ def test_a_marked_file_tells_what_was_carried_out(small: str, tmp_path: Path) ->
     assert statement_at(tmp_path / small, 10) == 10
 
 
-def test_a_change_is_noticed_or_survives(small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_is_killed_or_survives(small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a project of two files, by a process that has collected its test."""
     here = Path(__file__).parent
     project = tmp_path / "project"

@@ -1,4 +1,4 @@
-"""Tries a change: which tests are asked, for how long, and what their answer means."""
+"""Tries a mutant: which tests are run, for how long, and what their result means."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias
 
+from .forking import FELL_OVER
 from .mutants import Mutant, statement_at
-from .nursery import FELL_OVER
 from .subjects import ROOT, Subject
 
 __all__ = ["Bench", "Outcome", "Reached", "Verdict", "copy_of_project"]
@@ -55,7 +55,7 @@ class Outcome:
 
 
 class Bench:
-    """A copy of the project to try changes in, and a nursery there."""
+    """A copy of the project to try changes in, and a fork server there."""
 
     def __init__(self, subject: Subject, reached: Reached, seconds: float) -> None:
         self._subject, self._reached, self._seconds = subject, reached, seconds
@@ -80,7 +80,7 @@ class Bench:
         path = self.copy / mutant.file
         text, times = path.read_text(), path.stat()
         try:
-            path.write_text(mutant.source)  # for processes that tests start, and for a new nursery
+            path.write_text(mutant.source)  # for processes that tests start, and for a new fork server
             answer = self._ask(mutant, tests, text)
             if verdict_of(answer["ended"]) == "timed out":  # or the machine was busy
                 late = next(at for at, (name, _) in enumerate(tests) if name == answer["test"])
@@ -119,14 +119,14 @@ class Bench:
     def _ask_warm(self, mutant: Mutant, tests: list[tuple[str, float]], text: str) -> dict[str, Any]:
         if self._warm is None:
             (self.copy / mutant.file).write_text(text)
-            self._warm = nursery(self.copy, self._subject.tests)
+            self._warm = fork_server(self.copy, self._subject.tests)
             assert self._warm is not None, (self.copy / "log").read_text()
             (self.copy / mutant.file).write_text(mutant.source)
         return ask(self._warm, {"file": mutant.file, "source": mutant.source, "tests": tests})
 
     def _ask_cold(self, mutant: Mutant, tests: list[tuple[str, float]]) -> dict[str, Any]:
         files = tuple(dict.fromkeys(name.partition("::")[0] for name, _ in tests))
-        cold = nursery(self.copy, files)
+        cold = fork_server(self.copy, files)
         if cold is None:
             return {"ended": 1, "test": "(importing)", "seconds": 0.0}
         try:
@@ -142,10 +142,10 @@ def copy_of_project(folder: Path) -> None:
         shutil.copy2(ROOT / name, folder)
 
 
-def nursery(folder: Path, tests: tuple[str, ...]) -> subprocess.Popen[str] | None:
-    """Starts a nursery and waits until it has collected the tests; None if it cannot."""
+def fork_server(folder: Path, tests: tuple[str, ...]) -> subprocess.Popen[str] | None:
+    """Starts a fork server and waits until it has collected the tests; None if it cannot."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.mutation.nursery", *tests],
+        [sys.executable, "-m", "tests.mutation.forking", *tests],
         cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip

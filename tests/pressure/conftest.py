@@ -24,7 +24,7 @@ from tests.conftest import SERVERS
 from .runs import RUNS
 
 if TYPE_CHECKING:
-    from .constellations import Cluster
+    from .sentinels_and_clusters import Cluster
 
 DEADLINE = 20.0
 ROOT = Path(__file__).parents[2]
@@ -266,11 +266,11 @@ def redis_server() -> Path:
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster of three."""
-    from .constellations import cluster  # which takes its servers from here
+    from .sentinels_and_clusters import cluster  # which takes its servers from here
 
     with contextlib.ExitStack() as stack:
         try:
             three = stack.enter_context(cluster(tmp_path_factory.mktemp("cluster"), 3))
         except NoRealRedisError as error:
-            pytest.skip(f"no cluster: {error}; before 7.0 there is no --cluster-port")
+            pytest.skip(f"no cluster: {error}")
         yield three

@@ -1,4 +1,4 @@
-"""What can go wrong with a server in the middle of an operation: a table, and a server on which it does.
+"""A table of what can go wrong with a server in the middle of an operation, and a server on which it does.
 
 To add a fault: a row in ``FAULTS``.
 """

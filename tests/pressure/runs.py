@@ -1,4 +1,4 @@
-"""One call of a queue, in each flavour: connected, made, and disconnected again."""
+"""Calls one method of a queue in each flavour, on a queue object made and disconnected for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The least rights that a user needs: what the README gives is enough, and no word of it is too much."""
+"""The ACL rules that the guide gives are enough for a user, and none of them is superfluous."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FLAVOURS: dict[str, Any] = {**CLIENTS}
 
 
 def least() -> list[str]:
-    """The line of the README, as words."""
-    readme = (ROOT / "README.md").read_text()
-    (line,) = re.findall(r"^ACL SETUSER ((?:.*\\\n)*.*)$", readme, re.MULTILINE)
+    """The line of the guide, as words."""
+    guide = (ROOT / "pressure" / "REDIS.md").read_text()
+    (line,) = re.findall(r"^ACL SETUSER ((?:.*\\\n)*.*)$", guide, re.MULTILINE)
     return str(line).replace("\\\n", " ").split()
 
 
@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def user(server: Server) -> Iterator[Callable[..., str]]:
-    """Makes the user ``worker`` with what the README gives but some words; its URL."""
+    """Makes the user ``worker`` with what the guide gives but some words; its URL."""
     with redis.Redis(port=server.port) as admin:
 
         def make(*without: str) -> str:
@@ -85,7 +85,7 @@ def whole_life(queue: Any) -> None:
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize("prefix", ["__pressure__", "__pressure__:team"])
-def test_the_least_rights_do(user: Callable[..., str], flavour: str, prefix: str) -> None:
+def test_the_documented_acl_rules_are_enough(user: Callable[..., str], flavour: str, prefix: str) -> None:
     queue = FLAVOURS[flavour]("jobs", url=user(), prefix=prefix)
     try:
         whole_life(queue)
@@ -93,7 +93,7 @@ def test_the_least_rights_do(user: Callable[..., str], flavour: str, prefix: str
         queue.disconnect()
 
 
-def test_the_least_rights_and_two_more_do_for_leases(
+def test_the_documented_acl_rules_and_two_more_are_enough_for_leases(
     user: Callable[..., str], server: Server, recwarn: pytest.WarningsRecorder
 ) -> None:
     url = user()
@@ -111,7 +111,7 @@ def test_the_least_rights_and_two_more_do_for_leases(
     assert not recwarn.list
 
 
-def test_other_keys_are_out_of_reach(user: Callable[..., str]) -> None:
+def test_the_documented_acl_rules_allow_no_other_keys(user: Callable[..., str]) -> None:
     with (
         Queue("jobs", url=user(), prefix="other") as queue,
         pytest.raises(PressureError, match=r"NOPERM|EXECABORT"),
@@ -126,7 +126,7 @@ def commands() -> list[str]:
 
 
 @pytest.mark.parametrize("word", commands())
-def test_no_word_is_too_much(user: Callable[..., str], word: str) -> None:
+def test_no_documented_acl_rule_is_superfluous(user: Callable[..., str], word: str) -> None:
     """Without it something fails, or is done in another way."""
     url = user(word)
     failed = []

@@ -1,4 +1,4 @@
-"""Close, Delete, and waiting for a close, key by key (pressure protocol 0.15)."""
+"""Close, delete and waiting for a close, key by key (pressure protocol 0.15)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Start = Callable[[Callable[[], Any]], Task]
 Make = Callable[..., Queue]
 
 
-def test_close_pushes_two_marks_and_happens_once(queue: Queue, raw: redis.Redis) -> None:
+def test_close_pushes_two_marks_and_a_second_close_is_an_error(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     assert queue.closed() is False
     queue.close()
@@ -58,7 +58,7 @@ def test_a_put_that_waits_for_its_role_sees_the_close(queue: Queue, raw: redis.R
     invariant(raw)
 
 
-def test_a_closed_queue_delivers_what_is_left(queue: Queue, raw: redis.Redis) -> None:
+def test_a_closed_queue_delivers_the_values_it_still_has(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put(b"1")
     queue.put(b"2")
@@ -84,7 +84,9 @@ def test_a_waiting_get_sees_the_close_and_leaves_both_marks(
 
 
 @pytest.mark.parametrize("value_first", [True, False])
-def test_no_value_is_lost_to_a_close(queue: Queue, raw: redis.Redis, task: Start, value_first: bool) -> None:
+def test_a_waiting_get_loses_no_value_when_the_queue_is_closed(
+    queue: Queue, raw: redis.Redis, task: Start, value_first: bool
+) -> None:
     queue.create()
     get = task(queue.get)
     waiting(raw)
@@ -101,7 +103,7 @@ def test_no_value_is_lost_to_a_close(queue: Queue, raw: redis.Redis, task: Start
 
 
 @pytest.mark.parametrize("name", ["put", "get", "close", "wait_closed"])
-def test_an_operation_that_waits_is_told_of_the_delete(
+def test_a_waiting_operation_ends_when_the_queue_is_deleted(
     make: Make, raw: redis.Redis, task: Start, name: str
 ) -> None:
     queue = make()
@@ -123,7 +125,7 @@ def test_an_operation_that_waits_is_told_of_the_delete(
 
 
 @pytest.mark.parametrize("name", ["put", "get", "close"])
-def test_nobody_waits_for_ever_for_a_role_that_was_deleted(
+def test_a_wait_for_a_role_ends_when_the_queue_is_deleted(
     queue: Queue, raw: redis.Redis, task: Start, name: str
 ) -> None:
     queue.create()
@@ -150,9 +152,7 @@ def test_delete_removes_every_key(queue: Queue, raw: redis.Redis) -> None:
 
 
 @pytest.mark.parametrize("role", ["producer", "consumer"])
-def test_a_delete_that_took_too_long_is_finished_by_another(
-    queue: Queue, raw: redis.Redis, role: str
-) -> None:
+def test_a_delete_that_timed_out_is_finished_by_another(queue: Queue, raw: redis.Redis, role: str) -> None:
     queue.create()
     queue.put(b"v")
     raw.rpop(f"{JOBS}:{role}_free")
@@ -162,14 +162,14 @@ def test_a_delete_that_took_too_long_is_finished_by_another(
     assert not queue.exists()
     with pytest.raises(QueueDoesNotExistError):
         queue.put(b"v")
-    with pytest.raises(QueueAlreadyExistsError, match="left over from an unfinished delete"):
+    with pytest.raises(QueueAlreadyExistsError, match="an unfinished delete has left it"):
         queue.create()
     raw.lpush(f"{JOBS}:{role}_free", 0)
     queue.delete()
     assert raw.keys() == []
 
 
-def test_two_deletes_at_once_leave_nothing(make: Make, raw: redis.Redis, task: Start) -> None:
+def test_two_deletes_at_once_leave_no_key(make: Make, raw: redis.Redis, task: Start) -> None:
     queue = make()
     queue.create()
     raw.rpop(f"{JOBS}:producer_free")
@@ -182,7 +182,9 @@ def test_two_deletes_at_once_leave_nothing(make: Make, raw: redis.Redis, task: S
     assert raw.keys() == []
 
 
-def test_wait_closed(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_wait_closed_waits_until_the_queue_is_closed_or_the_timeout_ends(
+    queue: Queue, raw: redis.Redis, task: Start
+) -> None:
     queue.create()
     assert queue.wait_closed(timeout=0.05) is False
     assert queue.wait_closed(timeout=0) is False
@@ -194,7 +196,7 @@ def test_wait_closed(queue: Queue, raw: redis.Redis, task: Start) -> None:
     invariant(raw)
 
 
-def test_wait_closed_beside_clients_that_eat_the_marks(
+def test_wait_closed_sees_the_close_although_other_clients_pop_the_marks(
     queue: Queue, raw: redis.Redis, task: Start, redis_url: str
 ) -> None:
     queue.create()

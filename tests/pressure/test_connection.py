@@ -1,4 +1,4 @@
-"""Settings, our own connections, and what happens when the server goes away."""
+"""Settings, connections, and what happens when the server goes away."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ARGUMENTS: list[tuple[dict[str, Any], dict[str, str], tuple[str, int, int, bytes
 
 
 @pytest.mark.parametrize(("arguments", "environ", "expected"), ARGUMENTS)
-def test_where_the_settings_come_from(
+def test_settings_come_from_arguments_then_environment_then_defaults(
     arguments: dict[str, Any], environ: dict[str, str], expected: tuple[str, int, int, bytes]
 ) -> None:
     found = settings(**arguments, environ=environ)
@@ -71,24 +71,38 @@ def test_where_the_settings_come_from(
         {"db": -1},
     ],
 )
-def test_settings_that_cannot_be_meant_are_value_errors(arguments: dict[str, Any]) -> None:
+def test_contradictory_or_malformed_settings_are_value_errors(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         Queue("jobs", **arguments)
 
 
-def test_other_clients_and_names_are_type_errors() -> None:
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("REDIS_URL", "foo", "not so 'foo'"),
+        ("REDIS_PORT", "abc", "port must be a whole number, not 'abc'"),
+        ("REDIS_PORT", "70000", "port must be from 1 to 65535, not '70000'"),
+        ("REDIS_DB", "-1", "db must be 0 or more, not '-1'"),
+    ],
+)
+def test_a_wrong_environment_variable_is_named(name: str, value: str, message: str) -> None:
+    with pytest.raises(ValueError, match=rf"{message} \(from the environment variable {name}\)"):
+        settings(environ={name: value})
+
+
+def test_a_client_or_name_of_the_wrong_type_is_a_type_error() -> None:
     with pytest.raises(TypeError, match=r"redis\.Redis"):
         Queue("jobs", client=object())
     with pytest.raises(TypeError, match="name"):
         Queue(1)  # type: ignore[arg-type]
 
 
-def test_making_a_queue_neither_connects_nor_creates() -> None:
+def test_making_a_queue_object_does_not_connect() -> None:
     assert repr(Queue("jobs", port=1)) == "<Queue 'jobs' at 127.0.0.1:1>"
 
 
 @pytest.mark.parametrize("options", [{"decode_responses": True}, {"socket_timeout": 0.5}, {"protocol": 3}])
-def test_a_client_lends_its_settings_only(
+def test_only_the_settings_of_a_given_client_are_used(
     redis_url: str, raw: redis.Redis, task: Start, options: dict[str, Any]
 ) -> None:
     with redis.Redis.from_url(redis_url, **options) as client, Queue("jobs", client=client) as queue:
@@ -103,7 +117,9 @@ def test_a_client_lends_its_settings_only(
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
-def test_both_versions_of_the_wire_protocol_do(redis_url: str, raw: redis.Redis, protocol: int) -> None:
+def test_a_queue_works_with_both_versions_of_the_wire_protocol(
+    redis_url: str, raw: redis.Redis, protocol: int
+) -> None:
     with Queue("jobs", url=f"{redis_url}?protocol={protocol}") as queue:
         queue.create(1)
         with pytest.raises(QueueEmptyError):
@@ -134,14 +150,16 @@ OPERATIONS: dict[str, Callable[[Queue], object]] = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_every_operation_reports_a_server_that_is_not_there(name: str) -> None:
+def test_every_operation_reports_an_unreachable_server(name: str) -> None:
     with pytest.raises(ConnectionFailedError, match=r"127\.0\.0\.1:1") as caught:
         OPERATIONS[name](Queue("jobs", port=1))
     assert isinstance(caught.value, ConnectionError)
 
 
 @pytest.mark.parametrize("name", ["get", "put", "wait_closed"])
-def test_a_server_that_dies_during_a_wait(start_server: Callable[[], Server], task: Start, name: str) -> None:
+def test_an_operation_whose_server_dies_while_it_waits_reports_an_unknown_outcome(
+    start_server: Callable[[], Server], task: Start, name: str
+) -> None:
     server = start_server()
     with Queue("jobs", url=server.url) as queue, redis.Redis(port=server.port) as look:
         queue.create(1)
@@ -156,7 +174,7 @@ def test_a_server_that_dies_during_a_wait(start_server: Callable[[], Server], ta
             queue.exists()
 
 
-def test_coming_back_needs_no_restart(queue: Queue, raw: redis.Redis) -> None:
+def test_operations_work_again_when_the_server_is_back(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     for kind in ("normal", "normal"):
         execute(raw, "CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
@@ -178,7 +196,9 @@ def test_a_connection_killed_during_a_wait_is_reported_and_not_retried(
     invariant(raw)
 
 
-def test_an_id_per_thread_the_same_for_every_operation(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_each_thread_has_one_client_id_for_all_its_operations(
+    queue: Queue, raw: redis.Redis, task: Start
+) -> None:
     queue.create()
 
     def producers() -> set[Any]:
@@ -204,7 +224,7 @@ def test_disconnect_leaves_queue_and_object_usable(redis_url: str, raw: redis.Re
     queue.disconnect()
 
 
-def test_a_cluster_wants_a_hash_tag(start_server: Callable[..., Server]) -> None:
+def test_a_cluster_requires_a_hash_tag_in_the_name(start_server: Callable[..., Server]) -> None:
     server = start_server("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
     with redis.Redis(port=server.port) as admin:
         execute(admin, "CLUSTER", "ADDSLOTSRANGE", 0, 16383)
@@ -279,7 +299,7 @@ def test_ctrl_c_ends_a_long_wait_at_once(
 
 
 @pytest.mark.usefixtures("with_maxmemory")
-def test_out_of_memory_says_that_the_role_is_left(raw: redis.Redis) -> None:
+def test_the_error_for_a_server_out_of_memory_says_that_the_role_is_still_held(raw: redis.Redis) -> None:
     queue = Queue("jobs", client=raw, scripts=False)
     queue.create()
     queue.put(b"v")
@@ -287,8 +307,8 @@ def test_out_of_memory_says_that_the_role_is_left(raw: redis.Redis) -> None:
     try:
         with pytest.raises(Exception, match="OOM") as caught:
             queue.put(b"w")
-        assert any("repair the queue" in note for note in caught.value.__notes__)
-        with pytest.warns(RuntimeWarning, match="could not be given back"):
+        assert any("repair frees it" in note for note in caught.value.__notes__)
+        with pytest.warns(RuntimeWarning, match="to count it and to free the consumer role"):
             assert queue.get() == b"v"
     finally:
         raw.config_set("maxmemory", 0)
@@ -298,7 +318,7 @@ def test_out_of_memory_says_that_the_role_is_left(raw: redis.Redis) -> None:
 
 
 @pytest.mark.usefixtures("with_maxmemory")
-def test_a_script_that_runs_out_of_memory_leaves_nothing_taken(redis_url: str, raw: redis.Redis) -> None:
+def test_a_script_on_a_server_out_of_memory_leaves_no_role_held(redis_url: str, raw: redis.Redis) -> None:
     with Queue("jobs", url=redis_url) as queue:
         queue.create(2)
         queue.put(b"v")
@@ -314,7 +334,7 @@ def test_a_script_that_runs_out_of_memory_leaves_nothing_taken(redis_url: str, r
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_a_connection_on_which_something_was_refused_is_not_kept(
+def test_a_connection_on_which_a_command_was_refused_is_not_reused(
     redis_url: str, raw: redis.Redis, flavour: str
 ) -> None:
     """It may still watch keys, which would make the next transaction fail."""
@@ -330,3 +350,18 @@ def test_a_connection_on_which_something_was_refused_is_not_kept(
         queue.length()
     until(lambda: not {client["id"] for client in raw.client_list()} & kept, "was it closed")
     queue.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        ("redis+cluster://127.0.0.1:1", "at 127.0.0.1:1: Connection refused"),
+        ("redis+cluster://127.0.0.1:1,127.0.0.1:2", "at 127.0.0.1:1, 127.0.0.1:2: 127.0.0.1:1: Connection"),
+        ("redis+sentinel://127.0.0.1:1/main", "at 'main' (sentinels: 127.0.0.1:1): 127.0.0.1:1: Connection"),
+    ],
+)
+def test_an_error_about_several_servers_names_each_once(url: str, text: str) -> None:
+    with Queue("{jobs}", url=url) as queue, pytest.raises(ConnectionFailedError) as caught:
+        queue.length()
+    assert str(caught.value).startswith(f"cannot use the Redis server {text}")
+    assert str(caught.value).count("cannot use") == 1

@@ -1,4 +1,4 @@
-"""Ends of a pipeline killed in the middle: what is lost, what comes twice, and that the rest stays in order."""
+"""A producer or consumer process killed in the middle: at most one line is lost or doubled, and order is kept."""
 
 from __future__ import annotations
 
@@ -10,11 +10,20 @@ from pathlib import Path
 import pytest
 import redis
 
+from conformance.targets import Address
 from pressure import Queue
+from tests.conftest import SERVERS
 
 from .conftest import invariant, until
 
 Cli = Callable[..., "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture(params=["miniredis", "redis-server"])
+def server_address(request: pytest.FixtureRequest) -> Address:
+    """A server of either kind; the ends are processes, whose way to it is always the same."""
+    address: Address = request.getfixturevalue(SERVERS[request.param])
+    return address
 
 
 LIMIT = 600.0
@@ -97,7 +106,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("count", "bound", "at"), SIZES)
-def test_of_a_killed_producer_at_most_one_line_comes_twice(
+def test_a_killed_producer_doubles_at_most_one_line(
     cli: Cli, queue: Queue, raw: redis.Redis, tmp_path: Path, count: int, bound: int, at: int
 ) -> None:
     queue.create(bound)
@@ -108,7 +117,7 @@ def test_of_a_killed_producer_at_most_one_line_comes_twice(
 
 
 @pytest.mark.parametrize(("count", "bound", "at"), SIZES)
-def test_of_a_killed_consumer_at_most_one_line_is_gone(
+def test_a_killed_consumer_loses_at_most_one_line(
     cli: Cli, queue: Queue, tmp_path: Path, count: int, bound: int, at: int
 ) -> None:
     queue.create(bound)

@@ -1,4 +1,4 @@
-"""What the doctor makes of what it sees, and repair of who is connected: replies in, sentences out."""
+"""The doctor's and repair's conclusions: server replies in, sentences out."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
     ((NEW, {"counters": [b"1", None, b"1", None]}), ["the token"]),
     (({"counters": [b"abc", b"9", b"2", b"5"]},), ["counter of produced messages"]),
     (({"rejected": 3},), ["3 rejected messages: `pressure peek --rejected` shows them, `pressure redrive` puts them back"]),
-    (({"producer_free": 2},), ["free producer role has 2"]),
-    (({"consumer_free": 3},), ["free consumer role has 3"]),
-    (({"marks": 1},), ["one mark"]),
+    (({"producer_free": 2},), [":producer_free has 2"]),
+    (({"consumer_free": 3},), [":consumer_free has 3"]),
+    (({"marks": 1},), [":closed has one element"]),
     (({"marks": 2},), []),
     (({"marks": 1}, BUSY_C), []),
     ((BUSY_P,), []),
@@ -90,30 +90,30 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
     ((DEAD_C,), ["held by dead:1/main/00000000, which is not connected"]),
     (({"producer_free": 0, "producer": b"another program"},), []),
     # what is there, and room for more: the numbers are such that nothing but a sum will do
-    ((lengths(7, 3, 3, 9, 3), {"tokens": 0}), ["3 messages are not acknowledged", "the token"]),
-    ((lengths(6, 3, 3, 9, 3), {"tokens": 0}), ["3 messages are not acknowledged"]),
-    ((lengths(5, 3, 3, 9, 3), {"tokens": 0}), ["3 messages are not acknowledged"]),
+    ((lengths(7, 3, 3, 9, 3), {"tokens": 0}), ["3 messages are unacknowledged", "the token"]),
+    ((lengths(6, 3, 3, 9, 3), {"tokens": 0}), ["3 messages are unacknowledged"]),
+    ((lengths(5, 3, 3, 9, 3), {"tokens": 0}), ["3 messages are unacknowledged"]),
     ((lengths(0, 3, 0, 9, 6), {"tokens": 0}), ["the token"]),
     ((lengths(1, 1, 0, 9, 8), {"tokens": 0}), []),
     ((lengths(2, 1, 0, 9, 8), {"tokens": 0}), ["the token"]),
-    ((lengths(900, 300, 300, 1000, 400),), ["300 messages are not acknowledged"]),
-    ((lengths(900, 300, 300, 1000, 401),), ["300 messages are not acknowledged", "there; repair counts"]),
-    ((lengths(9, 5, 0, 6, 3),), ["6 messages produced, 3 consumed, 5 there"]),
-    ((lengths(9, 5, 1, 6, 3),), ["1 messages are", "6 messages produced, 3 consumed, 6 there"]),
+    ((lengths(900, 300, 300, 1000, 400),), ["300 messages are unacknowledged"]),
+    ((lengths(900, 300, 300, 1000, 401),), ["300 messages are unacknowledged", "in the queue; repair corrects"]),
+    ((lengths(9, 5, 0, 6, 3),), ["6 messages were produced and 3 consumed, but 5 are in the queue"]),
+    ((lengths(9, 5, 1, 6, 3),), ["1 message is", "6 messages were produced and 3 consumed, but 6 are in the queue"]),
     # who waits for whom
-    ((FULL, BUSY_P), ["nobody consumes"]),
-    ((FULL, BUSY_P, {"length": 3}), ["nobody consumes"]),
+    ((FULL, BUSY_P), ["no client consumes"]),
+    ((FULL, BUSY_P, {"length": 3}), ["no client consumes"]),
     ((FULL, BUSY_P, {"length": 1}), []),
     ((FULL, BUSY_P, {"bound": b"0"}), []),
     ((FULL, BUSY_P, {"tokens": 1}), []),
     ((FULL, BUSY_P, BUSY_C), []),
     ((FULL, BUSY_P, BUSY_C, {"consumer": b"another program"}), []),
-    ((FULL, BUSY_P, DEAD_C), ["not connected", "nobody consumes; the last, dead:1/main/00000000, is gone"]),
-    ((FULL, BUSY_P, {"consumer": DEAD}), ["nobody consumes; the last, dead:1/main/00000000, is gone"]),
-    ((FULL, BUSY_P, {"consumer": HERE}), ["and nobody consumes$"]),
-    ((FULL, BUSY_P, {"clients": None}), ["and nobody consumes$"]),
+    ((FULL, BUSY_P, DEAD_C), ["not connected", "no client consumes; the last consumer, dead:1/main/00000000, is not connected"]),
+    ((FULL, BUSY_P, {"consumer": DEAD}), ["no client consumes; the last consumer, dead:1/main/00000000, is not connected"]),
+    ((FULL, BUSY_P, {"consumer": HERE}), ["and no client consumes$"]),
+    ((FULL, BUSY_P, {"clients": None}), ["and no client consumes$"]),
     ((FULL, BUSY_C), []),
-    ((BUSY_C, {"length": 0, "producer": DEAD}), ["the last producer, dead:1/main/00000000, is gone"]),
+    ((BUSY_C, {"length": 0, "producer": DEAD}), ["the last producer, dead:1/main/00000000, is not connected"]),
     ((BUSY_C, {"length": 0, "producer": HERE}), []),
     ((BUSY_C, {"length": 1, "producer": DEAD}), []),
     ((BUSY_C, {"length": 0, "marks": 2, "producer": DEAD}), []),
@@ -122,7 +122,7 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
 
 
 @pytest.mark.parametrize(("changes", "problems"), ILLS)
-def test_what_is_wrong_is_told_and_nothing_else(
+def test_each_problem_is_reported_and_nothing_else(
     changes: tuple[dict[str, Any], ...], problems: list[str]
 ) -> None:
     found = told(*changes).problems
@@ -132,7 +132,7 @@ def test_what_is_wrong_is_told_and_nothing_else(
 
 
 @pytest.mark.parametrize(("left", "lease"), [(-2, None), (-1, None), (0, 0.0), (2500, 2.5), (None, None)])
-def test_what_is_left_of_a_lease_is_told_in_seconds(left: Any, lease: float | None) -> None:
+def test_the_time_left_of_a_lease_is_reported_in_seconds(left: Any, lease: float | None) -> None:
     found = told(BUSY_P, {"left_p": left})
     assert (found.producer.lease, found.consumer.lease) == (lease, None)
 
@@ -146,18 +146,18 @@ def test_what_is_left_of_a_lease_is_told_in_seconds(left: Any, lease: float | No
         (None, None),
     ],
 )
-def test_who_is_blocked_is_counted(clients: Any, blocked: int | None) -> None:
+def test_blocked_clients_are_counted(clients: Any, blocked: int | None) -> None:
     assert told({"clients": clients}).blocked == blocked
 
 
-def test_several_queues_are_examined_each_by_itself() -> None:
+def test_several_queues_are_diagnosed_separately() -> None:
     contexts = [context(name) for name in ("a", "b", "c")]
     numbers = [seen({"length": length}) for length in (1, 0, 2)]
     found = examined([CLIENTS, *(reply for replies in numbers for reply in replies)], *contexts)
     assert [(each.queue, each.length) for each in found] == [(b"a", 1), (b"b", 0), (b"c", 2)]
 
 
-def test_a_diagnosis_reads_well() -> None:
+def test_a_diagnosis_is_printed_as_sentences() -> None:
     dead = told(DEAD_C, {"left_c": 2400, "idle": None}, BUSY_P, {"bound": b"0"})
     assert str(dead).splitlines()[:3] == [
         "'jobs': open, 1 values",
@@ -176,11 +176,11 @@ def test_a_diagnosis_reads_well() -> None:
 
 
 @pytest.mark.parametrize(("me", "others"), [(3, 2), (10, 2), (4, 3), (100, 3), (None, None)])
-def test_others_are_counted(me: int | None, others: int | None) -> None:
+def test_other_clients_are_counted(me: int | None, others: int | None) -> None:
     assert _others(b"id=3 addr=a id=4\nid=10 a=b\nid=11\n\nno client\n", me) == others
 
 
-def test_who_is_not_told_of_is_not_counted() -> None:
+def test_without_a_client_list_other_clients_are_not_counted() -> None:
     assert _others(None, 3) is None
 
 
@@ -191,12 +191,12 @@ def test_who_is_not_told_of_is_not_counted() -> None:
         ({b"timeout": b"0"}, True), ({b"timeout": b"10"}, False), ({b"timeout": b"+"}, False), ({}, False), (None, False),
     ],
 )  # fmt: skip
-def test_a_directive_is_0(reply: Any, zero: bool) -> None:
+def test_a_directive_of_0_is_recognized_in_the_reply_of_config_get(reply: Any, zero: bool) -> None:
     assert _is_zero(reply) is zero
 
 
 @pytest.mark.parametrize(("seconds", "trusted"), [(STEADY, True), (STEADY + 1, True), (STEADY - 1, False)])
-def test_a_server_is_trusted_that_has_been_up_for_long_enough(seconds: int, trusted: bool) -> None:
+def test_a_server_is_trusted_if_it_has_been_master_for_long_enough(seconds: int, trusted: bool) -> None:
     info = [b"uptime_in_seconds:%d\n" % seconds, b"role:master\nmaster_replid2:0000\n"]
     assert steady(info) is trusted
     assert not steady([info[0], b"role:slave\nmaster_replid2:0000\n"])
@@ -212,19 +212,21 @@ NOBODY: Final = replace(SEEN, holder={PRODUCER: None, CONSUMER: None})
 DOUBTS: Final[list[tuple[Any, Seen, Seen, str | None]]] = [
     (CONSUMER, SEEN, SEEN, None),
     (CONSUMER, SEEN, replace(SEEN, unacked=1), None),
-    (CONSUMER, SEEN, replace(SEEN, unacked=1, patient=False), "closes silent"),
+    (CONSUMER, SEEN, replace(SEEN, unacked=1, patient=False), "closes idle"),
     (CONSUMER, SEEN, replace(SEEN, unacked=0, patient=False), None),
     (PRODUCER, SEEN, replace(SEEN, unacked=1, patient=False), None),
     (PRODUCER, NOBODY, NOBODY, None),
-    (PRODUCER, replace(NOBODY, others=1), NOBODY, "others are connected"),
-    (PRODUCER, NOBODY, replace(NOBODY, others=1), "others are connected"),
-    (PRODUCER, replace(NOBODY, others=1), replace(NOBODY, others=1), "others are connected"),
-    (PRODUCER, replace(NOBODY, others=None), replace(NOBODY, others=None), "others are connected"),
+    (PRODUCER, replace(NOBODY, others=1), NOBODY, "other clients are connected"),
+    (PRODUCER, NOBODY, replace(NOBODY, others=1), "other clients are connected"),
+    (PRODUCER, replace(NOBODY, others=1), replace(NOBODY, others=1), "other clients are connected"),
+    (PRODUCER, replace(NOBODY, others=None), replace(NOBODY, others=None), "other clients are connected"),
 ]
 
 
 @pytest.mark.parametrize(("role", "first", "last", "why"), DOUBTS)
-def test_why_a_holder_may_be_alive(role: Any, first: Seen, last: Seen, why: str | None) -> None:
+def test_the_reason_why_a_holder_may_be_alive_is_given(
+    role: Any, first: Seen, last: Seen, why: str | None
+) -> None:
     found = doubt(role, first, last)
     assert found is None if why is None else why in str(found)
 
@@ -233,7 +235,7 @@ def half(bound: bytes | None, producer: int, consumer: int, used: bool = False) 
     return replace(SEEN, bound=bound, used=used, free={PRODUCER: producer, CONSUMER: consumer})
 
 
-def test_a_create_stops_between_two_of_its_pushes() -> None:
+def test_an_unfinished_create_is_recognized_by_its_missing_list_elements() -> None:
     numbers = range(-1, 3)
     free = [(producer, consumer) for producer in numbers for consumer in numbers]
     assert [each for each in free if half(b"2", *each).half_created] == [(0, 0), (1, 0), (1, 1)]

@@ -1,4 +1,4 @@
-"""The flavours with coroutines: the same queue as the synchronous one, and what cancellation leaves behind."""
+"""The asyncio and Trio flavours: the same queue as the synchronous one, and what cancellation leaves behind."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def public(kind: type) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", FLAVOURS.values())
-def test_the_same_names_signatures_and_docstrings(kind: type[AsyncQueue]) -> None:
+def test_each_flavour_has_the_same_names_signatures_and_docstrings(kind: type[AsyncQueue]) -> None:
     attributes = {"interrupt"}
     assert public(kind) == public(Queue) - attributes
     twins = [(name, getattr(Queue, name), getattr(kind, name)) for name in public(kind)]
@@ -83,7 +83,7 @@ def test_the_same_names_signatures_and_docstrings(kind: type[AsyncQueue]) -> Non
         ("import pressure; pressure.trio.Queue", "pressure.aio"),
     ],
 )
-def test_a_flavour_is_loaded_when_it_is_asked_for(statement: str, absent: str) -> None:
+def test_a_flavour_is_imported_only_when_it_is_used(statement: str, absent: str) -> None:
     code = f"import sys; {statement}; print([name for name in {absent.split()} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -91,7 +91,9 @@ def test_a_flavour_is_loaded_when_it_is_asked_for(statement: str, absent: str) -
         _ = pressure.curio
 
 
-def test_a_whole_life(play: Callable[..., None], raw: redis.Redis) -> None:
+def test_each_flavour_has_every_operation_from_create_to_delete(
+    play: Callable[..., None], raw: redis.Redis
+) -> None:
     async def main(queue: AsyncQueue) -> None:
         assert (queue.name, await queue.exists()) == (b"jobs", False)
         await queue.create(2)
@@ -118,15 +120,15 @@ def test_arguments_are_checked_before_anything_is_sent(play: Callable[..., None]
             await queue.create(-1)
         with pytest.raises(ValueError, match="timeout must be"):
             await queue.get(timeout=-1)
-        with pytest.raises(TypeError, match="a value is"):
+        with pytest.raises(TypeError, match="a value must be"):
             await queue.put(1)
 
     play(main)
     assert raw.keys() == []
 
 
-def test_the_client_may_not_be_anything(flavour: str) -> None:
-    with pytest.raises(TypeError, match=r"client must be a redis\."):
+def test_another_type_of_client_is_a_type_error(flavour: str) -> None:
+    with pytest.raises(TypeError, match=r"client must be of class redis\."):
         FLAVOURS[flavour]("jobs", client=object())
 
 
@@ -201,7 +203,7 @@ WAITS: dict[str, tuple[str, Callable[[AsyncQueue], Awaitable[Any]]]] = {
 
 
 @pytest.mark.parametrize("wait", WAITS)
-def test_a_cancelled_wait_ends_at_once_and_leaves_no_role_taken(
+def test_a_cancelled_wait_ends_at_once_and_leaves_no_role_held(
     play: Callable[..., None], raw: redis.Redis, monkeypatch: pytest.MonkeyPatch, wait: str
 ) -> None:
     async def main(queue: AsyncQueue) -> None:
@@ -235,7 +237,7 @@ def test_a_value_that_arrives_with_the_cancellation_is_returned(
     play(main)
 
 
-def test_a_cancellation_in_a_pause_ends_it(play: Callable[..., None], raw: redis.Redis) -> None:
+def test_a_cancellation_ends_the_pause_of_a_repair(play: Callable[..., None], raw: redis.Redis) -> None:
     async def main(queue: AsyncQueue) -> None:
         await queue.create(1)
         raw.rpop(f"{JOBS}:consumer_free")
@@ -251,7 +253,7 @@ def test_a_cancellation_in_a_pause_ends_it(play: Callable[..., None], raw: redis
     play(main)
 
 
-def test_two_tasks_wait_and_both_are_cancelled(
+def test_two_tasks_that_wait_are_both_cancelled(
     play: Callable[..., None], raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def both(queue: AsyncQueue) -> None:
@@ -277,7 +279,7 @@ def test_two_tasks_wait_and_both_are_cancelled(
     play(main)
 
 
-def test_ctrl_c_is_a_cancellation(play: Callable[..., None], raw: redis.Redis) -> None:
+def test_ctrl_c_ends_a_wait_like_a_cancellation(play: Callable[..., None], raw: redis.Redis) -> None:
     async def main(queue: AsyncQueue) -> None:
         await queue.create(1)
 
@@ -303,7 +305,7 @@ def test_ctrl_c_is_a_cancellation(play: Callable[..., None], raw: redis.Redis) -
     invariant(raw)
 
 
-def test_what_still_waits_when_asyncio_shuts_down_leaves_nothing_taken(
+def test_a_get_that_still_waits_when_asyncio_shuts_down_leaves_no_role_held(
     redis_url: str, raw: redis.Redis
 ) -> None:
     tasks = []
@@ -372,7 +374,9 @@ def test_connections_are_named_kept_and_closed(play: Callable[..., None], raw: r
     until(lambda: connected() == before, "were the connections closed")
 
 
-def test_coming_back_needs_no_restart(play: Callable[..., None], raw: redis.Redis) -> None:
+def test_operations_work_again_after_connections_were_killed(
+    play: Callable[..., None], raw: redis.Redis
+) -> None:
     async def main(queue: AsyncQueue) -> None:
         await queue.create(2)
         raw.client_kill_filter(_type="normal", skipme=True)
@@ -385,7 +389,7 @@ def test_coming_back_needs_no_restart(play: Callable[..., None], raw: redis.Redi
     play(main)
 
 
-def test_a_server_that_is_not_there(play: Callable[..., None]) -> None:
+def test_an_unreachable_server_is_named_in_the_error(play: Callable[..., None]) -> None:
     async def main(queue: AsyncQueue) -> None:
         with pytest.raises(pressure.ConnectionFailedError, match=r"127\.0\.0\.1:1\b"):
             await queue.length()
@@ -393,7 +397,9 @@ def test_a_server_that_is_not_there(play: Callable[..., None]) -> None:
     play(main, url="redis://127.0.0.1:1")
 
 
-def test_a_connection_that_is_lost_in_a_wait(play: Callable[..., None], raw: redis.Redis) -> None:
+def test_a_connection_lost_during_a_wait_is_an_unknown_outcome(
+    play: Callable[..., None], raw: redis.Redis
+) -> None:
     async def kill() -> None:
         raw.client_kill_filter(_type="normal", skipme=True)
 
@@ -410,7 +416,7 @@ def test_a_connection_that_is_lost_in_a_wait(play: Callable[..., None], raw: red
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
-def test_both_versions_of_the_wire_protocol(
+def test_each_flavour_works_with_both_versions_of_the_wire_protocol(
     play: Callable[..., None], redis_url: str, raw: redis.Redis, protocol: int
 ) -> None:
     async def main(queue: AsyncQueue) -> None:
@@ -426,7 +432,7 @@ def test_both_versions_of_the_wire_protocol(
     play(main, url=f"{redis_url}?protocol={protocol}")
 
 
-def test_every_task_has_an_identifier_of_its_own(play: Callable[..., None], raw: redis.Redis) -> None:
+def test_every_task_has_its_own_client_id(play: Callable[..., None], raw: redis.Redis) -> None:
     async def producers(queue: AsyncQueue, found: set[Any]) -> None:
         for _ in range(2):
             await queue.put(b"v")

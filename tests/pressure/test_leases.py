@@ -1,4 +1,4 @@
-"""Leases, in held time: who is alive keeps a role, who is not loses it, and is told."""
+"""Leases, on a held clock: a live client keeps its role, a hung client loses it and gets an error."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def left(raw: redis.Redis, role: str) -> int:
     return int(raw.pttl(f"{PREFIX}jobs:{role}"))
 
 
-def test_a_role_is_taken_for_so_long(make: Callable[[float], Any], raw: redis.Redis) -> None:
+def test_a_role_is_held_for_the_time_of_the_lease(make: Callable[[float], Any], raw: redis.Redis) -> None:
     queue = make(LONG)
     queue.create(2)
     queue.put(b"v")
@@ -73,7 +73,7 @@ def test_a_role_is_taken_for_so_long(make: Callable[[float], Any], raw: redis.Re
     queue.close()
 
 
-def test_who_is_at_work_keeps_the_role(
+def test_a_working_client_keeps_its_role(
     make: Callable[[float], Any], held: miniredis.Server, raw: redis.Redis
 ) -> None:
     queue = make(SHORT)
@@ -87,7 +87,7 @@ def test_who_is_at_work_keeps_the_role(
     assert queue.stats().consumed_messages == 1
 
 
-def test_who_waits_keeps_the_role(
+def test_a_waiting_client_keeps_its_role(
     make: Callable[[float], Any], held: miniredis.Server, raw: redis.Redis, task: Callable[..., Task]
 ) -> None:
     queue = make(SHORT)
@@ -103,7 +103,7 @@ def test_who_waits_keeps_the_role(
     assert queue.get() == b"2"
 
 
-def test_who_hangs_loses_the_role_and_is_told(
+def test_a_hung_client_loses_its_role_and_gets_an_error(
     make: Callable[[float], Any], held: miniredis.Server, raw: redis.Redis
 ) -> None:
     queue, other = make(LONG), make(LONG)
@@ -114,11 +114,11 @@ def test_who_hangs_loses_the_role_and_is_told(
         with queue.receive():
             held.fast_forward(LONG + 1)
             assert left(raw, "consumer") == -2
-            assert "a lease ran out; repair frees it" in " ".join(other.doctor().problems)
+            assert "the lease of its holder ran out; repair frees it" in " ".join(other.doctor().problems)
             report = other.repair()
             assert report.done == (
-                "put back a message that was not acknowledged",
-                "freed the consumer role, taken by nobody known",
+                "put 1 unacknowledged message back into the queue",
+                "freed the consumer role, held by a client that has not written its id",
             )
 
     with pytest.raises(QueueInUseError, match="its lease of 3000 s ran out"):
@@ -127,7 +127,7 @@ def test_who_hangs_loses_the_role_and_is_told(
     assert raw.llen(f"{PREFIX}jobs:consumer_free") == 1
 
 
-def test_who_has_no_lease_is_not_judged_by_one(held: miniredis.Server, raw: redis.Redis) -> None:
+def test_a_holder_without_a_lease_is_not_expired(held: miniredis.Server, raw: redis.Redis) -> None:
     with Queue("jobs", url=held.url) as plain, Queue("jobs", url=held.url, lease=LONG) as queue:
         plain.create()
         plain.put(b"v")
@@ -155,7 +155,7 @@ def test_renewing_ends_with_the_block_of_the_queue(held: miniredis.Server) -> No
     until(lambda: renewers() == [], "did it end when nobody was at work any more")
 
 
-def test_renewing_ends_by_itself_when_nobody_is_at_work(held: miniredis.Server) -> None:
+def test_renewing_ends_when_no_operation_runs(held: miniredis.Server) -> None:
     queue = Queue("jobs", url=held.url, lease=0.03)
     queue.create()
     queue.put(b"v")
@@ -205,7 +205,7 @@ def _ends_on_trio(url: str) -> None:
     trio.run(main)
 
 
-def test_a_forked_child_renews_what_is_its_own(held: miniredis.Server) -> None:
+def test_a_forked_child_renews_only_its_own_leases(held: miniredis.Server) -> None:
     with Queue("jobs", url=held.url, lease=LONG) as queue:
         queue.create()
         queue.put(b"v")
@@ -222,8 +222,8 @@ def test_a_forked_child_renews_what_is_its_own(held: miniredis.Server) -> None:
 
 
 @pytest.mark.parametrize("lease", [0, -1, float("inf"), float("nan")])
-def test_a_lease_is_some_time(lease: float) -> None:
-    with pytest.raises(ValueError, match="lease must be some seconds"):
+def test_a_lease_is_a_positive_number_of_seconds(lease: float) -> None:
+    with pytest.raises(ValueError, match="lease must be"):
         Queue("jobs", lease=lease)
 
 
@@ -257,10 +257,10 @@ RECEIVE = operation(protocol.receive, a_while)
         (2, (RECEIVE, operation(protocol.settle, protocol.Settlement.BACK, 1)), [b"a", None]),
         (2, (operation(protocol.close, a_while),), [None]),
     ],
-    ids=["put", "put onto the last place", "put of many", "get", "receive", "put back", "close"],
+    ids=["put", "put that fills the queue", "put_many", "get", "receive", "receive and put back", "close"],
 )
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
-def test_renewing_at_any_moment_disturbs_nobody(
+def test_renewing_at_any_moment_does_not_disturb_an_operation(
     bound: int, work: tuple[Any, ...], results: list[Any], scripts: bool
 ) -> None:
     def run(choose: Choose) -> None:
@@ -279,7 +279,7 @@ def test_renewing_at_any_moment_disturbs_nobody(
     assert every_run(run) > 3
 
 
-def test_renewing_at_any_moment_disturbs_nobody_who_fails() -> None:
+def test_renewing_at_any_moment_does_not_disturb_a_failing_operation() -> None:
     def run(choose: Choose) -> None:
         simulation = Simulation(choose, lease=60)
         simulation.do(operation(protocol.create, 1))
@@ -312,7 +312,7 @@ def test_a_consumer_whose_lease_is_renewed_does_not_keep_a_delete_waiting() -> N
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
-def test_a_lease_that_ran_out_takes_the_token_along_for_nobody(scripts: bool) -> None:
+def test_an_expired_lease_does_not_lose_the_token(scripts: bool) -> None:
     if scripts:
         pytest.importorskip("lupa", reason="scripts need the extra 'lua'")
     simulation = Simulation(lambda _: 0, scripts=scripts, lease=10)
@@ -332,7 +332,7 @@ def test_a_lease_that_ran_out_takes_the_token_along_for_nobody(scripts: bool) ->
     assert simulation.ask("LLEN", simulation.keys.producer_free) == 1
 
 
-def test_a_repair_without_a_lease_of_its_own_sees_one_run_out() -> None:
+def test_a_repair_without_a_lease_of_its_own_sees_another_lease_expire() -> None:
     simulation = Simulation(lambda _: 0, lease=0.03)  # less than between two looks
     simulation.do(operation(protocol.create, 1))
     hung = simulation.actor("hung").will(RECEIVE)
@@ -341,11 +341,11 @@ def test_a_repair_without_a_lease_of_its_own_sees_one_run_out() -> None:
         simulation.step()
     simulation.lease = None
     report = simulation.do(operation(protocol.repair))
-    assert report.done[-1] == "freed the consumer role, taken by nobody known"
+    assert report.done[-1] == "freed the consumer role, held by a client that has not written its id"
     assert simulation.do(operation(protocol.get, a_while)) == b"a"
 
 
-def test_renewing_takes_nothing_back() -> None:
+def test_renewing_does_not_take_a_lost_role_back() -> None:
     simulation = Simulation(lambda _: 0, lease=10)
     simulation.do(operation(protocol.create, 1))
     simulation.do(operation(protocol.put, b"a", a_while))

@@ -1,4 +1,4 @@
-"""The operations driven by hand: scripted replies, no server, no clock but the test's."""
+"""The operations as generators: the test scripts the replies and the time; there is no server."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def get(block: bool = True, timeout: float | None = None) -> Play:
     return Play(protocol.get(ctx, Patience.of(ctx, block, timeout)))
 
 
-def test_a_value_that_was_waited_for_is_returned_when_another_found_that_scripts_are_refused() -> None:
+def test_a_get_that_waited_returns_its_value_when_scripts_turn_out_to_be_refused_meanwhile() -> None:
     ctx = Context(KEYS, ME, Clock(), 1.0, Server(scripts=True))
     play = Play(protocol.get(ctx, Patience.of(ctx)))
     play.reply([b"wait", 0, b"", b"", b"", []])
@@ -117,7 +117,7 @@ class StopError(Exception):
     """Why an operation is to stop."""
 
 
-def test_a_body_that_is_carried_ends_at_once_is_stopped_and_closed() -> None:
+def test_carrying_adds_its_values_to_each_batch_and_passes_on_errors_and_close() -> None:
     log: list[str] = []
 
     def body(steps: int) -> Operation[int]:
@@ -173,7 +173,9 @@ def test_a_put_with_room_is_three_round_trips() -> None:
 
 
 @pytest.mark.parametrize(("length", "room"), [(5, False), (4, True)])
-def test_a_put_at_the_bound_goes_by_the_length_that_the_push_answered(length: int, room: bool) -> None:
+def test_a_put_at_the_bound_refills_the_token_by_the_length_that_the_push_returned(
+    length: int, room: bool
+) -> None:
     play = put().reply(1, 0, b"0").reply(OK, OK, 0, b"0", b"5", 4)
     assert play.sent[-2:] == ["WATCH :producer", "GET :producer"]
     assert "LPUSH :not_full 0" not in play.sent
@@ -208,7 +210,7 @@ def test_a_get_with_a_value_is_three_round_trips() -> None:
     assert play.result == b"value"
 
 
-def test_a_get_from_an_overfilled_queue_does_not_refill() -> None:
+def test_a_get_from_an_overfilled_queue_does_not_refill_the_token() -> None:
     play = get().reply(1, 0, b"0").reply(OK, OK, 0, b"v", b"5", 5)
     assert not [command for command in play.sent if "not_full" in command]
 
@@ -224,7 +226,7 @@ def test_a_get_whose_role_was_taken_away_keeps_its_value() -> None:
     assert play.reply(OK, *[QUEUED] * 5, NULL).result == b"v"
 
 
-def test_a_popped_mark_goes_back_before_the_role_and_the_values_are_looked_at_again() -> None:
+def test_a_get_that_pops_a_mark_of_close_pushes_it_back_and_tries_the_queue_again() -> None:
     play = get().reply(1, 0, b"0").reply(OK, OK, 0, NULL, b"5", 0)
     assert isinstance(play.step, Wait)
     assert play.sent == ["BRPOP queue :closed 1.000", "GET :bound", "LLEN queue"]
@@ -311,7 +313,7 @@ WAYS_OUT: dict[str, tuple[Callable[[], Play], list[list[Any]], type[Exception], 
 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
-def test_the_role_goes_back_on_every_way_out(way: str) -> None:
+def test_the_role_is_given_back_however_an_operation_ends(way: str) -> None:
     start, script, error, given_back = WAYS_OUT[way]
     play = start()
     for replies in script:
@@ -324,7 +326,7 @@ def test_the_role_goes_back_on_every_way_out(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
-def test_a_role_that_is_not_ours_any_more_is_not_given_back(way: str) -> None:
+def test_a_role_that_another_client_holds_is_not_given_back(way: str) -> None:
     start, script, error, _ = WAYS_OUT[way]
     play = start()
     for replies in script:
@@ -349,23 +351,27 @@ def test_a_role_that_is_not_ours_any_more_is_not_given_back(way: str) -> None:
         ([ERROR, 0, b"0"], ServerReplyError),
     ],
 )
-def test_a_role_popped_in_vain_goes_straight_back(replies: list[Any], error: type[Exception]) -> None:
+def test_a_role_popped_by_an_operation_that_cannot_start_is_given_back_at_once(
+    replies: list[Any], error: type[Exception]
+) -> None:
     play = put().reply(*replies)
     assert play.sent == ["LPUSH :producer_free 0"]
     assert isinstance(play.reply(1).error, error)
 
 
-def test_a_refused_claim_gives_the_role_back_without_asking_whose_it_is() -> None:
+def test_a_client_that_could_not_write_its_id_gives_the_role_back_without_reading_it() -> None:
     play = put().reply(*WITH_ROLE).reply(ERROR, OK, 0, NULL, b"5", 0)
     assert play.sent == ["UNWATCH", "LPUSH :producer_free 0"]
     play.reply(OK, ERROR)
     assert play.error is not None
-    assert "repair the queue" in play.error.__notes__[0]
+    assert "repair frees it" in play.error.__notes__[0]
 
 
 @pytest.mark.parametrize("start", [put, get])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("stop")])
-def test_an_exception_in_place_of_a_wait(start: Callable[[], Play], error: BaseException) -> None:
+def test_an_exception_during_a_wait_gives_the_role_back_and_is_raised(
+    start: Callable[[], Play], error: BaseException
+) -> None:
     play = start().reply(*WITH_ROLE).reply(OK, OK, 0, NULL, b"1", 1)
     assert isinstance(play.step, Wait)
     play.throw(error).reply(*OURS)
@@ -375,12 +381,12 @@ def test_an_exception_in_place_of_a_wait(start: Callable[[], Play], error: BaseE
 
 
 @pytest.mark.parametrize("start", [put, get])
-def test_when_the_connection_is_gone_nothing_is_sent(start: Callable[[], Play]) -> None:
+def test_an_operation_whose_connection_is_lost_sends_nothing_more(start: Callable[[], Play]) -> None:
     play = start().reply(*WITH_ROLE).reply(OK, OK, 0, NULL, b"1", 1)
     play.operation.close()
 
 
-def test_one_deadline_for_all_waits_in_slices() -> None:
+def test_one_deadline_holds_for_all_slices_of_all_waits() -> None:
     clock = Clock()
     ctx = context(clock)
     play = Play(protocol.put(ctx, b"v", Patience.of(ctx, True, 2.5)))
@@ -413,7 +419,7 @@ def test_a_wait_is_never_rounded_to_0(timeout: float) -> None:
 
 
 @pytest.mark.parametrize(("lease", "told"), [(None, 0), (0.0001, 1), (0.0014, 1), (0.0016, 2), (2.5, 2500)])
-def test_a_lease_is_told_in_milliseconds_one_at_least(lease: float | None, told: int) -> None:
+def test_a_lease_is_sent_in_milliseconds_at_least_1(lease: float | None, told: int) -> None:
     made = Context(KEYS, ME, Clock(), lease=lease)
     assert (made.lease_ms, made.slice) == (told, 1.0)
 
@@ -435,7 +441,7 @@ MEBIBYTE = 1 << 20
         ([MEBIBYTE, 1, 1, MEBIBYTE], 1, 2),
     ],
 )
-def test_a_script_is_sent_a_thousand_values_or_a_mebibyte_but_one_at_least(
+def test_a_script_gets_at_most_a_thousand_values_or_a_mebibyte_but_at_least_one_value(
     sizes: list[int], stored: int, sent: int
 ) -> None:
     values = [bytes(size) for size in sizes]
@@ -452,7 +458,7 @@ def test_a_script_is_sent_a_thousand_values_or_a_mebibyte_but_one_at_least(
         ("OOM no memory", False),
     ],
 )
-def test_only_who_may_not_run_scripts_goes_on_without(refusal: str, goes_on: bool) -> None:
+def test_only_a_client_that_may_not_run_scripts_falls_back_to_batches(refusal: str, goes_on: bool) -> None:
     ctx = Context(KEYS, ME, Clock(), server=Server(scripts=True))
     play = Play(protocol.put(ctx, b"v", Patience.of(ctx))).reply(ServerReplyError(refusal))
     if goes_on:
@@ -479,7 +485,7 @@ STATUSES: dict[bytes, type[Exception] | None] = {
 
 @pytest.mark.parametrize("stuck", [b"", b"NOPERM no"])
 @pytest.mark.parametrize(("status", "kind"), STATUSES.items())
-def test_what_a_script_answers_is_told_as_an_error(
+def test_each_status_that_a_script_returns_becomes_its_error(
     status: bytes, kind: type[Exception] | None, stuck: bytes
 ) -> None:
     status = bytes(bytearray(status))  # as from a server, no object that the program has
@@ -507,7 +513,7 @@ def test_a_script_that_finds_no_bound_says_what_it_found(bound: bytes, kind: str
         (b"The user executing the script can't", "NOPERM the user can't"),
     ],
 )
-def test_an_error_in_a_script_reads_like_that_of_a_command(detail: bytes, text: str) -> None:
+def test_an_error_in_a_script_has_the_text_of_a_commands_error(detail: bytes, text: str) -> None:
     assert str(problem(context(), PRODUCER, Answer(b"error", 0, detail, b"", b"", []))) == text
 
 
@@ -527,7 +533,7 @@ def test_create_is_one_transaction_under_watch() -> None:
     assert play.sent[0].startswith("WATCH ")
 
 
-def test_delete_takes_the_steps_in_order() -> None:
+def test_delete_sends_its_steps_in_order() -> None:
     ctx = context()
     play = Play(protocol.delete(ctx, Patience.of(ctx)))
     log: list[str] = []
@@ -596,7 +602,7 @@ def test_the_operations_do_no_io_and_read_no_clock() -> None:
             assert {name.partition(".")[0] for name in names} <= allowed, module
 
 
-def test_the_twelve_keys() -> None:
+def test_a_queue_has_the_twelve_documented_keys() -> None:
     assert [key.decode() for key in Keys.of(b"q", b"p").twelve] == [
         "p:q" + suffix.decode() for field, suffix in SUFFIXES.items() if field not in ("unacked", "rejected")
     ]
@@ -604,7 +610,7 @@ def test_the_twelve_keys() -> None:
     assert KEYS.produced_bytes == b"p:q:stats:produced_bytes"
 
 
-def test_our_identifiers_are_recognized_and_no_others() -> None:
+def test_client_ids_of_this_package_are_recognized_and_no_others() -> None:
     assert name_in(client_id()) is not None
     assert name_in(b"web-1.example:77/worker_3/0123abcd") == b"web-1.example:77"
     for other in (b"", b"host:1", b"host:1/t", b"host:1/t/xyz", b"host:x/t/0123abcd", b"a b:1/t/0123abcd"):
@@ -612,7 +618,7 @@ def test_our_identifiers_are_recognized_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("now", [[1, ME], [0, b"another"], [0, NULL]])
-def test_repair_compares_before_it_frees(now: list[Any]) -> None:
+def test_repair_frees_no_role_whose_holder_has_changed(now: list[Any]) -> None:
     play = Play(protocol.repair(context(), force=True)).reply(b"5", 4, 1, 0, 0, 1, ME, NULL)
     play.reply(OK, *now, 0, 0)
     assert play.sent == ["UNWATCH"]
@@ -624,4 +630,4 @@ def test_repair_compares_before_it_frees(now: list[Any]) -> None:
     assert play.sent[0] == "WATCH :consumer_free :closed"
     play.reply(OK, 1, 0).reply(OK)
     assert play.result.done == ()
-    assert play.result.left == ("the producer role changed hands during the repair",)
+    assert play.result.left == ("did not free the producer role: its holder changed during the repair",)

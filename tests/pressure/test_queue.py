@@ -76,10 +76,10 @@ def test_create_is_refused_if_any_key_exists(queue: Queue, raw: redis.Redis, key
 
 @pytest.mark.parametrize("suffix", [":closed", ":bound", ":stats:produced_bytes", ":unacked"])
 @pytest.mark.parametrize("order", [1, -1])
-def test_no_queue_beside_one_that_would_share_its_keys(make: Make, suffix: str, order: int) -> None:
+def test_create_is_refused_beside_a_queue_that_would_share_a_key(make: Make, suffix: str, order: int) -> None:
     first, second = [make("jobs"), make("jobs" + suffix)][::order]
     first.create()
-    with pytest.raises(QueueAlreadyExistsError, match=r"share keys|left over"):
+    with pytest.raises(QueueAlreadyExistsError, match=r"share a key|has left it"):
         second.create()
     assert first.length() == 0
 
@@ -184,7 +184,7 @@ def test_an_operation_waits_for_its_role(queue: Queue, raw: redis.Redis, task: S
         (lambda q: q.delete(timeout=0.05), "consumer"),
     ],
 )
-def test_a_taken_role_is_reported_with_its_holder(
+def test_a_held_role_is_reported_with_its_holder(
     queue: Queue, raw: redis.Redis, call: Callable[[Queue], object], role: str
 ) -> None:
     queue.create()
@@ -197,7 +197,9 @@ def test_a_taken_role_is_reported_with_its_holder(
 
 
 @pytest.mark.parametrize("timeout", [0, 0.0001, 0.05])
-def test_timeouts_end_in_one_try_without_waiting(queue: Queue, raw: redis.Redis, timeout: float) -> None:
+def test_a_short_timeout_ends_in_empty_or_full_and_leaves_no_role_held(
+    queue: Queue, raw: redis.Redis, timeout: float
+) -> None:
     queue.create(1)
     with pytest.raises(QueueEmptyError, match="'jobs' is empty") as empty:
         queue.get(timeout=timeout)
@@ -223,7 +225,9 @@ def test_without_waiting_full_and_empty_are_errors(queue: Queue, raw: redis.Redi
     invariant(raw)
 
 
-def test_nothing_read_nothing_touched_but_the_role(queue: Queue, raw: redis.Redis) -> None:
+def test_a_get_from_an_empty_queue_writes_no_key_but_those_of_the_role(
+    queue: Queue, raw: redis.Redis
+) -> None:
     queue.create(1)
     raw.delete(f"{JOBS}:not_full")
     with pytest.raises(QueueEmptyError):
@@ -239,7 +243,7 @@ def test_a_negative_timeout_is_a_value_error(queue: Queue, timeout: float) -> No
             call(timeout=timeout)
 
 
-def test_overfilling_takes_the_token_if_there_is_one(queue: Queue, raw: redis.Redis) -> None:
+def test_an_overfilling_put_takes_the_token_if_there_is_one(queue: Queue, raw: redis.Redis) -> None:
     queue.create(2)
     queue.put(b"1", overfill=True)
     queue.put(b"2", overfill=True)
@@ -266,7 +270,7 @@ def test_an_overfilled_queue_drains_to_its_bound_first(queue: Queue, raw: redis.
 
 
 @pytest.mark.parametrize("left", [b"", b"x" * 5])
-def test_whatever_others_leave_in_not_full_is_trimmed_to_one(
+def test_surplus_tokens_of_other_clients_are_trimmed_to_one(
     queue: Queue, raw: redis.Redis, left: bytes
 ) -> None:
     queue.create(9)
@@ -297,7 +301,7 @@ WRONG_TYPES = [
 
 
 @pytest.mark.parametrize(("key", "name"), WRONG_TYPES)
-def test_the_role_goes_back_on_every_error_of_the_server(
+def test_the_role_is_given_back_on_every_error_of_the_server(
     queue: Queue, raw: redis.Redis, key: str, name: str
 ) -> None:
     queue.create(5)
@@ -323,7 +327,7 @@ def test_the_role_goes_back_on_every_error_of_the_server(
     invariant(raw)
 
 
-def test_a_bound_that_is_no_number_gives_role_and_token_back(queue: Queue, raw: redis.Redis) -> None:
+def test_a_put_that_finds_a_malformed_bound_gives_role_and_token_back(queue: Queue, raw: redis.Redis) -> None:
     queue.create(5)
     raw.set(f"{JOBS}:bound", "many")
     with pytest.raises(PressureError, match="its bound is not a number of 0 or more: b'many'"):
@@ -333,7 +337,7 @@ def test_a_bound_that_is_no_number_gives_role_and_token_back(queue: Queue, raw: 
 
 
 @pytest.mark.usefixtures("with_acl")
-def test_a_command_that_is_not_allowed_leaves_nothing_taken(queue: Queue, raw: redis.Redis) -> None:
+def test_a_put_whose_command_is_forbidden_leaves_no_role_held(queue: Queue, raw: redis.Redis) -> None:
     queue.create(5)
     port = raw.connection_pool.connection_kwargs["port"]
     for forbidden in ("incrby", "llen", "get", "set"):
@@ -348,16 +352,18 @@ def test_a_command_that_is_not_allowed_leaves_nothing_taken(queue: Queue, raw: r
     execute(raw, "ACL", "DELUSER", "limited")
 
 
-def test_a_value_once_popped_is_returned_whatever_comes_after(queue: Queue, raw: redis.Redis) -> None:
+def test_a_popped_value_is_returned_although_a_later_command_fails(queue: Queue, raw: redis.Redis) -> None:
     queue.create(5)
     queue.put(b"v")
     raw.set(f"{JOBS}:stats:consumed_messages", "no number")
-    with pytest.warns(RuntimeWarning, match="the value is delivered"):
+    with pytest.warns(RuntimeWarning, match="the value was taken"):
         assert queue.get() == b"v"
     assert roles_free(raw)
 
 
-def test_a_value_once_stored_is_reported_stored(queue: Queue, raw: redis.Redis) -> None:
+def test_a_stored_value_is_reported_stored_although_a_later_command_fails(
+    queue: Queue, raw: redis.Redis
+) -> None:
     queue.create(2)
     raw.set(f"{JOBS}:stats:produced_messages", "no number")
     for _ in range(2):  # with room for more, and at the bound

@@ -1,4 +1,4 @@
-"""Reliable get: a message is gone when its block has ended well, and not before."""
+"""receive(): a message is removed when its block ends without an error, and not before."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def contents(raw: redis.Redis) -> tuple[list[bytes], list[bytes]]:
     return values[::-1], unacked
 
 
-def test_a_message_is_gone_when_its_block_has_ended_well(queue: Queue, raw: redis.Redis) -> None:
+def test_a_message_is_removed_when_its_block_ends_without_an_error(queue: Queue, raw: redis.Redis) -> None:
     queue.create(2)
     queue.put_many([b"1", b"2"])
     with queue.receive() as message:
@@ -54,7 +54,7 @@ def test_a_message_is_gone_when_its_block_has_ended_well(queue: Queue, raw: redi
     invariant(raw)
 
 
-def test_a_message_comes_again_when_its_block_has_not(queue: Queue, raw: redis.Redis) -> None:
+def test_a_message_is_redelivered_when_its_block_failed(queue: Queue, raw: redis.Redis) -> None:
     queue.create(2)
     queue.put_many([b"1", b"2"])
     with pytest.raises(MishapError), queue.receive():
@@ -64,7 +64,7 @@ def test_a_message_comes_again_when_its_block_has_not(queue: Queue, raw: redis.R
     assert raw.get(f"{JOBS}:stats:consumed_messages") is None
 
 
-def test_it_waits_for_a_message(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_receive_waits_for_a_message(queue: Queue, raw: redis.Redis, task: Start) -> None:
     queue.create()
 
     def work() -> bytes:
@@ -78,7 +78,7 @@ def test_it_waits_for_a_message(queue: Queue, raw: redis.Redis, task: Start) -> 
     invariant(raw)
 
 
-def test_it_waits_for_its_role(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_receive_waits_for_its_role(queue: Queue, raw: redis.Redis, task: Start) -> None:
     queue.create()
     queue.put(b"v")
     raw.rpop(f"{JOBS}:consumer_free")
@@ -95,14 +95,16 @@ def test_it_waits_for_its_role(queue: Queue, raw: redis.Redis, task: Start) -> N
 
 
 @pytest.mark.parametrize("options", [{"block": False}, {"timeout": 0}, {"timeout": 0.05}])
-def test_nothing_there_is_an_error(queue: Queue, raw: redis.Redis, options: dict[str, Any]) -> None:
+def test_receive_from_an_empty_queue_is_an_error_without_waiting_or_after_the_timeout(
+    queue: Queue, raw: redis.Redis, options: dict[str, Any]
+) -> None:
     queue.create()
     with pytest.raises(QueueEmptyError), queue.receive(**options):
         pass
     invariant(raw)
 
 
-def test_nobody_else_consumes_meanwhile(queue: Queue) -> None:
+def test_no_other_client_consumes_during_the_block(queue: Queue) -> None:
     queue.create()
     queue.put_many([b"1", b"2"])
     with queue.receive():
@@ -112,7 +114,7 @@ def test_nobody_else_consumes_meanwhile(queue: Queue) -> None:
             pass
 
 
-def test_a_close_ends_its_wait(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_a_close_ends_a_receive_that_waits(queue: Queue, raw: redis.Redis, task: Start) -> None:
     queue.create()
 
     def work() -> None:
@@ -128,7 +130,7 @@ def test_a_close_ends_its_wait(queue: Queue, raw: redis.Redis, task: Start) -> N
     invariant(raw)
 
 
-def test_a_closed_queue_is_emptied_first(queue: Queue, raw: redis.Redis) -> None:
+def test_receive_takes_the_remaining_messages_of_a_closed_queue(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put(b"v")
     queue.close()
@@ -154,7 +156,7 @@ def test_a_delete_waits_for_the_block(
         pass
 
 
-def test_a_full_queue_has_room_when_the_message_is_done_with(
+def test_a_full_queue_has_room_only_after_the_message_is_acknowledged(
     queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: Start
 ) -> None:
     queue.create(1)
@@ -167,7 +169,7 @@ def test_a_full_queue_has_room_when_the_message_is_done_with(
     invariant(raw)
 
 
-def test_what_a_dead_consumer_left_comes_first(queue: Queue, raw: redis.Redis) -> None:
+def test_messages_of_a_dead_consumer_are_redelivered_first(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put_many([b"1", b"2", b"3", b"4"])
     for _ in range(2):
@@ -186,13 +188,13 @@ def dead_consumer(raw: redis.Redis) -> None:
     raw.lmove(JOBS, f"{JOBS}:unacked", "RIGHT", "LEFT")
 
 
-def test_repair_puts_back_what_a_dead_consumer_left(queue: Queue, raw: redis.Redis) -> None:
+def test_repair_puts_back_the_message_of_a_dead_consumer(queue: Queue, raw: redis.Redis) -> None:
     queue.create(2)
     queue.put_many([b"1", b"2"])
     dead_consumer(raw)
     report = queue.repair(force=True)
     assert report.done == (
-        "put back a message that was not acknowledged",
+        "put 1 unacknowledged message back into the queue",
         "freed the consumer role, held by host:1/MainThread/01234567",
     )
     assert contents(raw) == ([b"1", b"2"], [])
@@ -200,12 +202,14 @@ def test_repair_puts_back_what_a_dead_consumer_left(queue: Queue, raw: redis.Red
     assert str(queue.repair()) == "nothing to repair"
 
 
-def test_repair_puts_back_what_is_left_while_nobody_consumes(queue: Queue, raw: redis.Redis) -> None:
+def test_repair_puts_back_unacknowledged_messages_while_the_consumer_role_is_free(
+    queue: Queue, raw: redis.Redis
+) -> None:
     queue.create(3)
     queue.put_many([b"1", b"2", b"3"])
     for _ in range(2):
         raw.lmove(JOBS, f"{JOBS}:unacked", "RIGHT", "LEFT")
-    assert queue.repair().done == ("put back 2 messages that were not acknowledged",)
+    assert queue.repair().done == ("put 2 unacknowledged messages back into the queue",)
     assert contents(raw) == ([b"1", b"2", b"3"], [])
 
 
@@ -219,7 +223,7 @@ def test_repair_leaves_the_message_of_a_live_consumer_alone(queue: Queue, raw: r
     invariant(raw)
 
 
-def test_who_lost_its_role_meanwhile_is_told(queue: Queue, raw: redis.Redis) -> None:
+def test_a_consumer_that_lost_its_role_gets_an_error(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put(b"v")
     with pytest.raises(QueueInUseError), queue.receive():
@@ -228,7 +232,7 @@ def test_who_lost_its_role_meanwhile_is_told(queue: Queue, raw: redis.Redis) -> 
     assert roles_free(raw)
 
 
-def test_a_lost_connection_is_no_lost_message(queue: Queue, raw: redis.Redis) -> None:
+def test_a_lost_connection_loses_no_message(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put(b"v")
     with queue.receive():
@@ -237,7 +241,7 @@ def test_a_lost_connection_is_no_lost_message(queue: Queue, raw: redis.Redis) ->
     invariant(raw)
 
 
-def test_a_client_from_the_documents_sees_a_get_that_takes_long(
+def test_to_other_clients_a_receive_is_a_get_that_takes_long(
     queue: Queue, raw: redis.Redis, redis_url: str, task: Start
 ) -> None:
     queue.create(1)
@@ -255,7 +259,9 @@ def test_a_client_from_the_documents_sees_a_get_that_takes_long(
 
 
 @pytest.mark.parametrize("flavour", ["aio", "trio"])
-def test_coroutines_do_the_same(redis_url: str, raw: redis.Redis, flavour: str, scripts: bool) -> None:
+def test_the_coroutine_flavours_of_receive_behave_the_same(
+    redis_url: str, raw: redis.Redis, flavour: str, scripts: bool
+) -> None:
     async def main(queue: Any) -> None:
         await queue.create()
         await queue.put_many([b"1", b"2"])

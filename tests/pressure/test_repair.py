@@ -1,4 +1,4 @@
-"""Repair: what a dead client left, and every false sign of death."""
+"""repair() restores what a dead client left, and leaves live clients alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def take(raw: redis.Redis, role: str, holder: bytes | None = DEAD) -> None:
 
 @pytest.mark.parametrize("role", ["producer", "consumer"])
 @pytest.mark.parametrize("holder", [DEAD, b"somebody else", None])
-def test_force_frees_whatever_holds_a_role(
+def test_repair_with_force_frees_a_role_whoever_holds_it(
     queue: Queue, raw: redis.Redis, role: str, holder: bytes | None
 ) -> None:
     queue.create(2)
@@ -60,19 +60,19 @@ def contents(raw: Any) -> dict[bytes, Any]:
     return {key: read[raw.type(key)](key) for key in keys}
 
 
-def test_a_live_holder_is_left_alone(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_repair_leaves_the_role_of_a_live_holder_alone(queue: Queue, raw: redis.Redis, task: Start) -> None:
     queue.create(2)
     get = task(queue.get)
     waiting(raw)
     report = queue.repair()
     assert report.done == ()
-    assert "left alone" in report.left[0]
+    assert "did not free the consumer role" in report.left[0]
     queue.put(b"v")
     assert get.result() == b"v"
     invariant(raw)
 
 
-def test_a_producer_that_waits_gets_the_token_that_a_dead_consumer_owed(
+def test_a_waiting_producer_gets_the_token_that_a_dead_consumer_kept(
     queue: Queue, raw: redis.Redis, task: Start
 ) -> None:
     queue.create(1)
@@ -87,18 +87,35 @@ def test_a_producer_that_waits_gets_the_token_that_a_dead_consumer_owed(
     put.result()
     assert report.done == (
         "freed the consumer role, held by somewhere:1/dead/00000000",
-        "restored the token that says there is room",
+        "restored the token in :not_full, which says that there is room",
     )
     assert queue.get() == b"b"
     assert roles_free(raw)
 
 
-def test_of_several_tokens_one_is_left(queue: Queue, raw: redis.Redis) -> None:
+def test_repair_reports_a_malformed_bound_and_leaves_no_key_watched(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(2)
+    raw.set(f"{JOBS}:bound", "many")
+    raw.set(f"{JOBS}:consumer", "somewhere:1/dead/00000000")
+    raw.delete(f"{JOBS}:consumer_free")
+    report = queue.repair(force=True)
+    assert report.done == ("freed the consumer role, held by somewhere:1/dead/00000000",)
+    assert report.left == (
+        (
+            "its bound is not a number of 0 or more: b'many'; set key __pressure__:jobs:bound to the right number "
+            "by hand"
+        ),
+    )
+    raw.set(f"{JOBS}:bound", "2")
+    assert queue.stats().bound == 2  # by a transaction on the same connection, which a watched key would end
+
+
+def test_repair_reduces_several_tokens_to_one(queue: Queue, raw: redis.Redis) -> None:
     """What a client leaves that may push and not trim; then a queue would take one more than its bound."""
     queue.create(2)
     queue.put(b"a")
     raw.lpush("__pressure__:jobs:not_full", 0)
-    assert queue.repair().done == ("reduced the 2 tokens that say there is room to one",)
+    assert queue.repair().done == ("reduced :not_full from 2 elements to one",)
     assert raw.llen("__pressure__:jobs:not_full") == 1
     assert queue.repair().done == ()
 
@@ -133,14 +150,14 @@ def test_repair_does_not_give_room_to_a_full_queue(queue: Queue, raw: redis.Redi
     invariant(raw)
 
 
-def test_a_half_done_create_is_finished(queue: Queue, raw: redis.Redis) -> None:
+def test_repair_finishes_an_interrupted_create(queue: Queue, raw: redis.Redis) -> None:
     raw.setnx(f"{JOBS}:bound", 2)
     queue.repair(force=True)
     invariant(raw)
     queue.put(b"v")
 
 
-def test_a_half_done_delete_is_finished(queue: Queue, raw: redis.Redis) -> None:
+def test_repair_finishes_an_interrupted_delete(queue: Queue, raw: redis.Redis) -> None:
     queue.create(2)
     queue.put(b"v")
     raw.delete(f"{JOBS}:bound", f"{JOBS}:producer", f"{JOBS}:producer_free")
@@ -149,16 +166,16 @@ def test_a_half_done_delete_is_finished(queue: Queue, raw: redis.Redis) -> None:
     assert raw.keys() == []
 
 
-def test_a_half_done_delete_waits_for_a_holder_that_may_be_alive(queue: Queue, raw: redis.Redis) -> None:
+def test_repair_does_not_finish_a_delete_while_a_holder_may_be_alive(queue: Queue, raw: redis.Redis) -> None:
     queue.create(2)
     take(raw, "consumer", b"somebody")
     raw.delete(f"{JOBS}:bound")
     report = queue.repair()
-    assert "being deleted" in report.left[-1]
+    assert "did not finish the delete" in report.left[-1]
     assert raw.keys() != []
 
 
-def test_a_holder_that_was_alive_after_all_does_not_free_the_role_twice(
+def test_a_live_holder_whose_role_was_freed_by_force_does_not_free_it_again(
     queue: Queue, raw: redis.Redis, task: Start
 ) -> None:
     queue.create(1)
@@ -189,20 +206,23 @@ def seen(**changes: Any) -> Seen:
 
 ALIVE: dict[str, tuple[Seen, Seen]] = {
     "free at the first look": (seen(free={PRODUCER: 1, CONSUMER: 1}), seen()),
-    "free at the second": (seen(), seen(free={PRODUCER: 1, CONSUMER: 1})),
+    "free at the second look": (seen(), seen(free={PRODUCER: 1, CONSUMER: 1})),
     "another holder by now": (seen(), seen(holder={PRODUCER: DEAD[:-1] + b"0", CONSUMER: None})),
     "a foreign client": (seen(holder={PRODUCER: b"me", CONSUMER: None}),) * 2,
     "connected at the first look": (seen(connected=frozenset({b"host:1"})), seen()),
-    "connected at the second": (seen(), seen(connected=frozenset({b"host:1"}))),
-    "the server does not tell": (seen(), seen(connected=None)),
+    "connected at the second look": (seen(), seen(connected=frozenset({b"host:1"}))),
+    "the server does not list its clients": (seen(), seen(connected=None)),
     "just started, or promoted": (seen(steady=False), seen()),
     "before its first SET": (seen(holder={PRODUCER: None, CONSUMER: None}),) * 2,
-    "the same, and nobody tells": (seen(holder={PRODUCER: None, CONSUMER: None}, others=None),) * 2,
+    "before its first SET, other clients not counted": (
+        seen(holder={PRODUCER: None, CONSUMER: None}, others=None),
+    )
+    * 2,
 }
 
 
 @pytest.mark.parametrize("sign", ALIVE)
-def test_a_false_sign_of_death_frees_nothing(sign: str) -> None:
+def test_a_holder_with_any_sign_of_life_is_not_declared_dead(sign: str) -> None:
     assert doubt(PRODUCER, *ALIVE[sign]) is not None
 
 
@@ -255,7 +275,7 @@ def test_a_forked_child_has_an_identity_and_a_connection_of_its_own(
     invariant(raw)
 
 
-def test_the_names_that_connections_carry() -> None:
+def test_connection_names_are_read_from_client_list() -> None:
     assert connected(b"id=1 name=a:1 db=0\nid=2 name= db=0\nid=3 name=b:2\n") == frozenset(
         {b"a:1", b"", b"b:2"}
     )

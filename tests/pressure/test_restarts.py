@@ -1,4 +1,4 @@
-"""A server that is started again, and one that is still loading: the same objects go on, in every flavour."""
+"""A server that is restarted or still loading: the same queue objects go on, in every flavour."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conformance.targets import NoRealRedisError, find_real_redis
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 
 from .conftest import Task, free_port, invariant, until, waiting
-from .constellations import answers
+from .sentinels_and_clusters import answers
 
 FLAVOURS: dict[str, Any] = {**CLIENTS}
 
@@ -63,7 +63,9 @@ def durable(tmp_path: Path) -> Iterator[Durable]:
         server.stop()
 
 
-def test_a_restart(durable: Durable, task: Callable[[Callable[[], Any]], Task]) -> None:
+def test_queue_objects_survive_a_restart_of_the_server(
+    durable: Durable, task: Callable[[Callable[[], Any]], Task]
+) -> None:
     with contextlib.ExitStack() as stack, redis.Redis(port=durable.port) as raw:
         queues = {name: make(name, url=durable.url) for name, make in FLAVOURS.items()}
         waits = {name: make(f"wait-{name}", url=durable.url) for name, make in FLAVOURS.items()}
@@ -92,7 +94,7 @@ def test_a_restart(durable: Durable, task: Callable[[Callable[[], Any]], Task]) 
             invariant(raw, f"wait-{name}")
 
 
-def test_a_server_that_is_loading(durable: Durable) -> None:
+def test_an_operation_on_a_server_that_is_loading_is_a_connection_error(durable: Durable) -> None:
     with redis.Redis(port=durable.port) as raw, Queue("jobs", url=durable.url) as jobs:
         jobs.create(1)
         raw.mset({f"filler:{number}": os.urandom(1024) for number in range(1000)})

@@ -1,4 +1,4 @@
-"""Scripts: one round trip where nothing is waited for, the stronger invariant, and what happens without them."""
+"""Lua scripts: one round trip if an operation does not wait, the stronger invariant and the fallback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 import redis
 
 from conformance.targets import Address
-from pressure import Queue, QueueEmptyError, QueueFullError, ServerReplyError
+from pressure import Queue, QueueClosedError, QueueEmptyError, QueueFullError, ServerReplyError
+from pressure.protocol.evaluating import plain_text
 
 from .conftest import PREFIX, Task, execute, invariant, waiting
 
@@ -39,7 +40,7 @@ def sent(raw: redis.Redis) -> Callable[[], dict[str, int]]:
     return tell
 
 
-def test_an_operation_that_need_not_wait_is_one_script(
+def test_an_operation_that_does_not_wait_is_one_script(
     queue: Queue, raw: redis.Redis, sent: Callable[[], dict[str, int]]
 ) -> None:
     queue.create(10)
@@ -64,7 +65,7 @@ def test_an_operation_that_need_not_wait_is_one_script(
     invariant(raw)
 
 
-def test_scripts_that_the_server_forgot_are_sent_again(queue: Queue, raw: redis.Redis) -> None:
+def test_scripts_missing_on_the_server_are_loaded_again(queue: Queue, raw: redis.Redis) -> None:
     queue.create(3)
     for _ in range(2):
         raw.script_flush()
@@ -90,7 +91,7 @@ def limited(raw: redis.Redis, redis_url: str) -> Iterator[Callable[..., Queue]]:
     execute(raw, "ACL", "DELUSER", "limited")
 
 
-def test_who_may_run_no_scripts_sends_batches(
+def test_a_client_that_may_not_run_scripts_sends_batches(
     limited: Callable[..., Queue], raw: redis.Redis, sent: Callable[[], dict[str, int]]
 ) -> None:
     queue = limited("-@scripting")
@@ -106,7 +107,7 @@ def test_who_may_run_no_scripts_sends_batches(
     invariant(raw)
 
 
-def test_scripts_may_be_declined(redis_url: str, sent: Callable[[], dict[str, int]]) -> None:
+def test_scripts_false_sends_no_scripts(redis_url: str, sent: Callable[[], dict[str, int]]) -> None:
     with Queue("jobs", url=redis_url, scripts=False) as queue:
         queue.create(2)
         sent()
@@ -118,7 +119,7 @@ def test_scripts_may_be_declined(redis_url: str, sent: Callable[[], dict[str, in
 
 @pytest.mark.parametrize("forbidden", ["get", "set", "exists", "llen", "rpop", "incrby"])
 @pytest.mark.parametrize("name", ["put", "put_many", "get", "receive", "close"])
-def test_a_script_that_fails_leaves_nothing_taken(
+def test_a_script_that_fails_leaves_no_role_held(
     queue: Queue, limited: Callable[..., Queue], raw: redis.Redis, forbidden: str, name: str
 ) -> None:
     operations: dict[str, Callable[[Queue], object]] = {
@@ -138,17 +139,29 @@ def test_a_script_that_fails_leaves_nothing_taken(
     assert queue.get_many(3) == [b"v"]
 
 
-def test_a_role_that_cannot_be_given_back_is_told(queue: Queue, limited: Callable[..., Queue]) -> None:
+def test_a_role_that_cannot_be_given_back_is_reported(queue: Queue, limited: Callable[..., Queue]) -> None:
     queue.create(5)
     with pytest.raises(ServerReplyError, match="NOPERM") as caught:
         limited("-lpush").put(b"v")
-    assert "repair the queue" in caught.value.__notes__[0]
+    assert "repair frees it" in caught.value.__notes__[0]
     queue.repair(force=True)
     queue.put(b"v")
     assert queue.get() == b"v"
 
 
-def test_after_a_script_the_token_is_exact(queue: Queue, raw: redis.Redis) -> None:
+def test_a_close_of_a_closed_queue_reports_a_role_that_cannot_be_given_back(
+    queue: Queue, limited: Callable[..., Queue]
+) -> None:
+    queue.create()
+    queue.close()
+    with pytest.raises(QueueClosedError, match="is closed already") as caught:
+        limited("-lpush").close()
+    assert "repair frees it" in caught.value.__notes__[0]
+
+
+def test_after_a_script_there_is_one_token_if_there_is_room_and_none_otherwise(
+    queue: Queue, raw: redis.Redis
+) -> None:
     """Whatever others left there; plain batches only see to it that there is one where there is room."""
     queue.create(2)
     queue.put(b"1")
@@ -165,7 +178,7 @@ def test_after_a_script_the_token_is_exact(queue: Queue, raw: redis.Redis) -> No
     invariant(raw)
 
 
-def test_what_waited_goes_on_by_script(
+def test_an_operation_that_waited_is_finished_by_a_script(
     queue: Queue, raw: redis.Redis, task: Start, sent: Callable[[], dict[str, int]]
 ) -> None:
     queue.create(1)
@@ -182,3 +195,16 @@ def test_what_waited_goes_on_by_script(
     assert getting.result() == b"3"
     invariant(raw)
     assert sent()["multi"] == 1  # that of create
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WRONGTYPE Operation against a key",
+        "Error running script (call to f_0a1b): @user_script:12: WRONGTYPE Operation against a key",  # Redis 6.2
+        "ERR Error running script (call to f_0a1b): @user_script:12: WRONGTYPE Operation against a key",
+        "WRONGTYPE Operation against a key script: 0a1b, on @user_script:12.",  # Redis 7.0
+    ],
+)
+def test_an_error_in_a_script_has_the_text_of_the_command(text: str) -> None:
+    assert ServerReplyError(plain_text(text)).code == "WRONGTYPE"

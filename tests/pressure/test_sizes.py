@@ -1,4 +1,4 @@
-"""How much is taken at once, and how long a value may be: whatever its size, none is lost."""
+"""Long values and many values: how many bytes one call asks for, and that no value is lost."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def runs(queue: Queue, most: int) -> list[list[bytes]]:
 @pytest.mark.parametrize(
     "sizes",
     [[6 * MB] * 5, [10] * 30 + [9 * MB] * 3 + [10], [9 * MB, 10, 10, 9 * MB], [17 * MB, 1, 17 * MB, 1]],
-    ids=["all alike", "long ones behind short ones", "short ones between", "too long for any run"],
+    ids=["equal sizes", "long after short", "short between long", "longer than the limit"],
 )
-def test_a_run_has_no_more_bytes_than_fit(
+def test_get_many_returns_no_more_bytes_at_once_than_the_limit(
     queue: Queue, raw: redis.Redis, scripts: bool, sizes: list[int]
 ) -> None:
     queue.create()
@@ -88,7 +88,7 @@ def test_without_scripts_the_last_reply_says_how_many_fit(redis_url: str, raw: r
     invariant(raw)
 
 
-def test_how_many_to_ask_for() -> None:
+def test_the_number_of_values_to_ask_for_follows_the_sizes_seen() -> None:
     sizes = Sizes()
     assert sizes.bounded(1000) == 16
     sizes.note([b"x" * 100, b"y"])
@@ -99,7 +99,7 @@ def test_how_many_to_ask_for() -> None:
     assert sizes.bounded(9, MOST_BYTES) == 0
 
 
-def test_a_look_has_no_more_bytes_than_fit(
+def test_peek_many_and_rejected_return_no_more_bytes_than_the_limit(
     queue: Queue, raw: redis.Redis, make: Callable[..., Queue]
 ) -> None:
     queue.create()
@@ -119,7 +119,9 @@ def test_a_look_has_no_more_bytes_than_fit(
     raw.delete(f"{JOBS}:rejected")
 
 
-def test_values_longer_than_a_run_go_in_and_out_and_back(queue: Queue, raw: redis.Redis) -> None:
+def test_values_longer_than_the_limit_can_be_put_received_and_put_back(
+    queue: Queue, raw: redis.Redis
+) -> None:
     queue.create(3)
     long, short = value(1, 17 * MB), b"short"
     queue.put(long)
@@ -149,7 +151,9 @@ def test_a_repair_counts_long_values_without_reading_all_at_once(queue: Queue, r
 
 
 @pytest.mark.slow
-def test_long_items_of_the_other_kinds(redis_url: str, raw: redis.Redis, scripts: bool) -> None:
+def test_the_other_kinds_work_with_items_longer_than_the_limit(
+    redis_url: str, raw: redis.Redis, scripts: bool
+) -> None:
     items = [value(number, 9 * MB) for number in range(3)] + [b"short", value(4, 17 * MB)]
     with BackupQueue("letters", url=redis_url, scripts=scripts) as letters:
         letters.push(*items)
@@ -184,7 +188,7 @@ def test_long_items_of_the_other_kinds(redis_url: str, raw: redis.Redis, scripts
         assert mails.info().dead == len(items)
 
 
-def test_a_value_that_no_server_takes_is_not_sent(
+def test_a_value_longer_than_servers_accept_is_not_sent(
     monkeypatch: pytest.MonkeyPatch, redis_url: str, run: Callable[..., Any]
 ) -> None:
     monkeypatch.setattr("pressure.codecs.LONGEST", 100)
@@ -203,7 +207,7 @@ def out_of_memory(*_: object) -> Any:
     raise MemoryError("no room for the reply")
 
 
-def test_memory_that_runs_out_in_a_reply_loses_no_message_that_is_received(
+def test_receive_loses_no_message_when_memory_runs_out_while_a_reply_is_read(
     monkeypatch: pytest.MonkeyPatch, make: Callable[..., Queue], raw: redis.Redis
 ) -> None:
     queue = make()
@@ -220,7 +224,7 @@ def test_memory_that_runs_out_in_a_reply_loses_no_message_that_is_received(
 
 
 @pytest.mark.parametrize(("most", "at", "taken"), [(1, 3, 1), (19, 3, 16), (19, 4, 19)])
-def test_values_in_hand_when_the_connection_is_lost_are_in_the_error(
+def test_values_already_taken_when_the_connection_is_lost_are_in_the_error(
     empty_server: Address, most: int, at: int, taken: int
 ) -> None:
     with Gate(empty_server) as gate, Queue("jobs", url=gate.url, scripts=False) as queue:
@@ -234,7 +238,7 @@ def test_values_in_hand_when_the_connection_is_lost_are_in_the_error(
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_a_warning_that_is_an_error_has_the_values(
+def test_a_warning_that_is_raised_as_an_error_has_the_values_taken(
     queue: Queue, raw: redis.Redis, task: Callable[..., Any], waits: bool
 ) -> None:
     queue.create()
@@ -243,13 +247,13 @@ def test_a_warning_that_is_an_error_has_the_values(
         get = task(lambda: queue.get_many(2))
         waiting(raw)
     queue.put(b"value")
-    with pytest.raises(PressureWarning, match="the value is delivered") as caught:
+    with pytest.raises(PressureWarning, match="the value was taken") as caught:
         get.result() if waits else queue.get_many(2)
     assert caught.value.taken == [b"value"]
 
 
 @pytest.mark.usefixtures("with_acl")
-def test_what_may_not_be_put_back_is_returned(
+def test_values_beyond_the_limit_that_cannot_be_put_back_are_returned(
     queue: Queue, redis_url: str, raw: redis.Redis, scripts: bool
 ) -> None:
     if not scripts:
@@ -267,8 +271,8 @@ def test_what_may_not_be_put_back_is_returned(
 
 @pytest.mark.parametrize("kind", ["Queue", "BackupQueue"])
 @pytest.mark.parametrize("flavour", [pressure, pressure.aio, pressure.trio])
-def test_pickle_is_warned_of_where_it_is_chosen(flavour: Any, kind: str) -> None:
-    with pytest.warns(UnsafeCodecWarning, match="can have this process run code") as caught:
+def test_choosing_pickle_warns_at_the_line_that_chooses_it(flavour: Any, kind: str) -> None:
+    with pytest.warns(UnsafeCodecWarning, match="runs code that is in the values") as caught:
         getattr(flavour, kind)("jobs", codec="pickle", url="redis://127.0.0.1:1")
     assert [each.filename for each in caught] == [__file__]
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""A queue of each kind on each kind of server, and what reads and writes it; no Spark."""
+"""Queues of each kind on each kind of server, and readers and writers for them, without Spark."""
 
 from __future__ import annotations
 

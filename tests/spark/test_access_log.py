@@ -1,4 +1,4 @@
-"""The example's log and chart; that it runs is in tests/spark/real."""
+"""The example's log and chart; tests/spark/real runs the example."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from conformance.access_log.lines import BROKEN, lines
 from conformance.access_log.steps import _LINE
 
 
-def test_the_log_is_the_same_every_time() -> None:
+def test_the_generated_log_is_the_same_for_the_same_seed() -> None:
     found = list(lines(2000))
     assert hashlib.sha256(b"\n".join(found)).hexdigest()[:16] == "79d949bafb2785a9"
     assert list(lines(2000, seed=2)) != found
 
 
-def test_lines_are_as_servers_write_them() -> None:
+def test_the_generated_lines_have_the_access_log_format() -> None:
     found = [line.decode() for line in lines(5000)]
     whole = [line for line in found if re.match(_LINE, line)]
     assert 0 < len(found) - len(whole) < 5000 / BROKEN * 3
@@ -29,7 +29,7 @@ def test_lines_are_as_servers_write_them() -> None:
 HOURS = [{"hour": 0, "requests": 30, "failed": 0}, {"hour": 1, "requests": 60, "failed": 15}]
 
 
-def test_charts() -> None:
+def test_the_chart_is_drawn_as_text_and_as_svg() -> None:
     first, second = as_text(HOURS).splitlines()
     assert (first.count("█"), second.count("█")) == (30, 60)
     assert second.endswith("60  15 failed")

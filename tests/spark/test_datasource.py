@@ -63,7 +63,7 @@ def rows(reader: Any, partitions: list[Any], made: Any) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_table(place: Place) -> None:
+def test_a_batch_reader_returns_the_queue_as_a_table(place: Place) -> None:
     place.put(*some(0, 2500))
     made = source(place)
     assert made.schema().startswith("position BIGINT, id STRING, value STRING")
@@ -104,7 +104,7 @@ class Streaming:
         return [row["value"].encode() for row in found]
 
 
-def test_a_stream(place: Place) -> None:
+def test_a_stream_that_is_run_again_reads_the_same_rows(place: Place) -> None:
     place.put(*some(0, 30))
     one = Streaming(source(place))
     first = one.first()
@@ -124,7 +124,7 @@ def test_a_stream(place: Place) -> None:
     assert place.look() == []
 
 
-def test_draining_in_parts(place: Place) -> None:
+def test_draining_a_stream_in_parts_ends_at_the_length_it_had_at_the_start(place: Place) -> None:
     place.put(*some(0, 12))
     one = Streaming(source(place, rowsPerBatch="5"))
     if not one.admits:
@@ -145,7 +145,9 @@ def test_draining_in_parts(place: Place) -> None:
     one.reader.stop()
 
 
-def test_writers(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_aborted_write_puts_nothing_and_a_committed_write_is_put_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = SimpleNamespace(partitionId=lambda: 0, getLocalProperty=lambda name: f"value of {name[-7:]}")
     monkeypatch.setattr(writing, "_task", lambda: task)
     columns = types.StructType([types.StructField("value", types.StringType())])
@@ -165,17 +167,17 @@ def test_writers(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     assert place.look() == [*some(0, 2), *some(0, 2)]
 
 
-def test_what_is_wrong(embedded_server: Address) -> None:
+def test_wrong_options_columns_and_modes_are_refused(embedded_server: Address) -> None:
     options = {"queue": "q", "kind": "backup", "url": embedded_server.url}
     made = datasource.PressureDataSource
     columns = types.StructType([types.StructField("value", types.StringType())])
     attempts: dict[str, Any] = {
         "option schema is missing": lambda: made({**options, "format": "json"}).schema(),
-        "leave schema": lambda: made(options).reader(columns),
+        r"leave out \.schema": lambda: made(options).reader(columns),
         "the column value is binary": lambda: made(options).reader(schema()),
         "cannot be overwritten": lambda: made(options).writer(columns, True),
-        "no table to be completed": lambda: made(options).streamWriter(columns, True),
-        "for batches": lambda: made({**options, "writer": "w"}).streamWriter(columns, False),
+        "cannot be written with outputMode": lambda: made(options).streamWriter(columns, True),
+        "for batch writes": lambda: made({**options, "writer": "w"}).streamWriter(columns, False),
     }
     for told, attempt in attempts.items():
         with pytest.raises(OptionError, match=told):

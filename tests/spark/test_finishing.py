@@ -1,4 +1,4 @@
-"""The last batch of a query, acknowledged from what the query says of itself."""
+"""The last batch of a finished query is acknowledged."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def claimed(place: Place, rows: int) -> tuple[str, dict[str, Any]]:
     return stream, {"pressure": place.name, "kind": place.kind, "prefix": "", "stream": stream, "row": 10}
 
 
-@pytest.mark.parametrize("form", [json.dumps, repr, dict], ids=["4.3", "4.0", "as it is"])
-def test_the_last_batch_is_acknowledged(place: Place, form: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("form", [json.dumps, repr, dict], ids=["4.3", "4.0", "dict"])
+def test_finish_acknowledges_the_last_batch(place: Place, form: Callable[[Any], Any]) -> None:
     place.put(*some(0, 30))
     _, offset = claimed(place, 10)
     query = Query(None, "", "7", form({"other": 1}), form(offset))
@@ -47,7 +47,7 @@ def test_the_last_batch_is_acknowledged(place: Place, form: Callable[[Any], Any]
         assert place.queue.doctor().problems == ()
 
 
-def test_what_is_begun_and_not_done_stays_claimed(place: Place) -> None:
+def test_finish_leaves_rows_of_an_uncommitted_batch_claimed(place: Place) -> None:
     place.put(*some(0, 30))
     stream, offset = claimed(place, 25)
     assert finish(Query(offset), place.url) == 15
@@ -56,11 +56,11 @@ def test_what_is_begun_and_not_done_stays_claimed(place: Place) -> None:
     source.release()
 
 
-def test_a_query_that_did_nothing(place: Place) -> None:
+def test_finish_of_a_query_without_batches_acknowledges_nothing(place: Place) -> None:
     assert finish(Query(), place.url) == 0
 
 
-def test_an_offset_of_another_stream(place: Place) -> None:
+def test_finish_refuses_an_offset_of_another_stream(place: Place) -> None:
     place.put(*some(0, 30))
     _, offset = claimed(place, 10)
     with pytest.raises(RowsGoneError, match="new checkpoint"):

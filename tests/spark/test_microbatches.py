@@ -1,4 +1,4 @@
-"""Streams as Spark runs them, killed at every single step and run again: nothing lost, nothing doubled.
+"""Streams killed at every step and run again: no row is lost or doubled.
 
 Spark's own part is here in few words: a log of offsets, a log of commits, and the order in which it asks. Older
 versions ask for the newest offset without saying from where, and do so before they ask for the first.
@@ -142,7 +142,9 @@ ROUTES = {
 
 @pytest.mark.parametrize("old", [False, True], ids=["4.2", "4.0"])
 @pytest.mark.parametrize("route", ROUTES)
-def test_killed_at_every_step(make: Callable[..., Place], route: str, old: bool) -> None:
+def test_a_stream_killed_at_every_step_loses_and_doubles_no_row(
+    make: Callable[..., Place], route: str, old: bool
+) -> None:
     place, target = (make(kind) for kind in ROUTES[route])
     put, steps, deaths = 0, 0, 0
     checkpoint = Checkpoint()

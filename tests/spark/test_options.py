@@ -1,4 +1,4 @@
-"""Options: every wrong one is told before anything happens, and what is right of it."""
+"""Options: each wrong one is reported before anything happens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pressure.spark.places import places_of
 from .conftest import Place
 
 
-def test_names_in_any_case() -> None:
+def test_option_names_and_kinds_are_accepted_in_any_case() -> None:
     found = options_of({"QUEUE": "q", "rowsperbatch": "10", "Kind": "BACKUP", "checkpointLocation": "x"})
     assert (found.queue, found.rows_per_batch, found.kind) == ("q", 10, "backup")
 
@@ -27,8 +27,8 @@ def test_names_in_any_case() -> None:
     [
         ({}, "queue is missing"),
         ({"queue": ""}, "option queue: must not be empty"),
-        ({"queue": "q", "rowPerBatch": "1"}, "rowPerBatch is not known; rowsPerBatch is"),
-        ({"queue": "q", "xyzzy": "1"}, "xyzzy is not known; known are queue, url"),
+        ({"queue": "q", "rowPerBatch": "1"}, "rowPerBatch is not known; did you mean rowsPerBatch"),
+        ({"queue": "q", "xyzzy": "1"}, "xyzzy is not known; the options are queue, url"),
         ({"queue": "q", "rowsPerBatch": "0"}, "whole number of 1 or more, not '0'"),
         ({"queue": "q", "partitions": "-1"}, "whole number"),
         ({"queue": "q", "kind": "ring"}, "one of pressure, backup, reliable, not 'ring'"),
@@ -37,25 +37,25 @@ def test_names_in_any_case() -> None:
         ({"queue": "q", "timeout": "soon"}, "number of seconds"),
         ({"queue": "q", "lease": "nan"}, "number of seconds"),
         ({"queue": "q", "envelope": "yes"}, "true or false"),
-        ({"queue": "q", "envelope": "true"}, "goes with the kind backup"),
-        ({"queue": "q", "schema": "a INT"}, "goes with the format json"),
+        ({"queue": "q", "envelope": "true"}, "works only with kind=backup"),
+        ({"queue": "q", "schema": "a INT"}, "works only with format=json"),
         ({"queue": "q", "writer": "a b"}, "letters, digits"),
-        ({"queue": "q", "writer": "a", "delivery": "plain"}, "does not go with"),
+        ({"queue": "q", "writer": "a", "delivery": "plain"}, "does not work with delivery=plain"),
         ({"queue": "q", "url": "http://x"}, "option url"),
     ],
 )
-def test_wrong_options(given: dict[str, str], told: str) -> None:
+def test_wrong_options_are_reported(given: dict[str, str], told: str) -> None:
     with pytest.raises(OptionError) as caught:
         options_of(given)
     assert told in str(caught.value)
 
 
-def test_they_travel_to_other_processes() -> None:
+def test_options_can_be_pickled() -> None:
     options = options_of({"queue": "q", "url": "redis://127.0.0.1:7000/3", "prefix": "p"})
     assert pickle.loads(pickle.dumps(options)) == options  # noqa: S301, our own
 
 
-def test_keys_are_those_of_the_queue() -> None:
+def test_options_give_the_keys_of_the_queue() -> None:
     assert places_of(options_of({"queue": "q"})).main == b"__pressure__:q"
     assert places_of(options_of({"queue": "q", "kind": "backup"})).main == b"queue:q"
     places = places_of(options_of({"queue": "{q}", "kind": "reliable", "prefix": "p"}))
@@ -63,7 +63,7 @@ def test_keys_are_those_of_the_queue() -> None:
     assert places.beside("stage", "1") == b"__spark__:stage:1:p:{q}"
 
 
-def test_queues_are_looked_at_first(place: Place) -> None:
+def test_a_pressure_queue_must_exist_before_it_is_used(place: Place) -> None:
     Asking(place.options()).check()
     missing = Asking(place.options(queue="no such queue"))
     if place.kind == "pressure":
@@ -73,7 +73,7 @@ def test_queues_are_looked_at_first(place: Place) -> None:
         missing.check()  # these begin with their first message
 
 
-def test_a_key_that_holds_something_else(place: Place) -> None:
+def test_a_key_that_holds_another_type_is_reported(place: Place) -> None:
     if place.kind == "pressure":
         pytest.skip("a pressure queue is known by another key")
     asking = Asking(place.options())
@@ -82,7 +82,7 @@ def test_a_key_that_holds_something_else(place: Place) -> None:
         asking.check()
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_an_unreachable_server_is_named_in_the_error() -> None:
     with pytest.raises(PressureError, match=r"127\.0\.0\.1:1"):
         Asking(options_of({"queue": "q", "url": "redis://127.0.0.1:1"})).check()
 
@@ -93,5 +93,5 @@ sys.exit(bool({'pyspark', 'pyarrow', 'pandas'} & set(sys.modules)))
 """
 
 
-def test_neither_the_core_nor_this_imports_spark() -> None:
+def test_importing_pressure_and_its_options_does_not_import_spark() -> None:
     assert subprocess.run([sys.executable, "-c", PROGRAM], check=False).returncode == 0

@@ -41,7 +41,7 @@ def read(form: str, *values: bytes, **more: str) -> list[Any]:
     return [value for batch in batches for value in batch.column("value").to_pylist()]
 
 
-def test_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_become_arrow_batches_with_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payloads, "TOGETHER", 2)
     rows = Rows([b"a", b"b", b"c"], ["1599352749159-4", None, "f" * 32], [2, 1, 0])
     one, two = payloads.batches_of(options(), schema("binary"), iter([(5, rows)]))
@@ -58,7 +58,7 @@ def test_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert one.schema == schema("binary")
 
 
-def test_columns_of_a_queue_without_ids() -> None:
+def test_columns_that_a_queue_without_ids_cannot_fill_are_null() -> None:
     (batch,) = payloads.batches_of(options(), schema("binary"), iter([(5, Rows([b"a", b"b"], deliveries=0))]))
     assert batch.schema == schema("binary")
     nothing = {"id": None, "enqueued": None, "deliveries": 0}
@@ -67,7 +67,7 @@ def test_columns_of_a_queue_without_ids() -> None:
     ]
 
 
-def test_formats() -> None:
+def test_payloads_are_read_in_each_format() -> None:
     assert read("binary", b"\xff\x00") == [b"\xff\x00"]
     assert read("text", "ä".encode(), b"") == ["ä", ""]
     lines = (b'{"user": "a", "n": 1, "more": []}', b'{"n": null}', b"null")
@@ -84,7 +84,7 @@ def test_formats() -> None:
         ("json", b"{}", b'{"n": 3000000000}'),
     ],
 )
-def test_payloads_that_are_not_in_the_format(form: str, good: bytes, bad: bytes) -> None:
+def test_a_payload_that_is_not_in_the_format_is_an_error_or_null(form: str, good: bytes, bad: bytes) -> None:
     with pytest.raises(PayloadError, match=f"position 101 is not {form}"):
         read(form, good, bad, good)
     found = read(form, good, bad, good, malformed="null")
@@ -98,22 +98,22 @@ def written(chosen: Options, *tables: Any) -> tuple[list[bytes], Any]:
     return [value for some in payloads.values_of(chosen, batches, smallest) for value in some], smallest.value
 
 
-def test_values_are_written() -> None:
+def test_values_are_written_in_each_format() -> None:
     assert written(options(), {"value": [b"\xff", b"b"]}) == ([b"\xff", b"b"], None)
     assert written(options(), {"value": ["ä"]}) == (["ä".encode()], None)
     row = {"a": [1], "at": [dt.datetime(2020, 1, 2)], "d": [decimal.Decimal("1.50")]}
     assert written(options("json"), row) == ([b'{"a": 1, "at": "2020-01-02T00:00:00", "d": "1.50"}'], None)
 
 
-def test_values_in_order_of_a_key() -> None:
+def test_values_are_written_in_the_order_of_a_key() -> None:
     one, two = {"value": ["c", "a"], "k": [3, 1]}, {"value": ["b", "a2"], "k": [2, 1]}
     assert written(options(key="k"), one, two) == ([b"a", b"a2", b"b", b"c"], 1)
 
 
-def test_nulls_are_refused() -> None:
+def test_nulls_and_bytes_in_json_are_refused() -> None:
     with pytest.raises(PayloadError, match="null"):
         written(options(), {"value": [b"a", None]})
-    with pytest.raises(PayloadError, match="bytes has no form in JSON"):
+    with pytest.raises(PayloadError, match="JSON cannot hold a value of type bytes"):
         written(options("json"), {"value": [b"a"]})
 
 
@@ -123,19 +123,21 @@ def test_nulls_are_refused() -> None:
         ("binary", None, {"value": "binary"}, None),
         ("text", "k", {"value": "string", "k": "int"}, None),
         ("json", None, {"a": "int", "b": "string"}, None),
-        ("text", None, {"value": "binary"}, "writes string, and the column value is binary"),
-        ("binary", None, {"value": "int"}, "writes binary or string, and the column value is int"),
+        ("text", None, {"value": "binary"}, "a column of type string, and the column value is binary"),
+        ("binary", None, {"value": "int"}, "of type binary or string, and the column value is int"),
         (
             "text",
             None,
             {"value": "string", "k": "int"},
-            "writes one column, called value; there are value, k",
+            "writes one column, value, and the columns are value, k",
         ),
-        ("binary", None, {"data": "binary"}, "called value; there are data"),
-        ("json", "k", {"a": "int"}, "no column 'k' to order by"),
+        ("binary", None, {"data": "binary"}, "and the columns are data"),
+        ("json", "k", {"a": "int"}, "option key names no column: 'k'; the columns are a"),
     ],
 )
-def test_columns(form: str, key: str | None, columns: dict[str, str], told: str | None) -> None:
+def test_columns_that_cannot_be_written_are_reported(
+    form: str, key: str | None, columns: dict[str, str], told: str | None
+) -> None:
     chosen = options(form, **({"key": key} if key else {}))
     if told is None:
         payloads.check_columns(chosen, columns)

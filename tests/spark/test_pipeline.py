@@ -1,4 +1,4 @@
-"""The pipeline as a program, with something that behaves as Spark does; the real one is in tests/spark/real."""
+"""The pipeline as a program, with a stand-in for Spark; the real one is in tests/spark/real."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ class Query:
 SparkError = type("SparkError", (Exception,), {"__module__": "pyspark.errors"})
 
 
-def test_batches_are_told_until_it_ends() -> None:
+def test_batches_are_reported_until_the_query_ends() -> None:
     query = Query(3)
     assert list(running(query, lambda: False)) == [Batch(number, 10, 5.0) for number in range(3)]
 
 
-def test_a_batch_that_is_at_work_may_end() -> None:
+def test_a_stopped_query_finishes_the_batch_under_way() -> None:
     query = Query(5, ends=False)
     seen = running(query, lambda: len(query.recentProgress) >= 2)
     assert [batch.number for batch in seen] == [0, 1, 2]
     assert not query.isActive
 
 
-def test_it_does_not_wait_for_one_that_is_idle() -> None:
+def test_an_idle_query_is_stopped_without_waiting_for_a_batch() -> None:
     query = Query(0, ends=False)
     query.status["isTriggerActive"] = False
     assert list(running(query, lambda: True)) == []
     assert query.waits == [pipeline.GRACE]  # for what was stopped
 
 
-def test_a_query_that_fails() -> None:
+def test_a_query_that_fails_raises_an_error_with_its_cause() -> None:
     query = Query(1, error=SparkError(JAVA))
     seen: list[Batch] = []
     with pytest.raises(PipelineError) as caught:
@@ -93,16 +93,16 @@ pressure.errors.QueueInUseError: queue 'jobs' is read by another query (host:1/s
         ("[TABLE_NOT_FOUND] no such table\nmore", "[TABLE_NOT_FOUND] no such table"),
     ],
 )
-def test_causes(text: str, cause: str) -> None:
+def test_the_cause_is_found_in_the_text_of_a_spark_error(text: str, cause: str) -> None:
     assert cause_of(text) == cause
 
 
-def test_transforms_by_name() -> None:
+def test_a_transform_is_found_by_its_name() -> None:
     assert function_named("json:dumps")({}) == "{}"
     for name, told in (
-        ("json", "module:function"),
-        ("json:no", "no transform"),
-        ("json:__name__", "no function"),
+        ("json", "MODULE:FUNCTION"),
+        ("json:no", "cannot be imported"),
+        ("json:__name__", "not a function"),
     ):
         with pytest.raises(OptionError, match=told):
             function_named(name)
@@ -125,7 +125,7 @@ class Table:
         return self if name in ("readStream", "writeStream", "sparkContext") else note
 
 
-def test_a_plan_is_what_spark_is_told() -> None:
+def test_a_plan_becomes_the_calls_to_spark() -> None:
     notes: list[Any] = []
     started(Table(notes), Plan({"queue": "q"}, "out.parquet", "c", drain=True))
     assert notes == [
@@ -140,8 +140,8 @@ def test_a_plan_is_what_spark_is_told() -> None:
     ]
 
 
-def test_a_transform_that_makes_no_table() -> None:
-    with pytest.raises(OptionError, match="made a int"):
+def test_a_transform_that_does_not_return_a_dataframe_is_an_error() -> None:
+    with pytest.raises(OptionError, match="must return a DataFrame, not int"):
         started(Table([]), Plan({}, "x", "c", lambda _: 1))
 
 
@@ -174,7 +174,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Query], list[Any]]:
     return use
 
 
-def test_the_command(fake: Callable[[Query], list[Any]], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_turns_its_options_into_a_plan_and_prints_progress(
+    fake: Callable[[Query], list[Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
     notes = fake(Query(2))
     line = "--host h --port 7000 --db 3 pipeline --from a --to b --checkpoint c --to-kind backup --rows 9 --drain"
     assert main([*line.split(), "--master", "m", "--timeout", "5"]) == 0
@@ -192,13 +194,13 @@ def test_the_command(fake: Callable[[Query], list[Any]], capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("target", ["x.parquet", "folder/x"])
-def test_the_command_with_parquet(fake: Callable[[Query], list[Any]], target: str) -> None:
+def test_the_command_can_write_parquet(fake: Callable[[Query], list[Any]], target: str) -> None:
     notes = fake(Query(0))
     assert main(["pipeline", "--from", "a", "--to", target, "--checkpoint", "c", "-q"]) == 0
     assert notes[1].target == target
 
 
-def test_the_command_when_the_query_fails(
+def test_the_command_prints_the_cause_when_the_query_fails(
     fake: Callable[[Query], list[Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake(Query(0, error=SparkError(JAVA)))

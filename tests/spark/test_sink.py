@@ -1,4 +1,4 @@
-"""Rows put into a queue: each batch once, whatever dies between staging, deciding and moving."""
+"""Writing rows to a queue: each batch is put once, even if its writer dies at any step."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_batch_is_put_in_the_order_of_its_partitions(place: Place, raw: redis.
     assert left_over(raw, place.name) == []
 
 
-def test_a_batch_is_put_once(place: Place, raw: redis.Redis) -> None:
+def test_a_batch_that_is_committed_again_is_put_once(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options()) as sink:
         sink.commit("w", 7, staged(sink, some(0, 5)))
         assert sink.commit("w", 7, staged(sink, some(0, 5))) == 0
@@ -72,7 +72,9 @@ def test_a_batch_is_put_once(place: Place, raw: redis.Redis) -> None:
 
 
 @pytest.mark.parametrize("steps", range(6))
-def test_killed_at_any_step_of_a_commit(place: Place, raw: redis.Redis, steps: int) -> None:
+def test_a_commit_killed_at_any_step_and_run_again_puts_each_row_once(
+    place: Place, raw: redis.Redis, steps: int
+) -> None:
     """Decide, move 4, 3, 4 and 4 rows, end: whichever is not done any more."""
     with Sink(place.options()) as sink:
         rows = staged(sink, some(0, 7), some(7, 15))
@@ -84,7 +86,7 @@ def test_killed_at_any_step_of_a_commit(place: Place, raw: redis.Redis, steps: i
     assert len(left_over(raw, place.name)) == (2 if steps == 0 else 0)  # the server drops these
 
 
-def test_two_drivers_commit_one_batch(place: Place, raw: redis.Redis) -> None:
+def test_two_drivers_that_commit_one_batch_put_each_row_once(place: Place, raw: redis.Redis) -> None:
     """One goes on where the other is, and neither doubles."""
     with Sink(place.options()) as one, Sink(place.options()) as two:
         first, second = staged(one, some(0, 40)), staged(two, some(0, 40))
@@ -100,7 +102,7 @@ def test_two_drivers_commit_one_batch(place: Place, raw: redis.Redis) -> None:
     assert left_over(raw, place.name) == []
 
 
-def test_an_unfinished_batch_before_this_one_is_finished_first(place: Place) -> None:
+def test_a_commit_finishes_an_unfinished_earlier_batch_first(place: Place) -> None:
     with Sink(place.options()) as sink:
         rows = staged(sink, some(0, 7))
         killed(sink, 1, rows, 2)
@@ -108,15 +110,15 @@ def test_an_unfinished_batch_before_this_one_is_finished_first(place: Place) -> 
     assert place.look() == some(0, 9)
 
 
-def test_a_run_that_was_left_behind(place: Place) -> None:
+def test_a_run_whose_batch_is_older_than_that_of_another_run_is_refused(place: Place) -> None:
     with Sink(place.options()) as sink:
         rows = staged(sink, some(0, 7))
         killed(sink, 5, rows, 2)
-        with pytest.raises(PressureError, match="after batch 5 was begun"):
+        with pytest.raises(PressureError, match="another run of this query has begun batch 5"):
             sink.commit("w", 4, staged(sink, some(7, 9)))
 
 
-def test_orphans_write_to_their_own_list(place: Place, raw: redis.Redis) -> None:
+def test_a_task_that_outlives_its_commit_writes_only_to_its_own_list(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options()) as sink:
         (orphan,) = staged(sink, some(0, 3))
         good = staged(sink, some(0, 5))
@@ -128,16 +130,16 @@ def test_orphans_write_to_their_own_list(place: Place, raw: redis.Redis) -> None
     raw.delete(key)
 
 
-def test_staged_rows_that_are_gone(place: Place, raw: redis.Redis) -> None:
+def test_a_commit_whose_staged_rows_are_gone_is_an_error(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options()) as sink:
         rows = staged(sink, some(0, 3), some(3, 6))
         raw.delete(sink._stage(rows[1].id))
-        with pytest.raises(RowsGoneError, match="of 3 staged rows 0 are there"):
+        with pytest.raises(RowsGoneError, match="of 3 staged rows, 0 are left"):
             sink.commit("w", 0, rows)
         assert place.look() == []
 
 
-def test_an_abort_drops_what_was_not_decided(place: Place, raw: redis.Redis) -> None:
+def test_an_abort_drops_staged_rows_unless_their_commit_has_begun(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options()) as sink:
         sink.abandon("w", staged(sink, some(0, 3), []))
         assert left_over(raw, place.name) == []
@@ -148,14 +150,14 @@ def test_an_abort_drops_what_was_not_decided(place: Place, raw: redis.Redis) -> 
     assert place.look() == some(0, 9)
 
 
-def test_plain_pushes(place: Place, raw: redis.Redis) -> None:
+def test_plain_delivery_pushes_rows_without_staging(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options(delivery="plain")) as sink:
         assert sink.push([some(0, 8), some(8, 10)]) == 10
     assert place.look() == some(0, 10)
     assert not raw.keys(f"__spark__:*:{place.name}")
 
 
-def test_rows_without_end_are_staged_in_parts() -> None:
+def test_rows_are_staged_in_parts_of_limited_size() -> None:
     values = [b"x" * 400_000] * 5
     assert [len(part) for part in module._parts(values)] == [2, 1, 2]
     assert [len(part) for part in module._parts(some(0, 7))] == [3, 3, 1]
@@ -183,11 +185,13 @@ def test_a_full_queue_makes_the_writer_wait(make: Callable[..., Place]) -> None:
     assert (stats.produced_messages, stats.produced_bytes) == (50, sum(map(len, some(0, 50))))
 
 
-def test_a_deadline_and_how_it_goes_on(make: Callable[..., Place], raw: redis.Redis) -> None:
+def test_a_commit_that_timed_out_on_a_full_queue_is_finished_by_the_next_run(
+    make: Callable[..., Place], raw: redis.Redis
+) -> None:
     place = make(bound=6)
     with Sink(place.options(timeout=0.2)) as sink:
         rows = staged(sink, some(0, 10))
-        with pytest.raises(NotDeliveredError, match=r"it was full for 0\.2 s; 6 rows were put, 4"):
+        with pytest.raises(NotDeliveredError, match=r"it was full for 0\.2 s; 6 rows were put, and 4"):
             sink.commit("w", 0, rows)
         sink.abandon("w", rows)
     assert place.look() == some(0, 6)
@@ -200,14 +204,16 @@ def test_a_deadline_and_how_it_goes_on(make: Callable[..., Place], raw: redis.Re
     assert left_over(raw, place.name) == []
 
 
-def test_a_producer_at_work_is_waited_for(make: Callable[..., Place], raw: redis.Redis) -> None:
+def test_a_commit_waits_for_the_producer_role_until_its_timeout(
+    make: Callable[..., Place], raw: redis.Redis
+) -> None:
     place = make()
     raw.rpop(place.queue.keys.producer_free)
     with Sink(place.options(timeout=0.2)) as sink, pytest.raises(NotDeliveredError, match="was producing"):
         sink.commit("w", 0, staged(sink, some(0, 3)))
 
 
-def test_queues_that_cannot_be_written(make: Callable[..., Place]) -> None:
+def test_a_commit_to_a_closed_or_deleted_queue_is_an_error(make: Callable[..., Place]) -> None:
     place = make()
     with Sink(place.options()) as sink:
         rows = staged(sink, some(0, 3))
@@ -219,7 +225,7 @@ def test_queues_that_cannot_be_written(make: Callable[..., Place]) -> None:
             sink.commit("w", 0, rows)
 
 
-def test_the_token_follows_the_room(make: Callable[..., Place]) -> None:
+def test_after_a_commit_the_queue_has_a_token_only_if_it_has_room(make: Callable[..., Place]) -> None:
     place = make(bound=3)
     with Sink(place.options()) as sink:
         sink.commit("w", 0, staged(sink, some(0, 2)))

@@ -1,4 +1,4 @@
-"""A queue as a stream: claimed once, read again, acknowledged; one owner; whatever dies."""
+"""A queue as a stream: rows are claimed once, read again after a crash, and acknowledged by one owner."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_rows_are_claimed_in_parts_and_acknowledged(place: Place) -> None:
     assert place.look() == []
 
 
-def test_what_was_claimed_is_read_again_by_the_next_run(place: Place) -> None:
+def test_claimed_rows_are_read_again_by_the_next_run(place: Place) -> None:
     place.put(*some(0, 30))
     with reading(place) as source:
         source.advance(0, 10)
@@ -67,7 +67,7 @@ def test_what_was_claimed_is_read_again_by_the_next_run(place: Place) -> None:
         assert values(source, 10, 15) == some(10, 15)
 
 
-def test_a_claim_that_spark_did_not_note_is_part_of_the_next(place: Place) -> None:
+def test_a_claim_missing_from_the_checkpoint_is_part_of_the_next_batch(place: Place) -> None:
     place.put(*some(0, 30))
     with reading(place) as source:
         source.advance(0, 10)
@@ -77,7 +77,7 @@ def test_a_claim_that_spark_did_not_note_is_part_of_the_next(place: Place) -> No
         assert source.state.claimed == 12
 
 
-def test_draining_ends_where_it_was_told_to(place: Place) -> None:
+def test_draining_ends_at_the_given_offset(place: Place) -> None:
     place.put(*some(0, 12))
     with reading(place) as source:
         end = source.state.claimed + source.waiting()
@@ -88,7 +88,7 @@ def test_draining_ends_where_it_was_told_to(place: Place) -> None:
         assert seen == [0, 5, 10, 12]
 
 
-def test_two_queries_on_one_queue(place: Place) -> None:
+def test_a_second_query_on_one_queue_is_refused(place: Place) -> None:
     place.put(*some(0, 3))
     with (
         reading(place, lease=SHORT, timeout=0.1) as source,
@@ -99,7 +99,7 @@ def test_two_queries_on_one_queue(place: Place) -> None:
             other.advance(0, None)
 
 
-def test_a_lease_that_ran_out(place: Place) -> None:
+def test_a_query_whose_lease_expired_is_replaced_and_refused(place: Place) -> None:
     place.put(*some(0, 3))
     with reading(place, lease=SHORT) as dead, reading(place, lease=SHORT) as source:
         dead.advance(0, None)
@@ -136,7 +136,7 @@ def owner_elsewhere(place: Place) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_a_killed_owner_keeps_nobody_waiting(make: Callable[..., Place]) -> None:
+def test_a_killed_owner_is_replaced_at_once(make: Callable[..., Place]) -> None:
     place = make()
     with owner_elsewhere(place) as process, reading(place, lease=5, timeout=1) as source:
         process.kill()
@@ -145,7 +145,7 @@ def test_a_killed_owner_keeps_nobody_waiting(make: Callable[..., Place]) -> None
 
 
 @pytest.mark.parametrize("gone", [True, False], ids=["its process seems to be gone", "it is not connected"])
-def test_an_owner_of_which_that_is_not_certain(
+def test_an_owner_that_may_be_alive_is_not_replaced(
     make: Callable[..., Place], gone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(*((ownership, "_ended", lambda _: True) if gone else (ownership, "connected", set)))
@@ -158,7 +158,7 @@ def test_an_owner_of_which_that_is_not_certain(
         assert source.state
 
 
-def test_a_lease_is_renewed(place: Place, raw: redis.Redis) -> None:
+def test_the_lease_of_a_stream_is_renewed(place: Place, raw: redis.Redis) -> None:
     with reading(place, lease=SHORT) as source:
         owner = source._keys[0]
         assert source.state
@@ -171,13 +171,13 @@ def test_a_lease_is_renewed(place: Place, raw: redis.Redis) -> None:
     pytest.fail(f"never renewed: {lefts[-5:]}")
 
 
-def test_offsets_that_are_not_of_this_stream(place: Place) -> None:
+def test_offsets_that_were_acknowledged_or_are_of_another_stream_are_refused(place: Place) -> None:
     place.put(*some(0, 10))
     with reading(place) as source:
         source.advance(0, None)
         source.acknowledge(5)
         source.check(source.state.id, 5)
-        with pytest.raises(RowsGoneError, match="acknowledged, up to 5"):
+        with pytest.raises(RowsGoneError, match="the rows before 5 were acknowledged"):
             source.check(source.state.id, 4)
         with pytest.raises(RowsGoneError, match="new checkpoint"):
             source.check(source.state.id, 11)
@@ -191,7 +191,7 @@ def test_offsets_that_are_not_of_this_stream(place: Place) -> None:
             values(source, 9, 11)
 
 
-def test_a_reader_with_an_older_look_reads_the_same_rows(place: Place) -> None:
+def test_a_reader_with_an_older_state_reads_the_same_rows(place: Place) -> None:
     place.put(*some(0, 10))
     with reading(place) as source:
         source.advance(0, None)
@@ -200,7 +200,7 @@ def test_a_reader_with_an_older_look_reads_the_same_rows(place: Place) -> None:
         assert values(source, 6, 9, older) == some(6, 9)
 
 
-def test_rows_in_many_replies(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_claimed_and_read_in_several_replies(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "READ_TOGETHER", 7)
     monkeypatch.setattr(module, "CLAIMED_TOGETHER", 9)
     place.put(*some(0, 40))
@@ -209,7 +209,7 @@ def test_rows_in_many_replies(place: Place, monkeypatch: pytest.MonkeyPatch) -> 
         assert values(source, 3, 39) == some(3, 39)
 
 
-def test_reliable_rows_know_their_ids_and_deliveries(make: Callable[..., Place]) -> None:
+def test_rows_of_a_reliable_queue_have_ids_and_delivery_counts(make: Callable[..., Place]) -> None:
     place = make("reliable")
     ids = place.queue.push(b"a", b"b c")
     (message,) = place.queue.pop()
@@ -225,7 +225,9 @@ def test_reliable_rows_know_their_ids_and_deliveries(make: Callable[..., Place])
     assert second.enqueued == int(ids[1].split(b"-")[0])
 
 
-def test_items_in_envelopes(make: Callable[..., Place], raw: redis.Redis) -> None:
+def test_rows_of_items_in_envelopes_have_the_ids_of_the_envelopes(
+    make: Callable[..., Place], raw: redis.Redis
+) -> None:
     place = make("backup")
     mark = b"0123456789abcdef" * 2
     raw.lpush(f"queue:{place.name}", mark + b" inside", b"without")
@@ -238,7 +240,7 @@ def test_items_in_envelopes(make: Callable[..., Place], raw: redis.Redis) -> Non
 # The pressure queue: the consumer's role, the token, the counters.
 
 
-def test_a_stream_is_the_consumer(make: Callable[..., Place]) -> None:
+def test_a_stream_holds_the_consumer_role(make: Callable[..., Place]) -> None:
     place = make(bound=5)
     place.put(*some(0, 5))
     with reading(place) as source:
@@ -257,7 +259,7 @@ def test_a_stream_is_the_consumer(make: Callable[..., Place]) -> None:
     assert place.queue.get_nowait() == b"next"
 
 
-def test_a_stream_waits_for_the_consumer(make: Callable[..., Place]) -> None:
+def test_a_stream_waits_for_the_consumer_role(make: Callable[..., Place]) -> None:
     place = make()
     place.put(b"a")
     with (
@@ -268,7 +270,9 @@ def test_a_stream_waits_for_the_consumer(make: Callable[..., Place]) -> None:
         source.advance(0, None)
 
 
-def test_what_a_dead_consumer_left_comes_first(make: Callable[..., Place], raw: redis.Redis) -> None:
+def test_a_stream_reads_unacknowledged_messages_of_a_dead_consumer_first(
+    make: Callable[..., Place], raw: redis.Redis
+) -> None:
     place = make()
     place.put(*some(0, 3))
     raw.lmove(place.queue.keys.queue, place.queue.keys.unacked, "RIGHT", "LEFT")
@@ -290,14 +294,16 @@ def test_a_repair_by_force_ends_the_stream(make: Callable[..., Place]) -> None:
             lambda: source.acknowledge(2),
             lambda: values(source, 0, 2),
         ):
-            with pytest.raises(RowsGoneError, match="went back"):
+            with pytest.raises(RowsGoneError, match="put the claimed rows back"):
                 touch()
     with reading(place) as source:
         assert source.state.id != before.id
         assert source.advance(0, None) == 3
 
 
-def test_a_queue_that_is_deleted_under_a_stream(make: Callable[..., Place], raw: redis.Redis) -> None:
+def test_a_stream_whose_queue_is_deleted_ends_with_an_error(
+    make: Callable[..., Place], raw: redis.Redis
+) -> None:
     place = make()
     place.put(*some(0, 3))
     with reading(place) as source:
@@ -319,5 +325,7 @@ def test_a_queue_that_is_deleted_under_a_stream(make: Callable[..., Place], raw:
         (10, 4010, 3, [(10, 1343), (1343, 2676), (2676, 4010)]),
     ],
 )
-def test_slices(start: int, end: int, number: int, expected: list[tuple[int, int]]) -> None:
+def test_a_range_of_rows_is_divided_into_slices(
+    start: int, end: int, number: int, expected: list[tuple[int, int]]
+) -> None:
     assert slices(start, end, number) == expected

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from ...arguments import amount, count
 from ...processes import NotInstalledError
 from .excuses import EXCUSES, Excuse, excuse_for
 from .growths import Growth, growths
 from .judge import Curve, verdict
 from .race import Budget, Race
-from .servers import parties
+from .servers import GoneError, parties
 
 __all__ = ["Outcome", "main", "run"]
 
@@ -31,7 +32,7 @@ class Outcome:
         convicted: the names of those that stand outside the table, with what is wrong.
         excused: those that stand in it.
         used: the rows of the table that were needed.
-        tried_excuses: the rows that could have been.
+        tried_excuses: the rows that could have been, at sizes as large as asked for.
     """
 
     tried: int = 0
@@ -44,7 +45,7 @@ class Outcome:
         """Judges a curve; returns what is wrong."""
         self.tried += 1
         excuse, wrong = excuse_for(growth.command, growth.what), verdict(curve)
-        if excuse is not None:
+        if excuse is not None and curve.is_whole:
             self.tried_excuses.add(excuse)
         if wrong and excuse is not None and excuse.allows(wrong):
             self.used.add(excuse)
@@ -58,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status: 0 if nothing stands outside the table of excuses."""
     options = read_options(arguments)
     chosen = pick(growths(), options)
+    if not any(chosen.values()):
+        print("nothing to grow: no command or argument has such a name (--list prints them)", file=sys.stderr)
+        return 2
     if options.list:
         for each in (growth for many in chosen.values() for growth in many):
             print(each.name)
@@ -68,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with parties() as both:
             outcome = run(Race(both, budget), chosen, options.verbose)
-    except NotInstalledError as error:
+    except (NotInstalledError, GoneError) as error:
         print(error, file=sys.stderr)
         return 2
     passed = time.monotonic() - began
@@ -131,27 +135,36 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m conformance.hostile --sizes",
         description="Grows each argument of every command by orders of magnitude, beside a redis-server, "
-        "and prints what takes more than 20 times as long or as much memory at the largest size, or "
-        "grows faster.",
-        epilog="Exit status: 0 nothing stands outside the table of excuses, 1 something does, or an excuse "
-        "is not needed any more; 2 there is no redis-server.",
+        "and prints what takes more than 20 times as long or as much memory as there at the "
+        "largest size, or grows faster. Known cases are excused, each with its reason, in "
+        "conformance/hostile/sizes/excuses.py.",
+        epilog="Exit status: 0 every finding is excused, 1 one is not, or an excuse is not needed any more; "
+        "2 wrong arguments, or there is no redis-server.",
     )
-    parser.add_argument("commands", nargs="*", help="only these, such as lrem or client|kill")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only growths whose name has this in it")
-    parser.add_argument("--largest", type=int, default=DEFAULT.largest, help="the largest size (10 million)")
+    parser.add_argument("commands", nargs="*", help="grow only these commands, such as lrem or client|kill")
     parser.add_argument(
-        "--seconds", type=float, default=DEFAULT.seconds,
-        help="one request may take so long; a larger one that would is not tried, and one that does, though "
-        "Redis took a twentieth of that, is a finding (default: 2)",
+        "--only",
+        default="",
+        metavar="TEXT",
+        help="grow only arguments whose name, as in --list, has TEXT in it",
+    )
+    parser.add_argument(
+        "--largest", type=count(1), default=DEFAULT.largest, metavar="N",
+        help="the largest size (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--building", type=float, default=DEFAULT.building,
-        help="seconds that it may take to make both servers ready for a size (default: 6)",
+        "--seconds", type=amount, default=DEFAULT.seconds, metavar="S",
+        help="longest time for one request: sizes that would take longer are not tried, and a request that "
+        "does is a finding where Redis took a twentieth of it (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--memory", type=int, default=DEFAULT.memory >> 20, metavar="MIB",
-        help="a request may take so much on either server; a larger one that would is not tried (1024)",
+        "--building", type=amount, default=DEFAULT.building, metavar="S",
+        help="longest time for filling both servers before a request (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--list", action="store_true", help="only print what would be grown")
-    parser.add_argument("--verbose", action="store_true", help="print every curve")
+    parser.add_argument(
+        "--memory", type=count(1), default=DEFAULT.memory >> 20, metavar="MIB",
+        help="most memory for one request on either server: larger ones are not tried (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--list", action="store_true", help="print what would be grown, and measure nothing")
+    parser.add_argument("--verbose", action="store_true", help="print every measurement")
     return parser.parse_args(arguments)

@@ -53,10 +53,12 @@ class Curve:
     Attributes:
         steps: smallest first.
         ended: why it does not go on to the largest size.
+        is_whole: False if it ended because this machine took too long to build what a larger size needs.
     """
 
     steps: list[Step] = field(default_factory=list)
     ended: str = ""
+    is_whole: bool = True
 
 
 def verdict(curve: Curve) -> str:

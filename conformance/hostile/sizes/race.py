@@ -96,6 +96,7 @@ class Race:
         for size in sizes:
             if growth.grows and not self._can_build(growth.setting, size):
                 curve.ended = "to build more would take too long"
+                curve.is_whole = False
                 break
             try:
                 curve.steps.append(self._step(growth, size))

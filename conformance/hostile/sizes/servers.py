@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ...processes import accepts, end, free_port
+from ...processes import accepts, end, free_port, options_of
 from ...targets import find_real_redis
 from ...wire import encode
 
@@ -110,7 +110,7 @@ class Party:
                 resource.prlimit(self._process.pid, resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
                 return
             self.stop()
-        raise GoneError(f"{self.name} does not start")
+        raise GoneError(f"{self.name} does not start with the directives {options_of(SWITCHES)}")
 
     def stop(self) -> None:
         """Kills it, if it runs."""

@@ -116,6 +116,9 @@ ELEMENT_OVERHEAD: Final = 41
 
 SAMPLES: Final = 5
 
+MOST_SAMPLES: Final = 50_000
+"""So many elements are measured at most: more make the answer, which is about, no better, only slower."""
+
 container("MEMORY", -2, module=__name__, summary="Tells what takes memory.", since="4.0.0")
 
 
@@ -148,27 +151,29 @@ def read_samples(words: list[bytes]) -> int:
     return samples
 
 
-Elements: TypeAlias = Iterable[tuple[bytes, ...]]
+Columns: TypeAlias = tuple[Iterable[bytes], ...]
 
-ELEMENTS: Final[dict[type, Callable[[Any], Elements]]] = {
-    deque: zip,
-    HashValue: lambda values: values.fields.items(),
-    SetValue: zip,
-    SortedSet: lambda values: zip(values.scores),
-    RQueue: lambda queue: chain(queue.undelivered, queue.redelivered()),
+COLUMNS: Final[dict[type, Callable[[Any], Columns]]] = {
+    deque: lambda values: (values,),
+    HashValue: lambda values: (values.fields.keys(), values.fields.values()),
+    SetValue: lambda values: (values,),
+    SortedSet: lambda values: (values.scores.keys(),),
+    RQueue: lambda queue: (map(b"".join, chain(queue.undelivered, queue.redelivered())),),
 }
-"""The elements of an aggregate, each as the strings it has."""
+"""The strings of an aggregate's elements: one iterable for each string that an element has."""
 
 
 def size(value: Value, samples: int) -> int:
-    """The bytes of a value; 0 samples measure every element."""
+    """About how many bytes a value takes; 0 samples measure as many elements as are ever measured."""
     if isinstance(value, StringValue):
         return len(value)
     if isinstance(value, Stream):
         return sum(node.size for node in value.nodes) + sum(map(group_size, value.groups.values()))
-    elements = islice(ELEMENTS[type(value)](value), samples or None)
-    sizes = [sum(map(len, parts)) + ELEMENT_OVERHEAD for parts in elements]
-    return len(value) * sum(sizes) // max(len(sizes), 1)
+    measured = min(samples or MOST_SAMPLES, MOST_SAMPLES, len(value))
+    if not measured:
+        return 0
+    strings = sum(sum(map(len, islice(column, measured))) for column in COLUMNS[type(value)](value))
+    return len(value) * (strings + measured * ELEMENT_OVERHEAD) // measured
 
 
 def group_size(group: Group) -> int:

@@ -250,6 +250,8 @@ def ltrim(session: Session, args: list[bytes]) -> Reply:
     if values is None:
         return OK
     first, end = clamp(start, stop, len(values))
+    if first >= end:
+        values.clear()  # popping each element of a long list takes some ten times as long
     for _ in range(len(values) - end):
         values.pop()
     for _ in range(min(first, len(values))):

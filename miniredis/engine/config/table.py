@@ -120,7 +120,7 @@ DIRECTIVES: Final = {
     "bind": works("127.0.0.1", addresses, "words settled"),
     "bind-source-addr": ignored("", text),
     "bio_cpulist": ignored("", text, "immutable"),
-    "busy-reply-threshold": ignored("5000", integer(0, MAX)),
+    "busy-reply-threshold": works("5000", integer(0, MAX)),
     "client-output-buffer-limit": works(
         "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60", buffer_limits, "words"
     ),

@@ -11,25 +11,45 @@ from .table import ALIASES, DIRECTIVES, Directive
 __all__ = ["Config", "ConfigurationError", "UnknownDirectiveError", "directive_named", "names_matching"]
 
 
-class ConfigurationError(Exception):
-    """A directive or a value that is not taken.
+class ConfigurationError(ValueError):
+    """A directive cannot have the value that it was given.
+
+    The text names both, and says why: ``port='x': argument couldn't be parsed into an integer``.
 
     Attributes:
-        directive: its name.
-        reason: redis-server's own, where redis-server refuses it too.
+        directive: its name, as it was given.
+        value: what it was given; None where the directive alone was refused, whatever its value.
+        reason: in redis-server's words, where redis-server refuses the value, too.
     """
 
-    def __init__(self, directive: str, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, directive: str, reason: str, value: str | None = None) -> None:
+        super().__init__(directive, reason, value)
         self.directive = directive
+        self.value = value
         self.reason = reason
+
+    def __str__(self) -> str:
+        given = self.directive if self.value is None else f"{self.directive}={self.value!r}"
+        return f"{given}: {self.explanation}"
+
+    @property
+    def explanation(self) -> str:
+        """The reason, or, of a feature that is not there, that it is not."""
+        found = directive_named(self.directive.replace("_", "-"))  # also as Python's keywords have it
+        if found is None or found.verdict != "off":
+            return self.reason
+        return f"not supported by miniredis, which accepts only {found.default!r} (the default)"
 
 
 class UnknownDirectiveError(ConfigurationError):
-    """There is no such directive."""
+    """There is no directive of this name."""
 
     def __init__(self, directive: str) -> None:
         super().__init__(directive, "Bad directive or wrong number of arguments")
+        self.args = (directive,)  # what copies, and pickles, are made with
+
+    def __str__(self) -> str:
+        return f"redis-server has no directive {self.directive!r}"
 
 
 def canonical(name: str) -> str:
@@ -55,14 +75,19 @@ def names_matching(pattern: bytes, left_out: Container[bytes] = ()) -> list[byte
 
 
 class Config:
-    """The directives of one server.
+    """The values of redis-server's directives on one server, such as ``Config({"port": "6379"})``.
+
+    ``config["port"]`` is a directive's value as CONFIG GET shows it; ``config.integer("port")`` is it as an
+    int.
 
     Args:
-        given: values by name; a list of words is what stands after the name on a command line.
+        given: values by the directives' names; the others have redis-server's defaults. A value is a str, or
+            a list of words as they stand after the name on a command line.
 
     Raises:
-        ConfigurationError: a directive or a value that redis-server would refuse too, or whose feature is
-            not there.
+        ConfigurationError: there is no such directive, redis-server would refuse the value, too, or miniredis
+            does not have the feature that it asks for.
+        TypeError: a value is neither a str nor a list of them.
     """
 
     def __init__(self, given: Mapping[str, str | Sequence[str]] | None = None) -> None:
@@ -78,8 +103,10 @@ class Config:
         if directive is None:
             raise UnknownDirectiveError(name)
         words = [value] if isinstance(value, str) else value
+        if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+            raise TypeError(f"the value of {name!r} must be a str or a list of str, not {value!r}")
         if len(words) != 1 and "words" not in directive.traits:
-            raise ConfigurationError(name, WRONG_COUNT)
+            raise ConfigurationError(name, WRONG_COUNT, " ".join(words))
         self._values[canonical(name)] = taken(name, " ".join(words), self[name])
 
     def __getitem__(self, name: str) -> str:
@@ -87,37 +114,38 @@ class Config:
         return self._values[canonical(name)] if value is None else value
 
     def integer(self, name: str) -> int:
-        """The value of a directive that is a number."""
+        """The value of a directive whose values are numbers, as an int."""
         value = self._integers.get(name)
         if value is None:
             value = self._integers[name] = int(self[name])
         return value
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Calls a function now, and after each change."""
+        """Calls a function at once, and again after each change of a directive."""
         self._listeners.append(listener)
         listener()
 
     def guard(self, name: str, check: Callable[[str], None]) -> None:
-        """Asks a function before a directive changes; it raises ``ValueError`` where the system refuses."""
+        """Calls a function with a directive's new value before it changes; ``ValueError`` prevents that."""
         self._guards[name] = check
 
     def learn(self, name: str, value: str) -> None:
-        """Takes in what is known only once the server runs, such as the port it got."""
+        """Sets a value that is known only once the server runs, such as the port that it got."""
         self._values[name] = value
         self._integers.pop(name, None)
 
     def change(self, pairs: Sequence[tuple[str, str]], *, protected_too: bool = False) -> None:
-        """Changes several directives, or none if one of them is refused.
+        """Changes several directives, as CONFIG SET does: all of them, or none if one of them is refused.
 
-        Redis has set those before it by then, and sets them back to what they were shown as, that one too.
+        Redis has changed those before the refused one by then, and changes them back to the value that CONFIG
+        GET shows, also the refused one.
 
         Args:
             pairs: names and values.
-            protected_too: whether those may be changed that are protected.
+            protected_too: whether protected directives may be changed, too.
 
         Raises:
-            ConfigurationError: for the first that redis-server would refuse; names come before values.
+            ConfigurationError: for the first name that is refused, or else for the first value.
         """
         changeable([name for name, _ in pairs], protected_too=protected_too)
         accepted: dict[str, str] = {}
@@ -135,7 +163,7 @@ class Config:
                     self._guards[own](value)
                 except ValueError as refusal:
                     self._set_back(accepted)
-                    raise ConfigurationError(own, str(refusal)) from None
+                    raise ConfigurationError(own, str(refusal), value) from None
         self._take(accepted)
 
     def _set_back(self, names: Iterable[str]) -> None:
@@ -174,12 +202,12 @@ def taken(name: str, value: str, before: str) -> str:
     try:
         return DIRECTIVES[canonical(name)].check(value, before)
     except ValueError as refusal:
-        raise ConfigurationError(name, str(refusal)) from None
+        raise ConfigurationError(name, str(refusal), value) from None
 
 
 def changed(name: str, value: str, before: str) -> str:
     """A value as a directive shows it, if it takes it while the server runs."""
     after = taken(name, value, before)
     if after != before and "settled" in DIRECTIVES[canonical(name)].traits:
-        raise ConfigurationError(name, f"this server keeps the '{before}' that it started with")
+        raise ConfigurationError(name, f"this server keeps the '{before}' that it started with", value)
     return after

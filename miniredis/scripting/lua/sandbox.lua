@@ -385,12 +385,12 @@ local function checked_gsub(...)
     local inside = false -- an error in the replacement says itself where it was
     local function back(...) inside = false; return ... end
     local function replace(...) inside = true; return back(replacement(...)) end
-    local function finish(ok, ...)
+    local function outcome(ok, ...)
         if not ok and inside then error((...), 0) end
-        return relay("gsub", ok, ...)
+        return ok, ...
     end
-    if most == nil then return finish(rawpcall(gsub, text, pattern, replace)) end
-    return finish(rawpcall(gsub, text, pattern, replace, most))
+    if most == nil then return relay("gsub", outcome(rawpcall(gsub, text, pattern, replace))) end
+    return relay("gsub", outcome(rawpcall(gsub, text, pattern, replace, most)))
 end
 
 -- Coroutines: each has a hook of its own

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pressure.checks import milliseconds, whole
 from pressure.codecs import Codec
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.keys import as_bytes
 from pressure.kinds.backup import operations
 from pressure.kinds.backup.operations import BackupKeys
-from pressure.kinds.kind import Item, Kind, at_least_one, bytes_of, milliseconds
+from pressure.kinds.kind import Item, Kind, bytes_of
 from pressure.kinds.methods import Span, block, method
 from pressure.protocol.steps import Operation, Patience
 
@@ -19,13 +20,12 @@ __all__ = ["BackupKeys", "BackupMethods", "InProgress"]
 
 @dataclass(frozen=True, slots=True)
 class InProgress:
-    """An item that was claimed and is not completed.
+    """An item that a worker has claimed and not completed yet.
 
     Attributes:
         item: The item.
-        since: When it was claimed, in seconds since 1970 by the server's clock; None if nobody has noted it
-            yet.
-        age: How many seconds ago that was.
+        since: When it was claimed, in seconds since 1970 by the server's clock; None if that is not known.
+        age: How many seconds ago that was; None if that is not known.
     """
 
     item: Item
@@ -34,16 +34,16 @@ class InProgress:
 
 
 class BackupMethods(Kind):
-    """A queue whose items are moved to a list of what is in progress while they are worked on; at least once.
+    """A queue that keeps claimed items in a second list until they are completed; at-least-once delivery.
 
-    The pattern of the Redis documentation: LPUSH, ``LMOVE queue processing RIGHT LEFT``, LREM. Any client of
-    the pattern can take part. A consumer that dies leaves its items in progress; ``requeue_stale``, called
-    from time to time by anybody, puts back what was claimed too long ago, and ``requeue`` and ``discard`` do
-    so by hand.
+    This is the reliable queue of the Redis documentation (LMOVE): LPUSH, ``LMOVE queue processing RIGHT
+    LEFT``, LREM. Any other client of that pattern can take part. A worker that dies leaves its items in
+    progress. ``requeue_stale``, which any client may call from time to time, puts back the items that were
+    claimed too long ago; ``requeue`` and ``discard`` put back, or remove, a single item.
 
     Every method may raise ``ConnectionFailedError``, ``OutcomeUnknownError``, ``ServerReplyError`` and, on a
-    Redis Cluster, ``ClusterError``, as those of ``pressure.Queue`` do. A claim whose reply is lost leaves its
-    item in progress.
+    Redis Cluster, ``ClusterError``, as those of ``pressure.Queue`` do. If the reply to a claim is
+    lost, its item stays in progress.
 
     Args:
         name: The queue's name; the keys are ``queue:<name>``, ``queue:<name>:processing`` (lists) and
@@ -56,12 +56,12 @@ class BackupMethods(Kind):
         scripts: Whether to run scripts where the server lets us; without them some methods take a round trip
             more.
         codec: What turns objects into bytes and back; without one they are bytes.
-        maxlen: How many items may wait. What is pushed beyond that drops the oldest of them.
-        envelope: Whether each item travels with an identifier of its own. Without one, equal items cannot be
-            told apart: they share the time of their last claim, and one is completed as well as another.
-        key: The list of what waits, instead of the one by name.
-        processing: The list of what is in progress, likewise.
-        claims: The sorted set of claims, likewise.
+        maxlen: How many items may wait. A push beyond that drops the oldest waiting items. Default: no limit.
+        envelope: Whether to store each item with an id of its own. Without ids, equal items cannot be told
+            apart: they share the time of the last claim, and ``complete`` removes any one of them.
+        key: The key of the list of waiting items, instead of ``queue:<name>``.
+        processing: The key of the list of items in progress, instead of ``<key>:processing``.
+        claims: The key of the sorted set of claims, instead of ``<key>:claims``.
 
     Raises:
         ValueError: Arguments that exclude each other or cannot be meant.
@@ -85,26 +85,24 @@ class BackupMethods(Kind):
         processing: bytes | str | None = None,
         claims: bytes | str | None = None,
     ) -> None:
-        if maxlen is not None and maxlen < 1:
-            raise ValueError(f"maxlen must be 1 or more, not {maxlen!r}")
         self._begin(name, key, codec, scripts=scripts, envelope=envelope)
         main = self._context.keys.main
         self.keys = BackupKeys(
             main,
-            main + b":processing" if processing is None else as_bytes(processing),
-            main + b":claims" if claims is None else as_bytes(claims),
+            main + b":processing" if processing is None else as_bytes(processing, "processing"),
+            main + b":claims" if claims is None else as_bytes(claims, "claims"),
         )
-        self._maxlen = maxlen
+        self._maxlen = None if maxlen is None else whole(maxlen, "maxlen")
         self._end(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
 
     @method
     def push(self, *values: Any) -> Operation[int]:
-        """Add values at the end, together. One round trip.
+        """Add values at the end of the queue, in one step (LPUSH). One round trip.
 
-        With ``maxlen`` they may drop the oldest items that wait, or one another.
+        With ``maxlen``, the oldest waiting items are dropped if there are too many.
 
         Returns:
-            How many items wait then.
+            How many items wait now.
 
         Raises:
             TypeError: One of the values cannot be sent; nothing was sent.
@@ -114,7 +112,7 @@ class BackupMethods(Kind):
 
     @method
     def claim(self, block: bool = True, timeout: float | None = None) -> Operation[Item | None]:
-        """Move the item at the front to what is in progress.
+        """Take the item at the front, and keep it in progress until it is completed (LMOVE).
 
         One round trip, or two without scripts; a wait adds two.
 
@@ -123,7 +121,7 @@ class BackupMethods(Kind):
             timeout: How long to wait, in seconds; None for ever.
 
         Returns:
-            The item, to be completed; None if none came in time.
+            The item, which the worker then completes; None if no item came until the timeout.
         """
         return self._claim(self._patience(block, timeout))
 
@@ -133,17 +131,19 @@ class BackupMethods(Kind):
 
     @method
     def complete(self, item: Item | bytes) -> Operation[None]:
-        """Remove an item that was worked on. One round trip.
+        """Remove an item that is done (LREM). One round trip.
 
         Raises:
-            ItemLostError: It was not in progress any more: somebody put it back, so that it is done twice, or
-                completed it.
+            ItemLostError: The item is not in progress any more: another client has put it back, so that it is
+                done twice, or has completed it.
         """
         return self._complete(item)
 
     def _complete(self, item: Item | bytes) -> Operation[None]:
         if not (yield from operations.remove(self._context, self.keys, bytes_of(item))):
-            raise ItemLostError(f"queue {self}: the item was not in progress any more; it may be done twice")
+            raise ItemLostError(
+                f"queue {self}: the item is not in progress any more, so it may be done twice"
+            )
 
     @block
     def take(self, block: bool = True, timeout: float | None = None) -> Span[Item]:
@@ -173,13 +173,13 @@ class BackupMethods(Kind):
 
     @method
     def requeue_stale(self, older_than: float) -> Operation[list[Item]]:
-        """Put back what was claimed too long ago, to be claimed next, the oldest first; the reaper.
+        """Put back the items that were claimed too long ago; they are claimed next, the oldest first.
 
-        Any number of clients may do so at the same time. An item of which nobody knows when it was claimed is
-        given this moment, and so comes back one period later. One round trip, or two without scripts.
+        Several clients may call this at the same time. For an item whose time of claim is not known, the time
+        counts from this call. One round trip, or two without scripts.
 
         Args:
-            older_than: Seconds; longer than anything takes that is still worked on.
+            older_than: Age of a claim in seconds. Make it longer than any worker needs for an item.
 
         Returns:
             The items that went back.
@@ -201,7 +201,7 @@ class BackupMethods(Kind):
 
     @method
     def discard(self, item: Item | bytes) -> Operation[bool]:
-        """Give one item up that is in progress: it is removed. One round trip.
+        """Remove one item that is in progress, for good. One round trip.
 
         Returns:
             False if it was not in progress, and nothing was done.
@@ -210,7 +210,7 @@ class BackupMethods(Kind):
 
     @method
     def in_progress(self) -> Operation[list[InProgress]]:
-        """What was claimed and is not completed, at one moment, the oldest first. One round trip."""
+        """The items in progress at one moment, the oldest claim first. One round trip."""
         return self._in_progress()
 
     def _in_progress(self) -> Operation[list[InProgress]]:
@@ -226,12 +226,12 @@ class BackupMethods(Kind):
 
     @method
     def peek(self, count: int = 1) -> Operation[list[Item]]:
-        """The items that are claimed next, in order, left where they are. One round trip.
+        """The items that will be claimed next, in order; they stay in the queue. One round trip.
 
         Args:
             count: How many, at most.
         """
-        return self._peek(at_least_one(count, "count"))
+        return self._peek(whole(count, "count"))
 
     def _peek(self, count: int) -> Operation[list[Item]]:
         found = yield from operations.peek(self._context, self.keys, count)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pressure.checks import milliseconds
 from pressure.errors import ItemLostError, QueueEmptyError
-from pressure.kinds.kind import milliseconds
 from pressure.kinds.methods import Errand, Span, block, errand, method
 from pressure.kinds.reliable import operations
 from pressure.kinds.reliable.carrying import BACKENDS
@@ -20,19 +20,20 @@ __all__ = ["BACKENDS", "Capabilities", "Delivered", "Info", "Pending", "Reliable
 
 
 class ReliableMethods(Taking, Looking):
-    """A queue whose messages are acknowledged; at least once, with delays, retries and a queue of the dead.
+    """A queue whose messages are acknowledged; at-least-once delivery, with delays, retries and dead letters.
 
-    What is popped stays on the server until it is acknowledged; what is not in time is recovered: delivered
-    again, to anybody who asks. On a server with the commands of the module RedisMQ these carry the queue, and
-    elsewhere a stream and a consumer group do; ``capabilities`` tells which, and what differs by it.
+    A popped message stays on the server until it is acknowledged. A message that is not acknowledged in time
+    can be redelivered, to any worker that calls ``recover`` or ``work``. If the server has the module
+    RedisMQ, the queue uses its commands (``MQ.PUSH`` and others); if not, a stream and a consumer group.
+    ``capabilities`` tells which, and how they differ.
 
     Every method may raise ``ConnectionFailedError``, ``OutcomeUnknownError``, ``ServerReplyError`` and, on a
-    Redis Cluster, ``ClusterError``, as those of ``pressure.Queue`` do. A pop whose reply is lost is
-    recovered.
+    Redis Cluster, ``ClusterError``, as those of ``pressure.Queue`` do. If the reply to a pop is
+    lost, its messages can be recovered.
 
     Args:
-        name: The queue's name; the main key is ``queue:<name>``. ``<name>:dead`` is the name of the queue of
-            the dead, which is a queue like any other.
+        name: The queue's name; the main key is ``queue:<name>``. ``<name>:dead`` is the name of the
+            dead-letter queue, which is a queue like any other.
         url: Where the server is; this and the next four are as for ``pressure.Queue``.
         client: A redis-py client whose settings to use.
         host: The server's name or address.
@@ -44,8 +45,8 @@ class ReliableMethods(Taking, Looking):
         key: The main key, instead of the one by name.
         backend: ``"module"`` or ``"stream"``, instead of asking the server. All clients of a queue use one.
         group: The consumer group's name, on a stream.
-        max_deliveries: How often a message may be delivered; then it goes to the queue of the dead. None for
-            any number of times.
+        max_deliveries: How often a message may be delivered; after that it goes to the dead-letter
+            queue. None for no limit.
 
     Raises:
         ValueError: Arguments that exclude each other or cannot be meant.
@@ -54,14 +55,14 @@ class ReliableMethods(Taking, Looking):
 
     @method
     def push(self, *values: Any, delay: float = 0.0) -> Operation[list[bytes]]:
-        """Add messages at the end, together. One round trip; with a delay, two.
+        """Add messages at the end of the queue, in one step. One round trip; with a delay, two.
 
         Args:
-            *values: Their values.
-            delay: Seconds until they can be delivered.
+            *values: The values of the messages.
+            delay: Seconds until the messages can be delivered.
 
         Returns:
-            Their ids; none for those that are delayed.
+            The ids of the messages; an empty list if they are delayed.
 
         Raises:
             TypeError: One of the values cannot be sent; nothing was sent.
@@ -77,10 +78,11 @@ class ReliableMethods(Taking, Looking):
 
     @method
     def ack(self, *messages: Delivered | bytes) -> Operation[list[bytes]]:
-        """Be done with messages, or with those that have these ids. One round trip.
+        """Acknowledge messages, given as messages or as their ids: they are removed. One round trip.
 
         Returns:
-            The ids of those that were delivered still; who misses one was too slow, and it may be done twice.
+            The ids of the messages that were still pending. A missing id means that another client recovered
+            and acknowledged the message, so it may be done twice.
         """
         return self._ack(_ids(messages))
 
@@ -90,7 +92,7 @@ class ReliableMethods(Taking, Looking):
 
     @method
     def retry(self, message: Delivered, delay: float | None = None) -> Operation[bool]:
-        """Have a message that was popped delivered again later, or never again if it was too often already.
+        """Redeliver a popped message later, or move it to the dead-letter queue after ``max_deliveries``.
 
         One round trip; without scripts, a few.
 
@@ -99,8 +101,10 @@ class ReliableMethods(Taking, Looking):
             delay: Seconds until then; None for 1, 2, 4... by its deliveries, up to an hour.
 
         Returns:
-            False if it was not delivered any more, and nothing was done.
+            False if the message was not pending any more, and nothing was done.
         """
+        if not isinstance(message, Delivered):
+            raise TypeError(f"retry takes what pop or recover returned, not {type(message).__name__}")
         seconds = exponential()(message.deliveries) if delay is None else delay
         return self._retry(message, milliseconds(seconds, "delay"))
 
@@ -110,12 +114,13 @@ class ReliableMethods(Taking, Looking):
 
     @method
     def heartbeat(self, *messages: Delivered | bytes) -> Operation[list[bytes]]:
-        """Say that messages are being worked on, so that nobody recovers them for another ``min_idle``.
+        """Restart the idle time of messages, so that nobody recovers them for another ``min_idle``.
 
         One round trip; with the module two.
 
         Returns:
-            The ids of those that are delivered still, as far as the server tells: the module does not.
+            On a stream, the ids of the messages that are not acknowledged yet. The module does not tell, so
+            that all ids are returned.
         """
         return self._heartbeat(_ids(messages))
 
@@ -138,7 +143,7 @@ class ReliableMethods(Taking, Looking):
 
         Raises:
             QueueEmptyError: None came in time.
-            ItemLostError: At the end: it had been recovered and acknowledged by another.
+            ItemLostError: At the end: another client had recovered and acknowledged the message.
         """
         enter = self._take(self._patience(block, timeout))
         return Span(enter, lambda message, error: None if error else self._taken(message))
@@ -151,7 +156,9 @@ class ReliableMethods(Taking, Looking):
 
     def _taken(self, message: Delivered) -> Operation[None]:
         if not (yield from self._ack([message.id])):
-            raise ItemLostError(f"queue {self}: the message was done with by another; it was done twice")
+            raise ItemLostError(
+                f"queue {self}: another client has acknowledged the message; it was done twice"
+            )
 
     @errand
     def work(
@@ -164,14 +171,15 @@ class ReliableMethods(Taking, Looking):
         max_messages: int | None = None,
         until_empty: bool = False,
     ) -> Errand[int]:
-        """Handle messages one by one: what others left, else what waits. Acknowledges what went well.
+        """Call a function for each message, and acknowledge the message when the function returns.
 
-        A message whose handling raises an ``Exception`` is logged, as ``pressure.worker``, and left to be
-        recovered, or delayed where there is a backoff.
+        Messages that other workers have not acknowledged in time come first. If the function raises an
+        ``Exception``, the error is logged (logger ``pressure.worker``) and the message is redelivered: after
+        the backoff, or without one when it has been idle for ``min_idle``.
 
         Args:
             handle: Called with each message; with coroutines, a coroutine function.
-            min_idle: For how long (seconds) others' messages are left alone.
+            min_idle: After how many seconds without acknowledgement or heartbeat a message is redelivered.
             heartbeat: Seconds between two heartbeats while a message is handled, so that it may take longer
                 than ``min_idle``; None for none.
             backoff: Seconds until a message that failed is delivered again, by how often it was delivered;
@@ -203,4 +211,10 @@ class _WorkerSteps:
 
 
 def _ids(messages: tuple[Delivered | bytes, ...]) -> list[bytes]:
-    return [each.id if isinstance(each, Delivered) else each for each in messages]
+    return [_id(each) for each in messages]
+
+
+def _id(message: Delivered | bytes) -> bytes:
+    if isinstance(message, Delivered | bytes):
+        return message.id if isinstance(message, Delivered) else message
+    raise TypeError(f"a message is what pop or recover returned, or its id, not {type(message).__name__}")

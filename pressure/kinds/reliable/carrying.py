@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from pressure.checks import whole
 from pressure.codecs import Codec
 from pressure.errors import ServerReplyError
 from pressure.keys import as_bytes
@@ -42,11 +43,9 @@ class Carrying(Kind):
     ) -> None:
         if backend is not None and backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
-        if max_deliveries is not None and max_deliveries < 1:
-            raise ValueError(f"max_deliveries must be 1 or more, not {max_deliveries!r}")
         self._begin(name, key, codec, scripts=scripts)
-        self.keys = ReliableKeys.of(self._context.keys.main, as_bytes(group))
-        self._most = max_deliveries
+        self.keys = ReliableKeys.of(self._context.keys.main, as_bytes(group, "group"))
+        self._most = None if max_deliveries is None else whole(max_deliveries, "max_deliveries")
         self._carried = None if backend is None else self._carried_by(backend)
         self._end(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
 
@@ -66,7 +65,7 @@ class Carrying(Kind):
 
     @method
     def capabilities(self) -> Operation[Capabilities]:
-        """What carries the queue, and what differs by it. One round trip, the first time."""
+        """Which backend the queue uses, and how it differs. One round trip, the first time."""
         return self._capabilities()
 
     def _capabilities(self) -> Operation[Capabilities]:

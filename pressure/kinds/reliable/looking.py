@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pressure.kinds.kind import at_least_one
+from pressure.checks import whole
 from pressure.kinds.methods import method
 from pressure.kinds.reliable import operations
 from pressure.kinds.reliable.carrying import Carrying
@@ -15,10 +15,12 @@ class Looking(Carrying):
 
     @method
     def move_due(self) -> Operation[int]:
-        """Have what is due delivered next, as every pop does. One round trip, or two without scripts.
+        """Make delayed messages that are due available to every pop. One round trip, or two without scripts.
+
+        ``pop`` does so only when it finds nothing else. Call this under a constant backlog.
 
         Returns:
-            How many messages were.
+            How many messages were due.
         """
         return self._move_due()
 
@@ -28,8 +30,13 @@ class Looking(Carrying):
 
     @method
     def inspect(self, start: int = 0, count: int = 10) -> Operation[list[Delivered]]:
-        """Messages that wait, from one place on; a negative one counts from the end. Two round trips."""
-        return self._inspect(start, at_least_one(count, "count"))
+        """The messages that wait to be delivered, in order; they stay in the queue. Two round trips.
+
+        Args:
+            start: The place of the first message to return: 0 is the next one to be delivered, -1 the last.
+            count: How many messages to return, at most.
+        """
+        return self._inspect(whole(start, "start", None), whole(count, "count"))
 
     def _inspect(self, start: int, count: int) -> Operation[list[Delivered]]:
         on = yield from self._on()
@@ -38,12 +45,15 @@ class Looking(Carrying):
 
     @method
     def pending(self, start: int = 0, count: int = 10) -> Operation[list[Pending]]:
-        """Messages that are delivered and not acknowledged, from one place on. Three round trips at most.
+        """The messages that are delivered and not acknowledged yet. Three round trips at most.
 
-        A negative place counts from the end. With the module they are in the order of their last delivery, on
-        a stream in that of their ids.
+        With the module they are in the order of their last delivery, on a stream in the order of their ids.
+
+        Args:
+            start: The place of the first message to return: 0 is the first in this order, -1 the last.
+            count: How many messages to return, at most.
         """
-        return self._pending(start, at_least_one(count, "count"))
+        return self._pending(whole(start, "start", None), whole(count, "count"))
 
     def _pending(self, start: int, count: int) -> Operation[list[Pending]]:
         on = yield from self._on()
@@ -52,7 +62,7 @@ class Looking(Carrying):
 
     @method
     def info(self) -> Operation[Info]:
-        """How many messages there are, and where. Three round trips."""
+        """How many messages wait, are delivered, are delayed or are dead letters. Three round trips."""
         return self._info()
 
     def _info(self) -> Operation[Info]:

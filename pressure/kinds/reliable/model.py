@@ -46,12 +46,12 @@ class ReliableKeys:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A message.
+    """A message of a reliable queue.
 
     Attributes:
-        id: What the server knows it by.
-        data: Its bytes.
-        deliveries: How often it was delivered, this time included; 0 if never.
+        id: The id that the server gave the message.
+        data: The message's bytes.
+        deliveries: How often the message was delivered, this delivery included; 0 if never.
     """
 
     id: bytes
@@ -61,21 +61,21 @@ class Delivered:
 
     @property
     def value(self) -> Any:
-        """What the bytes stand for; the bytes themselves where the queue has no codec.
+        """The value that was pushed, decoded by the queue's codec; bytes if the queue has none.
 
         Raises:
-            CodecError: They stand for nothing.
+            CodecError: The codec cannot decode the bytes.
         """
         return decoded(self._codec, self.data, [self.data])
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A message that was delivered and is not acknowledged.
+    """A message that was delivered and not acknowledged yet.
 
     Attributes:
         message: The message.
-        since: When it was delivered or heard of last, in seconds since 1970 by the server's clock.
+        since: The time of its last delivery or heartbeat, in seconds since 1970 by the server's clock.
         idle: How many seconds ago that was.
     """
 
@@ -86,14 +86,14 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """A queue at one moment.
+    """How many messages a reliable queue has at one moment, by their state.
 
     Attributes:
-        last_id: The id that was given last; empty if none ever was.
+        last_id: The id of the message that was added last; empty if there never was one.
         undelivered: How many messages wait to be delivered.
-        delivered: How many were delivered and are not acknowledged.
-        delayed: How many wait until they are due.
-        dead: How many were delivered too often and wait in the queue of those.
+        delivered: How many messages are delivered and not acknowledged yet.
+        delayed: How many messages are delayed, or are to be retried, and not due yet.
+        dead: How many messages the dead-letter queue holds.
     """
 
     last_id: bytes
@@ -105,16 +105,18 @@ class Info:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What carries a queue on this server, and what differs by it.
+    """Which backend a reliable queue uses on this server, and how it differs from the other.
 
     Attributes:
         backend: ``"module"`` for the commands of RedisMQ, ``"stream"`` for a stream and a consumer group.
-        recovers_oldest_delivery_first: Recovery goes by the last delivery; else by id.
-        inspects_by_index: Looking at a place costs by its distance from the nearer end; else by that from the
-            beginning.
-        counts_undelivered: The server keeps count of what waits; else it is the length less what is
-            delivered.
-        heartbeat_is_native: A heartbeat holds for whoever recovers; else for those who use this package.
+        recovers_oldest_delivery_first: Whether ``recover`` begins with the oldest delivery; if not, with the
+            smallest id.
+        inspects_by_index: Whether the server counts a place from the nearer end; if not, always from the
+            beginning, so that places near the end cost more.
+        counts_undelivered: Whether the server counts the messages that wait; if not, ``info`` subtracts the
+            delivered ones from all.
+        heartbeat_is_native: Whether a heartbeat counts for every client that recovers messages; if not, only
+            for users of this package.
     """
 
     backend: str

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pressure.errors import ServerReplyError
+from pressure.errors import PressureError, ServerReplyError
 from pressure.kinds.asking import asked, now, pairs, transaction
 from pressure.kinds.kind import Context
 from pressure.kinds.reliable.backend import Backend
@@ -168,16 +168,25 @@ _ON_THE_WAY: Final = 1000
 
 @operation
 def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
-    """Deliver again what was delivered long ago; what was so too often is dead instead."""
+    """Deliver again what was delivered long ago; what was so too often is dead instead.
+
+    Messages that were recovered are returned although the server refuses what comes after, as in
+    ``collecting``. A message that could not be moved to the dead stays delivered, or is delayed; it is not
+    lost.
+    """
     good: list[Delivered] = []
-    while len(good) < count:
-        found = yield from carrying(_datas(good), _recover(ctx, on, count - len(good), idle))
-        dead = [each for each in found if on.most is not None and each.deliveries > on.most]
-        good += [each for each in found if each not in dead]
-        for each in dead:
-            yield from carrying(_datas(good), _retry(ctx, on, each, _ON_THE_WAY, dead=True))
-        if not dead:
-            break
+    try:
+        while len(good) < count:
+            found = yield from carrying(_datas(good), _recover(ctx, on, count - len(good), idle))
+            dead = [each for each in found if on.most is not None and each.deliveries > on.most]
+            good += [each for each in found if each not in dead]
+            for each in dead:
+                yield from carrying(_datas(good), _retry(ctx, on, each, _ON_THE_WAY, dead=True))
+            if not dead:
+                break
+    except PressureError:
+        if not good:
+            raise
     return good
 
 

@@ -103,7 +103,7 @@ def pop_any(
     if len(on) == 1:
         return [(0, each) for each in (yield from pop(ctx, on[0], count, patience))]
     if any(each.backend.capabilities != backend.capabilities for each in on):
-        raise ValueError("all queues must be carried in one way")
+        raise ValueError("all queues of pop_any must have the same backend")
 
     def look(most: int, seconds: float) -> Operation[tuple[list[tuple[int, Delivered]], float | None]]:
         found = yield from backend.pop_any([each.keys for each in on], most, as_block(seconds))

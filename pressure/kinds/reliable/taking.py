@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from pressure.kinds.kind import at_least_one, milliseconds
+from pressure.checks import milliseconds, whole
 from pressure.kinds.methods import method
 from pressure.kinds.reliable import operations, popping
 from pressure.kinds.reliable.carrying import Carrying
@@ -19,19 +19,20 @@ class Taking(Carrying):
     def pop(
         self, count: int = 1, block: bool = True, timeout: float | None = None
     ) -> Operation[list[Delivered]]:
-        """Deliver the messages at the front.
+        """Deliver the messages at the front of the queue.
 
-        One round trip, and with the module another where there are some; another for what is due.
+        On a stream one round trip; with the module two, or one if the queue is empty. If nothing is there,
+        another looks for delayed messages that are due.
 
         Args:
-            count: How many, at most.
-            block: Whether to wait for a first one.
+            count: How many messages, at most.
+            block: Whether to wait for a first message.
             timeout: How long to wait, in seconds; None for ever.
 
         Returns:
             The messages, to be acknowledged; none if none came in time.
         """
-        return self._pop(at_least_one(count, "count"), self._patience(block, timeout))
+        return self._pop(whole(count, "count"), self._patience(block, timeout))
 
     def _pop(self, count: int, patience: Patience) -> Operation[list[Delivered]]:
         on = yield from self._on()
@@ -42,35 +43,42 @@ class Taking(Carrying):
     def pop_any(
         self, *others: Self, count: int = 1, block: bool = True, timeout: float | None = None
     ) -> Operation[list[tuple[Self, Delivered]]]:
-        """Deliver messages of this queue first, then of the others, in the order of their priority.
+        """Deliver messages of several queues: those of this queue first, then of the others in their order.
 
             for queue, message in urgent.pop_any(normal, count=10):
                 queue.ack(message)
 
-        With the module all are one command. On streams each queue is asked after the one before it, so that a
-        message that comes to the first meanwhile may come after one of the second; and of several who wait
-        for the same queues not the first is served, but the quickest. In a cluster all queues have to be in
-        one slot.
+        With the module, one command asks all queues, and serves the client that has waited longest. On
+        streams the queues are asked one after the other. So a message that is pushed to the first queue
+        while the second is asked may be delivered after one of the second, and of several waiting clients
+        the quickest is served. On a Redis Cluster all queues must be in one slot.
 
-        With the module two round trips, or one if there is nothing; on streams one for each queue that is
-        asked. Another if nothing is there, to see what is due; a wait adds two on streams.
+        Round trips: with the module two, or one if all queues are empty; on streams one for each queue that
+        is asked. If nothing is there, another looks for delayed messages that are due. A wait adds two on
+        streams.
 
         Args:
-            *others: Queues on the same server, of the same flavour.
-            count: How many messages of all of them together, at most.
-            block: Whether to wait for a first one.
+            *others: More reliable queues on the same server and of the same flavour, the most important
+                first.
+            count: How many messages of all queues together, at most.
+            block: Whether to wait for a first message.
             timeout: How long to wait, in seconds; None for ever.
 
         Returns:
             The messages, each with its queue, to be acknowledged there; none if none came in time.
 
         Raises:
-            ValueError: A queue is on another server, or carried in another way.
+            ValueError: A queue is on another server, or uses another backend.
         """
         queues = (self, *others)
-        if any(each._server != self._server for each in others):
-            raise ValueError("all queues must be on one server")
-        return self._pop_any(queues, at_least_one(count, "count"), self._patience(block, timeout))
+        for each in others:
+            if not isinstance(each, Taking):
+                raise TypeError(f"pop_any takes queues like this one, not {type(each).__name__}")
+            if each._server != self._server:
+                raise ValueError(
+                    f"queue {each} is not on the server of queue {self}; pop_any asks one server"
+                )
+        return self._pop_any(queues, whole(count, "count"), self._patience(block, timeout))
 
     def _pop_any(
         self, queues: tuple[Self, ...], count: int, patience: Patience
@@ -83,16 +91,18 @@ class Taking(Carrying):
 
     @method
     def recover(self, min_idle: float, count: int = 1) -> Operation[list[Delivered]]:
-        """Deliver again what was delivered long ago and not acknowledged. Two to four round trips.
+        """Redeliver messages that were not acknowledged in time. Two to four round trips.
 
         Args:
-            min_idle: Seconds since it was delivered, or since its last heartbeat; longer than anything takes.
-            count: How many, at most.
+            min_idle: Seconds since a message was delivered, or since its last heartbeat. Make it longer than
+                any worker needs for a message.
+            count: How many messages, at most.
 
         Returns:
-            The messages, to be acknowledged. What was delivered too often goes to the queue of the dead.
+            The messages, to be acknowledged. A message that was delivered too often goes to the dead-letter
+            queue instead.
         """
-        return self._recover(at_least_one(count, "count"), milliseconds(min_idle, "min_idle"))
+        return self._recover(whole(count, "count"), milliseconds(min_idle, "min_idle"))
 
     def _recover(self, count: int, idle: int) -> Operation[list[Delivered]]:
         on = yield from self._on()

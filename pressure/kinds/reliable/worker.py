@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from pressure.kinds.kind import milliseconds
+from pressure.checks import duration, milliseconds
 from pressure.kinds.methods import Call, Errand
 from pressure.kinds.reliable.model import Delivered
 from pressure.protocol.steps import Operation
@@ -60,9 +60,15 @@ class Plan:
 
     def check(self) -> int:
         """``min_idle`` in milliseconds; raises ValueError for what cannot be meant."""
-        if self.heartbeat is not None and not 0 < self.heartbeat < self.min_idle:
-            raise ValueError(f"heartbeat must be between 0 and min_idle, not {self.heartbeat!r}")
-        return milliseconds(self.min_idle, "min_idle")
+        if not callable(self.handle):
+            raise TypeError(f"handle must be a function of one message, not {self.handle!r}")
+        idle = milliseconds(self.min_idle, "min_idle")
+        if self.heartbeat is not None and not 0 < duration(self.heartbeat, "heartbeat") < self.min_idle:
+            raise ValueError(
+                f"heartbeat must be more than 0 and less than min_idle ({self.min_idle!r}), "
+                f"not {self.heartbeat!r}"
+            )
+        return idle
 
 
 def working(plan: Plan, idle: int, steps: Steps, clock: Callable[[], float]) -> Errand[int]:
@@ -97,7 +103,7 @@ def _handled(plan: Plan, steps: Steps, message: Delivered) -> Errand[int]:
         return 0
     if (yield steps.ack(ids)):
         return 1
-    log.warning("message %s was done with by another, too", printable(message.id))
+    log.warning("another client has acknowledged the message %s, too", printable(message.id))
     return 0
 
 
@@ -105,7 +111,7 @@ def exponential(first: float = 1.0, most: float = 3600.0) -> Callable[[int], flo
     """A backoff that doubles with each delivery.
 
     Args:
-        first: Seconds after the first.
-        most: The longest, in seconds.
+        first: Seconds to wait after the first delivery.
+        most: The longest wait, in seconds.
     """
     return lambda deliveries: min(first * 2 ** min(max(deliveries, 1) - 1, 62), most)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
+from pressure.checks import milliseconds, whole
 from pressure.codecs import Codec
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.keys import as_bytes
-from pressure.kinds.kind import Item, Kind, at_least_one, milliseconds
+from pressure.kinds.kind import Item, Kind
 from pressure.kinds.methods import Span, block, method
 from pressure.kinds.ring import operations
 from pressure.protocol.steps import Operation
@@ -17,15 +18,15 @@ __all__ = ["RingMethods"]
 
 
 class RingMethods(Kind):
-    """A circular buffer whose items are locked while they are worked on; at least once, recovered by time.
+    """A circular list whose items are locked while workers have them; at-least-once delivery.
 
-    An item stays in the list until it is completed. To claim it is to move it from the front to the back and
-    to take its lock, which expires: a consumer that dies, or takes longer, loses it to whoever comes by next.
-    Nothing has to be repaired, and nothing is waited for: ``claim`` returns at once.
+    An item stays in the list until it is completed. ``claim`` moves it from the front to the back (LMOVE)
+    and sets its lock, which expires (SET with NX and PX). If a worker dies or takes too long, the lock
+    expires and another worker can claim the item. No repair is needed. ``claim`` never waits.
 
     Every method may raise ``ConnectionFailedError``, ``OutcomeUnknownError``, ``ServerReplyError`` and, on a
-    Redis Cluster, ``ClusterError``, as those of ``pressure.Queue`` do. After a claim whose reply is lost the
-    lock expires.
+    Redis Cluster, ``ClusterError``, as those of ``pressure.Queue`` do. If the reply to a claim is
+    lost, the lock expires.
 
     Args:
         name: The queue's name; the keys are ``queue:<name>`` (a list) and ``queue:<name>:lock:<item>``.
@@ -37,10 +38,10 @@ class RingMethods(Kind):
         scripts: Whether to run scripts where the server lets us; without them most methods take two round
             trips.
         codec: What turns objects into bytes and back; without one they are bytes.
-        envelope: Whether each item travels with an identifier of its own. Without one, equal items have one
-            lock together, and one is removed as well as another.
-        key: The list, instead of the one by name.
-        locks: What the names of the locks begin with, instead of ``<key>:lock:``.
+        envelope: Whether to store each item with an id of its own. Without ids, equal items share one lock,
+            and ``complete`` removes any one of them.
+        key: The key of the list, instead of ``queue:<name>``.
+        locks: What the keys of the locks begin with, instead of ``<key>:lock:``.
 
     Raises:
         ValueError: Arguments that exclude each other or cannot be meant.
@@ -63,7 +64,7 @@ class RingMethods(Kind):
         locks: bytes | str | None = None,
     ) -> None:
         self._begin(name, key, codec, scripts=scripts, envelope=envelope)
-        self._locks = self._context.keys.main + b":lock:" if locks is None else as_bytes(locks)
+        self._locks = self._context.keys.main + b":lock:" if locks is None else as_bytes(locks, "locks")
         self._end(self._locks, url=url, client=client, host=host, port=port, db=db)
 
     @method
@@ -71,7 +72,7 @@ class RingMethods(Kind):
         """Add values at the back, together. One round trip.
 
         Returns:
-            How many items there are then, locked or not.
+            How many items there are now, locked or not.
 
         Raises:
             TypeError: One of the values cannot be sent; nothing was sent.
@@ -86,7 +87,7 @@ class RingMethods(Kind):
             lock_ttl: Seconds until the lock expires, unless it is extended.
 
         Returns:
-            The item, to be completed; None if it is locked by somebody, or there is none.
+            The item, which the worker then completes; None if the item is locked, or the queue is empty.
         """
         return self._claim(milliseconds(lock_ttl, "lock_ttl", 1), walk=False)
 
@@ -100,7 +101,7 @@ class RingMethods(Kind):
             lock_ttl: Seconds until the lock expires, unless it is extended.
 
         Returns:
-            The item, to be completed; None if all are locked, or there is none.
+            The item, which the worker then completes; None if all items are locked, or there is none.
         """
         return self._claim(milliseconds(lock_ttl, "lock_ttl", 1), walk=True)
 
@@ -120,11 +121,14 @@ class RingMethods(Kind):
         return self._complete(item)
 
     def _complete(self, item: Item) -> Operation[None]:
-        token = item.token or b""
-        ours, removed = yield from operations.complete(self._context, self._locks, token, item.data)
+        token, data = _lock_of(item)
+        return self._completed(token, data)
+
+    def _completed(self, token: bytes, data: bytes) -> Operation[None]:
+        ours, removed = yield from operations.complete(self._context, self._locks, token, data)
         if not ours:
-            what = "it may be done twice" if removed else "it has been completed by another"
-            raise ItemLostError(f"queue {self}: the item's lock had expired; {what}", removed)
+            what = "so it may be done twice" if removed else "and another client has completed the item"
+            raise ItemLostError(f"queue {self}: the lock of the item had expired, {what}", removed)
 
     @method
     def extend(self, item: Item, lock_ttl: float) -> Operation[None]:
@@ -135,13 +139,13 @@ class RingMethods(Kind):
             lock_ttl: Seconds.
 
         Raises:
-            ItemLostError: The lock had expired; somebody else may have the item.
+            ItemLostError: The lock had expired; another client may have the item.
         """
-        return self._extend(item, milliseconds(lock_ttl, "lock_ttl", 1))
+        return self._extend(*_lock_of(item), milliseconds(lock_ttl, "lock_ttl", 1))
 
-    def _extend(self, item: Item, ttl: int) -> Operation[None]:
-        if not (yield from operations.extend(self._context, self._locks, item.token or b"", item.data, ttl)):
-            raise ItemLostError(f"queue {self}: the item's lock had expired; somebody else may have it")
+    def _extend(self, token: bytes, data: bytes, ttl: int) -> Operation[None]:
+        if not (yield from operations.extend(self._context, self._locks, token, data, ttl)):
+            raise ItemLostError(f"queue {self}: the lock of the item had expired; another client may have it")
 
     @method
     def release(self, item: Item) -> Operation[bool]:
@@ -150,7 +154,7 @@ class RingMethods(Kind):
         Returns:
             False if the lock was not ours any more, and nothing was done.
         """
-        return operations.extend(self._context, self._locks, item.token or b"", item.data, 0)
+        return operations.extend(self._context, self._locks, *_lock_of(item), 0)
 
     @block
     def take(self, lock_ttl: float) -> Span[Item]:
@@ -175,17 +179,17 @@ class RingMethods(Kind):
     def _take(self, ttl: int) -> Operation[Item]:
         item = yield from self._claim(ttl, walk=True)
         if item is None:
-            raise QueueEmptyError(f"queue {self} has no item that is not locked")
+            raise QueueEmptyError(f"queue {self} has no unlocked item")
         return item
 
     @method
     def peek(self, count: int = 1) -> Operation[list[Item]]:
-        """The items that are tried next, in order, locked or not, left where they are. One round trip.
+        """The items at the front, locked or not, in order; they stay in the queue. One round trip.
 
         Args:
             count: How many, at most.
         """
-        return self._peek(at_least_one(count, "count"))
+        return self._peek(whole(count, "count"))
 
     def _peek(self, count: int) -> Operation[list[Item]]:
         found = yield from operations.peek(self._context, count)
@@ -204,3 +208,10 @@ class RingMethods(Kind):
     def length(self) -> Operation[int]:
         """How many items there are, locked or not. One round trip."""
         return operations.length(self._context)
+
+
+def _lock_of(item: Item) -> tuple[bytes, bytes]:
+    """An item's token and its bytes; raises TypeError for what is no item."""
+    if not isinstance(item, Item):
+        raise TypeError(f"an item is what claim or claim_next returned, not {type(item).__name__}")
+    return item.token or b"", item.data

@@ -1,4 +1,4 @@
-"""Made-up histories of a queue: what a model did, with the moments at which it did spread to intervals."""
+"""Random histories of a queue: what a model did, each operation spread over an interval around its moment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STEP = 10
 
 
 @dataclass(frozen=True)
-class Deed:
+class Action:
     """Something that is done to the queue; ``open_`` whether it comes back, ``happens`` whether it is done."""
 
     puts: bool
@@ -28,47 +28,47 @@ class Deed:
 
 
 moments = st.one_of(st.integers(1, 4), st.integers(1, 45))
-deeds = st.builds(Deed, st.booleans(), moments, moments)
-doubtful_deeds = st.builds(Deed, st.booleans(), moments, moments, st.booleans(), st.booleans())
+actions = st.builds(Action, st.booleans(), moments, moments)
+uncertain_actions = st.builds(Action, st.booleans(), moments, moments, st.booleans(), st.booleans())
 
 
 def played(
-    done: Sequence[Deed], bound: int = 0, *, empties: bool = True
+    done: Sequence[Action], bound: int = 0, *, empties: bool = True
 ) -> tuple[list[Operation], tuple[bytes, ...]]:
     """The operations, and what is left."""
     queue, operations = deque[bytes](), list[Operation]()
-    for number, deed in enumerate(done):
+    for number, action in enumerate(done):
         now, value = 1000 + STEP * number, b"%d" % number
-        happens = deed.happens or not deed.open_
-        begun, ended = now - deed.before, None if deed.open_ else now + deed.after
-        outcome: Any = "open" if deed.open_ else "ok"
+        happens = action.happens or not action.open_
+        begun, ended = now - action.before, None if action.open_ else now + action.after
+        outcome: Any = "open" if action.open_ else "ok"
         who = f"c{number}"
-        if deed.puts and (not bound or len(queue) < bound):
+        if action.puts and (not bound or len(queue) < bound):
             if happens:
                 queue.append(value)
             operations.append(Operation(who, "q", "put", (value,), None, begun, ended, outcome))
         elif queue:
             got = (queue.popleft(),) if happens else None
             operations.append(
-                Operation(who, "q", "get", (), None if deed.open_ else got, begun, ended, outcome)
+                Operation(who, "q", "get", (), None if action.open_ else got, begun, ended, outcome)
             )
         elif empties and ended is not None:
             operations.append(Operation(who, "q", "get", (), None, begun, ended, "error", "QueueEmptyError"))
     return operations, tuple(queue)
 
 
-def corrupted(operations: Sequence[Operation], how: str, luck: Random) -> list[Operation]:
+def corrupted(operations: Sequence[Operation], how: str, rng: Random) -> list[Operation]:
     """The same with one thing wrong, or that may be wrong; unchanged where there is too little."""
     changed = list(operations)
     gets = [place for place, each in enumerate(changed) if each.name == "get" and each.outcome == "ok"]
     if how == "shift" and changed:
-        place, by = luck.randrange(len(changed)), luck.randrange(-60, 60)
+        place, by = rng.randrange(len(changed)), rng.randrange(-60, 60)
         one = changed[place]
         ended = None if one.returned is None else one.returned + by
         changed[place] = replace(one, invoked=one.invoked + by, returned=ended)
     if len(gets) < 2:
         return changed
-    first, second = luck.sample(gets, 2)
+    first, second = rng.sample(gets, 2)
     if how == "swap":
         changed[first] = replace(changed[first], result=operations[second].result)
         changed[second] = replace(changed[second], result=operations[first].result)

@@ -1,4 +1,4 @@
-"""The clauses on histories: what fails has a picture of the place, and a run that is stuck is told."""
+"""The clauses about histories: a failure comes with a picture, and a run that is stuck is reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pressure import Queue, QueueClosedError
 from .notation import history
 
 
-def test_a_failure_has_a_picture() -> None:
+def test_a_failed_check_has_a_picture_of_the_history() -> None:
     made = history("p put a 0 1\np put b 2 3\nc get = b 4 5\nc get = a 6 7")
     with pytest.raises(Failure, match=r"illegal \(order\): b'a' was put before b'b'") as caught:
         expect_explained(made, fifo.check(made))
@@ -31,7 +31,7 @@ def test_a_failure_has_a_picture() -> None:
     assert "<svg" in shown.markup
 
 
-def test_what_is_unknown_is_not_passed() -> None:
+def test_an_unknown_verdict_does_not_pass() -> None:
     with pytest.raises(Failure, match="unknown: given up"):
         expect_explained(history(""), Verdict("unknown", reason="given up"))
     expect_explained(history(""), Verdict("ok"))
@@ -45,7 +45,7 @@ class Forgetful(Queue):
         return super().get(*args, **options) if value.endswith(b"9") else value
 
 
-def test_a_client_that_loses_values_is_convicted_and_the_place_is_shown(embedded_server: Address) -> None:
+def test_a_client_that_loses_values_fails_and_the_operation_is_shown(embedded_server: Address) -> None:
     def made(name: str, /, *, url: str, prefix: str) -> Any:
         return Forgetful(name, url=url, prefix=prefix)
 
@@ -80,7 +80,7 @@ class Stuck:
         yield
 
 
-def test_a_run_that_is_stuck_is_told() -> None:
+def test_a_run_that_is_stuck_is_reported() -> None:
     try:
         with pytest.raises(TimeoutError, match="stuck"):
             threads(Stuck, Plan(4, 1, 1), Facts, limit=0.05)
@@ -88,7 +88,7 @@ def test_a_run_that_is_stuck_is_told() -> None:
         Stuck.let_go.set()
 
 
-def test_the_flavour_under_test(embedded_server: Address) -> None:
+def test_the_environment_knows_the_flavour_of_the_client_under_test(embedded_server: Address) -> None:
     for name, made in FLAVOURS.items():
         with Environment(embedded_server, made) as env:
             assert env.flavour == name

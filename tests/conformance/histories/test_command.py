@@ -1,4 +1,4 @@
-"""The command that records and judges, and runs whose clients are processes."""
+"""The command that records and judges histories, also of clients that are processes."""
 
 from __future__ import annotations
 
@@ -29,29 +29,40 @@ KEPT = Path(__file__).parent / "kept"
         ("crowded.jsonl", 1, "bound: illegal"),
     ],
 )
-def test_kept_histories(name: str, status: int, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kept_histories_get_their_verdict_and_exit_status(
+    name: str, status: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([str(KEPT / name)]) == status
     assert says in capsys.readouterr().out
 
 
-def test_what_cannot_be_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_history_with_an_unknown_verdict_has_exit_status_three(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(history("p put a 0 1\np put a 2 3"), tmp_path / "file")
     assert main([str(tmp_path / "file")]) == 3
     assert "unknown: b'a' was put 2 times" in capsys.readouterr().out
 
 
-def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_reported_with_how_to_record_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([str(tmp_path / "none")]) == 2
-    assert "No such file" in capsys.readouterr().out
+    said = f"{tmp_path / 'none'}: there is no such file; --record TARGET records a history to it"
+    assert said in capsys.readouterr().out
 
 
-def test_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_svg_option_writes_a_picture_to_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main([str(KEPT / "swapped.jsonl"), "--svg", str(tmp_path / "picture.html")])
     assert "┌" in capsys.readouterr().out
     assert "<svg" in (tmp_path / "picture.html").read_text(encoding="utf-8")
 
 
-def test_a_run_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_record_option_records_a_run_and_judges_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = "--record embedded --operations 10 --clients 2 --kill 0 --bound 2".split()
     assert main([str(tmp_path / "file"), *words]) == 0
     assert "fifo: ok" in capsys.readouterr().out
@@ -64,7 +75,9 @@ def test_a_run_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.slow
 @pytest.mark.parametrize("flavour", ["sync", "plain", "aio", "trio"])
 @pytest.mark.parametrize("server", ["embedded_server", "real_server"])
-def test_many_that_are_killed(server: str, flavour: str, request: pytest.FixtureRequest) -> None:
+def test_histories_of_killed_clients_are_ok(
+    server: str, flavour: str, request: pytest.FixtureRequest
+) -> None:
     address: Address = request.getfixturevalue(server)
     opened = 0
     for seed in range(3):

@@ -1,4 +1,4 @@
-"""The checker of FIFO queues: good histories are ok, and each kind of violation is convicted by its name."""
+"""The checker of FIFO queues: it accepts correct histories and names each kind of violation."""
 
 from __future__ import annotations
 
@@ -14,51 +14,51 @@ EMPTY = Facts(final={"q": ()})
 TWO = Facts(bounds={"q": 2})
 
 GOOD = {
-    "one after the other": ("p put a 0 1\np put b 2 3\nc get = a 4 5\nc get = b 6 7", EMPTY),
+    "sequential operations": ("p put a 0 1\np put b 2 3\nc get = a 4 5\nc get = b 6 7", EMPTY),
     "a get that begins before its put": ("c get = a 0 9\np put a 5 6", EMPTY),
-    "puts at once come in either order": (
+    "concurrent puts in either order": (
         "p put a 0 9\no put b 1 8\nc get = b 10 11\nc get = a 12 13",
         EMPTY,
     ),
-    "gets at once come in either order": ("p put a 0 1\np put b 2 3\nc get = b 4 9\nd get = a 5 8", EMPTY),
-    "puts that touch": ("p put a 0 2\no put b 2 3\nc get = b 4 5\nc get = a 6 7", EMPTY),
-    "puts that touch, and one never came": ("p put a 0 2\no put b 2 3\nc get = b 4 5", Facts()),
-    "gets that touch": ("p put a 0 1\np put b 2 3\nc get = b 4 6\nd get = a 6 7", EMPTY),
-    "one that holds a role twice": ("c hold consumer 0 5\nc hold consumer 4 9", Facts()),
-    "what is left": ("p put a 0 1", LEFT_A),
-    "what nobody looked at": ("p put a 0 1", Facts()),
+    "concurrent gets in either order": ("p put a 0 1\np put b 2 3\nc get = b 4 9\nd get = a 5 8", EMPTY),
+    "a put that begins as another ends": ("p put a 0 2\no put b 2 3\nc get = b 4 5\nc get = a 6 7", EMPTY),
+    "a put that begins as another ends, not got": ("p put a 0 2\no put b 2 3\nc get = b 4 5", Facts()),
+    "a get that begins as another ends": ("p put a 0 1\np put b 2 3\nc get = b 4 6\nd get = a 6 7", EMPTY),
+    "one client holds a role twice": ("c hold consumer 0 5\nc hold consumer 4 9", Facts()),
+    "a value left in the queue": ("p put a 0 1", LEFT_A),
+    "a queue whose final values are unknown": ("p put a 0 1", Facts()),
     "an open put that happened": ("p put a ? 0\nc get = a 5 6", EMPTY),
-    "an open put that did not": ("p put a ? 0", EMPTY),
-    "an open put that is left": ("p put a ? 0", LEFT_A),
-    "an open get that took it": ("p put a 0 1\nc get ? 2", EMPTY),
-    "an open get that took what was overtaken": ("p put a 0 1\np put b 2 3\nc get ? 4\nd get = b 5 6", EMPTY),
-    "an open get that took what was looked past": (
+    "an open put that did not happen": ("p put a ? 0", EMPTY),
+    "an open put whose value is left": ("p put a ? 0", LEFT_A),
+    "an open get that took a value": ("p put a 0 1\nc get ? 2", EMPTY),
+    "an open get that took an overtaken value": ("p put a 0 1\np put b 2 3\nc get ? 4\nd get = b 5 6", EMPTY),
+    "an open get that took a value before a later one was received": (
         "p put a 0 1\np put b 2 3\nd get ? 3\nc receive = b 4 5\nc put_back b 6 7",
         Facts(),
     ),
-    "an open get that took the end of a run": (
+    "an open get that took the end of a batch": (
         "p put_many a b 0 9\no put x 1 8\nc get = a 10 11\nd get ? 12\nc get = x 12 13",
         Facts(),
     ),
     "an open get_many": ("p put_many a b 0 1\nc get_many 3 ? 2", EMPTY),
-    "empty before": ("c get ! QueueEmptyError 0 1\np put a 2 3", LEFT_A),
-    "empty between": (
+    "empty before the first put": ("c get ! QueueEmptyError 0 1\np put a 2 3", LEFT_A),
+    "empty between two values": (
         "p put a 0 1\nc get = a 2 9\nd get ! QueueEmptyError 3 8\np put b 7 10\nc get = b 11 12",
         EMPTY,
     ),
-    "an error of a get says nothing else": ("p put a 0 1\nc get ! QueueInUseError 2 3", LEFT_A),
+    "another error of a get does not mean empty": ("p put a 0 1\nc get ! QueueInUseError 2 3", LEFT_A),
     "a put that failed": ("p put a 0 1\np put b ! QueueFullError 2 3\nc get = a 4 5", EMPTY),
     "half a put_many": ("p put_many a b c ! QueueFullError 2 0 1\nc get_many 3 = a b 2 3", EMPTY),
-    "received and done with": ("p put a 0 1\nc receive = a 2 3\nc ack a 4 5", EMPTY),
+    "received and acknowledged": ("p put a 0 1\nc receive = a 2 3\nc ack a 4 5", EMPTY),
     "received and put back": ("p put a 0 1\nc receive = a 2 3\nc put_back a 4 5\nc get = a 6 7", EMPTY),
     "put back, and left": ("p put a 0 1\nc receive = a 2 3\nc put_back a 4 5", LEFT_A),
-    "received by one who died": ("p put a 0 1\nc receive = a 2 3\nd get = a 9 10", EMPTY),
-    "acknowledged by one who died": ("p put a 0 1\nc receive = a 2 3\nc ack a ? 4", EMPTY),
-    "not acknowledged by one who died": (
+    "received by a client that died": ("p put a 0 1\nc receive = a 2 3\nd get = a 9 10", EMPTY),
+    "acknowledged by a client that died": ("p put a 0 1\nc receive = a 2 3\nc ack a ? 4", EMPTY),
+    "not acknowledged by a client that died": (
         "p put a 0 1\nc receive = a 2 3\nc ack a ? 4\nd get = a 9 10",
         EMPTY,
     ),
-    "a role that was taken away": (
+    "an acknowledgement that failed because the role was taken": (
         "p put a 0 1\nc receive = a 2 3\nc ack a ! QueueInUseError 4 5\nd get = a 9 10",
         EMPTY,
     ),
@@ -80,14 +80,14 @@ GOOD = {
         EMPTY,
     ),
     "put while it closes": ("p close 0 9\no put a 1 8", LEFT_A),
-    "runs that are whole": ("p put_many a b 0 9\no put_many c d 1 8\nx get_many 4 = c d a b 10 11", EMPTY),
+    "concurrent batches": ("p put_many a b 0 9\no put_many c d 1 8\nx get_many 4 = c d a b 10 11", EMPTY),
     "holders in turn": ("c hold consumer 0 5\nd hold consumer 6 9\np put a 0 1\nd get = a 7 8", EMPTY),
     "holders of two roles": ("c hold consumer 0 5\nd hold producer 1 4", Facts()),
 }
 
 BAD = {
-    "got from nowhere": ("c get = a 0 1", Facts(), "fifo", "invented"),
-    "left from nowhere": ("c get ! QueueEmptyError 0 1", LEFT_A, "fifo", "invented"),
+    "got, never put": ("c get = a 0 1", Facts(), "fifo", "invented"),
+    "reported as left, never put": ("c get ! QueueEmptyError 0 1", LEFT_A, "fifo", "invented"),
     "got before its put": ("c get = a 0 1\np put a 2 3", Facts(), "fifo", "invented"),
     "got though its put failed": ("p put a ! QueueFullError 0 1\nc get = a 2 3", Facts(), "fifo", "invented"),
     "overtaken": ("p put a 0 1\np put b 2 3\nc get = b 4 5\nc get = a 6 7", Facts(), "fifo", "order"),
@@ -97,31 +97,31 @@ BAD = {
         "fifo",
         "order",
     ),
-    "left the wrong way round": (
+    "left in the wrong order": (
         "p put a 0 1\np put b 2 3",
         Facts(final={"q": (b"b", b"a")}),
         "fifo",
         "order",
     ),
-    "a run the wrong way round": (
+    "a batch in the wrong order": (
         "p put_many a b 0 1\nc get = b 2 3\nc get = a 4 5",
         Facts(),
         "fifo",
         "order",
     ),
-    "got at once the wrong way round": (
+    "got in one batch in the wrong order": (
         "p put a 0 1\np put b 2 3\nc get_many 2 = b a 4 5",
         Facts(),
         "fifo",
         "order",
     ),
-    "a run got at once the wrong way round": (
+    "a batch got in one batch in the wrong order": (
         "p put_many a b 0 1\nc get_many 2 = b a 4 5",
         Facts(),
         "fifo",
         "order",
     ),
-    "put into a run whose end is there still": (
+    "put into a batch whose end is still in the queue": (
         "p put_many a b 0 9\no put x 1 8\nc get = a 10 11\nc get = x 12 13",
         Facts(),
         "exclusive",
@@ -145,7 +145,7 @@ BAD = {
         "fifo",
         "order",
     ),
-    "empty with something in it": (
+    "reported empty with a value in it": (
         "p put a 0 1\nc get ! QueueEmptyError 2 3\nc get = a 4 5",
         Facts(),
         "fifo",
@@ -157,14 +157,14 @@ BAD = {
         "fifo",
         "empty",
     ),
-    "closed with something in it": (
+    "reported closed with a value in it": (
         "p put a 0 1\np close 2 3\nc get ! QueueClosedError 4 5\nd get = a 6 7",
         Facts(),
         "fifo",
         "empty",
     ),
     "lost": ("p put a 0 1", EMPTY, "no-loss", "loss"),
-    "never came though others did": ("p put a 0 1\np put b 2 3\nc get = b 4 5", Facts(), "no-loss", "order"),
+    "a later value overtook it": ("p put a 0 1\np put b 2 3\nc get = b 4 5", Facts(), "no-loss", "order"),
     "an open get that began too late": (
         "p put a 0 1\np put b 2 3\nc get = b 4 5\nd get ? 6",
         EMPTY,
@@ -177,7 +177,7 @@ BAD = {
     "got twice at once": ("p put a 0 1\nc get_many 2 = a a 2 3", Facts(), "no-duplicate", "duplicate"),
     "got, and left": ("p put a 0 1\nc get = a 2 3", LEFT_A, "no-duplicate", "duplicate"),
     "left twice": ("p put a 0 1", Facts(final={"q": (b"a", b"a")}), "no-duplicate", "duplicate"),
-    "received behind its ack": (
+    "received after its acknowledgement": (
         "p put a 0 1\nc receive = a 2 3\nc ack a 4 5\nd receive = a 6 7",
         Facts(),
         "no-duplicate",
@@ -190,7 +190,7 @@ BAD = {
         "bound",
         "bound",
     ),
-    "over the bound in one go": ("p put_many a b c 0 1", TWO, "bound", "bound"),
+    "over the bound in one batch": ("p put_many a b c 0 1", TWO, "bound", "bound"),
     "an open get takes one at most": (
         "x get ? 0\np put a 0 1\np put b 2 3\np put c 4 5\np put d 6 7",
         TWO,
@@ -209,13 +209,13 @@ BAD = {
         "bound",
         "bound",
     ),
-    "another's in a run of puts": (
+    "another client's value in a batch of puts": (
         "p put_many a b 0 9\no put c 1 8\nx get = a 10 11\nx get = c 12 13\nx get = b 14 15",
         Facts(),
         "exclusive",
         "exclusive",
     ),
-    "another's in a run of gets": (
+    "another client's get in a batch of gets": (
         "p put a 0 1\np put b 2 3\np put c 4 5\nx get_many 2 = a c 6 20\ny get = b 7 19",
         Facts(),
         "exclusive",
@@ -230,13 +230,13 @@ BAD = {
     "two holders": ("c hold consumer 0 5\nd hold consumer 4 9", Facts(), "exclusive", "exclusive"),
     "put while another holds": ("c hold producer 0 9\np put a 3 4", Facts(), "exclusive", "exclusive"),
     "put when closed": ("p close 0 1\no put a 2 3", Facts(), "closed", "closed"),
-    "closed before it was": ("o put a ! QueueClosedError 0 1\np close 2 3", Facts(), "closed", "closed"),
-    "closed by nobody": ("c get ! QueueClosedError 0 1", Facts(), "closed", "closed"),
+    "reported closed early": ("o put a ! QueueClosedError 0 1\np close 2 3", Facts(), "closed", "closed"),
+    "reported closed, never closed": ("c get ! QueueClosedError 0 1", Facts(), "closed", "closed"),
 }
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_good(name: str) -> None:
+def test_correct_histories_are_ok(name: str) -> None:
     lines, facts = GOOD[name]
     assert {verdict.answer: verdict.reason for verdict in check_queue(table(lines), facts, "q").values()} == {
         "ok": ""
@@ -244,7 +244,7 @@ def test_good(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad(name: str) -> None:
+def test_each_violation_is_named(name: str) -> None:
     lines, facts, rule, violation = BAD[name]
     verdict = check_queue(table(lines), facts, "q")[rule]
     assert (verdict.answer, verdict.violation) == ("illegal", violation)
@@ -255,14 +255,14 @@ def test_bad(name: str) -> None:
 
 
 @pytest.mark.parametrize("rule", fifo.RULES)
-def test_each_rule_convicts_somebody(rule: str) -> None:
+def test_each_rule_has_a_history_that_violates_it(rule: str) -> None:
     assert any(mine == rule for _, _, mine, _ in BAD.values())
 
 
 REPEATED = "p put a 0 1\np put a 2 3\n"
 
 
-def test_values_put_twice_are_counted_and_else_unknown() -> None:
+def test_values_put_twice_are_counted_and_their_order_is_unknown() -> None:
     once = check_queue(table(REPEATED + "c get = a 4 5\nc get = a 6 7"), EMPTY, "q")
     assert {verdict.answer for verdict in once.values()} == {"unknown"}
     assert "2 times" in once["fifo"].reason
@@ -275,12 +275,12 @@ def test_values_put_twice_are_counted_and_else_unknown() -> None:
     assert check_queue(table(REPEATED + "c get = a 4 5"), LEFT_A, "q")["no-loss"].answer == "unknown"
 
 
-def test_what_is_deleted_is_unknown() -> None:
+def test_the_verdict_on_a_deleted_queue_is_unknown() -> None:
     verdict = worst(check_queue(table("p put a 0 1\nx delete 2 3"), EMPTY, "q").values())
     assert (verdict.answer, verdict.reason[:21]) == ("unknown", "the queue was deleted")
 
 
-def test_no_segment_ends_while_something_is_received() -> None:
+def test_no_segment_ends_while_a_message_is_unacknowledged() -> None:
     lines = table(
         "p put a 0 1\nc receive = a 2 3\nc ack a 4 5\np put b 6 7\nc receive = b 8 9\nc put_back b 10 11"
     )
@@ -292,7 +292,7 @@ def test_no_segment_ends_while_something_is_received() -> None:
     assert [part.carried for part in parts] == [0, 0]
 
 
-def test_a_segment_begins_with_what_is_left_and_with_closes() -> None:
+def test_a_segment_begins_with_the_values_left_in_the_queue_and_its_closes() -> None:
     lines = table("p put_many a b c 0 1\nc get = a 2 3\np close 4 5\nc get = b 6 7\nc get = c 8 9")
     *_, last = segments(lines)
     assert [str(each) for each in last.operations] == [

@@ -1,4 +1,4 @@
-"""The search: lists as objects, open operations, keys apart, and what it shows of what it cannot explain."""
+"""The general search for a legal order: lists, operations without an end, separate keys, and its explanations."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ def judged(lines: str) -> Verdict:
 
 
 GOOD = {
-    "one after the other": "a RPUSH x y = 2 0 1\na LPOP = x 2 3\na LLEN = 1 4 5\na LPOP = y 6 7\na LPOP = nil 8 9",
-    "in an order that only the answers tell": "a RPUSH x = 2 0 9\nb RPUSH y = 1 1 8\nc LRANGE 0 -1 = y x 10 11",
-    "a pop in the middle of a push": "a RPUSH x = 1 0 9\nb LPOP = x 1 8",
-    "a wait is a pop that succeeds": "b BLPOP 0 = q x 0 9\na RPUSH x = 1 2 3",
-    "calls and returns that touch": "b LPOP = x 0 5\na RPUSH x = 1 5 6",
+    "sequential": "a RPUSH x y = 2 0 1\na LPOP = x 2 3\na LLEN = 1 4 5\na LPOP = y 6 7\na LPOP = nil 8 9",
+    "concurrent pushes ordered by a read": "a RPUSH x = 2 0 9\nb RPUSH y = 1 1 8\nc LRANGE 0 -1 = y x 10 11",
+    "a pop during a push": "a RPUSH x = 1 0 9\nb LPOP = x 1 8",
+    "a blocking pop waits for a push": "b BLPOP 0 = q x 0 9\na RPUSH x = 1 2 3",
+    "a call that begins as another returns": "b LPOP = x 0 5\na RPUSH x = 1 5 6",
     "an open push that happened": "a RPUSH x ? 0\nb LPOP = x 5 6",
-    "an open push that did not": "a RPUSH x ? 0\nb LPOP = nil 5 6",
-    "an open pop that did both": "a RPUSH x = 1 0 1\nb LPOP ? 2\nc LLEN = 1 3 4\nc LLEN = 0 5 6",
-    "an error is nobody's business": "a RPUSH x = 1 0 1\na LPOP ! ValueError 2 3\na LLEN = 1 4 5",
-    "a move": "a RPUSH x y = 2 0 1\na LMOVE other RIGHT LEFT = y 2 3\na LRANGE 0 -1 = x 4 5",
+    "an open push that did not happen": "a RPUSH x ? 0\nb LPOP = nil 5 6",
+    "an open pop between two reads": "a RPUSH x = 1 0 1\nb LPOP ? 2\nc LLEN = 1 3 4\nc LLEN = 0 5 6",
+    "an error changes nothing": "a RPUSH x = 1 0 1\na LPOP ! ValueError 2 3\na LLEN = 1 4 5",
+    "a move to another list": "a RPUSH x y = 2 0 1\na LMOVE other RIGHT LEFT = y 2 3\na LRANGE 0 -1 = x 4 5",
 }
 
 BAD = {
-    "a value from nowhere": "a LPOP = x 0 1",
-    "the wrong end": "a RPUSH x y = 2 0 1\na LPOP = y 2 3",
+    "a value that was never pushed": "a LPOP = x 0 1",
+    "popped from the wrong end": "a RPUSH x y = 2 0 1\na LPOP = y 2 3",
     "a stale read": "a RPUSH x = 1 0 1\nb LLEN = 0 2 3",
     "popped twice": "a RPUSH x = 1 0 1\nb LPOP = x 2 9\nc LPOP = x 3 8",
-    "lost": "a RPUSH x = 1 0 1\nb LPOP = nil 2 3",
+    "a pushed value is lost": "a RPUSH x = 1 0 1\nb LPOP = nil 2 3",
     "no order fits both readers": (
         "a RPUSH x = 1 0 20\nb RPUSH y = 2 1 19\nc LINDEX 0 = x 2 3\nd LINDEX 0 = y 4 5\nd LLEN = 2 6 7"
     ),
     "an open push that happened twice": "a RPUSH x ? 0\nb LPOP = x 5 6\nb LPOP = x 7 8",
-    "a move that lost it": "a RPUSH x = 1 0 1\na LMOVE q LEFT RIGHT = x 2 3\na LLEN = 0 4 5",
+    "a move that lost its value": "a RPUSH x = 1 0 1\na LMOVE q LEFT RIGHT = x 2 3\na LLEN = 0 4 5",
 }
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_good(name: str) -> None:
+def test_linearizable_histories_are_ok(name: str) -> None:
     verdict = judged(GOOD[name])
     assert (verdict.answer, verdict.reason) == ("ok", "")
     mine = [each for each in table(GOOD[name]) if each.outcome == "ok"]
@@ -54,32 +54,32 @@ def test_good(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad(name: str) -> None:
+def test_histories_that_are_not_linearizable_are_illegal(name: str) -> None:
     verdict = judged(BAD[name])
     assert (verdict.answer, verdict.violation) == ("illegal", "linearizable")
     assert verdict.operations
     assert not set(verdict.operations) & set(verdict.order)
 
 
-def test_the_order_is_one() -> None:
+def test_the_verdict_has_an_order_that_explains_the_replies() -> None:
     verdict = judged("a RPUSH x = 2 0 9\nb RPUSH y = 1 1 8\nc LRANGE 0 -1 = y x 10 11")
     assert [each.client for each in verdict.order] == ["b", "a", "c"]
 
 
-def test_what_can_go_no_further_is_shown() -> None:
+def test_an_illegal_verdict_shows_an_order_and_the_operations_that_cannot_follow_it() -> None:
     verdict = judged("a RPUSH x = 1 0 1\nb LLEN = 1 2 3\nc LPOP = y 4 9\nd LPOP = z 5 8\ne LLEN = 0 10 11")
     assert [each.client for each in verdict.order] == ["a", "b"]
     assert {each.client for each in verdict.operations} == {"c", "d"}
 
 
-def test_a_budget_that_does_not_suffice() -> None:
+def test_a_search_that_uses_up_its_budget_is_unknown() -> None:
     lines = "".join(f"p{number} RPUSH {number} = {number + 1} {number} 99\n" for number in range(20))
     assert check(history(lines)).answer == "ok"
     verdict = check(history(lines), budget=10)
     assert (verdict.answer, verdict.reason) == ("unknown", "the search was given up")
 
 
-def test_states_are_not_gone_into_twice() -> None:
+def test_the_search_visits_no_state_twice() -> None:
     """Fourteen reads at once that no order explains: 2**14 sets of them, and 14! orders."""
     reads = "".join(f"r{number} LLEN = 1 {number + 2} 90\n" for number in range(14))
     operations = history("w RPUSH x = 1 0 1\n" + reads + "z LLEN = 7 50 91")
@@ -93,7 +93,7 @@ def _step(state: tuple[tuple[bytes, ...], ...], one: object) -> tuple[bool, tupl
     return answer == one.result, after  # type: ignore[attr-defined]
 
 
-def test_keys_are_searched_apart() -> None:
+def test_keys_are_searched_apart_unless_values_move_between_them() -> None:
     lines = [operation(f"{key}{number} RPUSH x ? 0", key) for key in "abcd" for number in range(5)]
     lines += [operation("m LMOVE d LEFT RIGHT ? 0", "c"), operation("n LPOP ? 0", "e")]
     groups = sorted((keys, len(mine)) for keys, mine in apart(lines))
@@ -105,7 +105,7 @@ def test_keys_are_searched_apart() -> None:
 
 
 @pytest.mark.parametrize("server", ["embedded_server", "real_server"])
-def test_the_model_is_that_of_the_server(server: str, request: pytest.FixtureRequest) -> None:
+def test_the_model_of_lists_answers_as_the_server_does(server: str, request: pytest.FixtureRequest) -> None:
     """One connection after the other: each answer has to be the model's."""
     address: Address = request.getfixturevalue(server)
     keys = ["histories:a", "histories:b"]

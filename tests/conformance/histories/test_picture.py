@@ -1,4 +1,4 @@
-"""Pictures: text and drawing show the place, and say in words and patterns what they show."""
+"""Pictures of histories: text and SVG show where the violation is, in words and patterns rather than colours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def overtaken() -> tuple[History, Verdict]:
     return made, fifo.check(made)
 
 
-def test_text() -> None:
+def test_a_picture_in_text_shows_verdict_operations_and_time() -> None:
     assert as_text(*overtaken()).splitlines() == [
         "illegal: order: b'a' was put before b'b', and came after it",
         "  p: put a -> ok",
@@ -49,7 +49,7 @@ def test_text() -> None:
     ]
 
 
-def test_a_wait_is_dotted_until_what_comes_is_on_its_way() -> None:
+def test_a_wait_is_dotted_until_the_value_it_gets_is_being_put() -> None:
     made = history("c get = a 0 9000\nd get ? 1000\np put a 5000 6000")
     lines = as_text(made, Verdict("ok")).splitlines()[2:]
     assert [line[15:17].strip() for line in lines] == ["┌g", "┊", "│", "│", "└a"]
@@ -60,7 +60,7 @@ def test_a_wait_is_dotted_until_what_comes_is_on_its_way() -> None:
     assert len([each for each in elements(drawing, "path") if each.get("stroke-dasharray")]) == 1
 
 
-def test_every_bar_can_be_focused_and_has_a_title_with_all_of_it() -> None:
+def test_every_bar_can_be_focused_and_its_title_describes_the_operation() -> None:
     made, verdict = overtaken()
     bars = [each for each in elements(as_svg(made, verdict), "g") if each.get("tabindex") == "0"]
     assert len(bars) == len(made.operations)
@@ -70,7 +70,7 @@ def test_every_bar_can_be_focused_and_has_a_title_with_all_of_it() -> None:
     assert [each.get("aria-label") for each in bars] == titles
 
 
-def test_what_is_wrong_is_marked_without_colour() -> None:
+def test_operations_of_a_violation_are_marked_without_colour() -> None:
     drawing = as_svg(*overtaken())
     texts = [each.text or "" for each in elements(drawing, "text")]
     assert sum(text.startswith("✗") for text in texts) == 4
@@ -78,13 +78,13 @@ def test_what_is_wrong_is_marked_without_colour() -> None:
     assert not re.search(r"#[0-9a-f]{3,6}[\"; }]|rgb|red|green", drawing.replace('href="#', ""))
 
 
-def test_it_needs_nothing_else() -> None:
+def test_a_picture_loads_nothing_and_runs_no_script() -> None:
     drawing = as_svg(*overtaken())
     assert "http" not in drawing.replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert "<script" not in drawing
 
 
-def test_the_order_is_numbered() -> None:
+def test_operations_are_numbered_in_the_order_that_was_found() -> None:
     made = history("a RPUSH x = 2 0 9\nb RPUSH y = 1 1 8\nc LRANGE 0 -1 = y x 10 11")
     verdict = lists.check(made)
     assert [
@@ -100,20 +100,20 @@ def test_the_order_is_numbered() -> None:
     assert middle == ["2", "1", "3"]
 
 
-def test_where_no_order_is_left_is_shown() -> None:
+def test_the_point_at_which_no_order_goes_on_is_shown() -> None:
     made = history("a RPUSH x = 1 0 1\nb LLEN = 0 2 3")
     drawing = as_svg(made, lists.check(made))
     assert "no order goes on beyond here" in [each.text for each in elements(drawing, "text")]
     assert "no order goes on" not in as_svg(*overtaken())
 
 
-def test_values_are_words_only() -> None:
+def test_markup_in_client_names_and_values_is_escaped() -> None:
     made = history('<c> put <b>&" 0 1')
     titles = [each.text or "" for each in elements(as_svg(made, Verdict("ok")), "title")]
     assert titles == ['<c>: put <b>&" -> ok (began at 0.0 µs, took 0.0 µs)']
 
 
-def test_of_many_operations_the_nearest_are_shown() -> None:
+def test_of_many_operations_those_nearest_to_the_violation_are_shown() -> None:
     lines = [f"p put v{number} {number * 10} {number * 10 + 5}" for number in range(1000)]
     lines += ["c get = v500 5006 5007", "c get = v500 5008 5009"]
     made = history("\n".join(lines))
@@ -125,12 +125,12 @@ def test_of_many_operations_the_nearest_are_shown() -> None:
     assert {int(each.argument[0][1:]) for each in scene.operations if each.argument} <= set(range(390, 610))
 
 
-def test_only_the_queue_that_it_is_about_is_shown() -> None:
+def test_only_the_queue_with_the_violation_is_shown() -> None:
     made = History([*table("p put a 0 1"), *table("c get = a 2 3", "other")])
     assert [each.queue for each in scene_of(made, fifo.check(made)).operations] == ["other"]
 
 
-def test_evidence() -> None:
+def test_evidence_holds_the_picture_as_text_and_as_markup() -> None:
     made, verdict = overtaken()
     shown = evidence(made, verdict, "what happened")
     assert (shown.title, shown.text, shown.markup) == (
@@ -140,7 +140,7 @@ def test_evidence() -> None:
     )
 
 
-def test_pictures_of_different_histories_fit_one_page() -> None:
+def test_pictures_of_different_histories_share_no_element_ids() -> None:
     marks = [
         re.findall(r'id="([^"]+)"', as_svg(history(f"p put {value} 0 1"), Verdict("ok"))) for value in "ab"
     ]
@@ -156,7 +156,7 @@ def test_pictures_of_different_histories_fit_one_page() -> None:
         ("p RPUSH a = 1 0 1\np put a 2 3", {*fifo.RULES, "linearizable"}),
     ],
 )
-def test_a_history_is_judged_by_what_knows_its_operations(lines: str, rules: set[str]) -> None:
+def test_a_history_is_judged_by_the_rules_for_its_kind_of_operations(lines: str, rules: set[str]) -> None:
     verdicts = judged(history(lines, Facts()))
     assert verdicts.keys() == rules
     assert worst(verdicts.values()).answer == "ok"

@@ -1,4 +1,4 @@
-"""The recorder: what it notes, of queues and of raw connections, and what it leaves open."""
+"""The recorder: what it writes of queues and raw connections, and which operations it leaves open."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ UNKNOWN = [OutcomeUnknownError, ServerReplyError, TimeoutError, OSError, Keyboar
 
 
 @pytest.mark.parametrize("kind", CERTAIN)
-def test_an_error_behind_which_nothing_was_done_is_an_end(kind: type[Exception]) -> None:
+def test_an_error_that_means_nothing_was_done_ends_its_operation(kind: type[Exception]) -> None:
     queue, notebook = recorded(raising(kind("why")))
     with pytest.raises(kind):
         queue.get()
@@ -67,7 +67,7 @@ def test_an_error_behind_which_nothing_was_done_is_an_end(kind: type[Exception])
 
 
 @pytest.mark.parametrize("kind", UNKNOWN)
-def test_all_others_leave_an_operation_open(kind: type[BaseException]) -> None:
+def test_any_other_error_leaves_its_operation_open(kind: type[BaseException]) -> None:
     queue, notebook = recorded(raising(kind("why")))
     with pytest.raises(kind):
         queue.put(b"a")
@@ -75,7 +75,7 @@ def test_all_others_leave_an_operation_open(kind: type[BaseException]) -> None:
     assert (one.outcome, one.returned, one.argument) == ("open", None, (b"a",))
 
 
-def test_of_a_put_many_that_failed_it_is_noted_how_much_was_put() -> None:
+def test_a_put_many_that_failed_is_recorded_with_the_number_of_values_put() -> None:
     error = QueueFullError("why")
     error.done = 2
     queue, notebook = recorded(raising(error))
@@ -85,7 +85,7 @@ def test_of_a_put_many_that_failed_it_is_noted_how_much_was_put() -> None:
     assert (one.outcome, one.result, one.argument) == ("error", (b"2",), (b"a", b"b", b"c"))
 
 
-def test_an_operation_is_noted_when_it_begins() -> None:
+def test_an_operation_is_recorded_when_it_begins() -> None:
     seen: list[Operation] = []
     queue, notebook = recorded(lambda: seen.extend(notebook.operations))
     queue.close()
@@ -94,7 +94,9 @@ def test_an_operation_is_noted_when_it_begins() -> None:
 
 
 @pytest.mark.parametrize("server", ["embedded_server", "real_server"])
-def test_a_queue(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_every_operation_of_a_queue_is_recorded_with_its_outcome(
+    server: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     address: Address = request.getfixturevalue(server)
     with Queue("recorded", url=address.url) as client:
         client.create()
@@ -132,7 +134,7 @@ def fail_when_the_role_is_gone(queue: RecordedQueue, client: Queue) -> None:
         raise ZeroDivisionError
 
 
-def test_a_put_back_that_did_not_come_through_is_open(real_server: Address) -> None:
+def test_a_put_back_that_failed_is_recorded_as_open(real_server: Address) -> None:
     notebook = Notebook()
     with Queue("recorded", url=real_server.url) as client:
         client.create()
@@ -145,7 +147,9 @@ def test_a_put_back_that_did_not_come_through_is_open(real_server: Address) -> N
 
 
 @pytest.mark.parametrize("server", ["embedded_server", "real_server"])
-def test_a_connection(server: str, request: pytest.FixtureRequest) -> None:
+def test_every_command_of_a_connection_is_recorded_with_its_outcome(
+    server: str, request: pytest.FixtureRequest
+) -> None:
     address: Address = request.getfixturevalue(server)
     notebook = Notebook()
     with RawConnection(address.host, address.port) as raw:
@@ -183,11 +187,11 @@ def test_a_connection(server: str, request: pytest.FixtureRequest) -> None:
         (b"*2\r\n$1\r\na\r\n$0\r\n\r\n", (b"a", b"")),
     ],
 )
-def test_answers(reply: bytes, words: tuple[bytes, ...] | None) -> None:
+def test_replies_are_recorded_as_words(reply: bytes, words: tuple[bytes, ...] | None) -> None:
     assert answer_of(reply) == words
 
 
-def test_moments_are_never_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_two_recorded_moments_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.monotonic_ns", lambda: 5)
     recorder = Recorder("c", Notebook())
     assert [recorder.moment() for _ in range(3)] == [5, 6, 7]

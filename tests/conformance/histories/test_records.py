@@ -1,4 +1,4 @@
-"""Histories as files."""
+"""Histories written to files and read back."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ words = repeated(st.lists(long_texts(10_000)), 1000).map(tuple)
 
 @settings(deadline=None, max_examples=40)
 @given(words)
-def test_words_come_back_from_text(given_: tuple[bytes, ...]) -> None:
+def test_words_survive_being_written_as_text(given_: tuple[bytes, ...]) -> None:
     text = text_of(given_)
     assert text is not None
     assert text.isascii()
     assert words_of(text) == given_
 
 
-def test_words_read_well() -> None:
+def test_words_are_written_as_text_with_percent_escapes() -> None:
     assert text_of((b"p0.1", b"a b", b"", b"50%", b"\xff")) == "p0.1 a%20b % 50%25 %FF"
     assert text_of(()) == ""
     assert text_of(None) is None
@@ -49,13 +49,13 @@ def test_words_read_well() -> None:
         st.text(),
     )
 )
-def test_operations_come_back_from_flat_records(one: Operation) -> None:
+def test_operations_survive_being_written_as_flat_records(one: Operation) -> None:
     record = json.loads(json.dumps(record_of(one)))
     assert operation_of(record) == one
     assert all(value is None or isinstance(value, str | int) for value in record.values())
 
 
-def test_a_history_comes_back_from_its_file(tmp_path: Path) -> None:
+def test_a_history_is_read_back_from_its_file_as_it_was_written(tmp_path: Path) -> None:
     facts = Facts(
         "a server",
         {"q": 4, "r": 0},
@@ -76,7 +76,7 @@ def test_an_end_replaces_its_beginning_whatever_file_it_is_in(tmp_path: Path) ->
     assert list(read(tmp_path / "first", tmp_path / "second").operations) == [ended, other]
 
 
-def test_what_was_cut_short_is_passed_over(tmp_path: Path) -> None:
+def test_a_last_line_that_was_cut_short_is_skipped(tmp_path: Path) -> None:
     write(history("p put a 0 1\np put b 2 3"), tmp_path / "file")
     text = (tmp_path / "file").read_text()
     (tmp_path / "file").write_text(text[:-20])
@@ -88,7 +88,7 @@ def test_what_was_cut_short_is_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "[]", "3", '{"name": "put"}'])
-def test_what_is_no_record_is_told(line: str, tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_record_is_refused_by_its_number(line: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text(f'{{"fact": "server", "about": "", "value": ""}}\n{line}\n')
     with pytest.raises(ValueError, match="file, line 2"):
         read(tmp_path / "file")

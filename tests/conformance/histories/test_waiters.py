@@ -1,4 +1,4 @@
-"""The checker of those who wait on a list."""
+"""The checker of clients that block on a list: they are served in the order in which they blocked."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ PUSHES = "p RPUSH x = 1 10 11\np RPUSH y = 1 12 13\np RPUSH z = 1 14 15"
 
 GOOD = {
     "in order": three(PUSHES, "x", "y", "z"),
-    "by one push, each from its end": three("p RPUSH x y z = 3 10 11", "x", "z", "y"),
+    "by one push, each pops from its own end": three("p RPUSH x y z = 3 10 11", "x", "z", "y"),
     "by one push to the left": three("p LPUSH x y z = 3 10 11", "z", "x", "y"),
-    "two served, one waits on": three("p RPUSH x y = 2 10 11", "x", "y", "?"),
-    "one that hung up": three("a gone 8 8\n" + PUSHES, "?", "x", "y"),
-    "one that came too late": three(PUSHES, "x", "y", "z") + "\nd BLPOP 0 ? 20",
-    "one whose time was over": "a BLPOP 0.1 = nil 0 5\np RPUSH x = 1 10 11\nb LPOP = x 12 13",
-    "what is there at once": "p RPUSH x y = 2 0 1\na BRPOP 0 = q y 2 3\nb BLPOP 0 = q x 4 5",
+    "two values serve two of three waiters": three("p RPUSH x y = 2 10 11", "x", "y", "?"),
+    "a waiter that disconnects is not served": three("a gone 8 8\n" + PUSHES, "?", "x", "y"),
+    "a waiter after the last value waits on": three(PUSHES, "x", "y", "z") + "\nd BLPOP 0 ? 20",
+    "a waiter that timed out is not served": "a BLPOP 0.1 = nil 0 5\np RPUSH x = 1 10 11\nb LPOP = x 12 13",
+    "values already there need no wait": "p RPUSH x y = 2 0 1\na BRPOP 0 = q y 2 3\nb BLPOP 0 = q x 4 5",
 }
 
 BAD = {
     "the youngest first": three(PUSHES, "z", "y", "x"),
     "two swapped": three(PUSHES, "y", "x", "z"),
-    "one forgotten": three(PUSHES, "?", "x", "y"),
-    "the wrong end": three("p RPUSH x y z = 3 10 11", "z", "x", "y"),
-    "served though it hung up": three("a gone 8 8\n" + PUSHES, "?", "y", "z"),
+    "the oldest waiter is not served": three(PUSHES, "?", "x", "y"),
+    "values popped from the wrong end": three("p RPUSH x y z = 3 10 11", "z", "x", "y"),
+    "a value given to a waiter that disconnected": three("a gone 8 8\n" + PUSHES, "?", "y", "z"),
     "one served for each push": three("p RPUSH x y z = 3 10 11", "x", "?", "?"),
 }
 
@@ -61,34 +61,34 @@ UNCLEAR = {
         a="= q x", b="= q y", c="= q z", ended=90
     ),
     "pushes at once": three("p RPUSH x = 1 10 20\no RPUSH y = 1 11 19", "x", "y", "?"),
-    "a time that may have been over": "a BLPOP 0.000000001 = nil 0 50\na blocked 1 1\np RPUSH x = 1 10 11",
+    "a waiter that may have timed out": "a BLPOP 0.000000001 = nil 0 50\na blocked 1 1\np RPUSH x = 1 10 11",
 }
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_good(name: str) -> None:
+def test_waiters_served_in_order_are_ok(name: str) -> None:
     assert check(history(GOOD[name])).answer == "ok"
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad(name: str) -> None:
+def test_waiters_served_out_of_order_are_illegal(name: str) -> None:
     verdict = check(history(BAD[name]))
     assert (verdict.answer, verdict.violation) == ("illegal", "waiters")
     assert verdict.operations
 
 
 @pytest.mark.parametrize("name", UNCLEAR)
-def test_unclear(name: str) -> None:
+def test_an_order_that_cannot_be_known_is_not_illegal(name: str) -> None:
     verdict = check(history(UNCLEAR[name]))
     assert verdict.answer == "unknown"
     assert verdict.reason
 
 
-def test_a_waiter_that_was_killed() -> None:
+def test_the_order_is_unknown_if_a_waiter_that_was_not_served_was_killed() -> None:
     lines = three(PUSHES, "?", "y", "z")
     assert check(history(lines)).answer == "illegal"
     assert check(history(lines, Facts(killed=frozenset("a")))).answer == "unknown"
 
 
-def test_waiters_for_roles_are_nobodys_business() -> None:
+def test_waiters_for_roles_are_not_judged() -> None:
     assert check(history(BAD["two swapped"], queue="jobs:producer_free")).answer == "ok"

@@ -1,4 +1,4 @@
-"""The pieces of a queue's history, made without Spark, as plainly as can be."""
+"""The pieces of a queue's history, computed without Spark in the plainest way."""
 
 from __future__ import annotations
 

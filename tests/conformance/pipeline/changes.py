@@ -1,4 +1,4 @@
-"""Histories of one queue with one thing changed in them."""
+"""Histories of one queue with one operation changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command says what it found, in its text, its files and its exit status."""
+"""The command that judges large histories: its text, its files and its exit status."""
 
 from __future__ import annotations
 
@@ -35,11 +35,15 @@ def written(path: Path, *operations: Operation) -> str:
     ("operations", "status"),
     [((PUT, GET), 0), ((PUT, OPEN), 0), ((PUT, GET, AGAIN), 1), ((PUT, TWICE, GET), 3), ((), 0)],
 )
-def test_the_exit_status(tmp_path: Path, operations: tuple[Operation, ...], status: int) -> None:
+def test_the_exit_status_tells_the_verdict(
+    tmp_path: Path, operations: tuple[Operation, ...], status: int
+) -> None:
     assert command.main([written(tmp_path / "a.parquet", *operations)]) == status
 
 
-def test_text_json_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_text_and_writes_json_and_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = written(tmp_path / "a.parquet", PUT, GET, AGAIN)
     assert command.main([path, "--json", str(tmp_path / "a.json"), "--report", str(tmp_path / "report")]) == 1
     said = capsys.readouterr().out
@@ -77,10 +81,16 @@ def test_a_sample_is_legal(tmp_path: Path) -> None:
     assert command.main([path]) == 0
 
 
-def test_what_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_missing_or_is_no_table_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "text.parquet").write_text("no table")
     (tmp_path / "empty").mkdir()
-    for name, words in (("none.parquet", "none.parquet"), ("text.parquet", "arquet"), ("empty", "no files")):
+    for name, words in (
+        ("none.parquet", "none.parquet"),
+        ("text.parquet", "arquet"),
+        ("empty", "there are no files of the kind *.parquet in "),
+    ):
         assert command.main([str(tmp_path / name)]) == 2
         assert words in capsys.readouterr().out
     for bad in (
@@ -94,7 +104,9 @@ def test_what_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
             command.main(bad)
 
 
-def test_spark_is_for_what_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_large_histories_are_judged_on_spark_unless_an_option_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = written(tmp_path / "a.parquet", PUT, GET)
     monkeypatch.setattr(session, "session", no_session)
     assert command.main([path]) == 0

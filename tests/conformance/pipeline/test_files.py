@@ -1,4 +1,4 @@
-"""A history is the same in a Parquet file as in JSON Lines, and neither is held as a whole."""
+"""A history is the same in Parquet as in JSON Lines, and neither is held in memory as a whole."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ OPERATIONS = [
 ]
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_a_history_is_read_back_from_parquet_as_it_was_written(tmp_path: Path) -> None:
     files.write(History(OPERATIONS, FACTS), tmp_path / "a.parquet")
     found = files.read(tmp_path / "a.parquet")
     assert (found.operations, found.facts) == (OPERATIONS, FACTS)
 
 
-def test_recordings_are_converted(tmp_path: Path) -> None:
+def test_a_recording_in_json_lines_is_converted_to_parquet(tmp_path: Path) -> None:
     records.write(History(OPERATIONS, FACTS), tmp_path / "a.jsonl")
     assert files.convert([tmp_path / "a.jsonl"], tmp_path / "a.parquet") == len(OPERATIONS)
     found = files.read(tmp_path / "a.parquet")
@@ -45,7 +45,7 @@ def test_recordings_are_converted(tmp_path: Path) -> None:
     assert found.facts == FACTS == records.read(tmp_path / "a.jsonl").facts
 
 
-def test_the_end_of_an_operation_replaces_its_beginning_and_a_torn_line_is_passed_over(
+def test_the_end_of_an_operation_replaces_its_beginning_and_a_torn_line_is_skipped(
     tmp_path: Path,
 ) -> None:
     done = OPERATIONS[0]
@@ -59,14 +59,14 @@ def test_the_end_of_an_operation_replaces_its_beginning_and_a_torn_line_is_passe
 
 
 @pytest.mark.parametrize("bad", ["{}", "nonsense", "[1]"])
-def test_a_line_that_is_no_record_is_named(tmp_path: Path, bad: str) -> None:
+def test_a_line_that_is_not_a_record_is_named(tmp_path: Path, bad: str) -> None:
     line = json.dumps(records.record_of(OPERATIONS[0]))
     (tmp_path / "a.jsonl").write_text(f"{line}\n{bad}\n")
     with pytest.raises(ValueError, match="line 2"):
         files.convert([tmp_path / "a.jsonl"], tmp_path / "a.parquet")
 
 
-def test_a_line_that_comes_too_late_is_refused(tmp_path: Path) -> None:
+def test_a_line_that_is_out_of_order_is_refused(tmp_path: Path) -> None:
     line = json.dumps(records.record_of(OPERATIONS[0]))
     (tmp_path / "a.jsonl").write_text(f"{line}\n{line}\n")
     with pytest.raises(ValueError, match="line 2: earlier"):
@@ -85,7 +85,7 @@ def test_rows_are_written_in_groups_as_they_come(tmp_path: Path, monkeypatch: py
     assert len(files.read(tmp_path / "a.parquet").operations) == files.rows_in([tmp_path / "a.parquet"]) == 95
 
 
-def test_a_folder_is_one_history_and_another_table_is_none(tmp_path: Path) -> None:
+def test_a_folder_is_read_as_one_history_and_a_table_with_other_columns_is_refused(tmp_path: Path) -> None:
     files.write(History(OPERATIONS[:2], FACTS), tmp_path / "1.parquet")
     files.write(History(OPERATIONS[2:]), tmp_path / "2.parquet")
     found = files.read(tmp_path)

@@ -1,4 +1,4 @@
-"""Spark says of a history what one process says, whether its queues are judged whole or in pieces."""
+"""Spark gives a history the same verdict as one process, for whole queues and for pieces."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def together(histories: Sequence[tuple[str, list[Operation], Facts]], path: Path
 
 
 @pytest.mark.parametrize("corruption", ["", "duplicate"])
-def test_spark_says_what_one_process_says(spark: Any, tmp_path: Path, corruption: str) -> None:
+def test_spark_gives_the_verdicts_of_one_process(spark: Any, tmp_path: Path, corruption: str) -> None:
     path = tmp_path / "history.parquet"
     write_sample(path, 20_000, 1000, seed=5, corruption=corruption)
     alone, on_spark = check_alone([path]), check_on_spark(spark, [path], WHOLE)
@@ -58,7 +58,7 @@ def test_spark_says_what_one_process_says(spark: Any, tmp_path: Path, corruption
     assert "Spark" in on_spark.way
 
 
-def test_pieces_say_what_the_whole_says(spark: Any, tmp_path: Path) -> None:
+def test_pieces_get_the_verdict_of_the_whole_history(spark: Any, tmp_path: Path) -> None:
     histories = [changed(seed, 30) for seed in range(20 * len(CHANGES))]
     path = together(
         [*histories, busy("busy"), listed("listed"), moved("moved")], tmp_path / "history.parquet"

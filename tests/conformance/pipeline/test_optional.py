@@ -1,4 +1,4 @@
-"""The suite needs neither pyarrow nor PySpark, and says what it lacks where it is asked for them."""
+"""The suite runs without pyarrow and PySpark, and names them where they are needed."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", HIDDEN + code], capture_output=True, text=True, timeout=60)
 
 
-def test_nothing_else_needs_them() -> None:
+def test_the_suite_imports_without_pyarrow_and_pyspark() -> None:
     done = run("import conformance.histories, conformance.bench, conformance.__main__, conformance.pipeline")
     assert done.returncode == 0, done.stderr
 
 
-def test_the_command_says_what_is_missing() -> None:
+def test_the_command_says_that_pyarrow_is_missing_and_how_to_install_it() -> None:
     done = run("from conformance.pipeline.__main__ import main\nsys.exit(main(['history.parquet']))")
     assert (done.returncode, done.stdout) == (
-        2, "histories in Parquet files need pyarrow: install the extra 'spark'\n"
+        2, "Parquet files need pyarrow, which is not installed: pip install 'pressure-queues[spark]'\n"
     ), done.stderr  # fmt: skip
 
 
-def test_so_does_the_bench() -> None:
+def test_the_bench_says_that_pyarrow_is_missing_and_how_to_install_it() -> None:
     done = run("from conformance.bench.__main__ import main\nsys.exit(main(['--rows', 'histories']))")
     assert "pyarrow" in done.stdout, done.stderr
     assert "pip install 'pressure-queues[spark]'" in done.stdout

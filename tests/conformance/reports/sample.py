@@ -1,4 +1,4 @@
-"""A run as reports are made of: what passes, fails and is not supported, a server that says hostile things."""
+"""A run to make reports of: clauses that pass, fail and are not supported, and a server that sends markup."""
 
 from __future__ import annotations
 

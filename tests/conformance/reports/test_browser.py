@@ -1,4 +1,4 @@
-"""The page in a browser: by keyboard, without colours, narrow, in the dark; and that it stays by itself."""
+"""The report's page in a browser: by keyboard, without colours, on narrow and dark screens, without requests."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def tabbed(browser: Any, limit: int = 60) -> list[str]:
     return found
 
 
-def test_tab_reaches_all_that_can_be_used(page: Any) -> None:
+def test_the_tab_key_reaches_every_control_and_failure(page: Any) -> None:
     page.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
     found = tabbed(page)
     assert found[0] == "To the failing clauses"
@@ -181,7 +181,7 @@ def count(browser: Any) -> str:
         ("All", ["push.reply", "pop.first", "wait.order", "said.hostile"]),
     ],
 )
-def test_verdicts_choose(page: Any, label: str, left: list[str]) -> None:
+def test_a_verdict_button_filters_the_clauses(page: Any, label: str, left: list[str]) -> None:
     (button,) = (each for each in page.find_elements("css selector", "[data-verdict]") if each.text == label)
     button.click()
     assert rows(page) == left
@@ -189,7 +189,7 @@ def test_verdicts_choose(page: Any, label: str, left: list[str]) -> None:
     assert button.get_attribute("aria-pressed") == "true"
 
 
-def test_words_and_suites_choose(page: Any) -> None:
+def test_text_and_suite_filter_the_clauses(page: Any) -> None:
     from selenium.webdriver.support.select import Select
 
     text = page.find_element("id", "text")
@@ -204,7 +204,7 @@ def test_words_and_suites_choose(page: Any) -> None:
     assert rows(page) == ["pop.first", "wait.order"]
 
 
-def test_it_asks_for_nothing_and_complains_of_nothing(page: Any) -> None:
+def test_the_page_loads_nothing_and_logs_no_errors(page: Any) -> None:
     assert [each for each in page.get_log("browser") if each["level"] != "INFO"] == []
     asked = [
         each["message"]
@@ -215,21 +215,21 @@ def test_it_asks_for_nothing_and_complains_of_nothing(page: Any) -> None:
     assert page.execute_script("return performance.getEntriesByType('resource').length") == 0
 
 
-def test_nothing_scrolls_sideways_on_a_telephone(page: Any) -> None:
+def test_the_page_fits_the_width_of_a_phone(page: Any) -> None:
     resize(page, 400)
     page.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
     assert page.execute_script("return document.documentElement.scrollWidth") <= 400
 
 
 @pytest.mark.parametrize(("scheme", "width"), [*itertools.product(["light", "dark"], [1200, 400])])
-def test_all_can_be_read(page: Any, scheme: str, width: int) -> None:
+def test_all_text_has_enough_contrast(page: Any, scheme: str, width: int) -> None:
     resize(page, width)
     prefer(page, scheme=scheme)
     page.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
     assert page.execute_script(CONTRAST) == []
 
 
-def test_hostile_words_do_nothing(page: Any) -> None:
+def test_hostile_text_is_not_run_as_markup_or_script(page: Any) -> None:
     assert page.execute_script("return document.images.length") == 0
     assert page.execute_script("return document.scripts.length") == 1
     assert page.title.startswith("Conformance: 3 failing")

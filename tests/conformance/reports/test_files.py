@@ -15,7 +15,7 @@ from conformance.reports.terminal import Progress
 from .sample import CLAUSES, HOSTILE, RUN
 
 
-def test_json_has_everything() -> None:
+def test_the_json_report_has_every_clause_target_and_outcome() -> None:
     document = json.loads(as_json(RUN))
     assert document["format"] == 1
     assert document["complete"] is False
@@ -37,7 +37,7 @@ def test_json_has_everything() -> None:
     assert (away["problem"], away["excused"]) == ("no real Redis: none on PATH", True)
 
 
-def test_a_run_in_which_only_the_excused_is_missing_is_complete() -> None:
+def test_a_run_that_lacks_only_excused_targets_is_complete() -> None:
     assert json.loads(as_json([RUN[0], RUN[3]]))["complete"] is True
 
 
@@ -65,28 +65,28 @@ def test_junit_has_a_suite_for_each_suite_and_target() -> None:
     assert r"$1\r\n2\r\n" in str(failure.text)
 
 
-def test_junit_tells_what_was_not_judged_to_the_end() -> None:
+def test_junit_reports_interrupted_and_missing_targets_and_skipped_clauses() -> None:
     found = suites()
     assert found["run there"].find("testcase/error[@message='interrupted']") is not None
     assert found["run away"].find("testcase/skipped") is not None
     assert found["hostile good"].find("testcase/skipped[@message='needs errors']") is not None
 
 
-def test_junit_counts_all() -> None:
+def test_junit_totals_match_its_test_cases() -> None:
     root = ET.fromstring(as_junit(RUN))  # noqa: S314
     for count, tag in {"failures": "failure", "errors": "error", "skipped": "skipped"}.items():
         assert int(str(root.get(count))) == len(root.findall(f".//{tag}"))
     assert int(str(root.get("tests"))) == len(root.findall(".//testcase"))
 
 
-def test_no_report_holds_what_cannot_be_seen() -> None:
+def test_reports_escape_control_characters() -> None:
     """Control characters would break XML, and could write all over a terminal."""
     for text in (as_junit(RUN), "\n".join(line for each in RUN for line in lines(each.name, each.outcomes))):
         assert not {"\x1b", "\u202e", "\ud800"} & set(text)
         assert r"\x1b[31m" in text
 
 
-def test_progress_is_for_terminals(
+def test_progress_is_shown_only_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     progress = Progress("good", 4)

@@ -1,4 +1,4 @@
-"""No password that clients say is shown."""
+"""Passwords that clients send are masked in reports."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def whole(stream: bytes, secret: str | None = None) -> bytes:
         (("SET", "AUTH", "sesame"), ("SET", "AUTH", "sesame")),
     ],
 )
-def test_secrets_of_commands(words: tuple[str, ...], shown: tuple[str, ...]) -> None:
+def test_passwords_in_commands_are_masked(words: tuple[str, ...], shown: tuple[str, ...]) -> None:
     before, behind = encode("PING"), encode("GET", "k")
     assert whole(before + encode(*words) + behind) == before + encode(*shown) + behind
 
 
-def test_an_inline_command() -> None:
+def test_a_password_in_an_inline_command_is_masked() -> None:
     assert whole(b"AUTH sesame\r\nPING\r\n") == b"AUTH ***\r\nPING\r\n"
 
 
-def test_a_secret_in_two_parts() -> None:
+def test_a_password_split_over_two_reads_is_masked() -> None:
     stream = encode("AUTH", "sesame") + encode("PING")
     cut = stream.index(b"same")
     said = b"".join(masked(stream, [(0, cut), (cut, len(stream))], None))
@@ -46,7 +46,7 @@ def test_a_secret_in_two_parts() -> None:
     assert said.endswith(encode("PING"))
 
 
-def test_a_request_that_is_not_whole() -> None:
+def test_a_password_in_an_incomplete_request_is_masked() -> None:
     assert b"sesame" not in whole(encode("AUTH", "sesame")[:-2])
 
 

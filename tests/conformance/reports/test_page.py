@@ -1,4 +1,4 @@
-"""The page as it is written: what is in it, and that nothing in it is anybody else's markup."""
+"""The report's HTML: what it contains, and that text from servers is escaped."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_table_has_a_row_for_each_clause_and_a_column_for_each_target() -> N
     assert cells == ["✓ pass", "✗ fail", "✗ fail", "○ not supportedneeds errors"]
 
 
-def test_verdicts_are_words() -> None:
+def test_every_cell_has_its_verdict_in_words() -> None:
     for attributes, text in PAGE.each("td", role="cell"):
         if "data-of" in attributes:
             assert any(word in text for word in ("pass", "fail", "not supported", "not judged"))
@@ -79,7 +79,7 @@ def test_the_bytes_of_both_sides_stand_beside_each_other() -> None:
     assert "realpassed" in texts
 
 
-def test_pictures_are_markup_and_all_else_is_text() -> None:
+def test_pictures_stay_markup_and_all_other_text_is_escaped() -> None:
     assert PICTURE in TEXT
     assert len(list(PAGE.each("script"))) == 1
     assert list(PAGE.each("img")) == []
@@ -88,7 +88,7 @@ def test_pictures_are_markup_and_all_else_is_text() -> None:
     assert any("<img src=x onerror=alert(2)>" in text for _, text in PAGE.each("pre"))
 
 
-def test_it_needs_nothing_else() -> None:
+def test_the_page_loads_nothing_from_elsewhere() -> None:
     for tag, attributes, _, _ in PAGE.found:
         source = attributes.get("src") or (attributes.get("href") if tag == "link" else "") or ""
         assert source in ("", "data:,")
@@ -96,7 +96,7 @@ def test_it_needs_nothing_else() -> None:
     assert "@import" not in TEXT
 
 
-def test_what_was_not_there_and_what_was_interrupted_say_so() -> None:
+def test_missing_and_interrupted_targets_are_reported_as_problems() -> None:
     problems = [text for _, text in PAGE.each("p", **{"class": "problem"})]
     assert problems == ["! interrupted", "! no real Redis: none on PATH"]
 
@@ -106,6 +106,6 @@ def test_a_run_without_failures_says_so() -> None:
     assert "Nothing was judged." in as_page([])
 
 
-def test_no_folder_of_the_machine_is_told() -> None:
+def test_the_page_shows_no_folder_of_the_machine() -> None:
     assert "/opt/redis/bin" not in TEXT
     assert "good, Redis 7.0.15" in TEXT

@@ -1,4 +1,4 @@
-"""The command writes its reports, whatever happens on the way."""
+"""The command writes its reports, also after an interrupt or a missing target."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def spoil(monkeypatch: pytest.MonkeyPatch, check: Any) -> None:
     monkeypatch.setitem(CHECKS, "list.llen", [check])
 
 
-def test_all_three_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_report_the_page_and_junit_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     junit = tmp_path / "deep" / "junit.xml"
     status, document, page = judged(tmp_path, *ASKED, "--junit", str(junit))
     assert status == 0
@@ -40,7 +42,9 @@ def test_all_three_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.usefixtures("real_server")
-def test_what_was_said_is_shown_beside_a_real_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exchange_with_the_server_is_shown_beside_that_with_a_real_redis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails_here(env: Environment) -> None:
         server = env.connect().command("INFO", "server")
         env.connect().command("ECHO", "what was asked")
@@ -58,7 +62,9 @@ def test_what_was_said_is_shown_beside_a_real_server(tmp_path: Path, monkeypatch
     assert 'class="talk"' in page
 
 
-def test_what_passes_when_it_is_run_again_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_passes_when_it_is_run_again_has_still_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     times: list[int] = []
 
     def fails_once(env: Environment) -> None:
@@ -74,7 +80,7 @@ def test_what_passes_when_it_is_run_again_has_failed(tmp_path: Path, monkeypatch
     assert "passed when it was run again" in outcome["evidence"][0]["text"]
 
 
-def test_a_check_that_hangs_is_recorded_for_no_longer_than_it_may(
+def test_a_check_that_hangs_is_recorded_no_longer_than_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "CHECK_LIMIT", 0.3)
@@ -86,7 +92,9 @@ def test_a_check_that_hangs_is_recorded_for_no_longer_than_it_may(
     assert "BLPOP" in outcome["evidence"][0]["text"]
 
 
-def test_what_shows_enough_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_that_has_its_own_evidence_is_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(_: Environment) -> None:
         raise Failure("illegal", Evidence("A picture", "as text", "<svg></svg>"))
 
@@ -123,7 +131,7 @@ def second_time(first: Any, then: Any) -> Any:
     return method
 
 
-def test_a_target_that_is_not_there_is_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_target_is_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONFORMANCE_REDIS_SERVER", "/nowhere/redis-server")
     status, document, page = judged(tmp_path, "--target", "real", *ASKED)
     assert status == 2
@@ -133,7 +141,7 @@ def test_a_target_that_is_not_there_is_in_the_report(tmp_path: Path, monkeypatch
     assert "CONFORMANCE_REDIS_SERVER" in page
 
 
-def test_a_folder_that_cannot_be_made_is_told_before_the_run(
+def test_a_report_folder_that_cannot_be_made_is_refused_before_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -165,7 +173,7 @@ def test_a_password_is_in_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert r"AUTH\r\n$3\r\n***" in page
 
 
-def test_the_recorder_passes_all_on_and_keeps_some(embedded_server: Address) -> None:
+def test_the_recorder_passes_every_byte_on_and_keeps_a_limited_number(embedded_server: Address) -> None:
     from conformance import recording
     from conformance.wire import RawConnection
 

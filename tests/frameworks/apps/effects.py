@@ -1,4 +1,4 @@
-"""What jobs of all frameworks do: things a test sees on the server that the worker is connected to."""
+"""What the jobs of all frameworks do: effects on the server that a test can see."""
 
 from __future__ import annotations
 

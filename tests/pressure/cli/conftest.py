@@ -1,4 +1,9 @@
-"""The helpers that the tests of the ``pressure`` command share."""
+"""The helpers that the tests of the ``pressure`` command share.
+
+Tests that call the command in this process run on miniredis and on a real Redis. Each process that starts takes a
+fifth of a second, so those that start some run on miniredis alone in the default run, on a real Redis in the slow
+one; killed producers and consumers run on both, in tests/pressure/test_crashes.py.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import pytest
@@ -18,6 +24,20 @@ from tests.pressure.conftest import ROOT
 Process: TypeAlias = "subprocess.Popen[bytes]"
 Cli: TypeAlias = Callable[..., Process]
 Run: TypeAlias = Callable[..., tuple[int, str, str]]
+
+HERE = f"{Path(__file__).parent}{os.sep}"
+STARTING = {"cli", "start"}
+"""The fixtures that start processes."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that start processes on a real Redis as slow."""
+    for item in items:
+        if isinstance(item, pytest.Function) and str(item.path).startswith(HERE):
+            servers = item.callspec.params.values() if hasattr(item, "callspec") else ()
+            if "redis-server" in servers and STARTING & set(item.fixturenames):
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(params=["miniredis", "redis-server"])

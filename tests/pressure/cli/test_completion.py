@@ -1,4 +1,4 @@
-"""What the shells complete; each shell that is on the machine is asked itself."""
+"""Completion in bash, fish and zsh, asked of each shell that is installed."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ def words(line: list[str], environment: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("line", OFFERED)
-def test_bash(run: Run, folder: Path, environment: dict[str, str], line: str) -> None:
+def test_bash_offers_the_expected_completions(
+    run: Run, folder: Path, environment: dict[str, str], line: str
+) -> None:
     path = script(run, "bash", folder)
     ask = (
         f'source {path}; compopt() {{ :; }}; COMP_LINE="$1" COMP_POINT=${{#1}}; _pressure; '
@@ -97,7 +99,9 @@ def test_bash(run: Run, folder: Path, environment: dict[str, str], line: str) ->
 
 
 @pytest.mark.parametrize("line", OFFERED)
-def test_fish(run: Run, folder: Path, environment: dict[str, str], line: str) -> None:
+def test_fish_offers_the_expected_completions(
+    run: Run, folder: Path, environment: dict[str, str], line: str
+) -> None:
     path = script(run, "fish", folder)
     ask = f"source {path}; complete --do-complete '{line}'"
     offered = {word.split("\t")[0] for word in words(["fish", "--no-config", "-c", ask], environment)}
@@ -117,7 +121,9 @@ def test_fish(run: Run, folder: Path, environment: dict[str, str], line: str) ->
         (b"repair --role p", b"repair --role producer"),
     ],
 )
-def test_zsh(run: Run, folder: Path, environment: dict[str, str], typed: bytes, becomes: bytes) -> None:
+def test_zsh_completes_the_line(
+    run: Run, folder: Path, environment: dict[str, str], typed: bytes, becomes: bytes
+) -> None:
     path = script(run, "zsh", folder)
     with terminal() as screen:
         shell = subprocess.Popen(
@@ -136,7 +142,7 @@ def test_zsh(run: Run, folder: Path, environment: dict[str, str], typed: bytes, 
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_each_script_has_each_command_and_option(shell: str, run: Run) -> None:
+def test_each_completion_script_has_each_command_and_option(shell: str, run: Run) -> None:
     _, text, _ = run("completion", shell)
     for command in outline(parser()).commands:
         assert command.name in text
@@ -145,7 +151,7 @@ def test_each_script_has_each_command_and_option(shell: str, run: Run) -> None:
                 assert (flag if shell != "fish" else flag.lstrip("-")) in text
 
 
-def test_a_server_that_is_not_there_offers_nothing(
+def test_completion_offers_no_queues_when_the_server_is_unreachable(
     run: Run, folder: Path, environment: dict[str, str]
 ) -> None:
     path = script(run, "bash", folder)

@@ -1,7 +1,8 @@
-"""What goes in by put and comes out by get, in each format, from arguments and from standard input."""
+"""Messages through put and get in each format, as arguments and by standard input."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -31,12 +32,23 @@ def test_binary_goes_through_byte_for_byte(cli: Cli, queue: Queue) -> None:
     assert finish(cli("get", "jobs", "--binary"))[1] == text
 
 
-def test_what_is_broken_is_told_at_once(cli: Cli, queue: Queue) -> None:
+def test_malformed_binary_input_is_reported_before_the_input_ends(cli: Cli, queue: Queue) -> None:
     queue.create()
     put = cli("put", "jobs", "--binary")
     feed(put, packed(b"one") + b"more than that")
     assert put.wait(60) == 12
     assert queue.peek_many(9) == [b"one"]
+
+
+def test_messages_are_got_as_lines_of_json(run: Run, queue: Queue) -> None:
+    queue.create()
+    queue.put_many(MESSAGES[:4])
+    queue.close()
+    status, out, err = run("get", "jobs", "--json")
+    assert (status, err) == (0, "pressure get: 4 lines acknowledged\n")
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"text": "one"}, {"text": ""}, {"text": "two\nlines"}, {"base64": "/wANCg=="},
+    ]  # fmt: skip
 
 
 def test_nul_goes_through_byte_for_byte(cli: Cli, queue: Queue) -> None:
@@ -48,9 +60,12 @@ def test_nul_goes_through_byte_for_byte(cli: Cli, queue: Queue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "said"), [(b"\0\0\0\5ab", b"at byte 13, as --binary"), (b"hello\n", b"more than Redis takes")]
+    ("rest", "said"),
+    [(b"\0\0\0\5ab", b"in the format of --binary at byte 13: "), (b"hello\n", b"more than Redis takes")],
 )
-def test_what_is_broken_loses_nothing_before_it(cli: Cli, queue: Queue, rest: bytes, said: bytes) -> None:
+def test_messages_before_malformed_binary_input_are_put(
+    cli: Cli, queue: Queue, rest: bytes, said: bytes
+) -> None:
     queue.create()
     status, _, err = finish(cli("put", "jobs", "--binary", "--close"), packed(b"one") + packed(b"2\n") + rest)
     assert status == 12
@@ -75,13 +90,13 @@ def test_an_argument_may_be_any_bytes(redis_url: str, queue: Queue) -> None:
     assert queue.get() == b"\xff\n"
 
 
-def test_quiet_says_nothing(run: Run, queue: Queue) -> None:
+def test_quiet_prints_nothing_on_standard_error(run: Run, queue: Queue) -> None:
     queue.create()
     assert run("put", "jobs", "-q", "one") == (0, "", "")
     assert run("get", "jobs", "-n", "1", "--quiet") == (0, "one\n", "")
 
 
-def test_no_message_waits_for_others(cli: Cli, queue: Queue) -> None:
+def test_put_stores_each_line_as_soon_as_it_is_complete(cli: Cli, queue: Queue) -> None:
     queue.create()
     put = cli("put", "jobs")
     for number in range(3):
@@ -93,7 +108,9 @@ def test_no_message_waits_for_others(cli: Cli, queue: Queue) -> None:
     assert queue.get() == b"half"
 
 
-def test_what_comes_together_is_put_together(cli: Cli, queue: Queue, raw: redis.Redis) -> None:
+def test_lines_that_arrive_together_are_put_with_few_commands(
+    cli: Cli, queue: Queue, raw: redis.Redis
+) -> None:
     queue.create()
     raw.config_resetstat()
     assert finish(cli("put", "jobs"), b"".join(b"%d\n" % number for number in range(1000)))[0] == 0
@@ -103,7 +120,9 @@ def test_what_comes_together_is_put_together(cli: Cli, queue: Queue, raw: redis.
     invariant(raw)
 
 
-def test_a_run_is_no_longer_than_the_bound(cli: Cli, queue: Queue, raw: redis.Redis) -> None:
+def test_put_of_more_lines_than_the_bound_puts_them_as_room_appears(
+    cli: Cli, queue: Queue, raw: redis.Redis
+) -> None:
     queue.create(2)
     put = cli("put", "jobs")
     feed(put, b"1\n2\n3\n4\n5\n", end=True)
@@ -115,14 +134,17 @@ def test_a_run_is_no_longer_than_the_bound(cli: Cli, queue: Queue, raw: redis.Re
 
 
 @pytest.mark.parametrize("bound", ["1", "3"])
-def test_a_full_queue_has_its_own_status(run: Run, queue: Queue, bound: str) -> None:
+def test_put_on_a_full_queue_has_its_own_exit_status(run: Run, queue: Queue, bound: str) -> None:
     queue.create(int(bound))
     status, _, err = run("put", "jobs", *"abcd", "--timeout", "0")
     assert (status, queue.length()) == (8, int(bound))
-    assert err == f"pressure put: {bound} lines acknowledged\npressure: queue 'jobs' is full\n"
+    count = "1 line" if bound == "1" else f"{bound} lines"
+    assert err == f"pressure put: {count} acknowledged\npressure: queue 'jobs' is full\n"
 
 
-def test_time_runs_from_message_to_message(run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_timeout_of_put_starts_again_after_each_message_that_was_put(
+    run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A run of which some was put in time goes on with as much time again."""
     whole = Queue.put_many
 
@@ -139,19 +161,19 @@ def test_time_runs_from_message_to_message(run: Run, queue: Queue, monkeypatch: 
     assert queue.peek_many(9) == [b"a", b"b", b"c"]
 
 
-def test_an_empty_queue_has_its_own_status(run: Run, queue: Queue, raw: redis.Redis) -> None:
+def test_get_from_an_empty_queue_has_its_own_exit_status(run: Run, queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put("one")
     assert run("get", "jobs", "--timeout", "0") == (
         9,
         "one\n",
-        "pressure get: 1 lines acknowledged\npressure: queue 'jobs' is empty\n",
+        "pressure get: 1 line acknowledged\npressure: queue 'jobs' is empty\n",
     )
     raw.rpop(f"{PREFIX}jobs:consumer_free")
     assert run("get", "jobs", "--timeout", "0")[0] == 7
 
 
-def test_get_ends_after_so_many(run: Run, queue: Queue, raw: redis.Redis) -> None:
+def test_get_ends_after_the_given_number_of_messages(run: Run, queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put_many("abcde")
     queue.close()
@@ -162,7 +184,7 @@ def test_get_ends_after_so_many(run: Run, queue: Queue, raw: redis.Redis) -> Non
     assert raw.keys() == []
 
 
-def test_each_message_is_there_at_once(cli: Cli, queue: Queue, raw: redis.Redis) -> None:
+def test_get_writes_each_message_at_once(cli: Cli, queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     get = cli("get", "jobs", "--reliable", "--null")
     for word in (b"one", b"two"):

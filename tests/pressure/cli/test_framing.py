@@ -1,4 +1,4 @@
-"""Messages told apart in bytes, however these come in pieces."""
+"""Splitting bytes into messages, in whatever pieces they arrive."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ def read(framing: Framing, data: bytes, cuts: list[int]) -> list[bytes]:
 @pytest.mark.parametrize("name", FORMATS)
 @settings(deadline=None)
 @given(messages=repeated(st.lists(long_texts()), 10_000), cuts=st.lists(sizes(1_000_000), max_size=5))
-def test_what_is_packed_comes_out_again(name: str, messages: list[bytes], cuts: list[int]) -> None:
+def test_packed_messages_are_read_back_however_the_bytes_are_split(
+    name: str, messages: list[bytes], cuts: list[int]
+) -> None:
     writer = FORMATS[name]()
     messages = [message for message in messages if writer.fits(message)]
     data = b"".join(map(writer.pack, messages))
     assert read(FORMATS[name](), data, cuts) == messages
 
 
-def test_the_bytes_are_those_that_are_documented() -> None:
+def test_each_format_packs_the_documented_bytes() -> None:
     assert FORMATS["lines"]().pack(b"ab") == b"ab\n"
     assert FORMATS["null"]().pack(b"ab") == b"ab\0"
     assert FORMATS["binary"]().pack(b"ab" * 200) == b"\0\0\1\x90" + b"ab" * 200
@@ -43,7 +45,7 @@ def test_the_last_line_needs_no_newline() -> None:
     assert read(FORMATS["lines"](), b"", []) == []
 
 
-def test_what_cannot_be_told_apart_does_not_fit() -> None:
+def test_a_message_that_contains_the_separator_does_not_fit() -> None:
     assert [FORMATS[name]().fits(b"a\nb") for name in FORMATS] == [False, True, True]
     assert [FORMATS[name]().fits(b"a\0b") for name in FORMATS] == [True, False, True]
 
@@ -51,19 +53,19 @@ def test_what_cannot_be_told_apart_does_not_fit() -> None:
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
-        (b"\0\0", "at byte 7, .* ends after 2 bytes of a length of 4 bytes"),
-        (b"\0\0\0\5ab", "at byte 7, .* ends after 2 bytes of a message of 5 bytes"),
-        (b"text\n", "at byte 7, .* a length of 1952807028 is more than Redis takes"),
+        (b"\0\0", "at byte 7: .*ends after 2 bytes of a length of 4 bytes"),
+        (b"\0\0\0\5ab", "at byte 7: .*ends after 2 bytes of a message of 5 bytes"),
+        (b"text\n", "at byte 7: .*a length of 1952807028 is more than Redis takes"),
     ],
 )
 @pytest.mark.parametrize("cut", [0, 7, 9])
-def test_a_break_comes_after_all_that_was_whole(rest: bytes, said: str, cut: int) -> None:
+def test_malformed_bytes_are_reported_after_all_complete_messages(rest: bytes, said: str, cut: int) -> None:
     framing, data = FORMATS["binary"](), b"\0\0\0\3abc" + rest
     assert [*framing.feed(data[:cut]), *framing.feed(data[cut:]), *framing.end()] == [b"abc"]
     with pytest.raises(FormatError, match=said):
         framing.check()
 
 
-def test_a_message_may_be_the_whole() -> None:
+def test_the_whole_format_reads_all_input_as_one_message() -> None:
     assert read(Whole(), b"a\n\0b", [1, 2]) == [b"a\n\0b"]
     assert read(Whole(), b"", []) == [b""]

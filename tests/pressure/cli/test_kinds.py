@@ -1,4 +1,4 @@
-"""``put`` and ``get`` with the other kinds of queues, and what is in progress, by the command line."""
+"""``put``, ``get`` and ``inprogress`` with the other kinds of queues."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import redis
 
 import pressure
+from pressure.cli.kinds import HANDLED
 from pressure.cli.streams import Writer
 from tests.pressure.conftest import execute
 
@@ -46,7 +47,7 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_messages_go_in_and_out(run: Run, other: Make, kind: str) -> None:
+def test_put_and_get_work_with_each_kind(run: Run, other: Make, kind: str) -> None:
     assert run("put", "jobs", "--kind", kind, "one", "two") == (0, "", "pressure put: 2 lines acknowledged\n")
     assert STATES[kind](other(kind)) == (2, 0)
     assert run("get", "jobs", "--kind", kind, "-n", "2") == (
@@ -57,7 +58,7 @@ def test_messages_go_in_and_out(run: Run, other: Make, kind: str) -> None:
     assert STATES[kind](other(kind)) == (0, 0)
 
 
-def test_messages_come_from_standard_input(cli: Cli, kind: str) -> None:
+def test_put_reads_standard_input_for_each_kind(cli: Cli, kind: str) -> None:
     text = b"".join(b"%d\nx\0" % number for number in range(300))
     put = cli("put", "jobs", "--kind", kind, "--null")
     assert finish(put, text) == (0, b"", b"pressure put: 300 messages acknowledged\n")
@@ -65,11 +66,11 @@ def test_messages_come_from_standard_input(cli: Cli, kind: str) -> None:
     assert got == (0, text, b"")
 
 
-def test_each_message_goes_alone_with_acks(run: Run, kind: str) -> None:
+def test_acks_number_the_messages_for_each_kind(run: Run, kind: str) -> None:
     assert run("put", "jobs", "--kind", kind, "--acks", "-q", "one", "two") == (0, "1\n2\n", "")
 
 
-def test_what_comes_next_and_how_much(run: Run, other: Make, kind: str) -> None:
+def test_peek_and_length_leave_the_messages_in_the_queue(run: Run, other: Make, kind: str) -> None:
     other(kind).push(b"one", b"\xff", b"three")
     for _ in range(2):  # it is only looked at
         assert run("peek", "jobs", "--kind", kind) == (0, "one\n", "")
@@ -82,12 +83,19 @@ def test_what_comes_next_and_how_much(run: Run, other: Make, kind: str) -> None:
     assert run("length", "none", "--kind", kind)[1] == "0\n"
 
 
-def test_nothing_to_take(run: Run, kind: str) -> None:
+def test_get_from_an_empty_queue_has_its_own_exit_status_and_error(run: Run, kind: str) -> None:
     status, out, err = run("get", "jobs", "--kind", kind, "--timeout", "0", "-q")
-    assert (status, out, err) == (9, "", "pressure: queue 'jobs' has nothing to take\n")
+    assert (status, out, err) == (9, "", f"pressure: queue 'jobs' {HANDLED[kind].empty}\n")
 
 
-def test_what_is_written_is_completed_after_that(
+def test_items_are_got_as_lines_of_json(run: Run, kind: str) -> None:
+    run("put", "jobs", "--kind", kind, "one", "t\two")
+    status, out, _ = run("get", "jobs", "--kind", kind, "--json", "-n", "2", "-q")
+    assert (status, out) == (0, '{"text": "one"}\n{"text": "t\\two"}\n')
+    assert run("length", "jobs", "--kind", kind)[1] == "0\n"
+
+
+def test_an_item_is_completed_only_after_it_is_written(
     run: Run, other: Make, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue, seen, write = other(kind), [], Writer.write
@@ -103,7 +111,7 @@ def test_what_is_written_is_completed_after_that(
     assert STATES[kind](queue) == (0, 0)
 
 
-def test_what_cannot_be_written_goes_back(
+def test_an_item_that_cannot_be_written_goes_back_to_the_queue(
     run: Run, other: Make, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other(kind).push(b"one")
@@ -127,7 +135,7 @@ TAKE_AWAY: dict[str, Callable[[Any, redis.Redis], Any]] = {
 }
 
 
-def test_who_loses_an_item_is_told(
+def test_an_item_that_another_client_took_away_has_its_own_exit_status(
     run: Run, other: Make, raw: redis.Redis, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = other(kind)
@@ -138,7 +146,7 @@ def test_who_loses_an_item_is_told(
     assert "pressure get: 0 lines acknowledged\n" in err
 
 
-def test_a_message_that_was_left_is_recovered(run: Run, other: Make) -> None:
+def test_get_with_recover_redelivers_an_unacknowledged_message(run: Run, other: Make) -> None:
     queue = other("reliable")
     queue.push(b"one", b"two")
     queue.pop()
@@ -147,7 +155,7 @@ def test_a_message_that_was_left_is_recovered(run: Run, other: Make) -> None:
 
 
 @pytest.mark.parametrize("seconds", ["20", None])
-def test_for_how_long_a_ring_locks(
+def test_lock_ttl_sets_how_long_a_ring_locks_an_item(
     run: Run, other: Make, raw: redis.Redis, seconds: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other("ring").push(b"one")
@@ -162,16 +170,16 @@ def test_for_how_long_a_ring_locks(
 @pytest.mark.parametrize(
     ("words", "goes_with"),
     [
-        ("put --kind ring --close", "--close goes with --kind queue"),
-        ("put --kind backup --create", "--create goes with --kind queue"),
-        ("put --kind reliable --overfill", "--overfill goes with --kind queue"),
-        ("get --kind ring --delete", "--delete goes with --kind queue"),
-        ("get --kind backup --run 3", "--run goes with --kind queue"),
-        ("get --lock-ttl 3", "--lock-ttl goes with --kind ring"),
-        ("get --kind backup --recover 3", "--recover goes with --kind reliable"),
+        ("put --kind ring --close", "--close works only with --kind queue, not --kind ring"),
+        ("put --kind backup --create", "--create works only with --kind queue, not --kind backup"),
+        ("put --kind reliable --overfill", "--overfill works only with --kind queue, not --kind reliable"),
+        ("get --kind ring --delete", "--delete works only with --kind queue, not --kind ring"),
+        ("get --kind backup --run 3", "--run works only with --kind queue, not --kind backup"),
+        ("get --lock-ttl 3", "--lock-ttl works only with --kind ring, not --kind queue"),
+        ("get --kind backup --recover 3", "--recover works only with --kind reliable, not --kind backup"),
     ],
 )
-def test_options_that_do_not_go_with_a_kind(run: Run, words: str, goes_with: str) -> None:
+def test_an_option_that_does_not_fit_the_kind_is_wrong_usage(run: Run, words: str, goes_with: str) -> None:
     command, *options = words.split()
     assert run(command, "jobs", *options) == (2, "", f"pressure: {goes_with}\n")
 
@@ -210,7 +218,7 @@ def names(table: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("taken")
-def test_what_is_in_progress(run: Run) -> None:
+def test_inprogress_lists_items_with_their_ages(run: Run) -> None:
     status, out, err = run("inprogress", "jobs")
     assert (status, err) == (0, "")
     for line, wanted in zip(
@@ -226,7 +234,7 @@ def test_what_is_in_progress(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("taken")
-def test_putting_back(run: Run, raw: redis.Redis) -> None:
+def test_requeue_puts_items_in_progress_back_into_the_queue(run: Run, raw: redis.Redis) -> None:
     assert run("inprogress", "jobs", "--requeue", "--older", "60") == (0, "requeued 1\n", "")
     assert waiting(raw) == [b"old", b"waits"]
     assert run("inprogress", "jobs", "--requeue") == (0, "requeued 2\n", "")
@@ -235,26 +243,29 @@ def test_putting_back(run: Run, raw: redis.Redis) -> None:
 
 
 @pytest.mark.usefixtures("taken")
-def test_putting_back_what_is_named(run: Run, raw: redis.Redis) -> None:
+def test_requeue_puts_back_only_the_items_named(run: Run, raw: redis.Redis) -> None:
     status, out, err = run("inprogress", "jobs", "new", "other", "--requeue", "--json")
-    assert (status, err) == (1, "pressure: not in progress: other\n")
+    assert (status, err) == (1, "pressure: this item is not in progress: other\n")
     assert json.loads(out) == {"queue": "jobs", "requeued": [{"text": "new"}]}
     assert waiting(raw) == [b"new", b"waits"]
 
 
 @pytest.mark.usefixtures("taken")
-def test_giving_up(run: Run, raw: redis.Redis) -> None:
+def test_discard_removes_only_the_items_named(run: Run, raw: redis.Redis) -> None:
     assert run("inprogress", "jobs", "--discard", "old") == (0, "discarded 1\n", "")
     assert waiting(raw) == [b"waits"]
     assert raw.lrange("queue:jobs:processing", 0, -1) == [b"\xff", b"new"]
     for words, why in (
-        (["--discard"], "--discard needs the items that are given up"),
-        (["--discard", "--requeue", "old"], "--requeue or --discard, not both"),
+        (
+            ["--discard"],
+            "--discard needs the items to remove, as in: pressure inprogress QUEUE ITEM --discard",
+        ),
+        (["--discard", "--requeue", "old"], "give either --requeue or --discard, not both"),
     ):
         assert run("inprogress", "jobs", *words) == (2, "", f"pressure: {why}\n")
 
 
-def test_what_is_done_meanwhile_is_not_put_back(
+def test_requeue_does_not_put_back_an_item_completed_meanwhile(
     run: Run, taken: Any, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requeue = pressure.BackupQueue.requeue

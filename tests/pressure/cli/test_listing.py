@@ -1,4 +1,4 @@
-"""What the command says of queues, to people and to programs."""
+"""Commands that show queues, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def two(make: Callable[..., Queue], raw: redis.Redis) -> list[Queue]:
 
 
 @pytest.mark.usefixtures("two")
-def test_ls_is_a_table(run: Run) -> None:
+def test_ls_prints_a_table(run: Run) -> None:
     status, out, err = run("ls")
     assert (status, err) == (0, "")
     assert out.splitlines() == [
@@ -47,7 +47,7 @@ def test_ls_is_a_table(run: Run) -> None:
     ]
 
 
-def test_ls_of_nothing_is_nothing(run: Run) -> None:
+def test_ls_without_queues_prints_nothing(run: Run) -> None:
     assert run("ls") == (0, "", "")
     assert run("ls", "--json") == (0, "[]\n", "")
 
@@ -60,7 +60,7 @@ def test_ls_takes_patterns_and_prints_names(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("two")
-def test_ls_for_programs(run: Run) -> None:
+def test_ls_prints_json_for_programs(run: Run) -> None:
     done, jobs = json.loads(run("ls", "--json")[1])
     assert (done["queue"], done["state"], done["bound"]) == ("a:done", "closed", 0)
     assert (jobs["length"], jobs["bound"], jobs["produced_messages"], jobs["produced_bytes"]) == (2, 3, 2, 3)
@@ -71,7 +71,7 @@ def test_ls_for_programs(run: Run) -> None:
     assert jobs["problems"][0].startswith("the consumer role is held by")
 
 
-def test_one_strange_key_does_not_hide_the_others(
+def test_one_unreadable_queue_does_not_hide_the_others(
     run: Run, make: Callable[..., Queue], raw: redis.Redis
 ) -> None:
     make("jobs").create()
@@ -88,7 +88,9 @@ def test_one_strange_key_does_not_hide_the_others(
     assert "nobody" not in out
 
 
-def test_names_that_are_no_text(redis_url: str, make: Callable[..., Queue], run: Run) -> None:
+def test_queue_names_that_are_not_printable_text_are_escaped(
+    redis_url: str, make: Callable[..., Queue], run: Run
+) -> None:
     make(b"\xff").create()
     make(b"\x1b[31mred").create()
     assert [each["queue"] for each in json.loads(run("ls", "--json")[1])] == [
@@ -103,7 +105,7 @@ def test_names_that_are_no_text(redis_url: str, make: Callable[..., Queue], run:
     assert subprocess.run(line, env=environment, capture_output=True, check=True).stdout == b"\xff\n"
 
 
-def test_many_queues_take_few_round_trips(
+def test_ls_of_many_queues_takes_few_round_trips(
     run: Run, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(250):
@@ -122,7 +124,7 @@ def test_many_queues_take_few_round_trips(
 
 
 @pytest.mark.usefixtures("two")
-def test_inspect_tells_all(run: Run) -> None:
+def test_inspect_prints_all_facts_of_a_queue(run: Run) -> None:
     status, out, _ = run("inspect", "jobs")
     facts = dict(line.split("  ", 1) for line in out.splitlines())
     found = {name: fact.strip() for name, fact in facts.items()}
@@ -140,11 +142,15 @@ def test_inspect_tells_all(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["inspect", "doctor", "length", "peek", "close", "delete", "repair"])
-def test_there_is_nothing_to_tell_without_a_queue(run: Run, command: str) -> None:
-    assert run(command, "jobs") == (3, "", "pressure: queue 'jobs' does not exist\n")
+def test_a_command_on_a_queue_that_does_not_exist_has_its_own_exit_status(run: Run, command: str) -> None:
+    assert run(command, "jobs") == (
+        3,
+        "",
+        "pressure: queue 'jobs' does not exist: it was never created, or it has been deleted\n",
+    )
 
 
-def test_short_answers_for_programs(run: Run, make: Callable[..., Queue]) -> None:
+def test_length_closed_exists_and_repair_answer_in_json(run: Run, make: Callable[..., Queue]) -> None:
     make("jobs").create(3)
     make("jobs").put(b"1")
     assert json.loads(run("length", "jobs", "--json")[1]) == {"queue": "jobs", "length": 1, "bound": 3}
@@ -153,7 +159,7 @@ def test_short_answers_for_programs(run: Run, make: Callable[..., Queue]) -> Non
     assert run("repair", "jobs", "--json")[:2] == (0, '{"queue": "jobs", "done": [], "left": []}\n')
 
 
-def test_peek_leaves_the_messages(run: Run, queue: Queue) -> None:
+def test_peek_leaves_the_messages_in_the_queue(run: Run, queue: Queue) -> None:
     queue.create()
     assert run("peek", "jobs") == (9, "", "pressure: queue 'jobs' is empty\n")
     assert run("peek", "jobs", "--json")[:2] == (9, "[]\n")
@@ -169,7 +175,7 @@ def test_peek_leaves_the_messages(run: Run, queue: Queue) -> None:
 
 
 @pytest.mark.usefixtures("two")
-def test_the_doctor_says_what_is_wrong(run: Run) -> None:
+def test_the_doctor_prints_each_problem_and_exits_with_1(run: Run) -> None:
     status, out, _ = run("doctor", "a:done")
     assert (status, out.splitlines()[-1]) == (0, "no problems in 1 queue")
     status, out, _ = run("doctor")
@@ -179,14 +185,14 @@ def test_the_doctor_says_what_is_wrong(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("two")
-def test_repair_says_what_it_did(run: Run) -> None:
+def test_repair_prints_what_it_did(run: Run) -> None:
     status, out, _ = run("repair", "jobs", "--force", "--json")
     assert status == 0
     assert json.loads(out)["done"][0].startswith("freed the consumer role")
     assert run("doctor")[0] == 0
 
 
-def test_where_the_server_is_may_be_said_in_parts(
+def test_host_port_and_db_can_be_given_as_options_or_in_the_environment(
     run: Run, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host, port = redis_url.removeprefix("redis://").split("/")[0].split(":")
@@ -204,7 +210,7 @@ def test_where_the_server_is_may_be_said_in_parts(
     assert run("ls", "--names")[1] == "jobs\n"
 
 
-def test_bars_and_sizes() -> None:
+def test_length_bars_and_byte_sizes_are_formatted() -> None:
     assert shown.bar(1, 1000) == "#......... 1/1000"
     assert shown.bar(1000, 1000) == "########## 1000/1000"
     assert shown.bar(1001, 1000) == "########## 1001/1000"

@@ -1,4 +1,4 @@
-"""Words in any order: options between messages, commands between two ``--``."""
+"""Options and arguments in any order, and commands between two ``--``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PARSED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("line", PARSED)
-def test_what_a_line_means(line: str) -> None:
+def test_options_and_arguments_are_parsed_in_any_order(line: str) -> None:
     found = vars(parse(line.split()))
     assert {name: found[name] for name in PARSED[line]} == PARSED[line]
 

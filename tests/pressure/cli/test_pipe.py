@@ -1,4 +1,4 @@
-"""A command between two queues: what it makes, how it ends, and that nothing is lost."""
+"""``pipe``: a command between two queues, how it ends, and that no message is lost."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def untouched(raw: redis.Redis, source: Queue, *left: bytes) -> None:
     invariant(raw, "out")
 
 
-def test_each_message_becomes_one(run: Run, source: Queue, target: Queue, raw: redis.Redis) -> None:
+def test_each_message_is_replaced_by_one_line_of_the_command(
+    run: Run, source: Queue, target: Queue, raw: redis.Redis
+) -> None:
     assert run("pipe", "jobs", "--", *PREFIXED, "--", "out") == (
         0,
         "",
@@ -59,12 +61,14 @@ def test_each_message_becomes_one(run: Run, source: Queue, target: Queue, raw: r
 
 
 @pytest.mark.usefixtures("source")
-def test_the_close_is_passed_on_when_asked_for(run: Run, target: Queue) -> None:
+def test_close_closes_the_destination_when_the_source_is_closed(run: Run, target: Queue) -> None:
     assert run("pipe", "jobs", "--", *PREFIXED, "--", "out", "--close")[0] == 0
     assert list(target) == [b"x1", b"x2", b"x3"]
 
 
-def test_it_ends_after_so_many(run: Run, source: Queue, target: Queue, raw: redis.Redis) -> None:
+def test_pipe_ends_after_the_given_number_of_messages(
+    run: Run, source: Queue, target: Queue, raw: redis.Redis
+) -> None:
     assert run("pipe", "jobs", "-n", "2", "--close", "--", *PREFIXED, "--", "out")[0] == 0
     assert target.peek_many(9) == [b"x1", b"x2"]
     assert not target.closed()
@@ -72,10 +76,10 @@ def test_it_ends_after_so_many(run: Run, source: Queue, target: Queue, raw: redi
 
 
 @pytest.mark.usefixtures("source")
-def test_what_comes_at_the_end_is_put_too(run: Run, target: Queue) -> None:
+def test_lines_that_the_command_prints_at_its_end_are_put(run: Run, target: Queue) -> None:
     counts = 'n=0; while read -r line; do echo "$line"; n=$((n + 1)); done; echo $n; exit 7'
     status, _, err = run("pipe", "jobs", "--", "sh", "-c", counts, "--", "out", "--close")
-    assert (status, err.splitlines()[-1]) == (13, "pressure: sh failed with status 7")
+    assert (status, err.splitlines()[-1]) == (13, "pressure: command sh failed with status 7")
     assert target.peek_many(9) == [b"1", b"2", b"3", b"3"]
     assert not target.closed()
 
@@ -84,7 +88,7 @@ def test_what_comes_at_the_end_is_put_too(run: Run, target: Queue) -> None:
 @pytest.mark.parametrize(
     ("end", "how"), [("exit 3", "failed with status 3"), ("kill -9 $$", "ended by signal 9")]
 )
-def test_of_a_command_that_fails_the_message_goes_back(
+def test_the_message_of_a_command_that_fails_goes_back_to_its_queue(
     run: Run, source: Queue, target: Queue, raw: redis.Redis, options: list[str], end: str, how: str
 ) -> None:
     script = f"while read -r line; do [ $line = 2 ] && {{ {end}; }}; echo $line; done"
@@ -97,7 +101,7 @@ def test_of_a_command_that_fails_the_message_goes_back(
     untouched(raw, source, b"2", b"3")
 
 
-def test_a_command_that_wants_no_more_ends_it_well(
+def test_a_command_that_ends_early_with_status_0_ends_pipe_with_status_0(
     run: Run, source: Queue, target: Queue, raw: redis.Redis
 ) -> None:
     once = 'read -r line; echo "$line"'
@@ -110,7 +114,7 @@ def test_a_command_that_wants_no_more_ends_it_well(
 @pytest.mark.parametrize(("word", "status"), [("no-such-command", 127), ("/dev/null", 126)])
 @pytest.mark.parametrize("options", [[], ["--each"]])
 @pytest.mark.usefixtures("target")
-def test_a_command_that_cannot_be_run(
+def test_a_command_that_cannot_be_run_has_its_own_exit_status_and_takes_no_message(
     run: Run, source: Queue, raw: redis.Redis, word: str, status: int, options: list[str]
 ) -> None:
     assert run("pipe", "jobs", *options, "--", word, "--", "out")[0] == status
@@ -118,7 +122,7 @@ def test_a_command_that_cannot_be_run(
 
 
 @pytest.mark.parametrize(("state", "status"), [("deleted", 3), ("closed", 6), ("full", 8)])
-def test_what_cannot_be_put_goes_back(
+def test_a_message_whose_result_cannot_be_put_goes_back_to_its_queue(
     run: Run, source: Queue, make: Callable[..., Queue], raw: redis.Redis, state: str, status: int
 ) -> None:
     target = make("out")
@@ -132,7 +136,7 @@ def test_what_cannot_be_put_goes_back(
     invariant(raw)
 
 
-def test_a_full_queue_holds_it_up(
+def test_pipe_waits_while_the_destination_is_full(
     cli: Cli, source: Queue, make: Callable[..., Queue], raw: redis.Redis
 ) -> None:
     target = make("out")
@@ -148,7 +152,9 @@ def test_a_full_queue_holds_it_up(
 # Once for each message
 
 
-def test_each_makes_any_number_of_lines(run: Run, source: Queue, target: Queue, raw: redis.Redis) -> None:
+def test_with_each_one_message_can_become_any_number_of_lines(
+    run: Run, source: Queue, target: Queue, raw: redis.Redis
+) -> None:
     script = 'read -r n; [ $n = 2 ] || { echo "$n"; printf "%s again" "$n"; }'
     assert run("pipe", "jobs", "--each", "--", "sh", "-c", script, "--", "out")[0] == 0
     assert target.peek_many(9) == [b"1", b"1 again", b"3", b"3 again"]
@@ -164,7 +170,7 @@ def test_each_makes_any_number_of_lines(run: Run, source: Queue, target: Queue, 
         ("--each", "cat", [b"a", b"b\0c"]),
     ],
 )
-def test_each_in_other_formats(
+def test_with_each_the_output_is_read_in_the_format_given(
     run: Run, make: Callable[..., Queue], target: Queue, option: str, script: str, made: list[bytes]
 ) -> None:
     source = make("jobs")
@@ -179,7 +185,7 @@ def test_each_in_other_formats(
 
 
 @pytest.mark.parametrize("message", [b"x" * 1_000_000, b"", b"two\nlines"])
-def test_any_message_goes_through_with_its_length(
+def test_with_binary_any_bytes_go_through_unchanged(
     run: Run, make: Callable[..., Queue], target: Queue, message: bytes
 ) -> None:
     source = make("jobs")
@@ -191,7 +197,7 @@ def test_any_message_goes_through_with_its_length(
 
 
 @pytest.mark.usefixtures("target")
-def test_lines_that_could_not_be_told_apart_are_refused(
+def test_a_message_that_contains_the_separator_is_refused(
     run: Run, make: Callable[..., Queue], raw: redis.Redis
 ) -> None:
     source = make("jobs")
@@ -199,22 +205,22 @@ def test_lines_that_could_not_be_told_apart_are_refused(
     source.put(b"two\nlines")
     status, _, err = run("pipe", "jobs", "--", "cat", "--", "out")
     assert status == 12
-    assert "the message has the separator in it" in err
+    assert "a message contains the separator" in err
     untouched(raw, source, b"two\nlines")
 
 
 @pytest.mark.usefixtures("target")
-def test_output_in_another_format_is_refused(run: Run, source: Queue, raw: redis.Redis) -> None:
+def test_output_that_is_not_in_the_format_given_is_refused(run: Run, source: Queue, raw: redis.Redis) -> None:
     status, _, err = run("pipe", "jobs", "--binary", "--", "echo", "hello", "--", "out")
     assert status == 12
-    assert "as --binary has them" in err
+    assert "no message in the format of --binary at byte 0" in err
     untouched(raw, source, b"1", b"2", b"3")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("options", [[], ["--each"]])
 @pytest.mark.usefixtures("target")
-def test_a_signal_ends_both_and_the_message_goes_back(
+def test_a_signal_ends_pipe_and_its_command_and_the_message_goes_back(
     cli: Cli, source: Queue, raw: redis.Redis, tmp_path: Path, number: int, options: list[str]
 ) -> None:
     note = tmp_path / "pid"
@@ -227,13 +233,13 @@ def test_a_signal_ends_both_and_the_message_goes_back(
     untouched(raw, source, b"1", b"2", b"3")
 
 
-def test_a_killed_pipe_loses_nothing(
+def test_a_killed_pipe_loses_no_message(
     cli: Cli, source: Queue, target: Queue, raw: redis.Redis, tmp_path: Path
 ) -> None:
     over = tmp_path / "over"
     script = f"read -r line; echo $line; cat > /dev/null; touch {over}"
     pipe = cli("pipe", "jobs", "--", "sh", "-c", script, "--", "out")
-    until(lambda: target.length() and raw.llen(f"{PREFIX}jobs:unacked"))
+    until(lambda: raw.lrange(f"{PREFIX}jobs:unacked", 0, -1) == [b"2"], "is the second one at work")
     pipe.kill()
     pipe.wait()
     assert finish(cli("repair", "jobs", "--force"))[0] == 0
@@ -246,7 +252,7 @@ class Slow(Exception):  # noqa: N818
     """What a test does about it."""
 
 
-def test_a_command_that_keeps_its_answers_is_told_of() -> None:
+def test_a_command_that_does_not_answer_in_time_is_reported() -> None:
     def slow() -> None:
         raise Slow
 

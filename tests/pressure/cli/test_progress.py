@@ -1,4 +1,4 @@
-"""How a long put or get is getting on: on a terminal, with rich or without, and nowhere else."""
+"""The progress display of a long put or get: on a terminal only, with rich or without."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def screen() -> Iterator[Terminal]:
         yield found
 
 
-def test_put_shows_how_it_is_getting_on(
+def test_put_shows_its_progress_on_a_terminal(
     start: Callable[..., Process], screen: Terminal, queue: Queue, raw: redis.Redis
 ) -> None:
     queue.create(2)
@@ -36,7 +36,7 @@ def test_put_shows_how_it_is_getting_on(
     screen.wait_for(b"pressure put: 3 lines acknowledged")
 
 
-def test_get_shows_how_it_is_getting_on(
+def test_get_shows_its_progress_on_a_terminal(
     start: Callable[..., Process], screen: Terminal, queue: Queue, raw: redis.Redis
 ) -> None:
     queue.create()
@@ -49,7 +49,7 @@ def test_get_shows_how_it_is_getting_on(
 
 
 @pytest.mark.parametrize("options", [["-q"], []])
-def test_it_stays_out_of_the_way(
+def test_progress_is_not_shown_when_quiet_or_when_the_terminal_is_the_input(
     start: Callable[..., Process], screen: Terminal, queue: Queue, raw: redis.Redis, options: list[str]
 ) -> None:
     """Neither where it is to be quiet, nor on the terminal that the messages are read from."""
@@ -65,16 +65,18 @@ def test_it_stays_out_of_the_way(
     assert b"messages" not in screen.wait_for(b"queue 'jobs' is full")
 
 
-def test_in_a_pipe_it_is_silent(start: Callable[..., Process], queue: Queue, raw: redis.Redis) -> None:
+def test_progress_is_not_shown_in_a_pipe(
+    start: Callable[..., Process], queue: Queue, raw: redis.Redis
+) -> None:
     queue.create(1)
     put = start("put", "jobs", "--timeout", "0.6", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     feed(put, b"a\nb\n", end=True)
     waiting(raw)
     status, _, err = finish(put)
-    assert (status, err) == (8, b"pressure put: 1 lines acknowledged\npressure: queue 'jobs' is full\n")
+    assert (status, err) == (8, b"pressure put: 1 line acknowledged\npressure: queue 'jobs' is full\n")
 
 
-def test_the_rate_is_that_of_the_last_seconds() -> None:
+def test_the_rate_is_measured_over_the_last_seconds() -> None:
     now, meter = 100.0, Meter()
     progress = Progress("put", meter, lambda: (1, 2), lambda: now)
     assert progress.frame().rate == 0
@@ -91,7 +93,7 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
     assert (frame.messages, frame.bytes, frame.rate, frame.fill) == (18, 28, 0, (1, 2))
 
 
-def test_a_server_that_is_gone_is_no_matter() -> None:
+def test_a_lost_server_does_not_break_the_display() -> None:
     def fill() -> tuple[int, int]:
         raise ConnectionFailedError("gone")
 

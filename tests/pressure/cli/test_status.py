@@ -1,9 +1,10 @@
-"""Errors: one line, and one number each."""
+"""Errors of the command line: one line on standard error, and one exit status each."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,11 @@ CODES: dict[Exception, int] = {
 
 
 @pytest.mark.parametrize("error", CODES, ids=lambda error: type(error).__name__)
-def test_each_error_has_its_number(error: Exception) -> None:
+def test_each_error_has_its_exit_status(error: Exception) -> None:
     assert status_of(error) == CODES[error]
 
 
-def test_what_was_got_and_is_lost_is_told_of_each_error_that_has_it() -> None:
+def test_values_that_were_taken_and_lost_are_read_from_the_error() -> None:
     warning = pressure.PressureWarning("not counted")
     warning.taken = (b"1", b"2")
     assert lost_with(warning) == lost_with(pressure.OutcomeUnknownError("c", [b"1", b"2"])) == [b"1", b"2"]
@@ -52,30 +53,42 @@ def test_what_was_got_and_is_lost_is_told_of_each_error_that_has_it() -> None:
     assert lost_with(ValueError("v")) == []
 
 
-def test_no_number_and_no_error_is_in_the_table_twice() -> None:
+def test_no_exit_status_and_no_error_is_in_the_table_twice() -> None:
     codes = [status.code for status in STATUSES]
     errors = [error for status in STATUSES for error in status.errors]
     assert len(set(codes)) == len(codes)
     assert len(set(errors)) == len(errors)
 
 
-def test_the_readme_has_the_table() -> None:
-    text = (ROOT / "README.md").read_text()
-    for status in STATUSES:
-        assert f"| {status.code} | {status.meaning} |" in text
-
-
-@pytest.mark.parametrize("command", ["", *table.COMMANDS])
-def test_help_has_the_table_and_where_the_server_is(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def helped(line: str, capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit) as exit_:
-        main([*filter(None, [command]), "--help"])
+        main(line.split())
     assert exit_.value.code == 0
-    out = capsys.readouterr().out
-    assert all(f"{status.code:<4} {status.meaning}" in out for status in STATUSES)
-    assert "$REDIS_URL" in out
+    return capsys.readouterr().out
 
 
-def test_what_nobody_expected_is_one_line_too(
+def test_help_has_the_table_of_exit_statuses_and_names_redis_url(capsys: pytest.CaptureFixture[str]) -> None:
+    out = helped("--help", capsys)
+    assert all(f"{status.code:<4} {status.meaning}\n" in out for status in STATUSES)
+    assert "REDIS_URL" in out
+    assert all(f"\n    {name} " in out for name in table.COMMANDS)
+
+
+@pytest.mark.parametrize("command", table.COMMANDS)
+def test_the_help_of_a_command_does_not_repeat_the_table(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = helped(f"{command} --help", capsys)
+    assert "another client held the role" not in out
+    assert "'pressure --help' explains the exit statuses" in out
+    assert out.endswith("\n")
+
+
+def test_version_prints_the_version_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert helped("--version", capsys) == f"pressure {version('pressure-queues')}\n"
+
+
+def test_an_unexpected_exception_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
@@ -90,25 +103,46 @@ def test_what_nobody_expected_is_one_line_too(
     ("line", "said"),
     [
         ("put", "pressure put: the following arguments are required: QUEUE"),
-        ("put jobs --bound x", "pressure put: argument --bound: invalid whole number value: 'x'"),
-        ("get jobs --timeout -1", "pressure get: argument --timeout: "),
-        ("get jobs --timeout nan", "pressure get: argument --timeout: invalid seconds value"),
-        ("get jobs -n 0", "pressure: --count must be 1 or more"),
-        ("length jobs more", "pressure: unrecognized arguments: more"),
-        ("pipe a b", "pressure pipe: the command stands between two --"),
+        ("put jobs --bound x", "pressure put: argument --bound: 'x' is not a whole number of 0 or more"),
+        ("get jobs --timeout -1", "pressure get: argument --timeout: '-1' is not a number of seconds"),
+        (
+            "get jobs --timeout nan",
+            "pressure get: argument --timeout: 'nan' is not a number of seconds, 0 or more",
+        ),
+        ("get jobs -n 0", "pressure get: argument -n/--count: '0' is not a whole number of 1 or more"),
+        ("length jobs more", "pressure length: unrecognized arguments: more"),
+        ("pipe a b", "pressure pipe: write the command between two --, as in: "),
         ("pipe a -- -- b", "pressure pipe: there is no command between the two --"),
         ("pipeline --from a --to b", "pressure pipeline: the following arguments are required: --checkpoint"),
-        ("pipeline --from a --to b --checkpoint c --transform x", "pressure: a transform is module:function"),
+        (
+            "pipeline --from a --to b --checkpoint c --transform x",
+            "pressure: a transform must be MODULE:FUNCTION",
+        ),
         (
             "pipeline --from a --to b --checkpoint c --transform x.y:z",
-            "pressure: there is no transform x.y:z",
+            "pressure: transform x.y:z cannot be imported",
         ),
         ("ls --port 70000", "pressure: port must be from 1 to 65535, not 70000"),
-        ("ls --url redis://h --db 3", "pressure: pass only one of: url; host, port or db"),
-        ("ls --url http://h", "pressure: Redis URL must specify"),
+        ("ls --url redis://h --db 3", "pressure: pass either url or host, port and db, not both"),
+        (
+            "ls --url redis://h/x",
+            "pressure: the URL of the Redis server is wrong: the database must be a number",
+        ),
+        ("ls --url redis://h:x", "pressure: the URL of the Redis server is wrong: Port could not be cast"),
+        (
+            "ls --url redis://h/0?tyop=1",
+            "pressure: the URL of the Redis server is wrong: it has an option that ",
+        ),
+        ("ls --url me:secret@h:1", "pressure: the URL of a Redis server must begin with one of redis://"),
+        ("get jobs --run 0", "pressure get: argument --run: '0' is not a whole number of 1 or more"),
+        ("get jobs -0 -n -1", "pressure get: argument -n/--count: '-1' is not a whole number of 1 or more"),
+        ("create jobs --bound 9223372036854775808", "pressure: bound must be an integer from 0 to "),
+        ("ls --url http://h", "pressure: the URL of a Redis server must begin with one of redis://"),
     ],
 )
-def test_wrong_usage_is_one_line(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_reported_in_one_line_without_passwords(
+    line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     try:
         status: Any = main(line.split())
     except SystemExit as exit_:
@@ -117,9 +151,10 @@ def test_wrong_usage_is_one_line(line: str, said: str, capsys: pytest.CaptureFix
     assert (status, out) == (2, "")
     assert err.startswith(said)
     assert err.count("\n") == 1
+    assert "secret" not in err
 
 
 @pytest.mark.parametrize("module", ["pressure", "pressure.cli.table"])
-def test_importing_it_does_not_import_rich(module: str) -> None:
+def test_importing_the_command_line_does_not_import_rich(module: str) -> None:
     code = f"import sys, {module}; sys.exit('rich' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

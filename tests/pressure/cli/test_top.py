@@ -1,4 +1,4 @@
-"""The live view: what it makes of looks, and how it is left; the clock is the test's."""
+"""``top``: its rates, its rows and how it ends; the test sets the clock."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ def seen(*looks: tuple[float, list[Diagnosis]]) -> list[list[Row]]:
     return shown
 
 
-def test_it_looks_until_it_is_over() -> None:
+def test_top_refreshes_until_it_is_ended() -> None:
     assert len(seen((0, []), (1, []), (2, []))) == 3
 
 
-def test_once_is_once() -> None:
+def test_top_once_prints_once_and_does_not_wait() -> None:
     shown: list[Any] = []
     watch(lambda: [look()], shown.append, lambda: pytest.fail("it waited"), once=True)
     assert len(shown) == 1
 
 
-def test_rates_come_from_two_looks() -> None:
+def test_rates_are_computed_from_two_samples() -> None:
     first, second, third = seen(
         (10, [look(produced_messages=100, consumed_messages=97)]),
         (12, [look(produced_messages=110, consumed_messages=97), look(queue=b"new", produced_messages=5)]),
@@ -72,7 +72,7 @@ def test_rates_come_from_two_looks() -> None:
     assert [(row.put_rate, row.get_rate) for row in third] == [(0, 1)]  # made anew meanwhile
 
 
-def test_what_a_holder_does() -> None:
+def test_a_holder_is_shown_as_working_waiting_or_gone() -> None:
     def doing(**given: Any) -> tuple[str, str]:
         ((row,),) = seen((0, [look(**given)]))
         return row.producer.doing, row.consumer.doing
@@ -87,7 +87,7 @@ def test_what_a_holder_does() -> None:
     assert doing(consumer=role("consumer", ME, connected=False)) == ("free", "gone")
 
 
-def test_since_when_is_counted_from_look_to_look() -> None:
+def test_the_time_of_a_state_is_counted_across_refreshes() -> None:
     """A look at a holder is a use of its key: the server's own answer is good for the first look only."""
 
     def held(moved: int = 7, who: bytes | None = ME, seconds: int | None = 0) -> list[Diagnosis]:
@@ -108,13 +108,13 @@ def test_since_when_is_counted_from_look_to_look() -> None:
     assert [rows[0].producer.seconds for rows in shown] == [seconds for *_, seconds in looks]
 
 
-def test_a_row_for_people() -> None:
+def test_a_row_is_formatted_for_people() -> None:
     row = Row(look(), 1234.5, None, Activity("waiting", ME, 61.4), Activity("free"))
     assert cells(row) == ("jobs", "open", "###....... 3/10", "1,234.5", "-", "waiting 61 s, host:1", "-")
     assert text([row]).splitlines()[0].split() == "QUEUE STATE LENGTH PUT/s GET/s PRODUCER CONSUMER".split()
 
 
-def test_once_for_people_and_for_programs(run: Run, queue: Queue, make: Callable[..., Queue]) -> None:
+def test_top_once_prints_a_table_or_json(run: Run, queue: Queue, make: Callable[..., Queue]) -> None:
     queue.create(4)
     queue.put_many("ab")
     make("other").create()
@@ -127,7 +127,9 @@ def test_once_for_people_and_for_programs(run: Run, queue: Queue, make: Callable
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
-def test_in_a_pipe_each_look_follows_the_last(cli: Cli, queue: Queue, number: int, status: int) -> None:
+def test_in_a_pipe_top_prints_one_sample_after_another(
+    cli: Cli, queue: Queue, number: int, status: int
+) -> None:
     queue.create(4)
     top = cli("top", "--json", "--interval", "0.01")
     looks = iter(lambda: json.loads(stream(top.stdout).readline()), None)
@@ -141,7 +143,7 @@ def test_in_a_pipe_each_look_follows_the_last(cli: Cli, queue: Queue, number: in
     assert bool(err) == bool(status)
 
 
-def test_nobody_reads_any_more(cli: Cli, queue: Queue) -> None:
+def test_top_ends_when_its_reader_leaves(cli: Cli, queue: Queue) -> None:
     queue.create()
     top = cli("top", "--interval", "0.01")
     assert stream(top.stdout).readline().startswith(b"QUEUE")
@@ -151,7 +153,7 @@ def test_nobody_reads_any_more(cli: Cli, queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("keys", [b"q", b"\x03"])
-def test_on_a_terminal_it_is_left_by_a_key(
+def test_a_key_ends_top_on_a_terminal(
     start: Callable[..., Process], queue: Queue, raw: redis.Redis, task: Callable[..., Any], keys: bytes
 ) -> None:
     queue.create(1)
@@ -174,7 +176,7 @@ def test_on_a_terminal_it_is_left_by_a_key(
     putting.result()
 
 
-def test_what_is_shown_may_be_anything() -> None:
+def test_a_queue_name_with_rich_markup_is_shown_unchanged() -> None:
     rich = pytest.importorskip("rich.console")
     from pressure.cli.rich_top import view
 

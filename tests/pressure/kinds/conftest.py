@@ -1,4 +1,4 @@
-"""What the tests of the other kinds of queues share: each runs with every flavour, on both servers."""
+"""Fixtures for the other kinds of queues: each test runs with every flavour, on both servers."""
 
 from __future__ import annotations
 

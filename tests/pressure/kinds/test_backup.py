@@ -1,4 +1,4 @@
-"""The queue with an in-progress list: what is where at each moment, and what its reaper puts back."""
+"""BackupQueue: the queue with an in-progress list, and what ``requeue_stale`` puts back."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def age(raw: redis.Redis, seconds: float, *items: bytes) -> None:
         raw.zadd(CLAIMS, {item: -1000 * seconds}, xx=True, incr=True)
 
 
-def test_an_item_goes_through_both_lists(queue: Any, raw: redis.Redis) -> None:
+def test_an_item_moves_from_the_queue_to_the_processing_list_until_completed(
+    queue: Any, raw: redis.Redis
+) -> None:
     assert queue.push(b"1", "2") == 2
     item = queue.claim()
     assert (item.data, item.payload, item.value, item.id) == (b"1", b"1", b"1", None)
@@ -57,7 +59,7 @@ def test_an_item_goes_through_both_lists(queue: Any, raw: redis.Redis) -> None:
     assert contents(raw) == ([b"2"], [], [])
 
 
-def test_any_client_of_the_pattern_takes_part(queue: Any, raw: redis.Redis) -> None:
+def test_other_clients_of_the_backup_queue_pattern_share_the_queue(queue: Any, raw: redis.Redis) -> None:
     raw.lpush(JOBS, "theirs")
     queue.push(b"ours")
     assert queue.claim().data == b"theirs"
@@ -69,7 +71,7 @@ def test_any_client_of_the_pattern_takes_part(queue: Any, raw: redis.Redis) -> N
     assert raw.keys() == []
 
 
-def test_nothing_there_is_none(queue: Any) -> None:
+def test_a_claim_of_an_empty_queue_returns_none(queue: Any) -> None:
     assert queue.claim(block=False) is None
     assert queue.claim(timeout=0) is None
     assert queue.claim(timeout=0.02) is None
@@ -77,7 +79,7 @@ def test_nothing_there_is_none(queue: Any) -> None:
         pass
 
 
-def test_a_claim_waits(queue: Any, make: Make, raw: redis.Redis, task: Start) -> None:
+def test_a_claim_waits_for_an_item(queue: Any, make: Make, raw: redis.Redis, task: Start) -> None:
     working = task(lambda: queue.claim(timeout=15))
     waiting(raw)
     make("BackupQueue").push(b"v")
@@ -85,7 +87,7 @@ def test_a_claim_waits(queue: Any, make: Make, raw: redis.Redis, task: Start) ->
     assert contents(raw) == ([], [b"v"], [b"v"])
 
 
-def test_a_block_completes_or_leaves(queue: Any, raw: redis.Redis) -> None:
+def test_a_block_completes_its_item_unless_it_raises(queue: Any, raw: redis.Redis) -> None:
     queue.push(b"1", b"2")
     with queue.take() as item:
         assert item.value == b"1"
@@ -95,16 +97,16 @@ def test_a_block_completes_or_leaves(queue: Any, raw: redis.Redis) -> None:
     assert contents(raw) == ([], [b"2"], [b"2"])
 
 
-def test_who_completes_what_was_put_back_is_told(queue: Any, raw: redis.Redis) -> None:
+def test_completing_an_item_that_was_put_back_is_an_error(queue: Any, raw: redis.Redis) -> None:
     queue.push(b"v")
-    with pytest.raises(ItemLostError, match="not in progress any more"), queue.take() as item:
+    with pytest.raises(ItemLostError, match="is not in progress any more"), queue.take() as item:
         assert queue.requeue(item)
     assert contents(raw) == ([b"v"], [], [])
     assert not queue.requeue(item)
     assert not queue.discard(item)
 
 
-def test_by_hand(queue: Any, raw: redis.Redis) -> None:
+def test_requeue_and_discard_end_the_claim_of_one_item(queue: Any, raw: redis.Redis) -> None:
     queue.push(b"1", b"2", b"3")
     first, second = queue.claim(), queue.claim()
     assert queue.discard(first)
@@ -113,7 +115,7 @@ def test_by_hand(queue: Any, raw: redis.Redis) -> None:
     assert queue.claim().data == b"2"
 
 
-def test_what_is_in_progress(queue: Any, raw: redis.Redis) -> None:
+def test_in_progress_lists_claimed_items_with_their_ages(queue: Any, raw: redis.Redis) -> None:
     queue.push(b"1", b"2")
     queue.claim()
     age(raw, 100, b"1")
@@ -125,7 +127,7 @@ def test_what_is_in_progress(queue: Any, raw: redis.Redis) -> None:
     assert (second.since, second.age) == (None, None)
 
 
-def test_the_reaper_puts_back_what_is_too_old(queue: Any, raw: redis.Redis) -> None:
+def test_requeue_stale_puts_back_items_claimed_too_long_ago(queue: Any, raw: redis.Redis) -> None:
     queue.push(b"1", b"2", b"3", b"4")
     for _ in range(3):
         queue.claim()
@@ -144,7 +146,7 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_at_once")
-def test_equal_items_go_back_though_the_reaper_looks_several_times(queue: Any, raw: redis.Redis) -> None:
+def test_requeue_stale_puts_back_equal_items_over_several_rounds(queue: Any, raw: redis.Redis) -> None:
     items = [b"v", b"w", b"v", b"x", b"v", b"w"]
     queue.push(*items)
     for _ in items:
@@ -155,7 +157,7 @@ def test_equal_items_go_back_though_the_reaper_looks_several_times(queue: Any, r
 
 
 @pytest.mark.usefixtures("few_at_once")
-def test_no_look_of_a_reaper_searches_the_list_for_each_claim(queue: Any, raw: redis.Redis) -> None:
+def test_requeue_stale_does_not_search_the_list_for_each_claim(queue: Any, raw: redis.Redis) -> None:
     items = [b"%d" % number for number in range(50)]
     queue.push(*items)
     for _ in items:
@@ -169,7 +171,9 @@ def test_no_look_of_a_reaper_searches_the_list_for_each_claim(queue: Any, raw: r
     assert contents(raw) == (items, [], [])
 
 
-def test_an_item_without_a_time_comes_back_one_period_later(queue: Any, raw: redis.Redis) -> None:
+def test_requeue_stale_puts_back_an_item_without_a_claim_time_one_period_later(
+    queue: Any, raw: redis.Redis
+) -> None:
     queue.push(b"v")
     raw.lmove(JOBS, PROCESSING, "RIGHT", "LEFT")
     assert queue.requeue_stale(60) == []
@@ -179,7 +183,7 @@ def test_an_item_without_a_time_comes_back_one_period_later(queue: Any, raw: red
     assert contents(raw) == ([b"v"], [], [])
 
 
-def test_at_no_age_all_go_back_at_once(queue: Any, raw: redis.Redis) -> None:
+def test_requeue_stale_of_0_seconds_puts_all_items_back(queue: Any, raw: redis.Redis) -> None:
     queue.push(b"1", b"2")
     queue.claim()
     raw.lmove(JOBS, PROCESSING, "RIGHT", "LEFT")
@@ -187,13 +191,13 @@ def test_at_no_age_all_go_back_at_once(queue: Any, raw: redis.Redis) -> None:
     assert contents(raw) == ([b"1", b"2"], [], [])
 
 
-def test_a_time_without_an_item_is_dropped(queue: Any, raw: redis.Redis) -> None:
+def test_requeue_stale_drops_a_claim_time_without_an_item(queue: Any, raw: redis.Redis) -> None:
     raw.zadd(CLAIMS, {"gone": 1})
     assert queue.requeue_stale(60) == []
     assert raw.keys() == []
 
 
-def test_equal_items_share_a_time_and_go_back_together(queue: Any, raw: redis.Redis) -> None:
+def test_equal_items_share_a_claim_time_and_go_back_together(queue: Any, raw: redis.Redis) -> None:
     queue.push(b"v", b"v", b"v")
     for _ in range(3):
         queue.claim()
@@ -217,7 +221,7 @@ def test_envelopes_tell_equal_items_apart(make: Make, raw: redis.Redis) -> None:
     assert queue.requeue_stale(60) == [first]
 
 
-def test_a_queue_of_a_certain_length_keeps_the_newest(make: Make, raw: redis.Redis) -> None:
+def test_a_queue_with_maxlen_keeps_the_newest_items(make: Make, raw: redis.Redis) -> None:
     queue = make("BackupQueue", maxlen=2)
     assert queue.push(b"1") == 1
     assert queue.push(b"2", b"3") == 2
@@ -232,7 +236,9 @@ def test_keys_can_be_chosen(make: Make, raw: redis.Redis) -> None:
     assert queue.name == b"jobs"
 
 
-def test_two_reapers_put_nothing_back_twice(make: Make, raw: redis.Redis, task: Start) -> None:
+def test_concurrent_requeue_stale_calls_put_no_item_back_twice(
+    make: Make, raw: redis.Redis, task: Start
+) -> None:
     items = [b"%d" % number for number in range(60)]
     first = make("BackupQueue")
     first.push(*items)
@@ -250,7 +256,9 @@ def test_two_reapers_put_nothing_back_twice(make: Make, raw: redis.Redis, task: 
     assert contents(raw) == (items, [], [])
 
 
-def test_who_never_gets_between_others_says_so(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requeue_stale_raises_when_other_clients_always_win_the_race(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(asking, "ATTEMPTS", 0)
     with (
         BackupQueue("jobs", url=redis_url, scripts=False) as queue,
@@ -260,7 +268,7 @@ def test_who_never_gets_between_others_says_so(redis_url: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("call", ["requeue_stale", "requeue"])
-def test_an_item_that_cannot_go_back_stays(queue: Any, raw: redis.Redis, call: str) -> None:
+def test_an_item_that_cannot_be_put_back_stays_in_progress(queue: Any, raw: redis.Redis, call: str) -> None:
     queue.push(b"v")
     item = queue.claim()
     raw.set(JOBS, "no list")
@@ -272,13 +280,13 @@ def test_an_item_that_cannot_go_back_stays(queue: Any, raw: redis.Redis, call: s
 @pytest.mark.parametrize(
     ("options", "what"), [({"maxlen": 0}, "maxlen"), ({"codec": "xml"}, "codec"), ({"port": 0}, "port")]
 )
-def test_what_cannot_be_meant_is_refused(make: Make, options: dict[str, Any], what: str) -> None:
+def test_contradictory_options_are_refused(make: Make, options: dict[str, Any], what: str) -> None:
     with pytest.raises(ValueError, match=what):
         make("BackupQueue", **{**({"url": None} if "port" in options else {}), **options})
 
 
 def test_arguments_are_checked_before_anything_is_sent(queue: Any, raw: redis.Redis) -> None:
-    with pytest.raises(TypeError, match="a value is"):
+    with pytest.raises(TypeError, match="a value must be"):
         queue.push(b"v", 1)
     with pytest.raises(ValueError, match="timeout"):
         queue.claim(timeout=-1)
@@ -287,7 +295,7 @@ def test_arguments_are_checked_before_anything_is_sent(queue: Any, raw: redis.Re
     assert raw.keys() == []
 
 
-def test_time_is_the_servers(held: miniredis.Server) -> None:
+def test_requeue_stale_measures_age_by_the_servers_clock(held: miniredis.Server) -> None:
     with BackupQueue("jobs", url=held.url) as queue:
         queue.push(b"v")
         queue.claim()
@@ -297,7 +305,7 @@ def test_time_is_the_servers(held: miniredis.Server) -> None:
         assert datas(queue.requeue_stale(60)) == [b"v"]
 
 
-def test_a_wait_can_be_stopped(redis_url: str, raw: redis.Redis, task: Start) -> None:
+def test_interrupt_stops_a_claim_that_waits(redis_url: str, raw: redis.Redis, task: Start) -> None:
     with BackupQueue("jobs", url=redis_url) as queue:
         stop = threading.Event()
         queue.interrupt = lambda: MishapError() if stop.is_set() else None

@@ -1,4 +1,4 @@
-"""What each method costs in round trips, as the README and the docstrings have it."""
+"""The number of round trips of each method is what the README and the docstrings say."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def env(real_server: Address, request: pytest.FixtureRequest) -> Iterator[Enviro
 
 
 @pytest.mark.parametrize("method", COSTS)
-def test_round_trips(env: Environment, method: str, request: pytest.FixtureRequest) -> None:
+def test_each_method_takes_the_documented_number_of_round_trips(
+    env: Environment, method: str, request: pytest.FixtureRequest
+) -> None:
     kind, begin, call, scripted, plain = COSTS[method]
     with Gate(env.address) as gate:
         for counted in (False, True):  # the first time scripts are sent, and the server is asked what it has

@@ -1,4 +1,4 @@
-"""Clients that die between any two messages of any operation: nothing is lost, and little is done twice.
+"""Clients that die between any two messages of any operation: no item is lost, and few are processed twice.
 
 A client is cut off at each of its messages in turn, before the message gets through and when its reply has not.
 Then another does what there is to do. An item that the dead one was to be done with may be gone; every other is
@@ -61,33 +61,33 @@ FIRST, NEW = frozenset({b"1"}), frozenset({b"new"})
 
 DEATHS = {
     "backup: push": Death("BackupQueue", lambda q, _: q.push(b"new"), new=NEW),
-    "backup: push to a length": Death("BackupQueue", lambda q, _: q.push(b"new"), new=NEW, options={"maxlen": 9}),
+    "backup: push with maxlen": Death("BackupQueue", lambda q, _: q.push(b"new"), new=NEW, options={"maxlen": 9}),
     "backup: claim": Death("BackupQueue", lambda q, _: q.claim(block=False)),
     "backup: claim all": Death("BackupQueue", lambda q, _: [q.claim(block=False) for _ in range(4)]),
     "backup: complete": Death("BackupQueue", lambda q, i: q.complete(i), lambda q: q.claim(), FIRST),
     "backup: requeue": Death("BackupQueue", lambda q, i: q.requeue(i), lambda q: q.claim()),
     "backup: discard": Death("BackupQueue", lambda q, i: q.discard(i), lambda q: q.claim(), FIRST),
-    "backup: reap": Death("BackupQueue", lambda q, _: q.requeue_stale(0), lambda q: (q.claim(), q.claim())),
-    "backup: block": Death("BackupQueue", block(), gone=FIRST),
+    "backup: stale": Death("BackupQueue", lambda q, _: q.requeue_stale(0), lambda q: (q.claim(), q.claim())),
+    "backup: take": Death("BackupQueue", block(), gone=FIRST),
     "ring: push": Death("RingQueue", lambda q, _: q.push(b"new"), new=NEW),
     "ring: claim": Death("RingQueue", lambda q, _: q.claim(LONG)),
     "ring: claim next": Death("RingQueue", lambda q, _: q.claim_next(LONG), lambda q: (q.claim(LONG), q.claim(LONG))),
     "ring: complete": Death("RingQueue", lambda q, i: q.complete(i), lambda q: q.claim(LONG), FIRST),
     "ring: extend": Death("RingQueue", lambda q, i: q.extend(i, LONG), lambda q: q.claim(LONG)),
     "ring: release": Death("RingQueue", lambda q, i: q.release(i), lambda q: q.claim(LONG)),
-    "ring: block": Death("RingQueue", block(LONG), gone=FIRST),
+    "ring: take": Death("RingQueue", block(LONG), gone=FIRST),
     "reliable: push": Death("ReliableQueue", lambda q, _: q.push(b"new"), new=NEW),
     "reliable: push many": Death("ReliableQueue", lambda q, _: q.push(b"new", b"more"), new=NEW | {b"more"}),
     "reliable: push later": Death("ReliableQueue", lambda q, _: q.push(b"new", delay=0.001), new=NEW),
     "reliable: pop": Death("ReliableQueue", lambda q, _: q.pop(2)),
     "reliable: ack": Death("ReliableQueue", lambda q, m: q.ack(*m), lambda q: q.pop(), FIRST),
     "reliable: retry": Death("ReliableQueue", lambda q, m: q.retry(m[0], 0), lambda q: q.pop()),
-    "reliable: bury": Death("ReliableQueue", lambda q, m: q.retry(m[0], 0), lambda q: q.pop(), options={"max_deliveries": 1}),
-    "reliable: move": Death("ReliableQueue", lambda q, _: q.move_due(), lambda q: [q.retry(m, 0) for m in q.pop(3)]),
+    "reliable: retry of a dead message": Death("ReliableQueue", lambda q, m: q.retry(m[0], 0), lambda q: q.pop(), options={"max_deliveries": 1}),
+    "reliable: move_due": Death("ReliableQueue", lambda q, _: q.move_due(), lambda q: [q.retry(m, 0) for m in q.pop(3)]),
     "reliable: recover": Death("ReliableQueue", lambda q, _: q.recover(0, 3), lambda q: q.pop(3)),
-    "reliable: recover the dead": Death("ReliableQueue", lambda q, _: q.recover(0, 3), lambda q: q.pop(3), options={"max_deliveries": 1}),
+    "reliable: recover dead messages": Death("ReliableQueue", lambda q, _: q.recover(0, 3), lambda q: q.pop(3), options={"max_deliveries": 1}),
     "reliable: heartbeat": Death("ReliableQueue", lambda q, m: q.heartbeat(*m), lambda q: q.pop(2)),
-    "reliable: block": Death("ReliableQueue", block(), gone=FIRST),
+    "reliable: take": Death("ReliableQueue", block(), gone=FIRST),
     "reliable: work": Death("ReliableQueue", lambda q, _: q.work(lambda _: None, until_empty=True), gone=frozenset(ITEMS)),
 }  # fmt: skip
 
@@ -138,7 +138,7 @@ def env(server_address: Address, setting: str) -> Iterator[Environment]:
 
 
 @pytest.mark.parametrize("death", DEATHS)
-def test_nothing_is_lost_and_little_done_twice(env: Environment, death: str, setting: str) -> None:
+def test_a_client_that_dies_at_any_step_loses_no_item(env: Environment, death: str, setting: str) -> None:
     what = DEATHS[death]
     options = what.options or {}
     begun: list[Any] = []
@@ -167,7 +167,7 @@ def test_nothing_is_lost_and_little_done_twice(env: Environment, death: str, set
     assert deaths >= 4
 
 
-def test_a_claim_that_waits_and_dies_leaves_its_item_in_progress(env: Environment) -> None:
+def test_a_claim_that_dies_while_it_waits_leaves_its_item_in_progress(env: Environment) -> None:
     """The message gets through, and the item comes, but the answer does not."""
     queue, gate = env.gated_kind("BackupQueue")
     queue.claim(block=False)  # what scripts there are have been sent
@@ -180,7 +180,7 @@ def test_a_claim_that_waits_and_dies_leaves_its_item_in_progress(env: Environmen
     assert list(rest_of_backup(env)) == [b"v"]
 
 
-def test_what_is_lost_is_seen(raw: redis.Redis, env: Environment) -> None:
+def test_the_check_notices_a_lost_item(raw: redis.Redis, env: Environment) -> None:
     """The rest is told as it is: an item that is nowhere is not there."""
     env.kind("BackupQueue").push(b"1")
     raw.lpop(env.key("jobs"))

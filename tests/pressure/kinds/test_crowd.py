@@ -1,4 +1,4 @@
-"""Eight workers that are killed with SIGKILL at random: everything is done, and what comes twice is explained.
+"""Eight workers are killed with SIGKILL at random: no item is lost, and kills or delays explain repeats.
 
 The long version, five minutes of each kind: ``pytest -n 0 -m slow tests/pressure/kinds/test_crowd.py``.
 """
@@ -34,7 +34,7 @@ def server_address(request: pytest.FixtureRequest) -> Address:
 
 @pytest.mark.parametrize("kind", ["backup", "ring", "reliable"])
 @pytest.mark.parametrize(("items", "seconds"), SIZES)
-def test_killed_workers_lose_nothing(
+def test_killed_workers_lose_no_item(
     redis_url: str, raw: redis.Redis, kind: str, items: int, seconds: float
 ) -> None:
     words = [kind, redis_url, str(items), str(seconds), "7"]

@@ -1,4 +1,4 @@
-"""One definition for every flavour: the same names, signatures and docstrings, and cancellation that leaves well."""
+"""All flavours have the same names, signatures and docstrings, and cancellation leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def public(kind: type) -> set[str]:
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize("name", KINDS)
-def test_the_same_names_signatures_and_docstrings(name: str, flavour: str) -> None:
+def test_each_flavour_has_the_same_names_signatures_and_docstrings(name: str, flavour: str) -> None:
     ours, theirs = getattr(pressure, name), getattr(FLAVOURS[flavour], name)
     assert public(theirs) == public(ours) - {"interrupt"}
     assert inspect.getdoc(theirs) == inspect.getdoc(ours)
@@ -50,7 +50,7 @@ def test_the_same_names_signatures_and_docstrings(name: str, flavour: str) -> No
         assert inspect.iscoroutinefunction(theirs_) == (each not in SPANS), each
 
 
-def test_a_method_is_documented_by_what_it_returns() -> None:
+def test_signatures_show_what_a_method_returns_and_repr_names_queue_and_server() -> None:
     assert "-> 'Item | None'" in str(inspect.signature(pressure.BackupQueue.claim))
     assert repr(pressure.BackupQueue("jobs", port=1)) == "<BackupQueue 'jobs' at 127.0.0.1:1>"
     assert repr(pressure.trio.RingQueue("jobs", port=1)) == "<trio.RingQueue 'jobs' at 127.0.0.1:1>"
@@ -125,7 +125,7 @@ def test_a_block_that_is_cancelled_leaves_its_item_in_progress(
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_an_error_of_a_block_is_raised_as_it_is(flavour: str, redis_url: str, raw: redis.Redis) -> None:
+def test_an_error_raised_in_a_block_is_not_wrapped(flavour: str, redis_url: str, raw: redis.Redis) -> None:
     async def main(queue: Any) -> None:
         with pytest.raises(KeyError, match="mine"):
             async with queue.take():
@@ -136,7 +136,7 @@ def test_an_error_of_a_block_is_raised_as_it_is(flavour: str, redis_url: str, ra
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_an_error_of_a_handler_with_a_heartbeat_is_the_workers(flavour: str, redis_url: str) -> None:
+def test_an_error_of_a_handler_with_a_heartbeat_is_raised_by_the_worker(flavour: str, redis_url: str) -> None:
     class EndError(BaseException):
         """Ends a worker."""
 

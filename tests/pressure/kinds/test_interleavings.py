@@ -1,4 +1,4 @@
-"""Two clients at once, their messages in every order there is: an item is never lost, and never twice in the queue.
+"""Two clients at once, in every order of their messages: no item is lost or doubled.
 
 Both send plain batches, which is where others can come in between.
 """
@@ -70,7 +70,7 @@ BACKUP_ACTS: dict[str, Act] = {
 
 @pytest.mark.parametrize("second", BACKUP_ACTS)
 @pytest.mark.parametrize("first", ["reap", "requeue"])
-def test_an_item_in_progress(first: str, second: str) -> None:
+def test_two_clients_neither_lose_nor_double_an_item_in_progress(first: str, second: str) -> None:
     def setup(simulation: Simulation) -> None:
         simulation.ask("LPUSH", BACKUP.processing, b"1")
         simulation.ask("ZADD", BACKUP.claims, 0, b"1")
@@ -96,7 +96,7 @@ RING_ACTS: dict[str, Act] = {
 
 @pytest.mark.parametrize("locked", [True, False])
 @pytest.mark.parametrize("second", RING_ACTS)
-def test_an_item_of_a_ring(second: str, locked: bool) -> None:
+def test_two_clients_of_a_ring_complete_an_item_only_with_its_lock(second: str, locked: bool) -> None:
     """Whoever has the lock completes the item, and another does something else."""
 
     def setup(simulation: Simulation) -> None:
@@ -131,7 +131,7 @@ RELIABLE_ACTS: dict[str, Act] = {
 
 @pytest.mark.parametrize("second", RELIABLE_ACTS)
 @pytest.mark.parametrize("first", RELIABLE_ACTS)
-def test_a_message_and_one_that_is_due(first: str, second: str) -> None:
+def test_two_clients_neither_lose_nor_double_a_pending_and_a_due_message(first: str, second: str) -> None:
     def setup(simulation: Simulation) -> None:
         simulation.ask("XADD", JOBS, "1-1", "payload", b"v")
         simulation.ask("XGROUP", "CREATE", JOBS, "workers", "0")

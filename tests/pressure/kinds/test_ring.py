@@ -1,4 +1,4 @@
-"""The circular buffer: items that stay until they are completed, and locks that are given up by their owner only."""
+"""RingQueue: items stay until they are completed, and only its owner releases a lock."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def locks(raw: redis.Redis) -> list[bytes]:
     return sorted(key.removeprefix(f"{JOBS}:lock:".encode()) for key in keys)
 
 
-def test_a_claimed_item_is_at_the_back_and_locked(queue: Any, raw: redis.Redis) -> None:
+def test_a_claim_moves_an_item_to_the_back_and_locks_it(queue: Any, raw: redis.Redis) -> None:
     assert queue.push(b"1", "2", b"3") == 3
     item = queue.claim(60)
     assert (item.data, item.value) == (b"1", b"1")
@@ -54,7 +54,7 @@ def test_a_claimed_item_is_at_the_back_and_locked(queue: Any, raw: redis.Redis) 
     assert queue.length() == 2
 
 
-def test_a_locked_item_is_nothing(queue: Any, raw: redis.Redis) -> None:
+def test_a_locked_item_is_not_claimed(queue: Any, raw: redis.Redis) -> None:
     assert queue.claim(60) is None
     queue.push(b"1", b"2")
     assert queue.claim(60).data == b"1"
@@ -64,7 +64,7 @@ def test_a_locked_item_is_nothing(queue: Any, raw: redis.Redis) -> None:
     assert queue.claim(60).data == b"2"
 
 
-def test_to_walk_on_ends_after_one_round(queue: Any, raw: redis.Redis) -> None:
+def test_claim_next_tries_each_item_once(queue: Any, raw: redis.Redis) -> None:
     assert queue.claim_next(60) is None
     queue.push(b"1", b"2", b"3")
     raw.set(f"{JOBS}:lock:1", "theirs")
@@ -76,18 +76,18 @@ def test_to_walk_on_ends_after_one_round(queue: Any, raw: redis.Redis) -> None:
     assert queue.items() == [(Item(data), True) for data in before]
 
 
-def test_who_completes_after_the_lock_expired_is_told(queue: Any, raw: redis.Redis) -> None:
+def test_completing_after_the_lock_expired_is_an_error(queue: Any, raw: redis.Redis) -> None:
     queue.push(b"v", b"w")
     with pytest.raises(ItemLostError, match="may be done twice") as told, queue.take(60) as item:
         raw.delete(f"{JOBS}:lock:v")
     assert told.value.removed
     assert ring(raw) == [b"w"]
-    with pytest.raises(ItemLostError, match="completed by another") as told:
+    with pytest.raises(ItemLostError, match="another client has completed") as told:
         queue.complete(item)
     assert not told.value.removed
 
 
-def test_the_lock_of_another_stays(queue: Any, raw: redis.Redis) -> None:
+def test_the_lock_of_another_client_is_not_released(queue: Any, raw: redis.Redis) -> None:
     queue.push(b"v")
     late = queue.claim(60)
     raw.delete(f"{JOBS}:lock:v")
@@ -115,7 +115,7 @@ def test_a_lock_can_be_extended_and_released(queue: Any, raw: redis.Redis) -> No
     assert queue.claim(5).data == b"v"
 
 
-def test_a_block_completes_or_lets_the_lock_expire(queue: Any, raw: redis.Redis) -> None:
+def test_a_block_completes_its_item_or_lets_the_lock_expire(queue: Any, raw: redis.Redis) -> None:
     queue.push(b"1", b"2")
     with queue.take(60) as item:
         assert item.value == b"1"
@@ -139,7 +139,7 @@ def test_equal_items_have_one_lock_unless_they_have_envelopes(make: Make) -> Non
     assert len(set(datas(items))) == 2
 
 
-def test_no_two_get_an_item_at_the_same_time(make: Make, task: Start) -> None:
+def test_no_two_clients_hold_an_item_at_the_same_time(make: Make, task: Start) -> None:
     make("RingQueue").push(*(b"%d" % number for number in range(40)))
     done: list[bytes] = []
     begin = threading.Barrier(4)
@@ -156,7 +156,7 @@ def test_no_two_get_an_item_at_the_same_time(make: Make, task: Start) -> None:
     assert sorted(done) == sorted(b"%d" % number for number in range(40))
 
 
-def test_what_was_completed_in_between_is_not_claimed(server_address: Address, raw: redis.Redis) -> None:
+def test_an_item_completed_meanwhile_is_not_claimed(server_address: Address, raw: redis.Redis) -> None:
     """Moved here, completed and unlocked by its owner, and only then locked here."""
     raw.flushall()
     raw.lpush(JOBS, "v")
@@ -175,7 +175,7 @@ def test_keys_can_be_chosen(make: Make, raw: redis.Redis) -> None:
 
 
 @pytest.mark.parametrize("ttl", [0, -1, float("inf"), float("nan")])
-def test_arguments_are_checked(queue: Any, ttl: float) -> None:
+def test_a_wrong_lock_ttl_is_a_value_error(queue: Any, ttl: float) -> None:
     for call in (queue.claim, queue.claim_next):
         with pytest.raises(ValueError, match="lock_ttl"):
             call(ttl)
@@ -183,7 +183,7 @@ def test_arguments_are_checked(queue: Any, ttl: float) -> None:
         pass
 
 
-def test_time_alone_recovers(held: miniredis.Server) -> None:
+def test_an_expired_lock_makes_its_item_available(held: miniredis.Server) -> None:
     with RingQueue("jobs", url=held.url) as queue:
         queue.push(b"v")
         item = queue.claim(60)

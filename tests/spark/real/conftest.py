@@ -31,7 +31,7 @@ def spark_installed() -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(spark_installed: None) -> Iterator[Any]:  # noqa: ARG001, a fixture that comes first
+def spark(spark_installed: None) -> Iterator[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         session = pressure.spark.session("tests", "local[2,4]", **QUICK)

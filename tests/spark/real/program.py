@@ -1,4 +1,4 @@
-"""A pipeline of its own process, to be killed: every row of one queue into another, doubled in length."""
+"""A pipeline in a process of its own, to be killed: it copies each row of a queue to another, doubled in length."""
 
 from __future__ import annotations
 

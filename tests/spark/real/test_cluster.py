@@ -18,14 +18,14 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.usefixtures("spar
 STAGED = "rows are staged"
 
 
-def test_executors_of_their_own(on_real: Any, tmp_path: Path) -> None:
+def test_executors_in_separate_processes_lose_and_double_no_row(on_real: Any, tmp_path: Path) -> None:
     place, target = on_real(), on_real()
     place.put(*some(0, 5000))
     run_to_its_end(place, target, tmp_path, "local-cluster[2,1,1024]")
     assert target.look() == expected(0, 5000)
 
 
-def test_a_master_and_workers_of_which_one_is_killed(on_real: Any, tmp_path: Path) -> None:
+def test_a_cluster_whose_worker_is_killed_loses_and_doubles_no_row(on_real: Any, tmp_path: Path) -> None:
     """It dies with its executor in the middle of a task; the task is done again, by another or anew.
 
     The executor's Python worker lives on for a while, and stages rows that nobody moves.

@@ -1,4 +1,4 @@
-"""A driver killed at the moments that matter, seen by what happens on the server; then run again.
+"""A driver killed at critical moments, then run again.
 
 What is seen is a change of a key, told by the server as it happens, so that the process is killed in the
 middle of what it does. Its Python workers are in groups of their own and go on until they notice.
@@ -134,7 +134,9 @@ def expected(first: int, last: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("moments", [tuple(MOMENTS)], ids=["all"])
-def test_killed_and_run_again(moments: tuple[str, ...], on_real: Any, tmp_path: Path) -> None:
+def test_a_driver_killed_and_run_again_loses_and_doubles_no_row(
+    moments: tuple[str, ...], on_real: Any, tmp_path: Path
+) -> None:
     place, target = on_real(), on_real()
     feed = Feed(place)
     with redis.Redis.from_url(place.url) as raw:
@@ -150,6 +152,10 @@ def test_killed_and_run_again(moments: tuple[str, ...], on_real: Any, tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(10))
-def test_ten_times(number: int, on_real: Any, tmp_path: Path) -> None:
+def test_drivers_killed_at_all_moments_ten_times_lose_and_double_no_row(
+    number: int, on_real: Any, tmp_path: Path
+) -> None:
     moments = tuple(MOMENTS)
-    test_killed_and_run_again(moments[number % 4 :] + moments[: number % 4], on_real, tmp_path)
+    test_a_driver_killed_and_run_again_loses_and_doubles_no_row(
+        moments[number % 4 :] + moments[: number % 4], on_real, tmp_path
+    )

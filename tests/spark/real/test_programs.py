@@ -38,7 +38,7 @@ def pipeline(place: Any, target: Any, *more: str, cwd: Path) -> subprocess.Popen
     return started("pressure", "pipeline", *words, cwd=cwd)
 
 
-def test_a_pipeline_that_is_stopped_and_goes_on(on_real: Any, tmp_path: Path) -> None:
+def test_a_pipeline_that_was_stopped_goes_on_where_it_ended(on_real: Any, tmp_path: Path) -> None:
     place, target = on_real(), on_real()
     place.put(*some(0, 1000))
     process = pipeline(place, target, cwd=tmp_path)
@@ -56,7 +56,7 @@ def test_a_pipeline_that_is_stopped_and_goes_on(on_real: Any, tmp_path: Path) ->
     assert target.look() == [row + row for row in some(0, 1200)]
 
 
-def test_the_example(tmp_path: Path) -> None:
+def test_the_access_log_example_runs(tmp_path: Path) -> None:
     words = ["--lines", "20000", "--out", "out", "--master", "local[2]"]
     process = started("conformance.access_log", *words, cwd=tmp_path)
     out, errors = process.communicate(timeout=LIMIT)

@@ -13,7 +13,7 @@ from .conftest import options
 pytestmark = pytest.mark.spark
 
 
-def test_there_and_back(spark: Any, place: Place) -> None:
+def test_rows_are_read_as_json_and_written_as_json_in_the_order_of_a_key(spark: Any, place: Place) -> None:
     """Read as JSON, written as JSON in order of a key, looked at twice."""
     place.put(*(b'{"n": %d, "s": "x"}' % number for number in range(2500)))
     given = options(place, format="json", schema="n INT, s STRING")
@@ -29,7 +29,7 @@ def test_there_and_back(spark: Any, place: Place) -> None:
     assert place.look()[2500:] == [b'{"n": %d, "s": "x"}' % -number for number in range(2498, -1, -2)]
 
 
-def test_tasks_that_fail_are_tried_again(spark: Any, place: Place) -> None:
+def test_the_rows_of_a_task_that_failed_and_was_retried_are_written_once(spark: Any, place: Place) -> None:
     """Their first attempt has staged rows already when it fails."""
 
     def moody(batches: Any) -> Any:
@@ -45,7 +45,7 @@ def test_tasks_that_fail_are_tried_again(spark: Any, place: Place) -> None:
     assert place.look() == some(0, 3000)
 
 
-def test_a_write_with_a_name_is_done_once(spark: Any, place: Place) -> None:
+def test_a_write_with_a_writer_name_is_done_once(spark: Any, place: Place) -> None:
     table = spark.range(0, 10, 1, 1).selectExpr("concat('row ', id) AS value")
     for _ in range(2):
         table.write.format("pressure").options(**options(place, writer="once")).mode("append").save()
@@ -65,16 +65,16 @@ def wrong(spark: Any, place: Place) -> list[tuple[Any, str]]:
         return lambda: frame.write.format("pressure").options(**options(place, **given)).mode(mode).save()
 
     return [
-        (read(rowPerBatch=3), "rowsPerBatch is"),
+        (read(rowPerBatch=3), "did you mean rowsPerBatch"),
         (read(format="json"), "option schema is missing"),
         (read(url="redis://127.0.0.1:1"), "127.0.0.1:1"),
-        (write(table), "writes one column, called value"),
-        (write(table.selectExpr("id AS value")), "writes binary or string"),
+        (write(table), "writes one column, value"),
+        (write(table.selectExpr("id AS value")), "writes a column of type binary or string"),
         (write(table.selectExpr("'a' AS value"), "overwrite"), "cannot be overwritten"),
     ]
 
 
-def test_what_is_wrong_is_told_before_anything_is_done(spark: Any, on_real: Any) -> None:
+def test_wrong_options_are_reported_before_anything_is_read_or_written(spark: Any, on_real: Any) -> None:
     place = on_real()
     for attempt, told in wrong(spark, place):
         with pytest.raises(Exception, match=" ") as caught:  # of Spark's own many kinds

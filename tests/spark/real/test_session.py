@@ -13,7 +13,7 @@ import pressure.spark
 pytestmark = pytest.mark.spark
 
 
-def test_it_stays_on_this_machine_with_this_python(spark: Any) -> None:
+def test_the_session_listens_on_this_machine_only_and_uses_this_python(spark: Any) -> None:
     assert spark.conf.get("spark.driver.host") == spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
     assert spark.conf.get("spark.ui.enabled") == "false"
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
@@ -28,5 +28,5 @@ def whose_python(batches: Any) -> Any:
         yield pa.record_batch({"path": [sys.executable] * batch.num_rows})
 
 
-def test_there_is_one(spark: Any) -> None:
+def test_a_second_session_is_the_first_one(spark: Any) -> None:
     assert pressure.spark.session("another") is spark

@@ -59,7 +59,7 @@ def test_a_bounded_queue_makes_a_stream_wait(spark: Any, on_real: Any, tmp_path:
     assert target.queue.doctor().problems == ()
 
 
-def test_a_second_query_is_refused(spark: Any, on_real: Any, tmp_path: Path) -> None:
+def test_a_second_query_on_one_queue_is_refused(spark: Any, on_real: Any, tmp_path: Path) -> None:
     place = on_real()
     place.put(*some(0, 3))
 

@@ -1,4 +1,4 @@
-"""What the tests of reliable queues share: each runs with every backend, in some flavours."""
+"""Fixtures for reliable queues: each test runs with every backend, in some flavours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers and heartbeats: one suite for whatever carries the messages."""
+"""Workers and heartbeats, with every backend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..conftest import Make
 from .conftest import MishapError, counts, datas
 
 
-def test_a_heartbeat_keeps_a_message(queue: Any, age: Callable[[float], None]) -> None:
+def test_a_heartbeat_keeps_a_message_from_being_recovered(queue: Any, age: Callable[[float], None]) -> None:
     queue.push(b"1", b"2", b"3")
     first, second, _ = queue.pop(3)
     age(50)
@@ -32,7 +32,7 @@ def test_a_heartbeat_keeps_a_message(queue: Any, age: Callable[[float], None]) -
     ]  # fmt: skip
 
 
-def test_a_worker_acknowledges_what_went_well(
+def test_a_worker_acknowledges_only_messages_handled_without_an_error(
     queue: Any, age: Callable[[float], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     queue.push(b"left")
@@ -53,7 +53,9 @@ def test_a_worker_acknowledges_what_went_well(
     assert "MishapError: bad" in caplog.text
 
 
-def test_a_worker_tries_again_later(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_worker_retries_a_failing_message_until_it_is_dead(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     queue, tries = make(max_deliveries=3), list[int]()
 
     def handle(message: Delivered) -> None:
@@ -79,13 +81,13 @@ def test_a_workers_heartbeat_goes_on_while_it_works(queue: Any) -> None:
     assert beats
 
 
-def test_a_worker_ends_after_so_many(queue: Any) -> None:
+def test_a_worker_ends_after_the_given_number_of_messages(queue: Any) -> None:
     queue.push(b"1", b"2", b"3")
     assert queue.work(lambda _: None, max_messages=2) == 2
     assert counts(queue) == (1, 0, 0, 0)
 
 
-def test_who_was_too_slow_is_logged(queue: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_late_acknowledgement_is_logged(queue: Any, caplog: pytest.LogCaptureFixture) -> None:
     queue.push(b"v")
     assert queue.work(lambda message: queue.ack(message), max_messages=1) == 0
-    assert "done with by another" in caplog.text
+    assert "another client has acknowledged the message" in caplog.text

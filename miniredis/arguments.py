@@ -1,0 +1,137 @@
+"""What ``start`` and ``serve`` were asked for, checked before anything starts.
+
+Each mistake is a ``TypeError`` or ``ValueError`` that names the argument. ``likely_name`` finds the directive
+that a misspelled name was meant to be, or what other programs' names for it are called here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from .engine import Config, ConfigurationError, Engine
+from .engine.config.table import ALIASES, DIRECTIVES
+
+__all__ = ["NOT_SUPPORTED", "DirectiveValue", "check_loop", "checked_config", "kind", "likely_name"]
+
+DirectiveValue: TypeAlias = str | int | float | os.PathLike[str]
+"""What a directive may be given as a keyword: True and False mean ``yes`` and ``no``."""
+
+LOOPS: Final = ("poll", "streams")
+
+NOT_SUPPORTED: Final = {"include", "loadmodule", "rename-command", "sentinel", "user"}
+"""What redis-server understands beside directives, and miniredis does not."""
+
+OTHER_NAMES: Final = {
+    "address": "bind",
+    "host": "bind",
+    "db": "databases",
+    "password": "requirepass",
+    "path": "unixsocket",
+    "socket": "unixsocket",
+    "unix-socket-path": "unixsocket",
+}
+"""What redis-py and others call it; redis-server's own name for it."""
+
+
+def checked_config(
+    caller: str,
+    directives: Mapping[str, DirectiveValue],
+    config: Config | None = None,
+    engine: Engine | None = None,
+) -> Config:
+    """The configuration that a caller of ``start`` or ``serve`` asked for, in one of three ways.
+
+    Args:
+        caller: the function that was called, for the errors.
+        directives: its keywords that are not its own, with ``_`` for ``-``.
+        config: used as it is.
+        engine: brings its own.
+
+    Raises:
+        TypeError: a keyword is no directive, a value has a type that no directive takes, or two of the three
+            ways were used at once.
+        ConfigurationError: a directive does not accept the value.
+    """
+    check_type(caller, "config", config, Config)
+    check_type(caller, "engine", engine, Engine)
+    given = [name for name, value in (("config", config), ("engine", engine)) if value is not None]
+    if len(given) > 1 or (given and directives):
+        raise TypeError(
+            f"{caller}() got {' and '.join([*given, *directives])}: {given[0]} has all directives already, "
+            "so give it alone"
+        )
+    if engine is not None:
+        return engine.config
+    return config or configured(caller, directives)
+
+
+def configured(caller: str, directives: Mapping[str, DirectiveValue]) -> Config:
+    """The configuration of keywords; the port is a free one unless it is given."""
+    given = {"port": "0"}
+    for keyword, value in directives.items():
+        name = keyword.replace("_", "-") if keyword not in DIRECTIVES else keyword
+        if name.lower() not in DIRECTIVES | ALIASES:
+            raise TypeError(f"{caller}() got an unexpected keyword argument {keyword!r}{advice(keyword)}")
+        given[name] = as_words(caller, keyword, value)
+        try:
+            Config({name: given[name]})
+        except ConfigurationError as refusal:
+            raise ConfigurationError(keyword, refusal.reason, str(value)) from None
+    return Config(given)
+
+
+def as_words(caller: str, keyword: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str | int | float):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    what_next = ""
+    if value is None:
+        what_next = "; leave it out for the default"
+    elif isinstance(value, list | tuple):
+        what_next = "; write several words as one str, with a space between them"
+    taken = "a str, int, float, bool or path"
+    raise TypeError(f"{caller}(): {keyword} must be {taken}, not {kind(value)}{what_next}")
+
+
+def advice(keyword: str) -> str:
+    if keyword.replace("_", "-") in NOT_SUPPORTED:
+        return ": miniredis does not support this directive of redis-server"
+    meant = likely_name(keyword.replace("_", "-"), ["engine", "clock", "loop"])
+    if meant is not None:
+        return f"; did you mean {meant.replace('-', '_')!r}?"
+    return "; it takes engine, clock, loop, and redis-server's directives with '_' for '-', such as port=6379"
+
+
+def likely_name(name: str, others: list[str] | None = None) -> str | None:
+    """The directive, or one of other names, that a name is probably meant to be; None if nothing is near."""
+    import difflib  # only whoever makes a mistake waits for it
+
+    wanted = name.lower().replace("_", "-")
+    if wanted in OTHER_NAMES:
+        return OTHER_NAMES[wanted]
+    near = difflib.get_close_matches(wanted, [*(others or []), *DIRECTIVES], n=1, cutoff=0.7)
+    return near[0] if near else None
+
+
+def check_loop(caller: str, loop: object) -> None:
+    """Raises ``ValueError`` unless it is one of the loops that there are, or None."""
+    if loop is not None and loop not in LOOPS:
+        raise ValueError(f"{caller}(): loop must be 'poll', 'streams' or None, not {loop!r}")
+
+
+def check_type(caller: str, name: str, value: Any, wanted: type) -> None:
+    if value is not None and not isinstance(value, wanted):
+        raise TypeError(f"{caller}(): {name} must be a miniredis.{wanted.__name__}, not {kind(value)}")
+
+
+def kind(value: object) -> str:
+    """The type of a value, for an error."""
+    made = type(value)
+    if value is None or made.__module__ == "builtins":
+        return "None" if value is None else made.__qualname__
+    return f"{made.__module__}.{made.__qualname__}"

@@ -1,0 +1,57 @@
+"""Checks of arguments that several methods take: numbers of things, and times.
+
+A wrong type is a ``TypeError``, a value that cannot be meant a ``ValueError``; each names the argument and
+what it was given.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from operator import index
+from typing import Any
+
+__all__ = ["duration", "milliseconds", "timeout_of", "whole"]
+
+
+def whole(value: Any, what: str, least: int | None = 1) -> int:
+    """A whole number.
+
+    Raises:
+        TypeError: It is no integer.
+        ValueError: It is less than ``least``.
+    """
+    try:
+        number = index(value)
+    except TypeError:
+        raise TypeError(f"{what} must be an integer, not {value!r}") from None
+    if least is not None and number < least:
+        raise ValueError(f"{what} must be {least} or more, not {value!r}")
+    return number
+
+
+def duration(value: Any, what: str, least: float = 0.0) -> float:
+    """A time in seconds.
+
+    Raises:
+        TypeError: It is no number.
+        ValueError: It is less than ``least``, or not a number (NaN).
+    """
+    if not isinstance(value, Real):
+        raise TypeError(f"{what} must be a number of seconds, not {value!r}")
+    seconds = float(value)
+    if not seconds >= least:
+        raise ValueError(f"{what} must be {least:g} or more seconds, not {value!r}")
+    return seconds
+
+
+def timeout_of(value: Any) -> float | None:
+    """A timeout in seconds; None for no limit. Raises as ``duration`` does."""
+    return None if value is None else duration(value, "timeout")
+
+
+def milliseconds(value: Any, what: str, least: int = 0) -> int:
+    """A time in seconds as the server is told it; raises as ``duration`` does, and for infinity, too."""
+    seconds = duration(value, what, least / 1000)
+    if seconds == float("inf"):
+        raise ValueError(f"{what} must be a finite number of seconds, not {value!r}")
+    return round(seconds * 1000)

@@ -1,0 +1,112 @@
+"""Popping many messages takes several steps: an error in a later step loses no message of earlier steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pressure import ServerReplyError
+from pressure.kinds.kind import Context, Place
+from pressure.kinds.reliable import operations, popping
+from pressure.kinds.reliable.model import ReliableKeys
+from pressure.kinds.reliable.module import Module
+from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.stream import Stream
+from pressure.protocol.sizes import MOST_BYTES, Sizes
+from pressure.protocol.steps import Batch, Command, Operation, Patience
+
+PLACE = Place(b"jobs", (b"a", b"b"))
+#: How many messages are asked for at first.
+FEW = Sizes().bounded(1000)
+DATAS = tuple(b"%d" % number for number in range(FEW))
+IDS = tuple(b"%d-0" % number for number in range(FEW))
+ENTRIES = [[each, [b"payload", data]] for each, data in zip(IDS, DATAS, strict=True)]
+
+STREAM = Carried(ReliableKeys.of(b"a", b"g"), Stream(), 9)
+OTHER = Carried(ReliableKeys.of(b"b", b"g"), Stream(), 9)
+MODULE = Carried(ReliableKeys.of(b"a", b"g"), Module(), 9)
+
+Deed = Callable[[Context, Patience], Operation[Any]]
+
+
+def answer(command: Command) -> Any:
+    """What a server has that keeps delivering the same messages."""
+    name = command[0]
+    if name == b"XREADGROUP":
+        return [[b"a", ENTRIES]]
+    if name == b"MQ.POP":
+        found = zip(IDS, DATAS, strict=True)
+        return [[b"a", *each] for each in found] if b"KEYS" in command else [list(each) for each in found]
+    if name == b"MQ.RECOVER":
+        return [list(each) for each in zip(IDS, DATAS, strict=True)]
+    if name == b"XPENDING":
+        return [[each, b"pressure", 9, 1] for each in IDS]
+    if name == b"XCLAIM":
+        return ENTRIES
+    return {b"TIME": [b"1", b"0"], b"HGET": b"0", b"ZRANGE": []}.get(bytes(name), [None] * FEW)
+
+
+CALLS: dict[str, tuple[bytes, int, Deed]] = {
+    "pop, stream": (b"XREADGROUP", 2, lambda ctx, p: popping.pop(ctx, STREAM, 100, p)),
+    "pop, module": (b"MQ.POP", 2, lambda ctx, p: popping.pop(ctx, MODULE, 100, p)),
+    "pop, module, counts": (b"HMGET", 1, lambda ctx, p: popping.pop(ctx, MODULE, 100, p)),
+    "pop_any, stream": (b"XREADGROUP", 2, lambda ctx, p: popping.pop_any(ctx, [STREAM, OTHER], 100, p)),
+    "pop_any, next queue": (
+        b"XREADGROUP",
+        2,
+        lambda _, __: Stream().pop_any([STREAM.keys, OTHER.keys], FEW + 1, None),
+    ),
+    "pop_any, module": (b"MQ.POP", 2, lambda ctx, p: popping.pop_any(ctx, [MODULE, MODULE], 100, p)),
+    "pop_any, module, counts": (b"HGET", 1, lambda ctx, p: popping.pop_any(ctx, [MODULE, MODULE], 100, p)),
+    "recover, stream": (b"XPENDING", 2, lambda ctx, _: operations.recover(ctx, STREAM, 100, 1)),
+    "recover, module": (b"ZMSCORE", 1, lambda ctx, _: operations.recover(ctx, MODULE, 100, 1)),
+}
+
+
+def played(name: str) -> tuple[Operation[Any], Batch]:
+    """An operation at the step in which something may go wrong."""
+    command, number, deed = CALLS[name]
+    ctx = Context(PLACE)
+    working = deed(ctx, Patience.of(ctx, block=False))
+    step = next(working)
+    while True:
+        assert isinstance(step, Batch)
+        number -= any(each[0] == command for each in step.commands)
+        if not number:
+            return working, step
+        step = working.send([answer(each) for each in step.commands])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_messages_already_received_are_known_when_the_connection_is_lost(name: str) -> None:
+    _, step = played(name)
+    assert step.taken == DATAS
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if CALLS[name][1] == 2])
+def test_messages_already_received_are_returned_when_a_later_command_is_refused(name: str) -> None:
+    working, step = played(name)
+    with pytest.raises(StopIteration) as stop:
+        working.send([ServerReplyError("OOM no more")] * len(step.commands))
+    assert len(stop.value.value) == FEW
+
+
+def test_an_error_of_the_first_command_is_raised() -> None:
+    ctx = Context(PLACE)
+    for working in (popping.pop(ctx, STREAM, 1, Patience.of(ctx)), operations.recover(ctx, STREAM, 1, 1)):
+        step = next(working)
+        assert isinstance(step, Batch)
+        with pytest.raises(ServerReplyError):
+            working.send([ServerReplyError("OOM no more")] * len(step.commands))
+
+
+def test_a_pop_takes_no_more_bytes_than_fit_into_one_reply() -> None:
+    ctx = Context(PLACE)
+    working = popping.pop(ctx, STREAM, 100, Patience.of(ctx, block=False))
+    next(working)
+    entries = [[each, [b"payload", bytes(MOST_BYTES // FEW)]] for each in IDS]
+    with pytest.raises(StopIteration) as stop:
+        working.send([[[b"a", entries]], [], [b"1", b"0"]])
+    assert len(stop.value.value) == FEW

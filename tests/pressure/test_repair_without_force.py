@@ -1,0 +1,193 @@
+"""Repair without force frees the roles of dead clients only, also where a live client looks dead."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+import redis
+
+from pressure import Queue
+from pressure.identity import connection_name
+
+from .conftest import PREFIX, ROOT, Server, execute, invariant, until
+
+JOBS = PREFIX + "jobs"
+DEAD = b"host:1/MainThread/01234567"
+ROLES = ["producer", "consumer"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server need not have been up for long."""
+    monkeypatch.setattr("pressure.protocol.vitals.STEADY", 0)
+
+
+def take(raw: redis.Redis, role: str, holder: bytes = DEAD) -> None:
+    raw.rpop(f"{JOBS}:{role}_free")
+    raw.set(f"{JOBS}:{role}", holder)
+
+
+def left_alone(queue: Queue, why: str) -> None:
+    report = queue.repair()
+    assert report.done == ()
+    assert why in report.left[0]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_role_of_a_dead_client_is_freed(queue: Queue, raw: redis.Redis, role: str) -> None:
+    queue.create(2)
+    queue.put_many([b"1", b"2"])
+    take(raw, role)
+    if role == "consumer":
+        raw.lmove(JOBS, f"{JOBS}:unacked", "RIGHT", "LEFT")
+    report = queue.repair()
+    assert report.left == ()
+    assert f"freed the {role} role, held by {DEAD.decode()}" in report.done
+    invariant(raw)
+    assert queue.get_many(5) == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_holder_whose_id_has_another_form_keeps_its_role(queue: Queue, raw: redis.Redis, role: str) -> None:
+    queue.create()
+    take(raw, role, b"worker 7")
+    left_alone(queue, "not of this package's form")
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_holder_that_has_not_written_its_id_keeps_its_role(
+    queue: Queue, raw: redis.Redis, role: str
+) -> None:
+    queue.create()
+    raw.rpop(f"{JOBS}:{role}_free")
+    left_alone(queue, "has not written its id")
+
+
+def test_a_holder_whose_process_is_connected_keeps_its_role(
+    queue: Queue, raw: redis.Redis, redis_url: str
+) -> None:
+    queue.create()
+    take(raw, "producer")
+    with redis.Redis.from_url(redis_url, client_name="host:1") as other:
+        other.ping()
+        left_alone(queue, "its holder's process is connected")
+
+
+def test_a_holder_that_reconnected_keeps_its_role(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    queue.put(b"v")
+    with queue.receive() as message:
+        execute(raw, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        assert queue.length() == 0
+        left_alone(queue, "its holder's process is connected")
+    assert message.data == b"v"
+    invariant(raw)
+
+
+def test_a_role_that_passes_to_another_holder_during_the_repair_is_not_freed(
+    queue: Queue, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.create()
+    take(raw, "producer")
+    monkeypatch.setattr("pressure.driver._pause", lambda *_: raw.set(f"{JOBS}:producer", DEAD + b"0"))
+    left_alone(queue, "its holder changed during the repair")
+
+
+def test_a_role_that_was_free_during_the_repair_needs_no_repair(
+    queue: Queue, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.create()
+    take(raw, "producer")
+    monkeypatch.setattr("pressure.driver._pause", lambda *_: raw.lpush(f"{JOBS}:producer_free", 0))
+    assert str(queue.repair()) == "nothing to repair"
+
+
+def test_no_role_is_freed_on_a_server_that_closes_idle_connections(
+    start_server: Callable[..., Server],
+) -> None:
+    server = start_server("--timeout", "60")
+    with Queue("jobs", port=server.port) as queue, redis.Redis(port=server.port) as raw:
+        queue.create()
+        queue.put(b"v")
+        take(raw, "consumer")
+        raw.lmove(JOBS, f"{JOBS}:unacked", "RIGHT", "LEFT")
+        left_alone(queue, "closes idle connections")
+        raw.config_set("timeout", 0)
+        assert "put 1 unacknowledged message back" in str(queue.repair())
+
+
+def test_no_role_is_freed_on_a_server_that_was_a_replica(start_server: Callable[..., Server]) -> None:
+    master, replica = start_server(), start_server()
+    with Queue("jobs", port=replica.port) as queue, redis.Redis(port=replica.port) as raw:
+        execute(raw, "REPLICAOF", "127.0.0.1", str(master.port))
+        until(lambda: raw.info("replication")["master_link_status"] == "up")
+        execute(raw, "REPLICAOF", "NO", "ONE")
+        queue.create()
+        take(raw, "producer")
+        left_alone(queue, "may have been started, or become master")
+
+
+def test_no_role_is_freed_on_a_server_that_was_just_started(
+    queue: Queue, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pressure.protocol.vitals.STEADY", 10**9)
+    queue.create()
+    take(raw, "producer")
+    left_alone(queue, "may have been started, or become master")
+
+
+#: A process that receives a message and dies, and whose child lives on.
+PARENT = """
+import os, sys, time
+import pressure
+
+queue = pressure.Queue("jobs", url=sys.argv[1], scripts=sys.argv[2] == "1")
+queue.receive().__enter__()
+if os.fork() == 0:
+    print(os.getppid(), os.getpid(), flush=True)
+    time.sleep(60)
+os._exit(1)
+"""
+
+
+@pytest.fixture
+def orphan(redis_url: str, scripts: bool) -> Iterator[Callable[[], tuple[int, int]]]:
+    """Starts such a process; the numbers of parent and child."""
+    children: list[int] = []
+
+    def start() -> tuple[int, int]:
+        with subprocess.Popen(
+            [sys.executable, "-c", PARENT, redis_url, str(int(scripts))],
+            stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            parent, child = map(int, process.stdout.readline().split())
+            children.append(child)
+            process.stdout.close()
+            process.wait()
+        return process.pid if parent == 1 else parent, child
+
+    yield start
+    for child in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+
+
+def test_a_forked_child_does_not_make_its_dead_parent_look_alive(
+    queue: Queue, raw: redis.Redis, orphan: Callable[[], tuple[int, int]]
+) -> None:
+    queue.create()
+    queue.put(b"v")
+    parent, child = orphan()
+    os.kill(child, 0)
+    name = connection_name().replace(str(os.getpid()), str(parent))
+    until(lambda: name not in [client["name"] for client in raw.client_list()])
+    assert "put 1 unacknowledged message back into the queue" in queue.repair().done
+    assert queue.get() == b"v"
+    invariant(raw)

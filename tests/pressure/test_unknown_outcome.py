@@ -1,0 +1,77 @@
+"""What an operation reports when its connection is lost or a command is refused; no server takes part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pressure import ServerReplyError
+from pressure.course import Course
+from pressure.errors import ConnectionFailedError, OutcomeUnknownError
+from pressure.protocol import Batch, Operation, Pause, Step, Wait
+
+LOOK, WRITE = (b"GET", b"k"), (b"SET", b"k", b"GET")
+
+
+def operation(*steps: Step) -> Operation[str]:
+    for step in steps:  # noqa: UP028  (a tuple cannot be sent replies)
+        yield step
+    return "done"
+
+
+def begun(*steps: Step) -> Course[str]:
+    course = Course(operation(*steps), "here")
+    course.begin()
+    return course
+
+
+@pytest.mark.parametrize(
+    ("steps", "kind"),
+    [
+        ([], ConnectionFailedError),
+        ([Batch((LOOK,))], ConnectionFailedError),
+        ([Batch((LOOK, LOOK)), Batch((LOOK,))], ConnectionFailedError),
+        ([Batch((WRITE,))], OutcomeUnknownError),
+        ([Batch((LOOK, WRITE))], OutcomeUnknownError),
+        ([Batch((WRITE,)), Batch((LOOK,))], OutcomeUnknownError),
+        ([Batch((LOOK,)), Batch((WRITE,))], OutcomeUnknownError),
+    ],
+)
+def test_the_outcome_is_unknown_when_a_command_that_writes_was_sent(
+    steps: list[Batch], kind: type[Exception]
+) -> None:
+    course = begun(*steps)
+    for step in steps:
+        assert course.step is step
+        course.packed(step)
+        course.advance([None] * len(step.commands))
+    assert type(course.lost(OSError("gone"))) is kind
+
+
+@pytest.mark.parametrize(
+    ("reply", "refused"),
+    [
+        (b"OK", False),
+        (ServerReplyError("NOSCRIPT none"), False),
+        (ServerReplyError("ERR no such key"), False),
+        (ServerReplyError("OOM no memory"), True),
+    ],
+)
+def test_a_refused_command_is_remembered_unless_the_refusal_was_expected(reply: Any, refused: bool) -> None:
+    course = begun(Batch((LOOK,)), Batch((LOOK,)))
+    assert course.refused is False
+    course.advance([reply])
+    assert course.refused is refused
+    course.advance([b"OK"])
+    assert course.refused is refused
+
+
+@pytest.mark.parametrize(
+    ("step", "waits"), [(Batch((LOOK,)), False), (Wait((LOOK,), 1.0), True), (Pause(1.0), True)]
+)
+def test_a_step_that_waits_can_be_stopped(step: Step, waits: bool) -> None:
+    course = begun(step)
+    assert course.waits is waits
+    course.advance([])
+    assert (course.step, course.waits, course.result) == (None, False, "done")
