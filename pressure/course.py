@@ -2,7 +2,8 @@
 
 A driver calls ``begin``, takes ``step`` for as long as there is one, carries it out, and hands the replies to
 ``advance``. To stop the operation it calls ``stop`` instead of carrying out a step that ``waits``. If the
-connection is lost, ``lost`` gives the error to raise.
+connection is lost, ``lost`` gives the error to raise. Where the operation asks for a new hold, it is answered
+here, and the driver sees nothing of it.
 
 Rules:
     - Whatever has arrived is handed in, also when the operation is to be stopped.
@@ -18,7 +19,7 @@ from typing import Any, Final, Generic
 import hiredis
 
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
-from pressure.protocol.steps import Batch, Operation, Reply, Step, T
+from pressure.protocol.steps import Batch, NewHold, Operation, Pause, Reply, Step, T
 
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
@@ -40,6 +41,7 @@ class Course(Generic[T]):
     Args:
         operation: A generator that was not started yet.
         address: The server, for error messages.
+        begin_hold: Makes the id of a new hold on the connection that carries the operation.
 
     Attributes:
         step: What to carry out next; None when the operation is over.
@@ -51,14 +53,15 @@ class Course(Generic[T]):
         PressureError: Whatever the operation raises: by ``begin``, ``advance`` and ``stop``.
     """
 
-    __slots__ = ("_address", "_changed", "_operation", "refused", "result", "step")
+    __slots__ = ("_address", "_begin_hold", "_changed", "_operation", "refused", "result", "step")
 
-    def __init__(self, operation: Operation[T], address: str) -> None:
+    def __init__(self, operation: Operation[T], address: str, begin_hold: Callable[[], bytes]) -> None:
         self._operation = operation
         self._address = address
+        self._begin_hold = begin_hold
         self._changed = False
         self.refused = False
-        self.step: Step | None = None
+        self.step: Batch | Pause | None = None
         self.result: T
 
     def begin(self) -> None:
@@ -67,7 +70,10 @@ class Course(Generic[T]):
 
     def _go(self, proceed: Callable[[], Step]) -> None:
         try:
-            self.step = proceed()
+            step = proceed()
+            while isinstance(step, NewHold):
+                step = self._operation.send([self._begin_hold()])
+            self.step = step
         except StopIteration as stop:
             self.step = None
             self.result = stop.value

@@ -17,6 +17,7 @@ from pressure.protocol import Context, Operation
 
 from .actor import Actor
 from .choices import Choose, StuckError
+from .scenario import connection_of, process_of
 
 __all__ = ["Simulation", "operation"]
 
@@ -59,7 +60,9 @@ class Simulation:
     def connect(self, name: str) -> Any:
         """A connection that carries a name."""
         session = self._engine.connect(self._now)
-        self._engine.receive(session, _pack(("CLIENT", "SETNAME", f"{name}:1")), self._now)
+        self._engine.receive(
+            session, _pack(("CLIENT", "SETNAME", connection_of(process_of(name)))), self._now
+        )
         session.take_output()
         return session
 

@@ -15,7 +15,7 @@ from itertools import accumulate, chain
 from typing import Any, Final
 
 from pressure.errors import PressureError, ServerReplyError
-from pressure.identity import name_in
+from pressure.identity import connection_in
 from pressure.keys import Keys
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State, shown
 from pressure.protocol.looks import COUNTERS
@@ -138,7 +138,7 @@ def _diagnosis(ctx: Context, clients: Reply, replies: list[Reply]) -> Diagnosis 
 def _role(
     ctx: Context, role: Role, free: int, holder: bytes | None, left: Reply, idle: Reply, clients: Reply
 ) -> RoleState:
-    names, name = connected(clients), None if holder is None else name_in(holder)
+    names, name = connected(clients), None if holder is None else connection_in(holder)
     there = None if names is None or name is None else name in names
     lease = left / 1000 if isinstance(left, int) and left >= 0 else None
     lapsed = bool(ctx.lease) and not free and holder is None

@@ -29,6 +29,7 @@ from pressure.protocol.roles import (
     give_back,
     holding,
     is_closed,
+    new_hold,
     refill,
     take_role,
     trouble,
@@ -73,27 +74,27 @@ def get_many(ctx: Context, patience: Patience, most: int) -> Operation[list[byte
 
 
 def _get(ctx: Context, patience: Patience, most: int) -> Operation[Sequence[bytes]]:
-    hold = Hold(CONSUMER, held=False)
+    hold = yield from new_hold(CONSUMER)
     if ctx.server.scripts:
         found = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
         if isinstance(found, Popped):
-            if (yield from carrying(found.values, _is_ours(ctx))):
+            if (yield from carrying(found.values, _is_ours(ctx, hold))):
                 yield from carrying(found.values, _finish(ctx, hold, found))
             return found.values
         if found:
             return found
     if not hold.held:  # else scripts were forbidden in the middle
-        hold = yield from take_role(ctx, CONSUMER, patience)
+        yield from take_role(ctx, hold, patience)
     popped = yield from holding(ctx, hold, _pop(ctx, hold, patience, most))
     yield from carrying(popped.values, _finish(ctx, hold, popped))
     return popped.values
 
 
-def _is_ours(ctx: Context) -> Operation[bool]:
+def _is_ours(ctx: Context, hold: Hold) -> Operation[bool]:
     """Whether we are still the consumer, as far as the server tells; it is watched from here on."""
     keys = ctx.keys
     *_, holder = yield Batch(((b"WATCH", keys.consumer), (b"GET", keys.consumer)))
-    if isinstance(holder, ServerReplyError) or holder == ctx.client_id:
+    if isinstance(holder, ServerReplyError) or holder == hold.id:
         return True
     yield Batch(((b"UNWATCH",),))
     return False
@@ -104,7 +105,7 @@ def _pop(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[P
     asked = ctx.server.sizes.bounded(most)
     count = (asked,) if most > 1 else ()
     replies = yield Batch(
-        (*claim(ctx, CONSUMER), (b"EXISTS", keys.closed), (b"RPOP", keys.queue, *count), *after_pop(ctx))
+        (*claim(ctx, hold), (b"EXISTS", keys.closed), (b"RPOP", keys.queue, *count), *after_pop(ctx))
     )
     hold.claimed = not isinstance(replies[0], ServerReplyError)
     closed, found, bound, length = replies[2:]
@@ -149,7 +150,7 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
     seen = (len(popped.values), popped.size, popped.bound, popped.length)
     work: tuple[Command, ...] = (*effects(ctx, *seen), (b"LPUSH", ctx.keys.consumer_free, 0))
-    done = yield from finish(ctx, CONSUMER, work)
+    done = yield from finish(ctx, hold, work)
     if done is None:  # the role was taken away, so nothing more is ours to write
         return
     refused = trouble([*done, popped.bound, popped.length])

@@ -36,6 +36,7 @@ from pressure.protocol.roles import (
     is_closed,
     is_closed_already,
     lost_role,
+    new_hold,
     refill,
     take_role,
     trouble,
@@ -93,13 +94,13 @@ def put_many(
 
 def put_run(ctx: Context, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
     """Put the values that are left of a run; see ``put_many``."""
-    hold = Hold(PRODUCER, held=False)
+    hold = yield from new_hold(PRODUCER)
     if ctx.server.scripts and (
         yield from holding(ctx, hold, scripted.put(ctx, hold, run, patience, overfill))
     ):
         return
     if not hold.held:  # else scripts were forbidden in the middle
-        hold = yield from take_role(ctx, PRODUCER, patience, refuse_closed=True)
+        yield from take_role(ctx, hold, patience, refuse_closed=True)
     yield from holding(ctx, hold, _put_as_producer(ctx, hold, run, patience, overfill))
 
 
@@ -126,7 +127,7 @@ def _look(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
     keys = ctx.keys
     replies = yield Batch(
         (
-            *claim(ctx, PRODUCER, keys.bound),
+            *claim(ctx, hold, keys.bound),
             (b"EXISTS", keys.closed),
             (b"RPOP", keys.not_full),
             (b"GET", keys.bound),
@@ -158,12 +159,12 @@ def _look_again(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
     )
     _, holder, token, bound, length = replies
     if isinstance(token, bytes):
-        if holder != ctx.client_id:
+        if holder != hold.id:
             yield Batch(refill(ctx))  # it was not ours to take
         else:
             hold.token = True
     check(replies)
-    if holder != ctx.client_id:
+    if holder != hold.id:
         raise (yield from lost_role(ctx, PRODUCER))
     return bound_of(ctx, bound), length
 
@@ -177,9 +178,7 @@ def _push(
         rest = (*refill(ctx), *_free(ctx.keys)) if last else ()
         work = (*_store(ctx.keys, values), *rest)
         replies = yield Batch(atomic(*work))
-        done = yield from _stored(
-            ctx, hold, run, values, (yield from as_holder(ctx, PRODUCER, replies, work))
-        )
+        done = yield from _stored(ctx, hold, run, values, (yield from as_holder(ctx, hold, replies, work)))
         hold.token = not last
         if refused := trouble(done):
             yield from _rescue(
@@ -189,7 +188,7 @@ def _push(
     producer, work = ctx.keys.producer, _store(ctx.keys, values)
     replies = yield Batch((*atomic(*work), (b"WATCH", producer), (b"GET", producer)))
     done = yield from _stored(
-        ctx, hold, run, values, (yield from as_holder(ctx, PRODUCER, replies, work, end=-3))
+        ctx, hold, run, values, (yield from as_holder(ctx, hold, replies, work, end=-3))
     )
     room = done[0] < bound
     if not last:
@@ -200,10 +199,10 @@ def _push(
     holder = replies[-1]
     if replies[-3] is None:  # it was done again, and that transaction has ended the watch
         _, holder = yield Batch(((b"WATCH", producer), (b"GET", producer)))
-    if holder != ctx.client_id and not isinstance(holder, ServerReplyError):
+    if holder != hold.id and not isinstance(holder, ServerReplyError):
         yield Batch(((b"UNWATCH",),))  # the role was taken away since; only the values were ours to write
         return
-    freed = yield from finish(ctx, PRODUCER, (*(refill(ctx) if room else ()), *_free(ctx.keys)))
+    freed = yield from finish(ctx, hold, (*(refill(ctx) if room else ()), *_free(ctx.keys)))
     if refused := trouble([done, freed]):
         yield from _rescue(ctx, hold, refused, released=trouble([freed]) is None)
 
@@ -259,11 +258,11 @@ def close(ctx: Context, patience: Patience) -> Operation[None]:
         QueueClosedError: It is closed already: a queue can be closed at most once.
         QueueInUseError: The producer role did not come free in time.
     """
-    hold = Hold(PRODUCER, held=False)
+    hold = yield from new_hold(PRODUCER)
     if ctx.server.scripts and (yield from holding(ctx, hold, scripted.close(ctx, hold, patience))):
         return
     if not hold.held:  # else scripts were forbidden in the middle
-        hold = yield from take_role(ctx, PRODUCER, patience)
+        yield from take_role(ctx, hold, patience)
     yield from holding(ctx, hold, _close_as_producer(ctx, hold))
 
 
@@ -271,7 +270,7 @@ def _close_as_producer(ctx: Context, hold: Hold) -> Operation[None]:
     keys = ctx.keys
     replies = yield Batch(
         (
-            *claim(ctx, PRODUCER, keys.bound),
+            *claim(ctx, hold, keys.bound),
             (b"EXISTS", keys.bound),
             (b"EXISTS", keys.closed),
         )
@@ -283,7 +282,7 @@ def _close_as_producer(ctx: Context, hold: Hold) -> Operation[None]:
     if closed:
         raise is_closed_already(ctx)
     work: tuple[Command, ...] = ((b"LPUSH", keys.closed, 0, 0), *_free(keys))
-    done = yield from as_holder(ctx, PRODUCER, (yield Batch(atomic(*work))), work)
+    done = yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work)
     if done is None:
         raise (yield from lost_role(ctx, PRODUCER))
     check(done)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import PressureWarning, QueueEmptyError, ServerReplyError
@@ -32,6 +33,7 @@ from pressure.protocol.roles import (
     does_not_exist,
     holding,
     is_closed,
+    new_hold,
     not_ours,
     put_back,
     said,
@@ -53,8 +55,16 @@ from pressure.protocol.steps import (
 from pressure.protocol.waits import after_pop
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A value that was received, and the hold that lasts until it is settled."""
+
+    value: bytes
+    hold_id: bytes
+
+
 @operation
-def receive(ctx: Context, patience: Patience) -> Operation[bytes]:
+def receive(ctx: Context, patience: Patience) -> Operation[Received]:
     """Move one value to ``:unacked``; the consumer role is held until ``settle``.
 
     Raises:
@@ -63,14 +73,14 @@ def receive(ctx: Context, patience: Patience) -> Operation[bytes]:
         QueueInUseError: The consumer role did not come free in time.
         QueueEmptyError: No value came in time.
     """
-    hold = Hold(CONSUMER, held=False)
+    hold = yield from new_hold(CONSUMER)
     if ctx.server.scripts:
         value = yield from holding(ctx, hold, _by_script(ctx, hold, patience))
         if value is not None:
-            return value
+            return Received(value, hold.id)
     if not hold.held:  # else scripts were forbidden in the middle
-        hold = yield from take_role(ctx, CONSUMER, patience)
-    return (yield from holding(ctx, hold, _by_batches(ctx, hold, patience)))
+        yield from take_role(ctx, hold, patience)
+    return Received((yield from holding(ctx, hold, _by_batches(ctx, hold, patience))), hold.id)
 
 
 def _by_script(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes | None]:
@@ -90,7 +100,7 @@ def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes
     looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
     left: Command = (b"LLEN", keys.unacked)
     claimed, _, orphans, value, bound, closed = yield Batch(
-        (said(ctx, CONSUMER), put_back(ctx), left, _take(ctx), *looks)
+        (said(ctx, hold), put_back(ctx), left, _take(ctx), *looks)
     )
     hold.claimed = not isinstance(claimed, ServerReplyError)
     if isinstance(orphans, int) and orphans:
@@ -137,25 +147,26 @@ def _last_look(ctx: Context) -> Operation[bytes]:
 
 
 @operation
-def settle(ctx: Context, outcome: Settlement, size: int) -> Operation[None]:
+def settle(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Operation[None]:
     """Be done with the value in ``:unacked``, reject it, or put it back; the role is given back.
 
-    ``size`` is how many bytes it has: it is not looked at again.
+    ``hold_id`` is that of the hold by which it was received, ``size`` how many bytes it has: it is not looked
+    at again.
 
     Raises:
         QueueInUseError: A repair has freed the role meanwhile; the message will be redelivered.
     """
     try:
-        yield from _settled(ctx, outcome, size)
+        yield from _settled(ctx, hold_id, outcome, size)
     except ServerReplyError as error:
         error.add_note(f"the message of queue {ctx.keys} is not acknowledged; it will be redelivered")
         raise
 
 
-def _settled(ctx: Context, outcome: Settlement, size: int) -> Operation[None]:
-    hold = Hold(CONSUMER, claimed=True, unacked=1)
+def _settled(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Operation[None]:
+    hold = Hold(CONSUMER, hold_id, claimed=True, held=True, unacked=1)
     if ctx.server.scripts:
-        answer = yield from holding(ctx, hold, scripted.settle(ctx, outcome, size))
+        answer = yield from holding(ctx, hold, scripted.settle(ctx, hold, outcome, size))
         if answer is not None:
             if error := scripted.problem(ctx, CONSUMER, answer):
                 raise error
@@ -170,7 +181,7 @@ def _by_transaction(ctx: Context, hold: Hold, outcome: Settlement, size: int) ->
     watch: Command = (b"WATCH", keys.consumer, keys.unacked)
     room: tuple[Command, ...] = ((b"LLEN", keys.rejected),) if outcome is Settlement.REJECTED else ()
     _, holder, there, bound, length, *_ = check((yield Batch((watch, *looks, *after_pop(ctx), *room))))
-    if holder != ctx.client_id:
+    if holder != hold.id:
         hold.held = False
         yield Batch(((b"UNWATCH",),))
         raise not_ours(ctx, CONSUMER, holder)
@@ -194,7 +205,7 @@ def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[No
     keys = ctx.keys
     free: Command = (b"LPUSH", keys.consumer_free, 0)
     replies = yield Batch(atomic(*work, free))
-    result = yield from as_holder(ctx, CONSUMER, replies, (*work, free))
+    result = yield from as_holder(ctx, hold, replies, (*work, free))
     if result is None:
         hold.held = False
         (holder,) = check((yield Batch(((b"GET", keys.consumer),))))

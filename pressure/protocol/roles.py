@@ -27,6 +27,7 @@ from pressure.protocol.steps import (
     Batch,
     Command,
     Context,
+    NewHold,
     Operation,
     Patience,
     Reply,
@@ -65,21 +66,19 @@ class Hold:
 
     Attributes:
         role: The role that was popped.
-        claimed: Whether our identifier was written to the role's holder key.
+        id: The id of this hold.
+        claimed: Whether the id was written to the role's holder key.
         token: Whether we hold the element of ``:not_full``.
         held: Whether we hold the role at all.
         unacked: How many messages we have that are not acknowledged; they go back with the role.
     """
 
     role: Role
+    id: bytes
     claimed: bool = False
     token: bool = False
-    held: bool = True
+    held: bool = False
     unacked: int = 0
-
-    def become(self, other: Hold) -> None:
-        """Hold what the other one holds."""
-        self.claimed, self.token, self.held = other.claimed, other.token, other.held
 
 
 def does_not_exist(ctx: Context) -> QueueDoesNotExistError:
@@ -123,9 +122,15 @@ def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     )
 
 
+def new_hold(role: Role) -> Operation[Hold]:
+    """A hold that holds nothing yet."""
+    (hold_id,) = yield NewHold()
+    return Hold(role, hold_id)
+
+
 def take_role(
-    ctx: Context, role: Role, patience: Patience, *, refuse_closed: bool = False
-) -> Operation[Hold]:
+    ctx: Context, hold: Hold, patience: Patience, *, refuse_closed: bool = False
+) -> Operation[None]:
     """Take a role, waiting for it as long as ``patience`` allows.
 
     Raises:
@@ -133,14 +138,16 @@ def take_role(
         QueueClosedError: The queue is closed and ``refuse_closed`` is set.
         QueueInUseError: The role did not come free in time; names its holder.
     """
-    keys, free = ctx.keys, role.free(ctx.keys)
+    keys, role = ctx.keys, hold.role
+    free = role.free(keys)
     looks: tuple[Command, ...] = ((b"EXISTS", keys.bound), (b"EXISTS", keys.closed))
     *seen, popped = yield Batch((*looks, (b"RPOP", free)))
     attempts = patience.attempts()
     while True:
         yield from _usable(ctx, free, popped, seen, refuse_closed)
         if popped is not None:
-            return Hold(role)
+            hold.held, hold.claimed, hold.token = True, False, False
+            return
         seconds = next(attempts, None)
         if seconds is None:
             raise in_use(ctx, role, (yield from _holder(ctx, role)))
@@ -185,20 +192,19 @@ def _holder(ctx: Context, role: Role) -> Operation[bytes | None]:
     return holder if isinstance(holder, bytes) else None
 
 
-def claim(ctx: Context, role: Role, *watched: bytes) -> tuple[Command, Command]:
+def claim(ctx: Context, hold: Hold, *watched: bytes) -> tuple[Command, Command]:
     """The commands that say we hold the role, and watch that nobody says so after us (and more keys)."""
-    holder = role.holder(ctx.keys)
-    return said(ctx, role), (b"WATCH", holder, *watched)
+    return said(ctx, hold), (b"WATCH", hold.role.holder(ctx.keys), *watched)
 
 
-def said(ctx: Context, role: Role) -> Command:
+def said(ctx: Context, hold: Hold) -> Command:
     """The command that says we hold the role, for as long as our lease lasts if we have one."""
     lease = (b"PX", ctx.lease_ms) if ctx.lease else ()
-    return (b"SET", role.holder(ctx.keys), ctx.client_id, *lease)
+    return (b"SET", hold.role.holder(ctx.keys), hold.id, *lease)
 
 
 def as_holder(
-    ctx: Context, role: Role, replies: list[Reply], work: tuple[Command, ...], end: int = -1
+    ctx: Context, hold: Hold, replies: list[Reply], work: tuple[Command, ...], end: int = -1
 ) -> Operation[list[Reply] | None]:
     """What a holder's transaction answered (see ``executed``), or answers when its work is done again.
 
@@ -210,23 +216,24 @@ def as_holder(
         ServerReplyError: The server refused the transaction as a whole, or the look that comes before it is
             tried again; nothing was done.
     """
-    keys, holder = ctx.keys, role.holder(ctx.keys)
+    keys, role = ctx.keys, hold.role
+    holder = role.holder(keys)
     done = executed(replies, end)
     while done is None and ctx.lease:
         _, bound, name = check(
             (yield Batch(((b"WATCH", holder, keys.bound), (b"EXISTS", keys.bound), (b"GET", holder))))
         )
-        if name != ctx.client_id or (role is PRODUCER and not bound):
+        if name != hold.id or (role is PRODUCER and not bound):
             yield Batch(((b"UNWATCH",),))
             return None
         done = executed((yield Batch(atomic(*work))))
     return done
 
 
-def finish(ctx: Context, role: Role, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
+def finish(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
     """Do the last work of a holder, as ``as_holder`` does it; a refusal of the whole is a reply, too."""
     try:
-        return (yield from as_holder(ctx, role, (yield Batch(atomic(*work))), work))
+        return (yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work))
     except ServerReplyError as error:
         return [error]
 
@@ -261,7 +268,7 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
     holder = hold.role.holder(ctx.keys)
     while True:
         replies = yield Batch(((b"UNWATCH",), (b"WATCH", holder), (b"GET", holder)))
-        if replies[-1] != ctx.client_id and not isinstance(replies[-1], ServerReplyError):
+        if replies[-1] != hold.id and not isinstance(replies[-1], ServerReplyError):
             return (yield from _token_that_was_not_ours(ctx, hold))
         replies = yield Batch(atomic(*release))
         if replies[-1] is not None or not ctx.lease:  # a lease that is renewed changes the key
@@ -337,6 +344,7 @@ __all__ = [
     "is_closed",
     "is_closed_already",
     "lost_role",
+    "new_hold",
     "not_ours",
     "put_back",
     "refill",

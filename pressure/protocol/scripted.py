@@ -67,14 +67,14 @@ class Answer:
 
 
 def ask(
-    ctx: Context, script: Script, keys: Sequence[bytes], mode: bytes, *args: bytes | int
+    ctx: Context, hold: Hold, script: Script, keys: Sequence[bytes], mode: bytes, *args: bytes | int
 ) -> Operation[Answer | None]:
     """Run a script; None if the server runs none for us.
 
     Raises:
         ServerReplyError: It was refused as a whole; nothing was done.
     """
-    reply = yield from evaluated(ctx.server, script, keys, ctx.client_id, mode, ctx.lease_ms, *args)
+    reply = yield from evaluated(ctx.server, script, keys, hold.id, mode, ctx.lease_ms, *args)
     return None if reply is NO_SCRIPTS else Answer(*reply)
 
 
@@ -154,7 +154,7 @@ def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) 
         chunk = run.next()
         more = run.stored + len(chunk) < len(run.values)
         flags = (int(overfill), int(patience.waits), int(more))
-        answer = yield from ask(ctx, PUT, names, mode, *flags, *chunk)
+        answer = yield from ask(ctx, hold, PUT, names, mode, *flags, *chunk)
         if answer is None:
             return None
         run.stored += answer.stored
@@ -170,7 +170,7 @@ def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) 
 def _after_put(ctx: Context, hold: Hold, answer: Answer, patience: Patience) -> Operation[bytes]:
     """Wait for what a script did not find; how the next one is to begin."""
     if answer.status == b"busy" and patience.waits:
-        hold.become((yield from take_role(ctx, PRODUCER, patience, refuse_closed=True)))
+        yield from take_role(ctx, hold, patience, refuse_closed=True)
         return b"popped"
     if answer.status == b"full" and hold.held:
         yield from wait_for_room(ctx, hold, patience)
@@ -198,7 +198,7 @@ def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[li
     values = list(popped.values)
     args = (most - len(values) if popped.size < MOST_BYTES else 0, 0, len(values), popped.size, 0)
     try:
-        answer = yield from carrying(values, ask(ctx, GET, _consumer_keys(ctx), b"role", *args))
+        answer = yield from carrying(values, ask(ctx, hold, GET, _consumer_keys(ctx), b"role", *args))
     except ServerReplyError:
         return popped
     if answer is None:
@@ -217,7 +217,7 @@ def _begin(
     while True:
         wait = patience.waits
         args = (most, int(wait), 0, 0, int(reliable))
-        answer = yield from ask(ctx, GET, _consumer_keys(ctx), mode, *args)
+        answer = yield from ask(ctx, hold, GET, _consumer_keys(ctx), mode, *args)
         if answer is None:
             return None
         kept = answer.status == b"wait" or (reliable and answer.status == b"ok")
@@ -229,7 +229,7 @@ def _begin(
             if error := problem(ctx, CONSUMER, answer):
                 raise error
             return answer
-        hold.become((yield from take_role(ctx, CONSUMER, patience)))
+        yield from take_role(ctx, hold, patience)
         mode = b"popped"
 
 
@@ -253,10 +253,10 @@ def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[byte
     return None if answer is None else answer.values
 
 
-def settle(ctx: Context, outcome: Settlement, size: int) -> Operation[Answer | None]:
+def settle(ctx: Context, hold: Hold, outcome: Settlement, size: int) -> Operation[Answer | None]:
     """Settle the message in unacked; None if the server runs no scripts."""
     keys = (*_consumer_keys(ctx), ctx.keys.rejected)
-    return (yield from ask(ctx, SETTLE, keys, b"role", outcome.value, size))
+    return (yield from ask(ctx, hold, SETTLE, keys, b"role", outcome.value, size))
 
 
 # Close
@@ -268,12 +268,12 @@ def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None
     names = (keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full)
     mode = b"free"
     while True:
-        answer = yield from ask(ctx, CLOSE, names, mode)
+        answer = yield from ask(ctx, hold, CLOSE, names, mode)
         if answer is None:
             return None
         hold.held = False
         if answer.status == b"busy" and patience.waits:
-            hold.become((yield from take_role(ctx, PRODUCER, patience)))
+            yield from take_role(ctx, hold, patience)
             mode = b"popped"
             continue
         if error := problem(ctx, PRODUCER, answer, closing=True):

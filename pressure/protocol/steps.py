@@ -1,7 +1,8 @@
 """What an operation asks of its driver, and what it is given.
 
-An operation is a generator without I/O. It yields a ``Batch``, a ``Wait`` or a ``Pause``, is sent the list
-of replies, and returns its result or raises. It reads no clock but ``Context.clock``.
+An operation is a generator without I/O. It yields a ``Batch``, a ``Wait`` or a ``Pause`` (or a ``NewHold``,
+which ``Course`` answers), is sent the list of replies, and returns its result or raises. It reads no clock
+but ``Context.clock``.
 
 What a driver has to keep:
     - One connection carries the whole operation: WATCH and MULTI travel as ordinary commands of a batch.
@@ -23,6 +24,7 @@ from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from pressure.errors import ClusterError, ServerReplyError
+from pressure.identity import HOLDS, Holds
 from pressure.keys import Keys, Located
 from pressure.protocol.sizes import Sizes
 
@@ -66,7 +68,15 @@ class Pause:
     seconds: float
 
 
-Step: TypeAlias = Batch | Pause
+@dataclass(frozen=True, slots=True)
+class NewHold:
+    """Nothing to send: a role is about to be taken. The reply is a list of one, the id of the new hold.
+
+    ``Course`` answers it itself, so drivers never see it.
+    """
+
+
+Step: TypeAlias = Batch | Pause | NewHold
 Operation: TypeAlias = Generator[Step, list[Reply], T]
 
 
@@ -89,21 +99,23 @@ class Context:
 
     Attributes:
         keys: The queue.
-        client_id: Our unique identifying value (pressure protocol 0.15, Clients).
         clock: Monotonic time in seconds.
         slice: Longest single wait in seconds. Between two of them ``:bound`` is looked at, so that nobody
             waits for ever on a queue that was deleted, and the driver may stop the operation.
         server: What is known of the server.
         lease: After how many seconds a role that we take is no longer ours unless it is renewed; None if it
             is ours until we give it back.
+        holds: The holds of this process, by which an operation knows a role that one of them has left behind.
+        heal: Whether an operation that waits frees the role of a holder that is dead.
     """
 
     keys: Keys
-    client_id: bytes
     clock: Callable[[], float]
     slice: float = 1.0
     server: Server = field(default_factory=Server)
     lease: float | None = None
+    holds: Holds = HOLDS
+    heal: bool = True
 
     @property
     def lease_ms(self) -> int:

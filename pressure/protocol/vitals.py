@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import ServerReplyError
-from pressure.identity import name_in
+from pressure.identity import connection_in
 from pressure.keys import Keys
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role
 from pressure.protocol.steps import Batch, Command, Context, Operation, Reply, check
@@ -161,7 +161,7 @@ def doubt(role: Role, first: Seen, last: Seen) -> str | None:
         return _CHANGED
     if holder is None:
         return _doubt_about_nobody(first, last)
-    name = name_in(holder)
+    name = connection_in(holder)
     works = role is CONSUMER and last.unacked > 0
     doubts = {
         "its holder's id is not of this package's form, so its connections are not known": name is None,
