@@ -108,7 +108,7 @@ pieces = st.one_of(
 )
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(pieces, max_size=12), st.lists(sizes(200_000), max_size=6))
 @example([b"*1\r\n$1\r\nxAB+OK\r\n"], [])
 def test_the_fast_path_and_cuts_do_not_change_the_parsed_requests(
