@@ -19,7 +19,7 @@ import pytest
 from conformance import __main__ as command
 from conformance import runner
 from conformance.bench.servers import miniredis
-from conformance.capabilities import LACKS, capabilities_of
+from conformance.capabilities import LACKS, REASONS, capabilities_of
 from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES
 from conformance.environment import Environment
@@ -243,7 +243,7 @@ def test_a_server_that_does_not_count_blocked_clients_is_judged(fakeredis: Addre
             fakeredis, [CLAUSES[id_] for id_ in ("list.block.registers", "list.bpop.timeout-zero")]
         )
     }
-    assert outcomes["list.block.registers"].reason == "needs blocked-count"
+    assert outcomes["list.block.registers"].reason == REASONS["blocked-count"]
     assert outcomes["list.bpop.timeout-zero"].verdict != "skipped"
 
 

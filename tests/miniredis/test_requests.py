@@ -115,11 +115,13 @@ def test_the_fast_path_and_cuts_do_not_change_the_parsed_requests(
     parts: list[bytes | list[bytes]], cuts: list[int]
 ) -> None:
     data = b"".join(part if isinstance(part, bytes) else encode(*part) for part in parts)
-    places = [0, *sorted({min(cut, len(data)) for cut in cuts}), len(data)]
+    places = [0, *sorted({cut % (len(data) + 1) for cut in cuts}), len(data)]
     chunks = [data[start:end] for start, end in pairwise(places)]
     exactly = parse([data], NoLane())
     assert parse([data]) == exactly
     assert parse(chunks) == exactly
+    if len(data) < 200:
+        assert parse(data[at : at + 1] for at in range(len(data))) == exactly
 
 
 arguments = st.lists(

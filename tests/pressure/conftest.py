@@ -112,7 +112,7 @@ def with_acl(raw: redis.Redis) -> None:
     try:
         execute(raw, "ACL", "WHOAMI")
     except redis.ResponseError as error:
-        pytest.skip(f"this server has no users: {error}")
+        pytest.skip(f"this server has no ACL: {error}")
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def with_maxmemory(raw: redis.Redis) -> None:
         raw.config_set("maxmemory", 0)
         raw.config_set("maxmemory", 1 << 40)
     except redis.ResponseError as error:
-        pytest.skip(f"this server has no limit of memory: {error}")
+        pytest.skip(f"this server has no maxmemory: {error}")
     raw.config_set("maxmemory", 0)
 
 
@@ -263,5 +263,5 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         try:
             three = stack.enter_context(cluster(tmp_path_factory.mktemp("cluster"), 3))
         except NoRealRedisError as error:
-            pytest.skip(f"no cluster: {error}")
+            pytest.skip(f"a cluster does not start: {error}")
         yield three
