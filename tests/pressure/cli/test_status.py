@@ -137,6 +137,18 @@ def test_an_unexpected_exception_is_reported_in_one_line(
         ("get jobs --run 0", "pressure get: argument --run: '0' is not a whole number of 1 or more"),
         ("get jobs -0 -n -1", "pressure get: argument -n/--count: '-1' is not a whole number of 1 or more"),
         ("create jobs --bound 9223372036854775808", "pressure: bound must be an integer from 0 to "),
+        *(
+            (
+                f"ls --url {url}",
+                "pressure: the URL of the Redis server is wrong: write / as %2F, ? as %3F and # as %23",
+            )
+            for url in (
+                "redis://:sec/secret@h:1/0",
+                "redis://u:secret?secret@h",
+                "redis://:1/secret@h",
+                "redis+sentinel://u:secret#secret@h/m",
+            )
+        ),
         ("ls --url http://h", "pressure: the URL of a Redis server must begin with one of redis://"),
     ],
 )
