@@ -81,9 +81,7 @@ def _msgpack() -> _Pair:
     try:
         import msgpack
     except ImportError as error:
-        raise ImportError(
-            f'codec="msgpack" needs msgpack: {how_to_install("msgpack")}'
-        ) from error
+        raise ImportError(f'codec="msgpack" needs msgpack: {how_to_install("msgpack")}') from error
 
     return _Pair(msgpack.packb, msgpack.unpackb)
 
