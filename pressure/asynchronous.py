@@ -1,6 +1,6 @@
 """The methods of ``pressure.Queue`` as coroutines, for every flavour that has them.
 
-A flavour says how an operation is run (``_run``) and who acts (``_client_id``). Signatures and docstrings are
+A flavour says how an operation is run (``_run``). Signatures and docstrings are
 those of ``pressure.Queue``; tests/pressure/test_flavours.py holds it.
 """
 
@@ -15,6 +15,7 @@ from pressure.codecs import Codec
 from pressure.definition import Definition
 from pressure.errors import QueueClosedError
 from pressure.keys import Keys
+from pressure.lease import Keeper, end_hold
 from pressure.protocol import Diagnosis, Operation, RepairReport, Stats
 from pressure.queue import Queue
 from pressure.receiving import AsyncReceiving
@@ -47,12 +48,7 @@ class AsyncQueue(ABC):
     ) -> None:
         self.keys = Keys.of(name, where.prefix)
         self._where = where
-        self._define = Definition(self.keys, self._client_id, scripts=scripts, codec=codec, lease=lease)
-
-    @staticmethod
-    @abstractmethod
-    def _client_id() -> bytes:
-        """The identifier of the task that asks."""
+        self._define = Definition(self.keys, scripts=scripts, codec=codec, lease=lease)
 
     @abstractmethod
     async def _run(self, operation: Operation[T]) -> T:
@@ -64,6 +60,11 @@ class AsyncQueue(ABC):
 
     async def _renew(self, names: Collection[bytes]) -> None:
         await self._run(self._define.renew(names))
+
+    @property
+    @abstractmethod
+    def _lease_keeper(self) -> Keeper | None:
+        """What renews leases."""
 
     @abstractmethod
     async def _disconnect(self) -> None:
@@ -134,7 +135,12 @@ class AsyncQueue(ABC):
 
     @_like(Queue.receive)
     def receive(self, block: bool = True, timeout: float | None = None) -> AsyncReceiving:
-        return AsyncReceiving(lambda: self._define.receive(block, timeout), self._run, self._settle)
+        return AsyncReceiving(
+            lambda: self._define.receive(block, timeout, self._end_hold), self._run, self._settle
+        )
+
+    def _end_hold(self, hold_id: bytes) -> None:
+        end_hold(hold_id, self._lease_keeper)
 
     @_like(Queue.rejected)
     async def rejected(self, max: int) -> list[bytes]:  # noqa: A002

@@ -1,7 +1,7 @@
 """Our own connections to the server.
 
 Rules:
-    - They carry the process's name (CLIENT SETNAME), so that repair can tell who is alive.
+    - Each carries a name of its own (CLIENT SETNAME), so that repair can tell which holds are alive.
     - A connection belongs to one operation at a time. Those of a parent process are never used in a forked
       child.
     - Which server they go to is found out anew for each; see ``finding``.
@@ -19,7 +19,7 @@ import redis
 from pressure.arguments import settings
 from pressure.errors import ConnectionFailedError
 from pressure.finding import Look, Search, failed
-from pressure.identity import connection_name
+from pressure.identity import HOLDS
 from pressure.keys import Located
 from pressure.protocol.steps import Reply
 from pressure.refusals import reply_on
@@ -113,7 +113,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def _opened(look: Look) -> Any:
     """A connection that is not connected yet."""
-    return look.where.connection_class(**{**look.where.kwargs, "client_name": connection_name()})
+    return look.where.connection_class(
+        **{**look.where.kwargs, "client_name": HOLDS.connection_name().decode()}
+    )
 
 
 def _heard(connection: Any, look: Look) -> list[Reply] | ConnectionFailedError:

@@ -2,7 +2,8 @@
 
 A driver calls ``begin``, takes ``step`` for as long as there is one, carries it out, and hands the replies to
 ``advance``. To stop the operation it calls ``stop`` instead of carrying out a step that ``waits``. If the
-connection is lost, ``lost`` gives the error to raise.
+connection is lost, ``lost`` gives the error to raise. Where the operation asks for a new hold, it is answered
+here, and the driver sees nothing of it.
 
 Rules:
     - Whatever has arrived is handed in, also when the operation is to be stopped.
@@ -18,7 +19,7 @@ from typing import Any, Final, Generic
 import hiredis
 
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
-from pressure.protocol.steps import Batch, Operation, Reply, Step, T
+from pressure.protocol.steps import Batch, NewHold, Operation, Pause, Reply, Step, T
 
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
@@ -40,6 +41,7 @@ class Course(Generic[T]):
     Args:
         operation: A generator that was not started yet.
         address: The server, for error messages.
+        begin_hold: Makes the id of a new hold on the connection that carries the operation.
 
     Attributes:
         step: What to carry out next; None when the operation is over.
@@ -51,14 +53,15 @@ class Course(Generic[T]):
         PressureError: Whatever the operation raises: by ``begin``, ``advance`` and ``stop``.
     """
 
-    __slots__ = ("_address", "_changed", "_operation", "refused", "result", "step")
+    __slots__ = ("_address", "_begin_hold", "_changed", "_operation", "refused", "result", "step")
 
-    def __init__(self, operation: Operation[T], address: str) -> None:
+    def __init__(self, operation: Operation[T], address: str, begin_hold: Callable[[], bytes]) -> None:
         self._operation = operation
         self._address = address
+        self._begin_hold = begin_hold
         self._changed = False
         self.refused = False
-        self.step: Step | None = None
+        self.step: Batch | Pause | None = None
         self.result: T
 
     def begin(self) -> None:
@@ -67,7 +70,10 @@ class Course(Generic[T]):
 
     def _go(self, proceed: Callable[[], Step]) -> None:
         try:
-            self.step = proceed()
+            step = proceed()
+            while isinstance(step, NewHold):
+                step = self._operation.send([self._begin_hold()])
+            self.step = step
         except StopIteration as stop:
             self.step = None
             self.result = stop.value
@@ -86,9 +92,15 @@ class Course(Generic[T]):
     def advance(self, replies: list[Reply]) -> None:
         """Hand in the replies to ``step``."""
         for reply in replies:
+            if type(reply) is list:  # of a transaction or a script, such as a role that was not given back
+                self._note_refusals(reply)
+        self._note_refusals(replies)
+        self._go(lambda: self._operation.send(replies))
+
+    def _note_refusals(self, replies: list[Reply]) -> None:
+        for reply in replies:
             if type(reply) is ServerReplyError:
                 self.refused |= reply.code not in _EXPECTED and _NO_KEY not in str(reply)
-        self._go(lambda: self._operation.send(replies))
 
     def stop(self, wish: BaseException) -> None:
         """Throw an exception into the operation in place of a step that waits."""
@@ -101,14 +113,19 @@ class Course(Generic[T]):
 
     def lost(self, error: BaseException) -> Exception:
         """The error to raise when the connection was lost by ``error``."""
-        taken = self.step.taken if isinstance(self.step, Batch) else ()
+        step = self.step if isinstance(self.step, Batch) else Batch(())
         self.abandon()
         if not self._changed:
             return ConnectionFailedError(
                 f"lost the connection to the Redis server at {self._address} ({error}); nothing was changed"
             )
-        return OutcomeUnknownError(
+        unknown = OutcomeUnknownError(
             f"lost the connection to the Redis server at {self._address} during an operation ({error}), "
-            "which may or may not have been done; if it still holds a role of the queue, repair frees that",
-            list(taken),
+            "which may or may not have been done; if it still holds a role of the queue, whoever waits for "
+            "that frees it, and so does repair",
+            list(step.taken),
         )
+        if step.done is not None:
+            unknown.done = step.done
+            unknown.add_note(f"at least {step.done} of the values were put")
+        return unknown

@@ -5,7 +5,6 @@ here, and in nothing else.
 
 Rules:
     - Arguments are checked before a key is touched.
-    - A context is made per operation: it says who acts, which is the thread or the task that asks.
 """
 
 from __future__ import annotations
@@ -18,9 +17,8 @@ from pressure import protocol
 from pressure.checks import timeout_of, whole
 from pressure.codecs import Codec, codec_of, decoded, sendable
 from pressure.keys import Keys
-from pressure.lease import Keeper, kept, lease_of
+from pressure.lease import lease_of
 from pressure.protocol import Context, Diagnosis, Operation, Patience, RepairReport, Server, Stats
-from pressure.protocol.steps import T
 from pressure.receiving import Reception
 from pressure.settings import SLICE
 
@@ -30,13 +28,9 @@ class Definition:
 
     Args:
         keys: The queue.
-        client_id: Tells the identifier of whoever asks.
         scripts: Whether to run scripts where the server lets us.
         codec: How values are turned into bytes and back; None where they are bytes.
         lease: For how many seconds a role is taken; None to keep it until it is given back.
-
-    Attributes:
-        keeper: What renews leases; whoever makes us sets it.
 
     Raises:
         ValueError: There is no codec of that name, or the lease cannot be meant.
@@ -46,7 +40,6 @@ class Definition:
     def __init__(
         self,
         keys: Keys,
-        client_id: Callable[[], bytes],
         *,
         scripts: bool,
         codec: Codec | str | None,
@@ -54,16 +47,11 @@ class Definition:
     ) -> None:
         self.keys = keys
         self.server = Server(scripts=scripts)
-        self._client_id = client_id
         self._codec = codec_of(codec)
         self.lease = lease_of(lease)
-        self.keeper: Keeper | None = None
 
     def _context(self) -> Context:
-        return Context(self.keys, self._client_id(), time.monotonic, SLICE, self.server, self.lease)
-
-    def _kept(self, context: Context, operation: Operation[T]) -> Operation[T]:
-        return kept(self.keeper, context.client_id, operation)
+        return Context(self.keys, time.monotonic, SLICE, self.server, self.lease)
 
     def create(self, bound: int) -> Operation[None]:
         """Raises ValueError for a bound that is not an integer of 0 or more."""
@@ -92,7 +80,7 @@ class Definition:
         data = sendable(self._codec.encode(value))
         context = self._context()
         patience = _patience(context, block, timeout)
-        return self._kept(context, protocol.put(context, data, patience, overfill=overfill))
+        return protocol.put(context, data, patience, overfill=overfill)
 
     def put_many(
         self, values: Iterable[Any], block: bool, timeout: float | None, overfill: bool
@@ -101,20 +89,20 @@ class Definition:
         data = [sendable(self._codec.encode(value)) for value in values]
         context = self._context()
         patience = _patience(context, block, timeout)
-        return self._kept(context, protocol.put_many(context, data, patience, overfill=overfill))
+        return protocol.put_many(context, data, patience, overfill=overfill)
 
     def get_many(self, most: int, block: bool, timeout: float | None) -> Operation[list[Any]]:
         """Raises ValueError for a number below 1."""
         most = whole(most, "max")
         context = self._context()
         patience = _patience(context, block, timeout)
-        return self._objects(self._kept(context, protocol.get_many(context, patience, most)))
+        return self._objects(protocol.get_many(context, patience, most))
 
     def get(self, block: bool, timeout: float | None) -> Operation[Any]:
         """Takes one value."""
         context = self._context()
         patience = _patience(context, block, timeout)
-        return self._object(self._kept(context, protocol.get(context, patience)))
+        return self._object(protocol.get(context, patience))
 
     def peek(self) -> Operation[Any]:
         """The value that comes next."""
@@ -135,12 +123,12 @@ class Definition:
         most = whole(most, "max")
         context = self._context()
         patience = _patience(context, block, timeout)
-        return self._kept(context, protocol.redrive(context, patience, most))
+        return protocol.redrive(context, patience, most)
 
-    def receive(self, block: bool, timeout: float | None) -> Reception:
+    def receive(self, block: bool, timeout: float | None, end_hold: Callable[[bytes], None]) -> Reception:
         """Takes one value, to be settled."""
         context = self._context()
-        return Reception(context, _patience(context, block, timeout), self._codec, self.keeper)
+        return Reception(context, _patience(context, block, timeout), self._codec, end_hold)
 
     def _object(self, operation: Operation[bytes]) -> Operation[Any]:
         data = yield from operation
@@ -162,7 +150,7 @@ class Definition:
     def close(self, timeout: float | None) -> Operation[None]:
         """Closes it."""
         context = self._context()
-        return self._kept(context, protocol.close(context, _patience(context, True, timeout)))
+        return protocol.close(context, _patience(context, True, timeout))
 
     def wait_closed(self, timeout: float | None) -> Operation[bool]:
         """Waits until it is closed."""

@@ -25,7 +25,8 @@ from pressure.course import Course
 from pressure.errors import PressureError, ServerReplyError
 from pressure.finding import ELSEWHERE
 from pressure.keys import Located
-from pressure.protocol.steps import Operation, Pause, Reply, Step, Wait
+from pressure.lease import Begun, Keeper
+from pressure.protocol.steps import Batch, Operation, Pause, Reply, Wait
 from pressure.refusals import LOST, reply_on
 
 T = TypeVar("T")
@@ -65,6 +66,7 @@ class Driver:
 
     def __init__(self, where: Settings, keys: Located | None = None) -> None:
         self.connections = Connections(where, keys)
+        self.keeper: Keeper | None = None
 
     def run(
         self, operation: Operation[T], interrupt: Interrupt | None = None, waiting: Waiting | None = None
@@ -91,7 +93,8 @@ class Driver:
 
     def _whole(self, operation: Operation[T], interrupt: Interrupt | None, waiting: Waiting) -> T:
         connection = self.connections.take()
-        course = Course(operation, self.connections.settings.address)
+        holds = Begun(connection.client_name, self.keeper)
+        course = Course(operation, self.connections.settings.address, holds.begin)
         try:
             course.begin()
             while (step := course.step) is not None:
@@ -114,11 +117,14 @@ class Driver:
                 course.advance(replies)
             return course.result
         finally:
+            holds.end(getattr(course, "result", None))
             if connection is not None:
                 self.connections.put_back(connection, keep=not course.refused)
 
 
-def _carry_out(connection: Any, course: Course[Any], step: Step, interrupt: Interrupt | None) -> list[Reply]:
+def _carry_out(
+    connection: Any, course: Course[Any], step: Batch | Pause, interrupt: Interrupt | None
+) -> list[Reply]:
     if isinstance(step, Pause):
         _pause(step.seconds, interrupt)
         return []

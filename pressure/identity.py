@@ -1,14 +1,15 @@
-"""Who we are: the identifier left in the role keys, and the name our connections carry.
+"""Who holds a role: the id of each hold, and the name of the connection on which it lives.
 
 Pressure protocol 0.15, Clients: each client needs a unique identifying value, suggested to be made of host,
-process and thread. Ours is ``<host>:<pid>/<thread>/<random>``, in printable ASCII without spaces. The part
-before the slash is also what every connection of the process carries as CLIENT SETNAME (which takes no
-spaces), so that CLIENT LIST tells whether the process behind an identifier is still connected.
+process and thread. Ours is new for every time a role is taken, a hold:
+``<host>:<pid>:<nonce>/<connection>/<hold>``, in printable ASCII without spaces. What stands before the last
+slash is the name (CLIENT SETNAME) of the one connection on which the hold lives, so CLIENT LIST tells whether
+its holder is still there. Whoever gives the role back adds ``/released`` to the id in the holder key.
 
 Rules:
-    - One identifier per thread and process, the same for every operation on every queue; on asyncio and Trio
-      one per task, since tasks of one thread hold roles beside one another.
-    - A forked child is another process: both are made anew there.
+    - The nonce is random for each process, so that neither a process that got the same pid nor a forked child
+      vouches for somebody else. After a fork the child begins anew, without holds.
+    - Connections and holds are counted, and no number is used twice.
 """
 
 from __future__ import annotations
@@ -17,55 +18,84 @@ import os
 import re
 import secrets
 import socket
-import threading
-from functools import cache
+from itertools import count
 from typing import Final
-from weakref import WeakKeyDictionary
 
-_local = threading.local()
-_of_tasks: WeakKeyDictionary[object, tuple[int, bytes]] = WeakKeyDictionary()
-_ID: Final = re.compile(rb"([A-Za-z0-9._-]+:[0-9]+)/[A-Za-z0-9._-]+/[0-9a-f]{8}")
+__all__ = ["HOLDS", "Holds", "connection_in", "is_released", "process_in", "released", "unmarked"]
+
+_ID: Final = re.compile(rb"(([A-Za-z0-9._-]+:[0-9]+:[0-9a-f]{8})/[0-9]+)/[0-9]+")
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_RELEASED: Final = b"/released"
 
 
-@cache
-def _host() -> str:
-    return _plain(socket.gethostname()) or "localhost"
+def _this_process() -> bytes:
+    host = _NOT_PLAIN.sub("-", socket.gethostname()) or "localhost"
+    return f"{host}:{os.getpid()}:{secrets.token_hex(4)}".encode()
 
 
-def _plain(text: str) -> str:
-    """The text with everything but letters, digits, dot, underscore and hyphen replaced by hyphens."""
-    return _NOT_PLAIN.sub("-", text)
+class Holds:
+    """The holds of one process that live; ``HOLDS`` are this process's.
+
+    Args:
+        process: ``<host>:<pid>:<nonce>``; that of this process unless it is given.
+    """
+
+    def __init__(self, process: bytes | None = None) -> None:
+        self._begin_anew(process)
+
+    def _begin_anew(self, process: bytes | None = None) -> None:
+        self.process = process or _this_process()
+        self._connections = count(1)
+        self._numbers = count(1)
+        self._live: set[bytes] = set()
+
+    def connection_name(self) -> bytes:
+        """A new name for a connection; a different one for each call."""
+        return b"%b/%d" % (self.process, next(self._connections))
+
+    def begin(self, connection_name: bytes) -> bytes:
+        """A new hold on a connection; its id. It lives from now on."""
+        hold_id = b"%b/%d" % (connection_name, next(self._numbers))
+        self._live.add(hold_id)
+        return hold_id
+
+    def end(self, hold_id: bytes) -> None:
+        """The hold is over: nothing will be written for it any more."""
+        self._live.discard(hold_id)
+
+    def is_dead(self, hold_id: bytes | None) -> bool:
+        """Whether this is the id of a hold of this process that is over, and that was never marked."""
+        return hold_id is not None and process_in(hold_id) == self.process and hold_id not in self._live
 
 
-def connection_name() -> str:
-    """The name of this process's connections: ``<host>:<pid>``."""
-    return f"{_host()}:{os.getpid()}"
-
-
-def client_id() -> bytes:
-    """This thread's identifier: ``<host>:<pid>/<thread>/<random>``."""
-    pid = os.getpid()
-    known: tuple[int, bytes] | None = getattr(_local, "known", None)
-    if known is None or known[0] != pid:
-        known = _local.known = (pid, _made(threading.current_thread().name or "thread"))
-    return known[1]
-
-
-def task_client_id(task: object, name: str) -> bytes:
-    """A task's identifier: ``<host>:<pid>/<task>/<random>``, for as long as there is the task."""
-    pid = os.getpid()
-    known = _of_tasks.get(task)
-    if known is None or known[0] != pid:
-        known = _of_tasks[task] = (pid, _made(name or "task"))
-    return known[1]
-
-
-def _made(who: str) -> bytes:
-    return f"{connection_name()}/{_plain(who)}/{secrets.token_hex(4)}".encode()
-
-
-def name_in(identifier: bytes) -> bytes | None:
-    """The connection name inside an identifier, or None when the identifier does not have our form."""
-    match = _ID.fullmatch(identifier)
+def connection_in(hold_id: bytes) -> bytes | None:
+    """The name of the connection of a hold; None if the id is marked as released, or not of our form."""
+    match = _ID.fullmatch(hold_id)
     return match[1] if match else None
+
+
+def process_in(hold_id: bytes) -> bytes | None:
+    """The process of a hold, ``<host>:<pid>:<nonce>``; None as with ``connection_in``."""
+    match = _ID.fullmatch(hold_id)
+    return match[2] if match else None
+
+
+def released(hold_id: bytes) -> bytes:
+    """What the holder key says after a hold was given back."""
+    return hold_id + _RELEASED
+
+
+def is_released(holder: bytes) -> bool:
+    """Whether a holder key says that the role was given back: an id of our form, marked."""
+    return holder.endswith(_RELEASED) and _ID.fullmatch(holder.removesuffix(_RELEASED)) is not None
+
+
+def unmarked(holder: bytes) -> bytes:
+    """The id in a holder key, whether or not it is marked."""
+    return holder.removesuffix(_RELEASED) if is_released(holder) else holder
+
+
+#: The holds of this process.
+HOLDS: Final = Holds()
+
+os.register_at_fork(after_in_child=HOLDS._begin_anew)

@@ -25,9 +25,10 @@ from weakref import WeakSet
 
 from pressure.checks import milliseconds
 from pressure.errors import PressureError
-from pressure.protocol.steps import Operation, T
+from pressure.identity import HOLDS
+from pressure.protocol.reliable import Received
 
-__all__ = ["Keeper", "ThreadKeeper", "lease_of"]
+__all__ = ["Begun", "Keeper", "ThreadKeeper", "end_hold", "lease_of"]
 
 Renew: TypeAlias = Callable[[Collection[bytes]], None]
 
@@ -142,12 +143,36 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def kept(keeper: Keeper | None, name: bytes, operation: Operation[T]) -> Operation[T]:
-    """An operation, during which its client is at work."""
-    if keeper is None:
-        return (yield from operation)
-    keeper.begin(name)
-    try:
-        return (yield from operation)
-    finally:
-        keeper.end(name)
+class Begun:
+    """The holds that one operation has begun on its connection.
+
+    Args:
+        connection_name: The name of the connection.
+        keeper: What renews their leases, if they have any.
+    """
+
+    def __init__(self, connection_name: str, keeper: Keeper | None) -> None:
+        self._name = connection_name.encode()
+        self._keeper = keeper
+        self._ids: list[bytes] = []
+
+    def begin(self) -> bytes:
+        """One more."""
+        hold_id = HOLDS.begin(self._name)
+        self._ids.append(hold_id)
+        if self._keeper is not None:
+            self._keeper.begin(hold_id)
+        return hold_id
+
+    def end(self, result: object) -> None:
+        """The operation is over; the hold of what it has received lasts until that is settled."""
+        for hold_id in self._ids:
+            if not isinstance(result, Received) or result.hold_id != hold_id:
+                end_hold(hold_id, self._keeper)
+
+
+def end_hold(hold_id: bytes, keeper: Keeper | None) -> None:
+    """A hold is over."""
+    HOLDS.end(hold_id)
+    if keeper is not None:
+        keeper.end(hold_id)

@@ -17,10 +17,9 @@ from pressure.codecs import Codec
 from pressure.definition import Definition
 from pressure.driver import Driver, Interrupt, Waiting
 from pressure.errors import QueueClosedError
-from pressure.identity import client_id
 from pressure.interrupts import HeldInterrupt
 from pressure.keys import Keys
-from pressure.lease import ThreadKeeper
+from pressure.lease import ThreadKeeper, end_hold
 from pressure.protocol import Diagnosis, Operation, RepairReport, Stats
 from pressure.receiving import Receiving
 
@@ -88,11 +87,11 @@ class Queue:
     ) -> None:
         where = settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
         self.keys = Keys.of(name, where.prefix)
-        self._define = Definition(self.keys, client_id, scripts=scripts, codec=codec, lease=lease)
+        self._define = Definition(self.keys, scripts=scripts, codec=codec, lease=lease)
         self._keeper = None if lease is None else ThreadKeeper(lease, self._renew)
-        self._define.keeper = self._keeper
         self.interrupt: Interrupt | None = None
         self._driver = Driver(where, self.keys)
+        self._driver.keeper = self._keeper
 
     @property
     def name(self) -> bytes:
@@ -198,7 +197,7 @@ class Queue:
 
         Raises:
             PressureError: As in ``put``; its attribute ``done`` says how many of the values were put, the
-                first ones. Of an ``OutcomeUnknownError`` it is not known.
+                first ones; if the connection was lost (``OutcomeUnknownError``), how many at least.
             TypeError: One of the values is not what ``put`` takes; nothing was sent.
             ValueTooLongError: One of them has more than 512 MiB; nothing was sent.
         """
@@ -266,7 +265,10 @@ class Queue:
                 a repair has freed the role meanwhile, and ``OutcomeUnknownError`` that the connection was
                 lost; in both cases the message may be redelivered.
         """
-        return Receiving(lambda: self._define.receive(block, timeout), self._run)
+        return Receiving(lambda: self._define.receive(block, timeout, self._end_hold), self._run)
+
+    def _end_hold(self, hold_id: bytes) -> None:
+        end_hold(hold_id, self._keeper)
 
     def rejected(self, max: int) -> list[bytes]:  # noqa: A002
         """The rejected messages, the oldest first; they stay where they are.

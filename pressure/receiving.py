@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from pressure.codecs import Codec, decoded
 from pressure.errors import ConnectionFailedError
-from pressure.lease import Keeper
-from pressure.protocol import Context, Operation, Patience, Settlement, receive, settle
+from pressure.protocol import Context, Operation, Patience, Received, Settlement, receive, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +54,32 @@ class Reception:
     """The operations of one block."""
 
     def __init__(
-        self, context: Context, patience: Patience, codec: Codec, keeper: Keeper | None = None
+        self, context: Context, patience: Patience, codec: Codec, end_hold: Callable[[bytes], None]
     ) -> None:
         self._context = context
         self._patience = patience
         self._codec = codec
-        self._keeper = keeper
+        self._end_hold = end_hold
+        self._hold_id = b""
         self._size = 0
         self._rejected = self._is_over = False
 
-    def take(self) -> Operation[bytes]:
+    def take(self) -> Operation[Received]:
         """Takes the value; its lease is kept until ``over``."""
-        if self._keeper is not None:
-            self._keeper.begin(self._context.client_id)
-        try:
-            return (yield from receive(self._context, self._patience))
-        except BaseException:
-            self.over()
-            raise
+        received = yield from receive(self._context, self._patience)
+        self._hold_id = received.hold_id
+        return received
 
     def over(self) -> None:
         """Its lease is not kept any more."""
         self._is_over = True
-        if self._keeper is not None:
-            self._keeper.end(self._context.client_id)
+        self._end_hold(self._hold_id)
 
     def settle(self, error: BaseException | None) -> Operation[None]:
         """Is done with it, rejects it, or puts it back."""
         outcome = Settlement.DONE if error is None else Settlement.BACK
-        return settle(self._context, Settlement.REJECTED if self._rejected else outcome, self._size)
+        outcome = Settlement.REJECTED if self._rejected else outcome
+        return settle(self._context, self._hold_id, outcome, self._size)
 
     def reject(self) -> None:
         """Rejects it, when it is settled."""
@@ -95,10 +91,10 @@ class Reception:
         """What the bytes stand for."""
         return decoded(self._codec, data, [data], self._context.keys)
 
-    def message(self, data: bytes) -> Message:
+    def message(self, received: Received) -> Message:
         """The value as the block sees it."""
-        self._size = len(data)
-        return Message(data, self)
+        self._size = len(received.value)
+        return Message(received.value, self)
 
 
 _UNSETTLED: Final = "the message is not acknowledged and the consumer role is still held; repair mends both"

@@ -121,7 +121,7 @@ def short(keys: Keys, key: bytes) -> str:
 
 def waited_on(where: Settings, keys: Keys, who: str) -> tuple[str, ...]:
     """The keys on which an operation would wait; it is stopped there."""
-    ctx = Context(keys, b"somebody", time.monotonic)
+    ctx = Context(keys, time.monotonic)
     driver = Driver(where)
     try:
         driver.run(up_to_its_wait(SITUATIONS[who](ctx, Patience.of(ctx))))

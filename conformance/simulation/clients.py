@@ -15,12 +15,13 @@ from typing import Any, Final, TypeAlias
 
 from pressure.course import Course
 from pressure.errors import PressureError, PressureWarning
+from pressure.identity import Holds
 from pressure.keys import Keys
-from pressure.protocol import Batch, Command, Context, Pause
+from pressure.protocol import Batch, Command, Context, Pause, Received
 from pressure.protocol import Server as Found
 
 from .gist import gist
-from .scenario import Member, Tries
+from .scenario import Member, Tries, connection_of, process_of
 from .servers import thawed
 
 __all__ = ["Client", "Error", "Local", "Result"]
@@ -160,8 +161,8 @@ class Client:
 
     def _replayed(self, history: History) -> Play:
         context = Context(
-            self._keys, f"{self.member.name}:1/main/{0:08x}".encode(), _no_time, slice=SLICE,
-            server=Found(scripts=self._scripts), lease=self.member.lease,
+            self._keys, _no_time, slice=SLICE, server=Found(scripts=self._scripts), lease=self.member.lease,
+            holds=Holds(process_of(self.member.name)),
         )  # fmt: skip
         play = Play(self.member, context, self._tries)
         with warnings.catch_warnings():
@@ -193,6 +194,8 @@ class Play:
         self._tries = tries
         self._course: Course[Any] | None = None
         self._operation: Any = None
+        self._received: Received | None = None
+        self._holds: list[bytes] = []
         self.results: list[Result] = []
         self._go_on()
 
@@ -214,7 +217,7 @@ class Play:
         """Begins operations until there is something to be done."""
         while True:
             if self._course is not None and self._course.step is None:
-                self._over(gist(self._course.result))
+                self._over(self._result(self._course.result))
             if self._course is not None or not self._todo:
                 break
             self._begin()
@@ -226,16 +229,33 @@ class Play:
         if deed.settles and isinstance(self.results[-1], Error):
             self.results.append(NOTHING)
             return
-        self._operation = deed.begin(self._context, Tries(SLICE, self._tries))
+        last = self._received
+        self._operation = deed.begin(
+            self._context, last.hold_id if deed.settles and last else Tries(SLICE, self._tries)
+        )
         try:
-            self._course = Course(self._operation, "simulation")
+            self._course = Course(self._operation, "simulation", self._begin_hold)
             self._course.begin()
         except Exception as error:
             self._over(_told(error))
 
+    def _begin_hold(self) -> bytes:
+        holds = self._context.holds
+        self._holds.append(holds.begin(connection_of(holds.process)))
+        return self._holds[-1]
+
+    def _result(self, result: Any) -> Result:
+        """What an operation returned; a hold that was received goes on."""
+        self._received = result if isinstance(result, Received) else None
+        return result.value if isinstance(result, Received) else gist(result)
+
     def _over(self, result: Result) -> None:
         self._course = None
         self.results.append(result)
+        kept = self._received.hold_id if self._received else None
+        for hold_id in self._holds:
+            if hold_id != kept:
+                self._context.holds.end(hold_id)
 
     def lost(self) -> Error:
         """What the operation that is lost says."""
@@ -246,7 +266,8 @@ class Play:
         """What it will do."""
         course = self._course
         results = tuple(self.results)
-        return results if course is None else (results, course._changed, gist(self._operation))
+        mine = (gist(self._context.holds), gist(self._received))
+        return (results, mine) if course is None else (results, mine, course._changed, gist(self._operation))
 
 
 def _told(error: Exception) -> Error:

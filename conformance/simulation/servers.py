@@ -25,6 +25,8 @@ from pressure.errors import ServerReplyError
 from pressure.protocol import Command
 from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE
 
+from .scenario import connection_of, process_of
+
 __all__ = ["Deliveries", "Refusal", "Server", "Servers", "Value", "frozen", "thawed"]
 
 NOW: Final = Instant(100_000_000, 100_000_000)  # up for longer than any doubt lasts
@@ -91,7 +93,7 @@ class Servers:
 
     def __init__(self, names: Sequence[str], *, scripts: bool) -> None:
         self.states: list[Server] = []
-        self._names = [name.encode() + b":1" for name in names]
+        self._names = [connection_of(process_of(name)) for name in names]
         self._numbers: dict[Server, int] = {}
         self._steps: dict[tuple[Any, ...], tuple[int, Deliveries]] = {}
         self._engine = Engine(Config({"databases": "1"}), now=Instant(0, 0))

@@ -10,7 +10,6 @@ async with Queue("jobs", url="redis://127.0.0.1:6379/0") as queue:
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, TypeVar
 
 import redis
@@ -23,7 +22,7 @@ from pressure.aio.lease import TaskKeeper
 from pressure.arguments import settings
 from pressure.asynchronous import AsyncQueue
 from pressure.codecs import Codec
-from pressure.identity import task_client_id
+from pressure.lease import Keeper
 from pressure.protocol import Operation
 
 __all__ = ["BackupQueue", "Queue", "ReliableQueue", "RingQueue"]
@@ -64,15 +63,13 @@ class Queue(AsyncQueue):
         )  # fmt: skip
         super().__init__(name, where, scripts, codec, lease)
         self._driver = Driver(asynchronous(where), self.keys)
-        self._keeper = None if lease is None else TaskKeeper(lease, self._renew)
-        self._define.keeper = self._keeper
+        self._keeper: TaskKeeper | None = None
+        if lease is not None:
+            self._driver.keeper = self._keeper = TaskKeeper(lease, self._renew)
 
-    @staticmethod
-    def _client_id() -> bytes:
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a queue of pressure.aio is used by a task of asyncio")
-        return task_client_id(task, task.get_name())
+    @property
+    def _lease_keeper(self) -> Keeper | None:
+        return self._keeper
 
     async def _run(self, operation: Operation[T]) -> T:
         return await self._driver.run(operation)

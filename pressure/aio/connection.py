@@ -20,7 +20,7 @@ import redis.connection
 
 from pressure.errors import ConnectionFailedError
 from pressure.finding import Look, Search, failed
-from pressure.identity import connection_name
+from pressure.identity import HOLDS
 from pressure.keys import Located
 from pressure.protocol.steps import Reply
 from pressure.refusals import REFUSED, plain, refusal
@@ -81,7 +81,7 @@ class Connections:
             while (look := search.look) is not None:
                 if connection is not None:
                     await drop(connection)
-                kwargs = {**look.where.kwargs, "client_name": connection_name()}
+                kwargs = {**look.where.kwargs, "client_name": HOLDS.connection_name().decode()}
                 connection = look.where.connection_class(**kwargs)
                 search.hear(await _heard(connection, look))
         except BaseException:

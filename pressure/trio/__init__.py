@@ -19,7 +19,7 @@ import trio
 from pressure.arguments import settings
 from pressure.asynchronous import AsyncQueue
 from pressure.codecs import Codec
-from pressure.identity import task_client_id
+from pressure.lease import Keeper
 from pressure.protocol import Operation
 from pressure.trio.connection import check
 from pressure.trio.driver import Driver
@@ -62,13 +62,13 @@ class Queue(AsyncQueue):
         check(where)
         super().__init__(name, where, scripts, codec, lease)
         self._driver = Driver(where, self.keys)
-        self._keeper = None if lease is None else SystemTaskKeeper(lease, self._renew)
-        self._define.keeper = self._keeper
+        self._keeper: SystemTaskKeeper | None = None
+        if lease is not None:
+            self._driver.keeper = self._keeper = SystemTaskKeeper(lease, self._renew)
 
-    @staticmethod
-    def _client_id() -> bytes:
-        task = trio.lowlevel.current_task()
-        return task_client_id(task, task.name)
+    @property
+    def _lease_keeper(self) -> Keeper | None:
+        return self._keeper
 
     async def _run(self, operation: Operation[T]) -> T:
         return await self._driver.run(operation)

@@ -22,7 +22,7 @@ import trio
 
 from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.finding import Look, Search, failed
-from pressure.identity import connection_name
+from pressure.identity import HOLDS
 from pressure.keys import Located
 from pressure.protocol.steps import Reply
 from pressure.settings import Settings
@@ -63,6 +63,7 @@ class Connection:
 
     Attributes:
         id: Its number on the server, by which another one can end its wait; None if the server does not tell.
+        client_name: The name that it carries on the server.
     """
 
     def __init__(self, stream: trio.abc.Stream) -> None:
@@ -71,6 +72,7 @@ class Connection:
             protocolError=OSError, replyError=ServerReplyError, notEnoughData=_INCOMPLETE
         )
         self.id: int | None = None
+        self.client_name = ""
         self.generation = 0
 
     async def exchange(self, data: bytes, count: int, limit: float = math.inf) -> list[Reply]:
@@ -173,7 +175,8 @@ async def _stream(where: Settings) -> trio.abc.Stream:
 
 async def _introduce(connection: Connection, look: Look) -> list[Reply]:
     """Say who we are, and ask; raises ServerReplyError if the server does not accept it."""
-    greeting = [*_greeting(look.where), ("CLIENT", "SETNAME", connection_name())]
+    connection.client_name = HOLDS.connection_name().decode()
+    greeting = [*_greeting(look.where), ("CLIENT", "SETNAME", connection.client_name)]
     commands = [*greeting, *look.ask]
     replies = await connection.exchange(b"".join(map(hiredis.pack_command, commands)), len(commands))
     for reply in replies[: len(greeting)]:

@@ -20,6 +20,7 @@ from pressure.course import Course
 from pressure.errors import PressureError, ServerReplyError
 from pressure.finding import ELSEWHERE
 from pressure.keys import Located
+from pressure.lease import Begun, Keeper
 from pressure.protocol.steps import Batch, Operation, Pause, Reply, Step, Wait
 from pressure.settings import REPLY_TIMEOUT, Settings
 from pressure.trio.connection import BROKEN, Connection, Connections
@@ -32,6 +33,7 @@ class Driver:
 
     def __init__(self, where: Settings, keys: Located | None = None) -> None:
         self.connections = Connections(where, keys)
+        self.keeper: Keeper | None = None
 
     @enable_ki_protection
     async def run(self, operation: Operation[T]) -> T:
@@ -44,7 +46,9 @@ class Driver:
             PressureError: Whatever the operation raises.
         """
         connection = await self.connections.take()
-        ride = _Ride(self, Course(operation, self.connections.settings.address), connection)
+        holds = Begun(connection.client_name, self.keeper)
+        course = Course(operation, self.connections.settings.address, holds.begin)
+        ride = _Ride(self, course, connection)
         try:
             result: T = await ride.whole()
         except ServerReplyError as error:
@@ -52,6 +56,7 @@ class Driver:
                 await self.connections.disconnect()
             raise
         finally:
+            holds.end(getattr(course, "result", None))
             if ride.connection is not None:
                 await self.connections.put_back(ride.connection, keep=not ride.course.refused)
         return result
