@@ -15,8 +15,6 @@ import threading
 import time
 from typing import TypeVar
 
-import redis
-
 from pressure.checkout import AnyCheckout, Ride, is_elsewhere, unblocking
 from pressure.connection import TICK, Attention, Connections, Interrupt, Settings, close, exchange
 from pressure.errors import PressureError, ServerReplyError
@@ -25,7 +23,7 @@ from pressure.keys import Located
 from pressure.lease import Keeper
 from pressure.pool import Member, pause_before_look
 from pressure.protocol.steps import Batch, Operation, Reply, Wait
-from pressure.refusals import LOST
+from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT
 
 T = TypeVar("T")
@@ -140,7 +138,7 @@ class Checkout(AnyCheckout):
         """The connection is of no more use, nor is any other to a server that does not answer."""
         self.end_holds()
         close(self.member.take_out())
-        if isinstance(error, (TimeoutError, redis.TimeoutError)):
+        if isinstance(error, SILENT):
             self.driver.connections.disconnect()
 
     def look_elsewhere(self) -> None:

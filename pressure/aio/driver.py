@@ -18,11 +18,12 @@ from pressure.aio.connection import Connections, drop, exchange
 from pressure.aio.unbroken import unbroken
 from pressure.checkout import AnyCheckout, Ride, is_elsewhere, unblocking
 from pressure.errors import PressureError, ServerReplyError
+from pressure.finding import failed
 from pressure.keys import Located
 from pressure.lease import Keeper
 from pressure.pool import Member, pause_before_look
 from pressure.protocol.steps import Batch, Operation, Reply, Wait
-from pressure.refusals import LOST
+from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT, Settings
 
 T = TypeVar("T")
@@ -74,11 +75,13 @@ class Driver:
             within: How many seconds it may take in all, connecting included.
 
         Raises:
-            TimeoutError: It took longer.
             PressureError: As in ``run``.
         """
-        async with asyncio.timeout(within):
-            return await self._aside(operation)
+        try:
+            async with asyncio.timeout(within):
+                return await self._aside(operation)
+        except TimeoutError as error:
+            raise failed(self.connections.settings, f"no answer in {within:g} s") from error
 
     async def _aside(self, operation: Operation[T]) -> T:
         checkout = Checkout(self, Member(), stop=0)
@@ -128,7 +131,7 @@ class Checkout(AnyCheckout):
         """The connection is of no more use, nor is any other to a server that does not answer."""
         self.end_holds()
         await drop(self.member.take_out())
-        if isinstance(error, TimeoutError):
+        if isinstance(error, SILENT):
             await self.driver.connections.disconnect(nowait=True)
 
     async def look_elsewhere(self) -> None:

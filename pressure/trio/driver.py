@@ -20,6 +20,7 @@ from trio.lowlevel import enable_ki_protection
 
 from pressure.checkout import AnyCheckout, Ride, is_elsewhere, unblocking
 from pressure.errors import PressureError, ServerReplyError
+from pressure.finding import failed
 from pressure.keys import Located
 from pressure.lease import Keeper
 from pressure.pool import Member, pause_before_look
@@ -78,24 +79,30 @@ class Driver:
             within: How many seconds it may take in all, connecting included.
 
         Raises:
-            trio.TooSlowError: It took longer.
             PressureError: As in ``run``.
         """
-        with trio.fail_after(within):
-            checkout = Checkout(self, Member(), stop=0)
-            try:
-                return await checkout.run(operation)
-            finally:
-                await checkout.close()
+        try:
+            with trio.fail_after(within):
+                return await self._aside(operation)
+        except trio.TooSlowError as error:
+            raise failed(self.connections.settings, f"no answer in {within:g} s") from error
+
+    @enable_ki_protection
+    async def _aside(self, operation: Operation[T]) -> T:
+        checkout = Checkout(self, Member(), stop=0)
+        try:
+            return await checkout.run(operation)
+        finally:
+            await checkout.close()
 
     @enable_ki_protection
     async def unblock(self, number: int | None) -> None:
         """End another connection's wait. Where that does not work, the wait ends by itself before long."""
         if number is None:
             return
-        with trio.move_on_after(STOP_TIMEOUT / 2), contextlib.suppress(PressureError, trio.TooSlowError):
+        with trio.move_on_after(STOP_TIMEOUT / 2), contextlib.suppress(PressureError):
             async with self.connections.unblocks:
-                await self.aside(unblocking(number), STOP_TIMEOUT / 2)
+                await self._aside(unblocking(number))
 
 
 class Checkout(AnyCheckout):
