@@ -10,7 +10,6 @@ Rules:
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from typing import TypeVar
@@ -87,16 +86,20 @@ class Driver:
         finally:
             checkout.close()
 
-    def unblock(self, number: int | None) -> None:
-        """End another connection's wait. Where that does not work, the wait ends by itself before long."""
-        limit = STOP_TIMEOUT / 2
-        if number is None or not self._unblocks.acquire(timeout=limit):
-            return
+    def unblock(self, number: int | None) -> bool:
+        """End another connection's wait; whether the server has answered.
+
+        Where that does not work, the wait ends by itself before long.
+        """
+        if number is None or not self._unblocks.acquire(timeout=STOP_TIMEOUT):
+            return False
         try:
-            with contextlib.suppress(PressureError):
-                self.aside(unblocking(number), limit)
+            self.aside(unblocking(number), STOP_TIMEOUT)
+        except PressureError:
+            return False
         finally:
             self._unblocks.release()
+        return True
 
 
 class Checkout(AnyCheckout):
@@ -225,5 +228,5 @@ class _Ride(Ride[T]):
             self.course.abandon()
             raise
 
-    def _unblock(self) -> None:
-        self._checkout.driver.unblock(self.member.number)
+    def _unblock(self) -> bool:
+        return self._checkout.driver.unblock(self.member.number)

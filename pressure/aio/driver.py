@@ -11,7 +11,6 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TypeVar
 
 from pressure.aio.connection import Connections, drop, exchange
@@ -90,11 +89,18 @@ class Driver:
         finally:
             await checkout.close()
 
-    async def unblock(self, number: int | None) -> None:
-        """End another connection's wait. Where that does not work, the wait ends by itself before long."""
-        if number is not None:
-            with contextlib.suppress(PressureError, TimeoutError):
-                await unbroken(self._unblock(number), _ignored, STOP_TIMEOUT / 2)
+    async def unblock(self, number: int | None) -> bool:
+        """End another connection's wait; whether the server has answered.
+
+        Where that does not work, the wait ends by itself before long.
+        """
+        if number is None:
+            return False
+        try:
+            await unbroken(self._unblock(number), _ignored, STOP_TIMEOUT)
+        except (PressureError, TimeoutError):
+            return False
+        return True
 
     async def _unblock(self, number: int) -> None:
         async with self.connections.unblocks:
@@ -209,8 +215,9 @@ class _Ride(Ride[T]):
             raise self.course.lost(ConnectionError("while another operation used it"))
         return self._cancelled is before
 
-    async def _noticed_in_turn(self, error: asyncio.CancelledError) -> None:
+    async def _noticed_in_turn(self, error: asyncio.CancelledError) -> bool:
         self._cancelled = self._cancelled or error
+        return False
 
     async def _sent(self, step: Batch) -> list[Reply]:
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
@@ -224,11 +231,11 @@ class _Ride(Ride[T]):
             self.course.abandon()
             raise
 
-    async def _noticed(self, error: asyncio.CancelledError) -> None:
-        if self._cancelled is None:
-            self._cancelled = error
-            if isinstance(self.course.step, Wait):
-                await self._checkout.driver.unblock(self.member.number)
+    async def _noticed(self, error: asyncio.CancelledError) -> bool:
+        first, self._cancelled = self._cancelled is None, self._cancelled or error
+        if first and isinstance(self.course.step, Wait):
+            return await self._checkout.driver.unblock(self.member.number)
+        return False
 
     def _deliver_later(self) -> None:
         """A cancellation that was held back is raised when the task next waits."""
@@ -244,5 +251,6 @@ class _Ride(Ride[T]):
         asyncio.get_running_loop().call_soon(deliver)
 
 
-async def _ignored(_: asyncio.CancelledError) -> None:
+async def _ignored(_: asyncio.CancelledError) -> bool:
     """A second cancellation changes nothing."""
+    return False

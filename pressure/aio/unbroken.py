@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
-Noticed: TypeAlias = Callable[[asyncio.CancelledError], Awaitable[None]]
+Noticed: TypeAlias = Callable[[asyncio.CancelledError], Awaitable[bool]]
 
 
 async def unbroken(
@@ -25,7 +25,7 @@ async def unbroken(
 
     Args:
         work: The coroutine; no timeout of its own may run out in it, since that is a cancellation, too.
-        noticed: Told of a cancellation, when it comes.
+        noticed: Told of a cancellation, when it comes; if it returns True, the time of ``stop`` begins anew.
         limit: Seconds after which TimeoutError is raised in the coroutine, if nothing has come meanwhile.
         stop: Seconds after a cancellation, after which TimeoutError is raised in the coroutine.
     """
@@ -47,7 +47,8 @@ async def unbroken(
                 await asyncio.wait((future,), timeout=None if left == inf else left)
             except asyncio.CancelledError as error:
                 stop_by = min(stop_by, loop.time() + stop)
-                await noticed(error)
+                if await noticed(error):
+                    stop_by = loop.time() + stop
 
 
 def _future(awaited: asyncio.Future[Any] | None) -> asyncio.Future[Any]:

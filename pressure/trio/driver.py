@@ -96,13 +96,18 @@ class Driver:
             await checkout.close()
 
     @enable_ki_protection
-    async def unblock(self, number: int | None) -> None:
-        """End another connection's wait. Where that does not work, the wait ends by itself before long."""
+    async def unblock(self, number: int | None) -> bool:
+        """End another connection's wait; whether the server has answered.
+
+        Where that does not work, the wait ends by itself before long.
+        """
         if number is None:
-            return
-        with trio.move_on_after(STOP_TIMEOUT / 2), contextlib.suppress(PressureError):
+            return False
+        with trio.move_on_after(STOP_TIMEOUT), contextlib.suppress(PressureError):
             async with self.connections.unblocks:
                 await self._aside(unblocking(number))
+            return True
+        return False
 
 
 class Checkout(AnyCheckout):
@@ -254,9 +259,11 @@ class _Ride(Ride[T]):
         except (trio.Cancelled, KeyboardInterrupt) as wish:
             if isinstance(wish, KeyboardInterrupt):
                 self._interrupt = wish
-            with trio.move_on_after(self._checkout.stop, shield=True):
-                if isinstance(step, Wait):
-                    await self._checkout.driver.unblock(self.member.number)
+            limit = self._checkout.stop
+            with trio.CancelScope(shield=True):
+                if isinstance(step, Wait) and not await self._checkout.driver.unblock(self.member.number):
+                    limit = 0  # it has had its time
+            with trio.move_on_after(limit, shield=True):
                 await under_way.over.wait()
             under_way.scope.cancel()  # that has no effect if it is over
 
