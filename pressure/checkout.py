@@ -20,9 +20,9 @@ from pressure.identity import HOLDS
 from pressure.lease import Keeper
 from pressure.pool import Member, brief, crowded, still_watches
 from pressure.protocol.steps import Batch, Operation, T, Wait
-from pressure.settings import Settings
+from pressure.settings import STOP_TIMEOUT, Settings
 
-__all__ = ["AnyCheckout", "Ride", "is_elsewhere", "unblocking"]
+__all__ = ["AnyCheckout", "Ride", "grace", "is_elsewhere", "unblocking"]
 
 
 class AnyCheckout:
@@ -138,6 +138,20 @@ def is_elsewhere(error: ServerReplyError) -> bool:
     return error.code in ELSEWHERE
 
 
-def unblocking(number: int) -> Operation[None]:
-    """An operation that ends the wait of another connection."""
-    yield Batch(((b"CLIENT", b"UNBLOCK", number),))
+def unblocking(number: int) -> Operation[bool]:
+    """An operation that ends the wait of another connection; whether the server did so."""
+    (reply,) = yield Batch(((b"CLIENT", b"UNBLOCK", number),))
+    return not isinstance(reply, ServerReplyError)
+
+
+def grace(step: Batch, unblocked: bool | None) -> float:
+    """How many seconds an operation that is to be stopped may wait from now on for the reply to a wait.
+
+    Args:
+        step: The wait.
+        unblocked: Whether it was ended; False where the server does not do that, so that it ends by itself;
+            None if the server has not answered.
+    """
+    if unblocked is None:
+        return 0.0
+    return STOP_TIMEOUT + (0.0 if unblocked or not isinstance(step, Wait) else step.seconds)

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from typing import TypeVar
 
-from pressure.checkout import AnyCheckout, Ride, is_elsewhere, unblocking
+from pressure.checkout import AnyCheckout, Ride, grace, is_elsewhere, unblocking
 from pressure.connection import TICK, Attention, Connections, Interrupt, Settings, close, exchange
 from pressure.errors import PressureError, ServerReplyError
 from pressure.interrupts import HeldInterrupt
@@ -86,20 +87,18 @@ class Driver:
         finally:
             checkout.close()
 
-    def unblock(self, number: int | None) -> bool:
-        """End another connection's wait; whether the server has answered.
-
-        Where that does not work, the wait ends by itself before long.
-        """
-        if number is None or not self._unblocks.acquire(timeout=STOP_TIMEOUT):
+    def unblock(self, number: int | None) -> bool | None:
+        """End another connection's wait, as far as that can be done; see ``grace``."""
+        if number is None:
             return False
+        if not self._unblocks.acquire(timeout=STOP_TIMEOUT):
+            return None
         try:
-            self.aside(unblocking(number), STOP_TIMEOUT)
+            return self.aside(unblocking(number), STOP_TIMEOUT)
         except PressureError:
-            return False
+            return None
         finally:
             self._unblocks.release()
-        return True
 
 
 class Checkout(AnyCheckout):
@@ -218,7 +217,7 @@ class _Ride(Ride[T]):
 
     def _sent(self, step: Batch) -> list[Reply]:
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
-        self._attention.begin(limit, self._unblock if isinstance(step, Wait) else None)
+        self._attention.begin(limit, partial(self._end, step) if isinstance(step, Wait) else None)
         try:
             return exchange(self.connection, self.data(step), len(step.commands), self._attention)
         except BaseException as error:
@@ -228,5 +227,5 @@ class _Ride(Ride[T]):
             self.course.abandon()
             raise
 
-    def _unblock(self) -> bool:
-        return self._checkout.driver.unblock(self.member.number)
+    def _end(self, step: Wait) -> float:
+        return grace(step, self._checkout.driver.unblock(self.member.number))

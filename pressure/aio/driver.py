@@ -11,11 +11,12 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from typing import TypeVar
 
 from pressure.aio.connection import Connections, drop, exchange
 from pressure.aio.unbroken import unbroken
-from pressure.checkout import AnyCheckout, Ride, is_elsewhere, unblocking
+from pressure.checkout import AnyCheckout, Ride, grace, is_elsewhere, unblocking
 from pressure.errors import PressureError, ServerReplyError
 from pressure.finding import failed
 from pressure.keys import Located
@@ -89,22 +90,18 @@ class Driver:
         finally:
             await checkout.close()
 
-    async def unblock(self, number: int | None) -> bool:
-        """End another connection's wait; whether the server has answered.
-
-        Where that does not work, the wait ends by itself before long.
-        """
+    async def unblock(self, number: int | None) -> bool | None:
+        """End another connection's wait, as far as that can be done; see ``grace``."""
         if number is None:
             return False
         try:
-            await unbroken(self._unblock(number), _ignored, STOP_TIMEOUT)
+            return await unbroken(self._unblock(number), _ignored, STOP_TIMEOUT)
         except (PressureError, TimeoutError):
-            return False
-        return True
+            return None
 
-    async def _unblock(self, number: int) -> None:
+    async def _unblock(self, number: int) -> bool:
         async with self.connections.unblocks:
-            await self._aside(unblocking(number))
+            return await self._aside(unblocking(number))
 
 
 class Checkout(AnyCheckout):
@@ -215,15 +212,15 @@ class _Ride(Ride[T]):
             raise self.course.lost(ConnectionError("while another operation used it"))
         return self._cancelled is before
 
-    async def _noticed_in_turn(self, error: asyncio.CancelledError) -> bool:
+    async def _noticed_in_turn(self, error: asyncio.CancelledError) -> float:
         self._cancelled = self._cancelled or error
-        return False
+        return inf
 
     async def _sent(self, step: Batch) -> list[Reply]:
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
         work = exchange(self.connection, self.data(step), len(step.commands))
         try:
-            return await unbroken(work, self._noticed, limit, self._checkout.stop)
+            return await unbroken(work, self._noticed, limit)
         except BaseException as error:
             await self._checkout.lose(error)
             if isinstance(error, LOST):
@@ -231,11 +228,12 @@ class _Ride(Ride[T]):
             self.course.abandon()
             raise
 
-    async def _noticed(self, error: asyncio.CancelledError) -> bool:
+    async def _noticed(self, error: asyncio.CancelledError) -> float:
         first, self._cancelled = self._cancelled is None, self._cancelled or error
-        if first and isinstance(self.course.step, Wait):
-            return await self._checkout.driver.unblock(self.member.number)
-        return False
+        step = self.course.step
+        if first and isinstance(step, Wait):
+            return grace(step, await self._checkout.driver.unblock(self.member.number))
+        return self._checkout.stop
 
     def _deliver_later(self) -> None:
         """A cancellation that was held back is raised when the task next waits."""
@@ -251,6 +249,6 @@ class _Ride(Ride[T]):
         asyncio.get_running_loop().call_soon(deliver)
 
 
-async def _ignored(_: asyncio.CancelledError) -> bool:
+async def _ignored(_: asyncio.CancelledError) -> float:
     """A second cancellation changes nothing."""
-    return False
+    return inf

@@ -15,19 +15,17 @@ from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
-Noticed: TypeAlias = Callable[[asyncio.CancelledError], Awaitable[bool]]
+Noticed: TypeAlias = Callable[[asyncio.CancelledError], Awaitable[float]]
 
 
-async def unbroken(
-    work: Coroutine[Any, Any, T], noticed: Noticed, limit: float = inf, stop: float = inf
-) -> T:
+async def unbroken(work: Coroutine[Any, Any, T], noticed: Noticed, limit: float = inf) -> T:
     """Run a coroutine to its end, whoever cancels the task meanwhile.
 
     Args:
         work: The coroutine; no timeout of its own may run out in it, since that is a cancellation, too.
-        noticed: Told of a cancellation, when it comes; if it returns True, the time of ``stop`` begins anew.
+        noticed: Told of a cancellation. It returns how many seconds the coroutine still has, until
+            TimeoutError is raised in it.
         limit: Seconds after which TimeoutError is raised in the coroutine, if nothing has come meanwhile.
-        stop: Seconds after a cancellation, after which TimeoutError is raised in the coroutine.
     """
     loop, stop_by = asyncio.get_running_loop(), inf
     proceed: Callable[[], Any] = lambda: work.send(None)  # noqa: E731, it changes
@@ -46,9 +44,8 @@ async def unbroken(
             try:
                 await asyncio.wait((future,), timeout=None if left == inf else left)
             except asyncio.CancelledError as error:
-                stop_by = min(stop_by, loop.time() + stop)
-                if await noticed(error):
-                    stop_by = loop.time() + stop
+                left = await noticed(error)
+                stop_by = min(stop_by, loop.time() + left)
 
 
 def _future(awaited: asyncio.Future[Any] | None) -> asyncio.Future[Any]:

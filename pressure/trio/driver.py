@@ -18,7 +18,7 @@ from typing import TypeVar
 import trio
 from trio.lowlevel import enable_ki_protection
 
-from pressure.checkout import AnyCheckout, Ride, is_elsewhere, unblocking
+from pressure.checkout import AnyCheckout, Ride, grace, is_elsewhere, unblocking
 from pressure.errors import PressureError, ServerReplyError
 from pressure.finding import failed
 from pressure.keys import Located
@@ -96,18 +96,14 @@ class Driver:
             await checkout.close()
 
     @enable_ki_protection
-    async def unblock(self, number: int | None) -> bool:
-        """End another connection's wait; whether the server has answered.
-
-        Where that does not work, the wait ends by itself before long.
-        """
+    async def unblock(self, number: int | None) -> bool | None:
+        """End another connection's wait, as far as that can be done; see ``grace``."""
         if number is None:
             return False
         with trio.move_on_after(STOP_TIMEOUT), contextlib.suppress(PressureError):
             async with self.connections.unblocks:
-                await self._aside(unblocking(number))
-            return True
-        return False
+                return await self._aside(unblocking(number))
+        return None
 
 
 class Checkout(AnyCheckout):
@@ -260,9 +256,9 @@ class _Ride(Ride[T]):
             if isinstance(wish, KeyboardInterrupt):
                 self._interrupt = wish
             limit = self._checkout.stop
-            with trio.CancelScope(shield=True):
-                if isinstance(step, Wait) and not await self._checkout.driver.unblock(self.member.number):
-                    limit = 0  # it has had its time
+            if isinstance(step, Wait):
+                with trio.CancelScope(shield=True):
+                    limit = grace(step, await self._checkout.driver.unblock(self.member.number))
             with trio.move_on_after(limit, shield=True):
                 await under_way.over.wait()
             under_way.scope.cancel()  # that has no effect if it is over

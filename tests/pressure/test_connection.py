@@ -264,7 +264,7 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
 ) -> None:
     queue.create()
     come = threading.Event()
-    monkeypatch.setattr(Driver, "unblock", lambda *_: make().put(b"v"))
+    monkeypatch.setattr(Driver, "unblock", lambda *_: make().put(b"v") is None)
 
     def interrupt() -> None:
         waiting(raw)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pkgutil
 import signal
 import socket
 import subprocess
@@ -22,7 +23,7 @@ from conformance.gate import Gate
 from conformance.targets import Address
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 
-from .conftest import PREFIX, Server, Task, until, waiting
+from .conftest import PREFIX, Server, Task, invariant, until, waiting
 from .loops import QUEUES, cancelled, pause, play
 from .loops import until as come
 
@@ -110,11 +111,7 @@ def test_the_socket_timeout_is_the_users_and_a_waits_own_seconds_are_added(
 ) -> None:
     place, number = LIMITS[flavour]
     owner, _, name = place.rpartition(".")
-    module: Any = pytest.importorskip("importlib").import_module
-    try:
-        target = module(owner)
-    except ModuleNotFoundError:
-        target = getattr(module(owner.rpartition(".")[0]), owner.rpartition(".")[2])
+    target: Any = pkgutil.resolve_name(owner)
     real, limits = getattr(target, name), []
 
     def spy(*args: Any, **options: Any) -> Any:
@@ -212,6 +209,26 @@ def test_a_cancelled_operation_gives_a_frozen_server_up(flavour: str, frozen: Se
             assert await cancelled(queue.get, freeze) == "OutcomeUnknownError"
 
     play(flavour, main, url=f"{frozen.url}?{LONG}")
+
+
+def test_a_wait_that_the_server_does_not_end_ends_by_itself_and_leaves_no_role_held(
+    flavour: str, redis_url: str, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for a user who may not send CLIENT UNBLOCK or CLIENT ID."""
+
+    async def nothing(*_: object) -> bool:
+        return False
+
+    prefix = "" if flavour == "sync" else f"{flavour}."
+    unblock = (lambda *_: False) if flavour == "sync" else nothing
+    monkeypatch.setattr(f"pressure.{prefix}driver.Driver.unblock", unblock)
+
+    async def main(queue: Any) -> None:
+        await queue.create()
+        assert await cancelled(queue.get, lambda: raw.info("clients")["blocked_clients"]) == "cancelled"
+
+    play(flavour, main, url=redis_url)
+    invariant(raw)
 
 
 def test_sigint_ends_an_operation_on_a_frozen_server(frozen: Server, task: Start) -> None:
