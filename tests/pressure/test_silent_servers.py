@@ -51,10 +51,17 @@ def gate(empty_server: Address) -> Iterator[Gate]:
         yield made
 
 
+class Hang(threading.Event):
+    """An act at the gate: the message is held up until the event is set."""
+
+    def __call__(self) -> None:
+        self.wait()
+
+
 @pytest.fixture
-def hang() -> Iterator[threading.Event]:
+def hang() -> Iterator[Hang]:
     """What a message that hangs waits for."""
-    event = threading.Event()
+    event = Hang()
     yield event
     event.set()
 
@@ -75,11 +82,11 @@ def frozen(start_server: Callable[[], Server]) -> Iterator[Server]:
 
 
 def test_a_short_socket_timeout_is_the_one_used(
-    flavour: str, gate: Gate, raw: redis.Redis, hang: threading.Event
+    flavour: str, gate: Gate, raw: redis.Redis, hang: Hang
 ) -> None:
     async def main(queue: Any) -> None:
         await queue.create()
-        gate.arm(1, hang.wait)
+        gate.arm(1, hang)
         with pytest.raises(OutcomeUnknownError):
             await queue.put(b"v")
         with contextlib.suppress(Exception):
@@ -160,7 +167,7 @@ def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time
 
 
 def test_after_a_silence_no_other_connection_to_that_server_is_used(
-    flavour: str, gate: Gate, raw: redis.Redis, hang: threading.Event
+    flavour: str, gate: Gate, raw: redis.Redis, hang: Hang
 ) -> None:
     """They go to the same server, which may be frozen, or no longer the master."""
 
@@ -181,7 +188,7 @@ def test_after_a_silence_no_other_connection_to_that_server_is_used(
             if flavour != "sync":
                 await given
         assert len(pool._idle) == 2
-        gate.arm(1, hang.wait)
+        gate.arm(1, hang)
         with pytest.raises(OutcomeUnknownError):
             await queue.put(b"v")
         assert not pool._idle
@@ -282,7 +289,7 @@ def test_a_command_on_a_frozen_server_ends_when_it_is_told_to(
 
 
 def test_a_connection_that_hangs_does_not_end_a_lease(
-    flavour: str, gate: Gate, raw: redis.Redis, hang: threading.Event
+    flavour: str, gate: Gate, raw: redis.Redis, hang: Hang
 ) -> None:
     """The first attempt to renew hangs; the next has a connection of its own, and comes in time."""
 
@@ -290,7 +297,7 @@ def test_a_connection_that_hangs_does_not_end_a_lease(
         await queue.create()
         await queue.put(b"v")
         async with queue.receive():
-            gate.arm(1, hang.wait)
+            gate.arm(1, hang)
             await come(lambda: gate.messages >= 1, "did it renew")
             before = raw.pttl(f"{JOBS}:consumer")
             await come(lambda: raw.pttl(f"{JOBS}:consumer") > before, "did another attempt succeed")
