@@ -18,8 +18,8 @@ from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.finding import ELSEWHERE
 from pressure.identity import HOLDS
 from pressure.lease import Keeper
-from pressure.pool import Member, brief, crowded, still_watches
-from pressure.protocol.steps import Batch, Operation, T, Wait
+from pressure.pool import Member, brief, crowded, looked, still_watches
+from pressure.protocol.steps import Batch, Operation, Reply, T, Wait
 from pressure.settings import STOP_TIMEOUT, Settings
 
 __all__ = ["AnyCheckout", "Ride", "grace", "is_elsewhere", "unblocking"]
@@ -124,13 +124,19 @@ class Ride(Generic[T]):
         """Whether the connection was lost while others had their turn."""
         return self.member.connection is not self.connection
 
-    def data(self, step: Batch) -> bytes:
-        """The bytes of a step that is about to be sent."""
+    def packed(self, step: Batch) -> tuple[bytes, int]:
+        """The bytes of a step that is about to be sent, and how many replies there will be."""
         if self.member.turn is not None:
             self._watches = still_watches(step.commands, self._watches)
-            if type(step) is Wait:
+            if isinstance(step, Wait):
                 step = brief(step)
-        return self.course.packed(step)
+        return self.course.packed(step), len(step.commands)
+
+    def advance(self, step: Batch, replies: list[Reply]) -> None:
+        """Hand in what was answered to a step."""
+        if self.member.turn is not None and isinstance(step, Wait):
+            replies = looked(step, replies)
+        self.course.advance(replies)
 
 
 def is_elsewhere(error: ServerReplyError) -> bool:

@@ -174,7 +174,7 @@ class _Ride(Ride[T]):
                 if course.waits and not self._may_wait():
                     continue
                 if isinstance(step, Batch):
-                    course.advance(self._sent(step))
+                    self.advance(step, self._sent(step))
                 else:
                     self._pause(step.seconds)
                     course.advance([])
@@ -219,7 +219,7 @@ class _Ride(Ride[T]):
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
         self._attention.begin(limit, partial(self._end, step) if isinstance(step, Wait) else None)
         try:
-            return exchange(self.connection, self.data(step), len(step.commands), self._attention)
+            return exchange(self.connection, *self.packed(step), self._attention)
         except BaseException as error:
             self._checkout.lose(error)
             if isinstance(error, LOST):

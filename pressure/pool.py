@@ -23,15 +23,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 from weakref import WeakSet
 
-from pressure.errors import ConnectionFailedError
-from pressure.protocol.steps import Command, Wait
+from pressure.errors import ConnectionFailedError, ServerReplyError
+from pressure.protocol.steps import Batch, Command, Reply, Wait, atomic
 from pressure.settings import IDLE_TIMEOUT
 
-__all__ = ["Member", "Pool", "brief", "crowded", "pause_before_look", "still_watches"]
+__all__ = ["Member", "Pool", "brief", "crowded", "looked", "pause_before_look", "still_watches"]
 
 #: Seconds between two looks of an operation on the common connection, for each operation that is on it: all
 #: together look 50 times a second.
@@ -207,15 +206,32 @@ def pause_before_look(step: Wait, member: Member) -> float:
     return min(step.seconds, LOOK * member.users)
 
 
-def brief(step: Wait) -> Wait:
-    """The wait as a look: it lasts a millisecond, the shortest that Redis has."""
+def brief(step: Wait) -> Batch:
+    """The wait as a look, which does not wait; ``looked`` makes the replies those to the wait.
+
+    In a transaction a command such as BRPOP answers at once. Its own shortest timeout would take as long as
+    the server likes, which is up to a tenth of a second.
+    """
     first, *others = step.commands
-    if bytes(first[0])[:1] == b"B":  # BRPOP and the like end with the time in seconds
-        first = (*first[:-1], b"0.001")
-    else:
-        place = first.index(b"BLOCK") + 1
-        first = (*first[:place], 1, *first[place + 1 :])
-    return replace(step, commands=(first, *others), seconds=0.001)
+    if _ends_with_seconds(first):
+        return Batch((*atomic((*first[:-1], b"0.001")), *others), taken=step.taken)
+    place = first.index(b"BLOCK")
+    return Batch(((*first[:place], *first[place + 2 :]), *others), taken=step.taken)
+
+
+def looked(step: Wait, replies: list[Reply]) -> list[Reply]:
+    """The replies to a wait, of those to its look."""
+    if not _ends_with_seconds(step.commands[0]):
+        return replies
+    begun, queued, done, *others = replies
+    if isinstance(queued, ServerReplyError) or isinstance(begun, ServerReplyError):
+        return [queued, *others]  # it was refused; or transactions are, and it was carried out by itself
+    return [done[0] if isinstance(done, list) else done, *others]
+
+
+def _ends_with_seconds(command: Command) -> bool:
+    """Whether it is BRPOP or the like; others say BLOCK and milliseconds, somewhere in the middle."""
+    return isinstance(command[0], bytes) and command[0].startswith(b"B")
 
 
 def still_watches(commands: tuple[Command, ...], before: bool) -> bool:

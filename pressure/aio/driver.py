@@ -177,7 +177,7 @@ class _Ride(Ride[T]):
             if course.waits and not await self._may_wait():
                 continue
             if isinstance(step, Batch):
-                course.advance(await self._sent(step))
+                self.advance(step, await self._sent(step))
             elif await self._pause(step.seconds):
                 course.advance([])
 
@@ -218,7 +218,7 @@ class _Ride(Ride[T]):
 
     async def _sent(self, step: Batch) -> list[Reply]:
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
-        work = exchange(self.connection, self.data(step), len(step.commands))
+        work = exchange(self.connection, *self.packed(step))
         try:
             return await unbroken(work, self._noticed, limit)
         except BaseException as error:

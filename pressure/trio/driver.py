@@ -183,7 +183,7 @@ class _Ride(Ride[T]):
             if course.waits and not await self._may_wait():
                 continue
             if isinstance(step, Batch):
-                course.advance(await self._sent(step))
+                self.advance(step, await self._sent(step))
             elif await self._pause(step.seconds):
                 course.advance([])
 
@@ -237,10 +237,10 @@ class _Ride(Ride[T]):
     @enable_ki_protection
     async def _sent(self, step: Batch) -> list[Reply]:
         connection, under_way = self.connection, _UnderWay()
-        data = self.data(step)
+        data, count = self.packed(step)
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(under_way.exchange, connection, data, len(step.commands), limit)
+            nursery.start_soon(under_way.exchange, connection, data, count, limit)
             await self._look_out(step, under_way)
         if under_way.error is None:
             return under_way.replies
