@@ -39,6 +39,7 @@ from pressure.errors import (
 from pressure.kinds import (
     BackupQueue,
     Capabilities,
+    DeadLetter,
     Delivered,
     Info,
     InProgress,
@@ -59,6 +60,7 @@ __all__ = [
     "ClusterError",
     "CodecError",
     "ConnectionFailedError",
+    "DeadLetter",
     "Delivered",
     "Diagnosis",
     "InProgress",
