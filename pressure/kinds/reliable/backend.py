@@ -44,7 +44,9 @@ class Backend(Protocol):
     def popping(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
         """The command that delivers messages, waiting for so many milliseconds."""
 
-    def popped(self, keys: ReliableKeys, count: int, reply: Reply, at: float) -> Operation[list[Delivered]]:
+    def popped(
+        self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
+    ) -> Operation[list[Delivered]]:
         """The messages in the reply to that, with the count that was asked for, and the time."""
 
     def told(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:

@@ -51,7 +51,9 @@ class Module:
         waiting: Command = () if block is None else (b"BLOCK", block)
         return (b"MQ.POP", count, keys.queue, *waiting)
 
-    def popped(self, keys: ReliableKeys, count: int, reply: Reply, at: float) -> Operation[list[Delivered]]:
+    def popped(
+        self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
+    ) -> Operation[list[Delivered]]:
         """See there."""
         found = check([reply])[0]
         return (yield from _looked_up([(keys, each, data) for each, data in found], at)) if found else []
@@ -160,12 +162,20 @@ class Module:
 
 
 def _message(
-    keys: ReliableKeys, each: bytes, data: bytes, count: Reply, note: Reply, at: float, deliveries: int = 1
+    keys: ReliableKeys,
+    each: bytes,
+    data: bytes,
+    count: Reply,
+    note: Reply,
+    at: float | None,
+    deliveries: int = 1,
 ) -> Delivered:
     return delivered(keys, each, data, deliveries + (number_in(count) or 0), at, note)
 
 
-def _looked_up(found: Sequence[tuple[ReliableKeys, bytes, bytes]], at: float) -> Operation[list[Delivered]]:
+def _looked_up(
+    found: Sequence[tuple[ReliableKeys, bytes, bytes]], at: float | None
+) -> Operation[list[Delivered]]:
     """What was popped, with what is kept beside it."""
     looks = [(b"HGET", key, each) for keys, each, _ in found for key in (keys.deliveries, keys.notes)]
     known = yield from carrying([data for *_, data in found], asked(*looks))
@@ -194,8 +204,11 @@ def _pending(keys: ReliableKeys, start: int, count: int) -> Operation[list[Pendi
         return []
     ids = [each[0] for each in found]
     looks: tuple[Command, ...] = (
-        (b"TIME",), (b"ZMSCORE", keys.beats, *ids), (b"HMGET", keys.deliveries, *ids), (b"HMGET", keys.notes, *ids),
-    )  # fmt: skip
+        (b"TIME",),
+        (b"ZMSCORE", keys.beats, *ids),
+        (b"HMGET", keys.deliveries, *ids),
+        (b"HMGET", keys.notes, *ids),
+    )
     time, beats, counts, notes = yield from asked(*looks)
     at = now(time)
     pending = []

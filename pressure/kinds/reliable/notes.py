@@ -36,7 +36,7 @@ def origin_of(message: bytes) -> bytes:
 
 
 def by_lane(keys: ReliableKeys, ids: Iterable[bytes]) -> list[tuple[ReliableKeys, dict[bytes, bytes]]]:
-    """The lanes that some of these messages are in; in each their ids there, with the ids as they are known."""
+    """The lanes that some of these messages are in; their ids there, with their public ids."""
     known = list(ids)
     lanes = ((keys, False), (keys.due, True))
     split = [

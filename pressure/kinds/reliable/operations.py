@@ -90,6 +90,7 @@ def delay(ctx: Context, on: Carried, data: Sequence[bytes], milliseconds: int) -
         return []
     (time,) = yield from asked((b"TIME",))
     due = now(time) + milliseconds
+    on.due_first = True
     made = [pushed_later(each, due, beginning_of(time, number)) for number, each in enumerate(data)]
     yield from asked((b"ZADD", on.keys.delayed, *(word for _, member in made for word in (due, member))))
     return [message for message, _ in made]
@@ -209,6 +210,7 @@ def retry(
 def _retry(
     ctx: Context, on: Carried, message: Delivered, delay: int, burial: bytes | None
 ) -> Operation[bool]:
+    on.due_first = True
     lane = on.keys.due if b"@" in message.id else on.keys
     native = native_of(message.id)
     rest = rest_of(message.data, message.deliveries, retried(message))

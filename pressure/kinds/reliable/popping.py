@@ -1,11 +1,11 @@
 """How messages that wait are delivered, of one queue or of several in the order of their priority.
 
-A queue has two lanes: the messages in the order of their pushes, and the messages that were delayed and are due.
-What is due does not wait behind the others, nor the others behind what is due.
+A queue has two lanes: the messages in the order of their pushes, and the messages that were delayed and are
+due. What is due does not wait behind the others, nor the others behind what is due.
 
 Rules:
-    - What is due is moved and delivered in one step, in the order of its time, and at most half of a pop while
-      others wait. Pops of a single message take turns.
+    - What is due is moved and delivered in one step, in the order of its time, and at most half of a pop
+      while others wait. Pops of a single message take turns.
     - Where no scripts run, whether something is due is seen by each pop for the next one, at no cost.
     - Nobody waits past the moment at which the next message is due.
     - Of several queues the first is asked before the second, whatever carries them.
@@ -14,6 +14,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from pressure.errors import PressureError, ServerReplyError
@@ -78,9 +79,7 @@ def _collected(
         nonlocal found_some
         if found_some:
             return (yield from step(most, True))[0]
-        found = yield from _patiently(
-            patience, lambda: step(most, False), lambda seconds: wait(most, seconds)
-        )
+        found = yield from _patiently(patience, lambda: step(most, False), partial(wait, most))
         found_some = bool(found)
         return found
 
@@ -92,9 +91,16 @@ def _first(on: Carried) -> Command:
 
 
 def _until_due(first: Reply, time: Reply) -> float | None:
-    """Seconds until the first delayed message is due; None if there is none."""
+    """Seconds until the first delayed message is due; None if there is none, or the server does not tell."""
+    if isinstance(first, ServerReplyError) or isinstance(time, ServerReplyError):
+        return None
     late = since_first(first, time)
     return None if late is None else -late
+
+
+def _at(time: Reply) -> float | None:
+    """The server's time in seconds; None if it does not tell."""
+    return None if isinstance(time, ServerReplyError) else now(time) / 1000
 
 
 def _step(ctx: Context, on: Carried, most: int, *, more: bool = False) -> Operation[Found[Delivered]]:
@@ -131,9 +137,10 @@ def _step_by_step(ctx: Context, on: Carried, most: int, share: int) -> Operation
 def _rest(on: Carried, most: int) -> Operation[Found[Delivered]]:
     """What waits in the order of the pushes."""
     reply, first, time = yield Batch((on.backend.popping(on.keys, most), _first(on), (b"TIME",)))
-    left = _until_due(*([first, time] if isinstance(reply, ServerReplyError) else check([first, time])))
-    found = yield from on.backend.popped(on.keys, most, reply, now(time) / 1000)
-    return found, left
+    found = yield from on.backend.popped(on.keys, most, reply, _at(time))
+    if not found:
+        check([first, time])
+    return found, _until_due(first, time)
 
 
 def _due(ctx: Context, on: Carried, share: int) -> Operation[list[Delivered]]:
@@ -141,8 +148,8 @@ def _due(ctx: Context, on: Carried, share: int) -> Operation[list[Delivered]]:
     lane = on.keys.due
     read = on.backend.popping(lane, share)
     reply, first, time = yield Batch((read, _first(on), (b"TIME",)))
-    left = _until_due(*check([first, time]))
-    found = yield from on.backend.popped(lane, share, reply, now(time) / 1000)
+    found = yield from on.backend.popped(lane, share, reply, _at(time))
+    left = _until_due(first, time)
     if found or left is None or left > 0:
         return found
     if not on.is_prepared:
@@ -165,7 +172,7 @@ def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[
     def wait(most: int, seconds: float) -> Operation[list[Delivered]]:
         commands = (on.backend.popping(on.keys, most, as_block(seconds)), (b"TIME",))
         reply, time = yield Wait(commands, seconds)
-        found = yield from on.backend.popped(on.keys, most, reply, now(check([time])[0]) / 1000)
+        found = yield from on.backend.popped(on.keys, most, reply, _at(time))
         if not found and isinstance(reply, ServerReplyError) and reply.code == "NOGROUP":
             yield from on.backend.wait([on.keys], seconds)  # there is no stream yet
         return found

@@ -7,7 +7,8 @@ not matter, since it is recovered by time.
 Rules:
     - The group begins at the stream's beginning, and is made when it is missed. Who takes makes no stream.
     - An entry is deleted once every group of the stream has acknowledged it.
-    - A message is an entry with the field ``payload``, ``deliveries`` if it was delivered before, and ``note``.
+    - A message is an entry with the field ``payload``, ``deliveries`` if it was delivered before, and
+      ``note``.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class Stream:
             b">",
         )  # fmt: skip
 
-    def popped(self, keys: ReliableKeys, count: int, reply: Reply, at: float) -> Operation[list[Delivered]]:
+    def popped(
+        self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
+    ) -> Operation[list[Delivered]]:
         """Makes the group if it is missed, and never the stream."""
         if is_missing(reply):
             if not (yield from _make_group(keys)):
