@@ -130,7 +130,7 @@ def _step_by_step(ctx: Context, on: Carried, most: int, share: int) -> Operation
         if due:  # what was delivered is returned, whatever is refused after it
             return due, None
         raise
-    on.due_first = not due and (not found or (left is not None and left <= 0))
+    on.due_first = (most > 1 or not due) and (not found or (left is not None and left <= 0))
     return [*due, *found], left
 
 
@@ -153,7 +153,8 @@ def _due(ctx: Context, on: Carried, share: int) -> Operation[list[Delivered]]:
     if found or left is None or left > 0:
         return found
     if not on.is_prepared:
-        yield Batch(on.backend.preparing(lane) or ((b"PING",),))
+        if commands := on.backend.preparing(lane):
+            yield Batch(commands)
         on.is_prepared = True
     moved = yield from due_by_transaction(ctx, on, lane, share, (read,))
     if moved is None:

@@ -245,10 +245,10 @@ def _claim(keys: ReliableKeys, pending: Sequence[Reply], idle: int, at: int) -> 
 
 
 def _make_group(keys: ReliableKeys) -> Operation[bool]:
-    """False if there is no stream."""
-    (reply,) = yield Batch(((b"XGROUP", b"CREATE", keys.queue, keys.group, 0),))
-    if isinstance(reply, ServerReplyError) and "requires the key to exist" in str(reply):
+    """False if there is no stream. The lane of what is due has its group from the beginning."""
+    if keys.is_due or not (yield from asked((b"EXISTS", keys.queue)))[0]:
         return False
+    (reply,) = yield Batch(((b"XGROUP", b"CREATE", keys.queue, keys.group, 0),))
     if not (isinstance(reply, ServerReplyError) and reply.code == "BUSYGROUP"):
         check([reply])
     return True
