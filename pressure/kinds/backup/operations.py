@@ -16,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pressure.errors import QueueAlreadyExistsError
 from pressure.kinds.asking import asked, front, now, pairs, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.kind import Context
+from pressure.kinds.sharing import changing, make_sure, making, operation
 from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.numbers import moment
 from pressure.protocol.steps import (
@@ -31,7 +33,6 @@ from pressure.protocol.steps import (
     blocking,
     check,
     executed,
-    operation,
 )
 
 
@@ -55,7 +56,7 @@ class BackupKeys:
         return self.pending, self.processing, self.claims
 
 
-@operation
+@making
 def push(ctx: Context, keys: BackupKeys, items: Sequence[bytes], maxlen: int | None) -> Operation[int]:
     """Add items; how many wait then."""
     add: Command = (b"LPUSH", keys.pending, *items) if items else (b"LLEN", keys.pending)
@@ -67,7 +68,7 @@ def push(ctx: Context, keys: BackupKeys, items: Sequence[bytes], maxlen: int | N
     return min(int(length), maxlen)
 
 
-@operation
+@changing
 def claim(ctx: Context, keys: BackupKeys, patience: Patience) -> Operation[bytes | None]:
     """Move the next item to what is in progress; None if none came in time."""
     item = yield from evaluated(ctx.server, CLAIM, keys.all)
@@ -78,6 +79,8 @@ def claim(ctx: Context, keys: BackupKeys, patience: Patience) -> Operation[bytes
             yield _timed(keys, item, time)
     if item is None:
         item = yield from _wait(keys, patience)
+        if item is not None:
+            yield from _keep(ctx, keys, item)
     result: bytes | None = item
     return result
 
@@ -95,12 +98,21 @@ def _wait(keys: BackupKeys, patience: Patience) -> Operation[Reply]:
     return None
 
 
+def _keep(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[None]:
+    """Put an item back if the queue that has come to be during the wait is of another kind."""
+    try:
+        yield from make_sure(ctx)
+    except QueueAlreadyExistsError:
+        yield from _requeue(ctx, keys, item)
+        raise
+
+
 def _timed(keys: BackupKeys, item: bytes, time: Reply) -> Batch:
     """Writes the time of a claim. Whatever becomes of it the item is ours; a refusal, the reaper tells."""
     return Batch(((b"ZADD", keys.claims, now(time), item),))
 
 
-@operation
+@changing
 def remove(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Take an item from what is in progress; False if it was not there."""
     steps = atomic((b"LREM", keys.processing, 1, item), (b"ZREM", keys.claims, item))
@@ -108,9 +120,13 @@ def remove(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
     return bool(removed)
 
 
-@operation
+@changing
 def requeue(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Put an item that is in progress back, to be claimed next; False if it was not there."""
+    return (yield from _requeue(ctx, keys, item))
+
+
+def _requeue(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
     reply = yield from evaluated(ctx.server, REQUEUE, keys.all, item)
     if reply is not NO_SCRIPTS:
         return bool(reply)
@@ -128,7 +144,7 @@ def _put_back(keys: BackupKeys, item: bytes) -> tuple[Command, Command]:
     return (b"RPUSH", keys.pending, item), (b"LREM", keys.processing, 1, item)
 
 
-@operation
+@changing
 def reap(ctx: Context, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
     """Put back what was claimed so many milliseconds ago or longer, to be claimed next, the oldest first."""
     back: list[bytes] = []

@@ -25,6 +25,8 @@ BACKENDS: Final[dict[str, Callable[[], Backend]]] = {"module": Module, "stream":
 class Carrying(Kind):
     """The part of a reliable queue that knows where it is; see ``ReliableMethods``."""
 
+    _kind = "reliable"
+
     def __init__(
         self,
         name: bytes | str,

@@ -30,6 +30,7 @@ from pressure.kinds.reliable.notes import (
     rest_of,
     retried,
 )
+from pressure.kinds.sharing import changing, making, operation
 from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
     Batch,
@@ -40,7 +41,6 @@ from pressure.protocol.steps import (
     carrying,
     check,
     executed,
-    operation,
 )
 
 #: How many messages that are due are moved together.
@@ -70,7 +70,7 @@ class Carried:
         self.is_prepared = False
 
 
-@operation
+@making
 def push(ctx: Context, on: Carried, data: Sequence[bytes]) -> Operation[list[bytes]]:
     """Add messages, together; their ids."""
     if not data:
@@ -83,7 +83,7 @@ def push(ctx: Context, on: Carried, data: Sequence[bytes]) -> Operation[list[byt
     return [on.backend.id_in(reply) for reply in replies]
 
 
-@operation
+@making
 def delay(ctx: Context, on: Carried, data: Sequence[bytes], milliseconds: int) -> Operation[list[bytes]]:
     """Add messages that are to be delivered later; their ids."""
     if not data:
@@ -96,7 +96,7 @@ def delay(ctx: Context, on: Carried, data: Sequence[bytes], milliseconds: int) -
     return [message for message, _ in made]
 
 
-@operation
+@changing
 def cancel(ctx: Context, on: Carried, message: bytes) -> Operation[bool]:
     """Remove a message that is delayed still; False if it is not."""
     place = place_of(message)
@@ -116,7 +116,7 @@ def cancel(ctx: Context, on: Carried, message: bytes) -> Operation[bool]:
     return bool(removed)
 
 
-@operation
+@changing
 def move(ctx: Context, on: Carried) -> Operation[int]:
     """Push what is due behind all that waits; how many messages were."""
     moved = 0
@@ -166,7 +166,7 @@ def due_by_transaction(
     return len(due), at, replies[2 * len(due) :]
 
 
-@operation
+@changing
 def ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Be done with messages; the ids of those that were delivered still."""
     done: set[bytes] = set()
@@ -198,7 +198,7 @@ def acknowledged(
     return on.backend.acknowledged(ids, replies)
 
 
-@operation
+@changing
 def retry(
     ctx: Context, on: Carried, message: Delivered, milliseconds: int, error: BaseException | None = None
 ) -> Operation[bool]:
@@ -237,7 +237,7 @@ def _retry(
 _ON_THE_WAY: Final = 1000
 
 
-@operation
+@changing
 def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
     """Deliver again what was delivered long ago; what was so too often is dead instead.
 
@@ -272,7 +272,7 @@ def _datas(messages: Sequence[Delivered]) -> list[bytes]:
     return [each.data for each in messages]
 
 
-@operation
+@changing
 def heartbeat(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Keep messages from being recovered; the ids of those that are delivered still, as far as is known."""
     heard: set[bytes] = set()

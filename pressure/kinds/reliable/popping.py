@@ -23,6 +23,7 @@ from pressure.kinds.kind import Context
 from pressure.kinds.reliable.collecting import collect
 from pressure.kinds.reliable.model import Delivered
 from pressure.kinds.reliable.operations import Carried, due_by_transaction
+from pressure.kinds.sharing import changing
 from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
     Batch,
@@ -33,7 +34,6 @@ from pressure.protocol.steps import (
     Wait,
     carrying,
     check,
-    operation,
 )
 
 T = TypeVar("T")
@@ -163,7 +163,7 @@ def _due(ctx: Context, on: Carried, share: int) -> Operation[list[Delivered]]:
     return (yield from on.backend.popped(lane, share, replies[0], at / 1000))
 
 
-@operation
+@changing
 def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[list[Delivered]]:
     """Deliver up to so many messages; none if none came in time."""
 
@@ -181,7 +181,7 @@ def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[
     return (yield from _collected(ctx, count, patience, step, wait, lambda each: each.data))
 
 
-@operation
+@changing
 def pop_any(
     ctx: Context, on: Sequence[Carried], count: int, patience: Patience
 ) -> Operation[list[tuple[int, Delivered]]]:

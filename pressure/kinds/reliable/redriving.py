@@ -15,13 +15,14 @@ from pressure.kinds.reliable.model import Delivered, ReliableKeys
 from pressure.kinds.reliable.notes import by_lane
 from pressure.kinds.reliable.operations import TOGETHER, Carried, acknowledged, recover
 from pressure.kinds.reliable.popping import pop
-from pressure.protocol.steps import Batch, Operation, Patience, operation
+from pressure.kinds.sharing import changing
+from pressure.protocol.steps import Batch, Operation, Patience
 
 #: After how many milliseconds a letter that another client has taken to redrive it is taken over.
 IDLE: Final = 60_000
 
 
-@operation
+@changing
 def redrive(ctx: Context, on: Carried, count: int) -> Operation[int]:
     """Put dead letters into their queue; how many were."""
     dead = Carried(ReliableKeys.of(on.keys.dead, on.keys.group), on.backend, None)

@@ -9,6 +9,7 @@ from pressure.kinds.methods import method
 from pressure.kinds.reliable import operations, popping
 from pressure.kinds.reliable.carrying import Carrying
 from pressure.kinds.reliable.model import Delivered
+from pressure.kinds.sharing import make_sure
 from pressure.protocol.steps import Operation, Patience
 
 
@@ -81,6 +82,8 @@ class Taking(Carrying):
     def _pop_any(
         self, queues: tuple[Self, ...], count: int, patience: Patience
     ) -> Operation[list[tuple[Self, Delivered]]]:
+        for each in queues[1:]:
+            yield from make_sure(each._context)
         on = [queue._carried for queue in queues]
         found = yield from popping.pop_any(self._context, on, count, patience)
         return [(queues[number], queues[number]._decoding(each)) for number, each in found]

@@ -137,5 +137,5 @@ def test_a_message_that_is_due_wakes_a_client_that_waits_on_several_queues(make:
 
 def test_what_others_delayed_is_delivered_when_it_is_due(queue: Any, raw: redis.Redis) -> None:
     old = b"0" * 32 + b":3:old:format"
-    raw.zadd(f"{JOBS}:delayed", {"theirs": 1, old: 2})
+    raw.zadd(f"{JOBS}:delayed", {b"theirs": 1, old: 2})
     assert [(each.data, each.deliveries) for each in queue.pop(5)] == [(b"theirs", 1), (b"old:format", 4)]

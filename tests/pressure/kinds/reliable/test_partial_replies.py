@@ -125,7 +125,7 @@ def test_an_error_of_the_first_command_is_raised() -> None:
 def test_a_pop_takes_no_more_bytes_than_fit_into_one_reply() -> None:
     ctx = Context(PLACE)
     working = popping.pop(ctx, stream(), 100, Patience.of(ctx, block=False))
-    step = next(working)
+    step: Any = next(working)
     while b"a" not in step.commands[0]:  # the lane of what is due comes first
         step = working.send([answer(each) for each in step.commands])
     entries = [[each, [b"payload", bytes(MOST_BYTES // FEW)]] for each in IDS]
