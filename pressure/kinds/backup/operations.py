@@ -148,23 +148,23 @@ def _put_back(keys: BackupKeys, item: bytes) -> tuple[Command, Command]:
 def reap(ctx: Context, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
     """Put back what was claimed so many milliseconds ago or longer, to be claimed next, the oldest first."""
     back: list[bytes] = []
-    stay = 0
-    while stay >= 0:
-        reply = yield from evaluated(ctx.server, REAP, keys.all, older, stay)
+    left = -1
+    while True:
+        reply = yield from evaluated(ctx.server, REAP, keys.all, older, left)
         if reply is NO_SCRIPTS:
             break
-        back, stay = back + reply[0], reply[1]
-    if stay >= 0:
-        looks: tuple[Command, ...] = (
-            (b"LRANGE", keys.processing, 0, -1),
-            (b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),
-            (b"TIME",),
-            (b"LLEN", keys.pending),
-        )
-        watched = (keys.processing, keys.claims)
-        rest, _ = yield from transaction(ctx, watched, looks, lambda seen: _reaped(keys, older, seen))
-        back += rest
-    return back[::-1]
+        back, left = back + reply[0], reply[1]
+        if left < 0:
+            return back[::-1]
+    looks: tuple[Command, ...] = (
+        (b"LRANGE", keys.processing, 0, -1),
+        (b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),
+        (b"TIME",),
+        (b"LLEN", keys.pending),
+    )
+    watched = (keys.processing, keys.claims)
+    rest, _ = yield from transaction(ctx, watched, looks, lambda seen: _reaped(keys, older, seen))
+    return [*rest[::-1], *back[::-1]]
 
 
 def _reaped(keys: BackupKeys, older: int, seen: list[Reply]) -> tuple[Sequence[Command], list[bytes]]:
@@ -174,10 +174,24 @@ def _reaped(keys: BackupKeys, older: int, seen: list[Reply]) -> tuple[Sequence[C
     stay = set(items).difference(back)
     fresh = [item for item in dict.fromkeys(items) if item in stay and item not in times]
     gone = [item for item in times if item not in stay]
-    commands: list[Command] = [step for item in back for step in _put_back(keys, item)]
+    commands: list[Command] = [(b"RPUSH", keys.pending, item) for item in back]
+    commands += _taken_out(keys, items, stay)
     commands += [(b"ZADD", keys.claims, at, item) for item in fresh]
     commands += [(b"ZREM", keys.claims, item) for item in gone]
     return commands, back
+
+
+def _taken_out(keys: BackupKeys, items: Sequence[bytes], stay: set[bytes]) -> list[Command]:
+    """What leaves only those in the list that stay, in their order, at the same cost for each item.
+
+    From the right, where the oldest claims are: what stays goes to the left end, and in the end back again.
+    """
+    key = keys.processing
+    oldest = list(items[next((at for at, item in enumerate(items) if item not in stay), len(items)) :])[::-1]
+    aside: Command = (b"LMOVE", key, key, b"RIGHT", b"LEFT")
+    again: Command = (b"LMOVE", key, key, b"LEFT", b"RIGHT")
+    moves = [aside if item in stay else (b"RPOP", key) for item in oldest]
+    return [*moves, *(again for item in oldest if item in stay)]
 
 
 def times_of(scores: Reply) -> dict[bytes, int]:
@@ -195,7 +209,8 @@ def in_progress(ctx: Context, keys: BackupKeys) -> Operation[list[tuple[bytes, i
     )
     items, scores, time = check(executed((yield Batch(atomic(*looks)))) or [])
     times, at = times_of(scores), now(time)
-    return [(item, times.get(item), at) for item in reversed(items)]
+    found = [(item, times.get(item), at) for item in reversed(items)]
+    return sorted(found, key=lambda each: at if each[1] is None else each[1])
 
 
 @operation
