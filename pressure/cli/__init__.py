@@ -15,10 +15,11 @@ from contextlib import ExitStack
 
 from pressure.cli import shown, status
 from pressure.cli.call import Call, complain
+from pressure.cli.looking import name_the_kind
 from pressure.cli.parser import parse
 from pressure.cli.stop import Signals
 from pressure.cli.table import COMMANDS
-from pressure.errors import PressureWarning
+from pressure.errors import PressureWarning, QueueDoesNotExistError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +29,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parse(argv)
         with ExitStack() as stack, Signals() as signals:
-            return COMMANDS[arguments.command].run(Call(arguments, signals, stack))
+            call = Call(arguments, signals, stack)
+            try:
+                return COMMANDS[arguments.command].run(call)
+            except QueueDoesNotExistError as error:
+                name_the_kind(call, error)
+                raise
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that nothing is flushed at exit
         return status.DONE

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pressure.kinds import DeadLetter
 from pressure.kinds.looks import Seen
 from pressure.protocol import Diagnosis, RoleState
 from pressure.text import printable
@@ -24,6 +25,18 @@ def value(data: bytes) -> dict[str, str]:
         return {"text": data.decode()}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode()}
+
+
+def reasons(letter: DeadLetter) -> dict[str, Any]:
+    """Why a message is dead, for programs."""
+    return {
+        "id": name(letter.origin or letter.message.id),
+        "error": letter.error,
+        "reason": letter.text,
+        "deliveries": letter.deliveries,
+        "first": letter.first,
+        "last": letter.last,
+    }
 
 
 def as_json(data: bytes) -> bytes:
