@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import QueueEmptyError
+from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.numbers import count_in, malformed
 from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
 from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed, operation
@@ -56,6 +57,7 @@ def snapshot(*commands: Command) -> Operation[list[object]]:
 
 
 @operation
+@naming_foreign_keys
 def stats(ctx: Context) -> Operation[Stats]:
     """The queue at one moment.
 
