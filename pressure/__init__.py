@@ -15,7 +15,7 @@ print(list(queue))
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
 
 from pressure.errors import (
     ClusterError,
@@ -36,23 +36,25 @@ from pressure.errors import (
     UnsafeCodecWarning,
     ValueTooLongError,
 )
-from pressure.kinds import (
-    BackupQueue,
-    Capabilities,
-    DeadLetter,
-    Delivered,
-    Info,
-    InProgress,
-    Item,
-    Pending,
-    ReliableQueue,
-    RingQueue,
-    exponential,
-)
-from pressure.protocol import Diagnosis, RepairReport, RoleState, Stats
-from pressure.queue import Queue
-from pressure.receiving import Message
-from pressure.survey import doctor, queues
+
+if TYPE_CHECKING:
+    from pressure.kinds import (
+        BackupQueue,
+        Capabilities,
+        DeadLetter,
+        Delivered,
+        Info,
+        InProgress,
+        Item,
+        Pending,
+        ReliableQueue,
+        RingQueue,
+        exponential,
+    )
+    from pressure.protocol import Diagnosis, RepairReport, RoleState, Stats
+    from pressure.queue import Queue
+    from pressure.receiving import Message
+    from pressure.survey import doctor, queues
 
 __all__ = [
     "BackupQueue",
@@ -93,10 +95,28 @@ __all__ = [
     "queues",
 ]
 
-_FLAVOURS = ("aio", "trio")
+_FLAVOURS: Final = ("aio", "trio")
+
+#: Names that are imported at their first use, by their modules: these need redis-py, and --help does not.
+_LATER: Final = {
+    **dict.fromkeys(("BackupQueue", "Capabilities", "DeadLetter", "Delivered", "Info"), "kinds"),
+    **dict.fromkeys(("InProgress", "Item"), "kinds"),
+    **dict.fromkeys(("Pending", "ReliableQueue", "RingQueue", "exponential"), "kinds"),
+    **dict.fromkeys(("Diagnosis", "RepairReport", "RoleState", "Stats"), "protocol"),
+    **dict.fromkeys(("doctor", "queues"), "survey"),
+    "Message": "receiving",
+    "Queue": "queue",
+}
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     if name in _FLAVOURS:
         return importlib.import_module(f"pressure.{name}")
+    if name in _LATER:
+        found = globals()[name] = getattr(importlib.import_module(f"pressure.{_LATER[name]}"), name)
+        return found
     raise AttributeError(f"module 'pressure' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

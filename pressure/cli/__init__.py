@@ -6,6 +6,7 @@ never a traceback.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -15,7 +16,6 @@ from contextlib import ExitStack
 
 from pressure.cli import shown, status
 from pressure.cli.call import Call, complain
-from pressure.cli.looking import name_the_kind
 from pressure.cli.parser import parse
 from pressure.cli.stop import Signals
 from pressure.cli.table import COMMANDS
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             try:
                 return COMMANDS[arguments.command].run(call)
             except QueueDoesNotExistError as error:
-                name_the_kind(call, error)
+                importlib.import_module("pressure.cli.looking").name_the_kind(call, error)
                 raise
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that nothing is flushed at exit
