@@ -37,7 +37,7 @@ KINDS: Final = (
         "pressure/kinds/backup/lua.py",
         "redis.call('RPUSH', pending, item)",
         "redis.call('LPUSH', pending, item)",
-        ("backup.front", "backup.by-hand"),
+        ("backup.front",),
     ),
     Guilty(
         "forgets what has no time",

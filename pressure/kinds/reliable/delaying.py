@@ -2,8 +2,8 @@
 
 Rules:
     - A message is pushed where it goes and removed from the delayed ones in one step.
-    - What is due is delivered by whoever pops next (``popping``); to move it behind the others is for programs
-      that read the queue themselves.
+    - What is due is delivered by whoever pops next (``popping``); to move it behind the others is for
+      programs that read the queue themselves.
 """
 
 from __future__ import annotations
