@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pressure.kinds import (
         BackupQueue,
         Capabilities,
+        DeadLetter,
         Delivered,
         Info,
         InProgress,
@@ -61,6 +62,7 @@ __all__ = [
     "ClusterError",
     "CodecError",
     "ConnectionFailedError",
+    "DeadLetter",
     "Delivered",
     "Diagnosis",
     "InProgress",
@@ -97,7 +99,8 @@ _FLAVOURS: Final = ("aio", "trio")
 
 #: Names that are imported at their first use, by their modules: these need redis-py, and --help does not.
 _LATER: Final = {
-    **dict.fromkeys(("BackupQueue", "Capabilities", "Delivered", "Info", "InProgress", "Item"), "kinds"),
+    **dict.fromkeys(("BackupQueue", "Capabilities", "DeadLetter", "Delivered", "Info"), "kinds"),
+    **dict.fromkeys(("InProgress", "Item"), "kinds"),
     **dict.fromkeys(("Pending", "ReliableQueue", "RingQueue", "exponential"), "kinds"),
     **dict.fromkeys(("Diagnosis", "RepairReport", "RoleState", "Stats"), "protocol"),
     **dict.fromkeys(("doctor", "queues"), "survey"),
