@@ -11,13 +11,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import redis
 
 from pressure.keys import DEFAULT_PREFIX, as_bytes
 from pressure.settings import Settings, ours
 from pressure.ways import from_client, from_url
+
+
+class Where(TypedDict, total=False):
+    """Arguments of every kind of queue that say where the server is; ``pressure.Queue`` describes them."""
+
+    url: str | None
+    client: Any
+    host: str | None
+    port: int | None
+    db: int | None
+    scripts: bool
 
 
 def settings(
