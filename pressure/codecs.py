@@ -48,7 +48,7 @@ class Codec(Protocol[V]):
 
 
 class Text(Protocol[V_co]):
-    """Text where it is encoded as a value: ``str`` is ``Text[bytes]``, and so is put where values are bytes."""
+    """Text that can be encoded as a value: ``str`` is ``Text[bytes]``, so a queue of bytes takes it, too."""
 
     def encode(self, encoding: str = ..., errors: str = ...) -> V_co:
         """The text as a value."""

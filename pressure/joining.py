@@ -1,8 +1,8 @@
 """``join`` and ``task_done`` as those of ``queue.Queue``, on a queue that many clients share.
 
-The server knows what is in the queue, and what was received and is not acknowledged yet. It does not know what
-becomes of a value that ``get`` took: that is known to the queue object which took it, and ``task_done`` tells
-it. So ``join`` waits for both: for the server's part, whoever the consumers are, and for that of its own object.
+The server knows what is in the queue, and what was received and is not acknowledged yet. It does not know
+what becomes of a value that ``get`` took. Only the object that took it is told, by ``task_done``. So ``join``
+waits for what the server knows of all clients, and for what its own object knows.
 """
 
 from __future__ import annotations

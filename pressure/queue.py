@@ -73,8 +73,8 @@ class QueueMethods(Taking[V]):
             ``UnsafeCodecWarning``), or an object with ``encode`` and ``decode``. Default: values are bytes.
         lease: For how many seconds this client holds a role; a background thread or task renews the lease
             while the client works. When a client hangs or cannot reach the server, its lease runs out. Then
-            its role is freed like that of a dead client, even if it is still connected, and its next operation
-            fails with ``QueueInUseError``. Default: no lease.
+            its role is freed like that of a dead client, even if it is still connected, and the client's next
+            operation fails with ``QueueInUseError``. Default: no lease.
         heal: Whether an operation that has waited for a role for some seconds frees it if its holder is dead.
             If not, only ``repair`` frees it.
 
@@ -107,7 +107,7 @@ class QueueMethods(Taking[V]):
         heal: bool = True,
     ) -> None:
         where = self._settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
-        keys = Keys.of(self._named(name), where.prefix)
+        keys = Keys.of(name, where.prefix)
         server, lease = Server(scripts=scripts), lease_of(lease)
         self._context = Context(keys, time.monotonic, SLICE, server, lease, heal=heal)
         self._codec = codec_of(codec)
@@ -126,9 +126,9 @@ class QueueMethods(Taking[V]):
             exist_ok: Leave a queue alone that exists with this bound.
 
         Raises:
-            QueueAlreadyExistsError: The queue exists (with ``exist_ok``: with another bound), an
-                unfinished delete left one of its keys, or it would
-                share a key with another queue (``jobs:closed`` beside ``jobs``).
+            QueueAlreadyExistsError: The queue exists (with ``exist_ok``: with another bound), an unfinished
+                delete left one of its keys, or it would share a key with another queue (``jobs:closed``
+                beside ``jobs``).
             ValueError: The bound is not an integer from 0 to 2**63 - 1.
         """
         if not isinstance(bound, int) or isinstance(bound, bool) or not 0 <= bound < 1 << 63:

@@ -4,7 +4,7 @@
 share. To join a flavour and a kind: ``class BackupQueue(Synchronous, BackupMethods)``.
 
 Rules:
-    - A block that holds a role runs both its ends on one connection, which it checks out: the hold lives there.
+    - A block that holds a role runs both its ends on one connection, on which the hold lives.
     - A forked child that leaves a block of its parent's sends nothing: the block is the parent's to end.
 """
 

@@ -146,7 +146,7 @@ class Kind(Methods):
         self, name: bytes | str, key: bytes | str | None, codec: Codec | str | None, *, scripts: bool,
         envelope: bool = False,
     ) -> None:  # fmt: skip
-        name = self._named(name)
+        name = as_bytes(name)
         main = b"queue:" + name if key is None else as_bytes(key, "key")
         self._context = Context(Place(name, (main,)), Server(scripts=scripts))
         self._wrapping = Wrapping(codec_of(codec), envelope)

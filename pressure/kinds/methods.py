@@ -1,8 +1,8 @@
 """How the methods of a kind of queue are declared: once, for every flavour.
 
-A kind is a subclass of ``Methods``. Its methods are definitions: ordinary functions that check their arguments
-and return what is to be done. ``pressure.kinds.flavours`` joins a kind with each flavour and makes methods of
-the definitions: functions, or coroutines.
+A kind is a subclass of ``Methods``. Its methods are definitions: functions that check their arguments and
+return what is to be done. ``pressure.kinds.flavours`` joins a kind with each flavour and makes methods of the
+definitions: functions, or coroutines.
 
 | decorator | the function returns | the method is |
 |---|---|---|
@@ -43,7 +43,7 @@ from typing import (
 
 from pressure.arguments import settings
 from pressure.checks import duration
-from pressure.keys import Located, as_bytes
+from pressure.keys import Located
 from pressure.protocol.steps import Operation, Patience, Timed
 from pressure.settings import Settings
 
@@ -245,13 +245,6 @@ class Methods:
         """Which server and database it is on."""
         raise NotImplementedError
 
-    @staticmethod
-    def _named(name: bytes | str) -> bytes:
-        """A queue's name as bytes; raises TypeError for what is no name, and ValueError for an empty one."""
-        if not (data := as_bytes(name)):
-            raise ValueError("a queue's name must not be empty")
-        return data
-
     @property
     def name(self) -> bytes:
         """The queue's name."""
@@ -262,6 +255,8 @@ class Methods:
         return str(self._context.keys)
 
     def _patience(self, block: bool, timeout: float | None) -> Patience:
+        if block not in (True, False):
+            raise TypeError(f"block must be True or False, not {block!r}")
         if timeout is None:
             return Patience.of(self._context, block)
         if not block:
