@@ -42,6 +42,7 @@ class Options(Where, total=False):
     prefix: bytes | str | None
     lease: float | None
     heal: bool
+    max_connections: int | None
 
 
 class QueueMethods(Taking[V]):
@@ -77,6 +78,8 @@ class QueueMethods(Taking[V]):
             operation fails with ``QueueInUseError``. Default: no lease.
         heal: Whether an operation that has waited for a role for some seconds frees it if its holder is dead.
             If not, only ``repair`` frees it.
+        max_connections: How many connections this object has at most. If all are in use, operations take
+            turns on the last one. Default: what the URL or the client says, or else 100.
 
     The environment gives what is not passed: ``REDIS_URL``, or else ``REDIS_SERVER``, ``REDIS_PORT`` and
     ``REDIS_DB``; and ``PRESSURE_PREFIX``. The defaults are 127.0.0.1, 6379, 0 and ``__pressure__``.
@@ -105,8 +108,17 @@ class QueueMethods(Taking[V]):
         codec: Codec[V] | str | None = None,
         lease: float | None = None,
         heal: bool = True,
+        max_connections: int | None = None,
     ) -> None:
-        where = self._settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
+        where = self._settings(
+            url=url,
+            client=client,
+            host=host,
+            port=port,
+            db=db,
+            prefix=prefix,
+            max_connections=max_connections,
+        )
         keys = Keys.of(name, where.prefix)
         server, lease = Server(scripts=scripts), lease_of(lease)
         self._context = Context(keys, time.monotonic, SLICE, server, lease, heal=heal)

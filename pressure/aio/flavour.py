@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, ClassVar
 
@@ -33,13 +32,9 @@ class OnAsyncio(Asynchronous):
         self, where: Settings, located: Located, lease: float | None = None, renewal: Renewal | None = None
     ) -> None:
         self._where = where
-        self._driver = Driver(asynchronous(where), located)
         if lease is not None and renewal is not None:
-            self._keeper = TaskKeeper(lease, partial(self._renewed, renewal))
-        self._driver.keeper = self._keeper
-
-    def _shielded(self) -> AbstractContextManager[None]:
-        return contextlib.nullcontext()  # the driver breaks nothing off
+            self._keeper = TaskKeeper(lease, partial(self._renewed, renewal, lease))
+        self._driver = Driver(asynchronous(where), located, self._keeper)
 
     @contextlib.asynccontextmanager
     async def _beating(self, beat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:

@@ -5,14 +5,12 @@ share. To join a flavour and a kind: ``class BackupQueue(Synchronous, BackupMeth
 
 Rules:
     - A block that holds a role runs both its ends on one connection, on which the hold lives.
-    - A forked child that leaves a block of its parent's sends nothing: the block is the parent's to end.
 """
 
 from __future__ import annotations
 
 import contextlib
 import inspect
-import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import (
@@ -24,16 +22,15 @@ from collections.abc import (
     Generator,
     Iterator,
 )
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import redis
 
-from pressure.driver import Driver, Interrupt, Waiting
+from pressure.driver import Driver, Interrupt
 from pressure.errors import PressureError, QueueClosedError, QueueEmptyError
-from pressure.interrupts import HeldInterrupt
 from pressure.keys import Located
 from pressure.kinds.methods import (
     Block,
@@ -49,7 +46,7 @@ from pressure.kinds.methods import (
     definitions,
     like,
 )
-from pressure.lease import ThreadKeeper
+from pressure.lease import ATTEMPTS, ThreadKeeper
 from pressure.protocol.steps import Operation
 from pressure.settings import Settings
 
@@ -93,24 +90,13 @@ class Flavour(ABC):
         return f"<{flavour[1:]}{flavour and '.'}{type(self).__qualname__} {self} at {self._where.address}>"
 
 
-def _note(error: BaseException, failure: Exception) -> None:
-    error.add_note(f"at the end of the block, this failed, too: {failure}")
-
-
-class _Checkout:
-    def __init__(self, driver: Any) -> None:
-        self.run = driver.run
-
-    def close(self) -> None:
-        pass
-
-
-class _AsyncCheckout:
-    def __init__(self, driver: Any) -> None:
-        self.run = driver.run
-
-    async def close(self) -> None:
-        pass
+@contextlib.contextmanager
+def _noted(error: BaseException) -> Iterator[None]:
+    """What fails at the end of a block that ended by an error becomes a note of that error."""
+    try:
+        yield
+    except Exception as failure:
+        error.add_note(f"at the end of the block, this failed, too: {failure}")
 
 
 class Synchronous(Flavour):
@@ -127,42 +113,36 @@ class Synchronous(Flavour):
         self, where: Settings, located: Located, lease: float | None = None, renewal: Renewal | None = None
     ) -> None:
         self._where = where
-        self._driver = Driver(where, located)
         self._keeper = None
         if lease is not None and renewal is not None:
-            self._keeper = ThreadKeeper(lease, lambda names: self._driver.run(renewal(names)))
-        self._driver.keeper = self._keeper
+            within = lease / ATTEMPTS
+            self._keeper = ThreadKeeper(lease, lambda holds: self._driver.aside(renewal(holds), within))
+        self._driver = Driver(where, located, self._keeper)
 
-    def _run(self, operation: Operation[T], on: Any = None) -> T:
-        waiting = Waiting(self._driver.connections)
-        with HeldInterrupt(waiting.end) as held:
-            result: T = (on or self._driver).run(
-                operation, lambda: held.pending() or (self.interrupt and self.interrupt()), waiting
-            )
-        return result
+    def _wish(self) -> BaseException | None:
+        return None if self.interrupt is None else self.interrupt()
+
+    def _run(self, operation: Operation[T]) -> T:
+        return self._driver.run(operation, self._wish)
 
     @contextlib.contextmanager
     def _block(self, span: Span[T]) -> Iterator[T]:
-        process = os.getpid()
         with contextlib.ExitStack() as stack:
-            on = None
+            run: Callable[[Operation[Any]], Any] = self._run
             if span.holds_role:
-                on = _Checkout(self._driver)
-                stack.callback(on.close)
-            taken = self._run(span.enter, on)
+                checkout = self._driver.checkout(self._wish)
+                stack.callback(checkout.close)
+                run = checkout.run
+            taken = run(span.enter)
             try:
                 yield taken
             except BaseException as error:
-                try:
-                    self._leave(span.leave(taken, error), on, process)
-                except Exception as failure:
-                    _note(error, failure)
+                if (operation := span.end(taken, error)) is not None:
+                    with _noted(error):
+                        run(operation)
                 raise
-            self._leave(span.leave(taken, None), on, process)
-
-    def _leave(self, operation: Operation[None] | None, on: Any, process: int) -> None:
-        if operation is not None and os.getpid() == process:
-            self._run(operation, on)
+            if (operation := span.end(taken, None)) is not None:
+                run(operation)
 
     def _loop(self, each: Each[T]) -> Generator[T, None, None]:
         while True:
@@ -285,9 +265,9 @@ class Asynchronous(Flavour):
     _driver: pressure.aio.driver.Driver | pressure.trio.driver.Driver
     _keeper: Any = None
 
-    @abstractmethod
-    def _shielded(self) -> AbstractContextManager[object]:
-        """A block in which operations run to their end although the task is cancelled."""
+    async def _shielded(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+        """Call a coroutine function, which runs to its end although the task is cancelled."""
+        await function(*args)
 
     @abstractmethod
     def _beating(
@@ -295,36 +275,27 @@ class Asynchronous(Flavour):
     ) -> AbstractAsyncContextManager[None, bool | None]:
         """Runs an operation again and again, beside a block."""
 
-    async def _renewed(self, renewal: Renewal, names: Collection[bytes]) -> None:
-        await self._driver.run(renewal(names))
+    async def _renewed(self, renewal: Renewal, lease: float, holds: Collection[bytes]) -> None:
+        await self._driver.aside(renewal(holds), lease / ATTEMPTS)
 
     @contextlib.asynccontextmanager
     async def _block(self, span: Span[T]) -> AsyncIterator[T]:
-        process = os.getpid()
         async with contextlib.AsyncExitStack() as stack:
-            on: Any = self._driver
+            run: Callable[[Operation[Any]], Awaitable[Any]] = self._driver.run
             if span.holds_role:
-                on = _AsyncCheckout(self._driver)
-                stack.push_async_callback(self._given_back, on)
-            taken = await on.run(span.enter)
+                checkout = await self._driver.checkout()
+                stack.push_async_callback(self._shielded, checkout.close)
+                run = checkout.run
+            taken = await run(span.enter)
             try:
                 yield taken
             except BaseException as error:
-                try:
-                    await self._leave(span.leave(taken, error), on, process)
-                except Exception as failure:
-                    _note(error, failure)
+                if (operation := span.end(taken, error)) is not None:
+                    with _noted(error):
+                        await self._shielded(run, operation)
                 raise
-            await self._leave(span.leave(taken, None), on, process)
-
-    async def _given_back(self, checkout: Any) -> None:
-        with self._shielded():
-            await checkout.close()
-
-    async def _leave(self, operation: Operation[None] | None, on: Any, process: int) -> None:
-        if operation is not None and os.getpid() == process:
-            with self._shielded():
-                await on.run(operation)
+            if (operation := span.end(taken, None)) is not None:
+                await self._shielded(run, operation)
 
     async def _loop(self, each: Each[T]) -> AsyncGenerator[T, None]:
         while True:

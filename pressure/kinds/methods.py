@@ -23,10 +23,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -100,6 +101,12 @@ class Span(Generic[T]):
     enter: Operation[T]
     leave: Callable[[T, BaseException | None], Operation[None] | None]
     holds_role: bool = False
+    _process: int = field(default_factory=os.getpid)
+
+    def end(self, taken: T, error: BaseException | None) -> Operation[None] | None:
+        """What to do when the block is left; nothing in a forked child: the block is its parent's to end."""
+        operation = self.leave(taken, error)
+        return operation if os.getpid() == self._process else None
 
 
 class Block(Definition, Generic[S, P, T]):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -34,13 +33,13 @@ class OnTrio(Asynchronous):
     ) -> None:
         check(where)
         self._where = where
-        self._driver = Driver(where, located)
         if lease is not None and renewal is not None:
-            self._keeper = SystemTaskKeeper(lease, partial(self._renewed, renewal))
-        self._driver.keeper = self._keeper
+            self._keeper = SystemTaskKeeper(lease, partial(self._renewed, renewal, lease))
+        self._driver = Driver(where, located, self._keeper)
 
-    def _shielded(self) -> AbstractContextManager[object]:
-        return trio.CancelScope(shield=True)  # what an operation waits for has limits of its own
+    async def _shielded(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+        with trio.CancelScope(shield=True):  # what an operation waits for has limits of its own
+            await function(*args)
 
     @contextlib.asynccontextmanager
     async def _beating(self, beat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
