@@ -18,8 +18,9 @@ from pressure.errors import (
     ServerReplyError,
 )
 from pressure.protocol.numbers import bound_in, by_hand, malformed
-from pressure.protocol.roles import CONSUMER, Hold, attempt, does_not_exist, is_closed
-from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, check
+from pressure.protocol.problems import does_not_exist, is_closed
+from pressure.protocol.role import CONSUMER, Hold
+from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, attempt, check
 from pressure.protocol.warned import warn
 
 #: What is looked at right after every pop of a value: bound and length.
