@@ -5,8 +5,7 @@ acknowledged) hold a class of definitions each, and the operations behind them, 
 batches like those of ``pressure.protocol``. ``methods`` and ``flavours`` make methods of definitions;
 ``asking`` is how a server is asked, ``kind`` what all have in common.
 
-To add a kind: a class of definitions, and a line here, in ``pressure.aio.kinds`` and in
-``pressure.trio.kinds``.
+To add a kind: a class of definitions, and a class here, in ``pressure.aio`` and in ``pressure.trio``.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from typing import Any, Final
 from pressure.codecs import Codec, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
 from pressure.kinds.methods import Methods
-from pressure.protocol.steps import Server
+from pressure.protocol.steps import Patience, Server
 from pressure.settings import SLICE
 
 
@@ -150,6 +150,9 @@ class Kind(Methods):
         main = b"queue:" + name if key is None else as_bytes(key, "key")
         self._context = Context(Place(name, (main,)), Server(scripts=scripts))
         self._wrapping = Wrapping(codec_of(codec), envelope)
+
+    def _patience(self, block: bool, timeout: float | None) -> Patience:
+        return Patience.of(self._context, block, timeout)
 
     def _end(self, *keys: bytes, **where: Any) -> None:
         """Tell of the other keys, and prepare connections."""

@@ -24,7 +24,8 @@ from pressure import (
 )
 from pressure.connection import settings
 from pressure.driver import Driver
-from pressure.identity import HOLDS, connection_in
+from pressure.identity import connection_in
+from pressure.pool import HOLDS
 
 from .conftest import (
     PREFIX,

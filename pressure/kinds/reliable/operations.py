@@ -18,7 +18,7 @@ from pressure.kinds.kind import Context
 from pressure.kinds.reliable.backend import Backend
 from pressure.kinds.reliable.collecting import collect
 from pressure.kinds.reliable.model import Delivered, Info, Pending, ReliableKeys, delayed_of, parts_of
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
     Batch,
     Command,
