@@ -22,7 +22,7 @@ from pressure import (
     QueueEmptyError,
     ServerReplyError,
 )
-from pressure.connection import settings
+from pressure.arguments import settings
 from pressure.driver import Driver
 from pressure.identity import connection_in
 from pressure.pool import HOLDS
@@ -216,7 +216,7 @@ def test_a_connection_killed_during_a_wait_is_reported_and_not_retried(
 
 def test_each_hold_has_an_id_of_its_own_and_names_its_connection(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
-    found = []
+    found: list[Any] = []
     for _ in range(3):
         queue.put(b"v")
         with queue.receive():
