@@ -14,6 +14,7 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from pressure.protocol.numbers import bound_in
 from pressure.protocol.role import CONSUMER, Role, freeing, put_back, refill
@@ -31,7 +32,7 @@ from pressure.protocol.steps import (
 )
 from pressure.protocol.vitals import LOOK_APART, doubt, look
 
-__all__ = ["Freed", "TokenFound", "free_role", "heal", "mark_back", "restore_token", "was_done"]
+__all__ = ["Freed", "TokenFound", "free_role", "heal", "heal_room", "mark_back", "restore_token", "was_done"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,27 @@ def heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
     if vigil.seen is None or doubt(role, vigil.seen, seen, ctx.holds) is not None:
         return False
     return (yield from _heal(ctx, role, holder))
+
+
+def heal_room(ctx: Context, room: bool, free: int, holder: bytes | None) -> Operation[None]:
+    """A producer waits for room: see to a dead consumer, and to a token that got lost beside one.
+
+    While the consumer's role is free, and there is room, the token is in ``:not_full``, or it is nowhere.
+    """
+    if not free:
+        yield from heal(ctx, CONSUMER, holder)
+    vigils = ctx.server.vigils
+    if not (ctx.heal and free and room):
+        vigils.pop(_TOKEN, None)
+        return
+    now = ctx.clock()
+    if now - vigils.setdefault(_TOKEN, Vigil(None, now)).since >= LOOK_APART:
+        vigils.pop(_TOKEN, None)
+        yield from restore_token(ctx, owed=True)
+
+
+#: What is waited for beside the roles.
+_TOKEN: Final = "token"
 
 
 def _heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:

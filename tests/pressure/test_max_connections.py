@@ -12,7 +12,7 @@ import redis
 from conformance.targets import Address
 from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError
 from pressure.arguments import settings
-from pressure.pool import brief, still_watches
+from pressure.course import brief, still_watches
 from pressure.protocol.steps import Command, Wait, blocking
 
 from .conftest import PREFIX, invariant, waiting
