@@ -13,12 +13,21 @@ from __future__ import annotations
 from pressure.kinds.backup import BackupMethods, InProgress
 from pressure.kinds.flavours import Synchronous
 from pressure.kinds.kind import Item
-from pressure.kinds.reliable import Capabilities, Delivered, Info, Pending, ReliableMethods, exponential
+from pressure.kinds.reliable import (
+    Capabilities,
+    DeadLetter,
+    Delivered,
+    Info,
+    Pending,
+    ReliableMethods,
+    exponential,
+)
 from pressure.kinds.ring import RingMethods
 
 __all__ = [
     "BackupQueue",
     "Capabilities",
+    "DeadLetter",
     "Delivered",
     "InProgress",
     "Info",

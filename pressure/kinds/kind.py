@@ -20,6 +20,7 @@ from typing import Any, Final
 from pressure.codecs import Codec, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
 from pressure.kinds.methods import Methods
+from pressure.kinds.sharing import Guard, check_name
 from pressure.protocol.steps import Patience, Server
 from pressure.settings import SLICE
 
@@ -60,12 +61,14 @@ class Context:
         server: What is known of the server.
         clock: Monotonic time in seconds.
         slice: Longest single wait in seconds.
+        guard: What is known of the kind of the keys; None to look at no keys.
     """
 
     keys: Place
     server: Server = field(default_factory=Server)
     clock: Callable[[], float] = time.monotonic
     slice: float = SLICE
+    guard: Guard | None = None
 
 
 _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) ", re.DOTALL)
@@ -73,7 +76,7 @@ _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) ", re.DOTALL)
 
 #: How many bytes are stored in one piece with a value: its identifier, or how often a delayed message was
 #: delivered.
-_BESIDE: Final = 64
+_BESIDE: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +144,17 @@ class Kind(Methods):
 
     _context: Context
     _wrapping: Wrapping
+    #: What the kind is called.
+    _kind: str
 
     def _begin(
         self, name: bytes | str, key: bytes | str | None, codec: Codec | str | None, *, scripts: bool,
         envelope: bool = False,
     ) -> None:  # fmt: skip
         name = as_bytes(name)
+        check_name(name)
         main = b"queue:" + name if key is None else as_bytes(key, "key")
-        self._context = Context(Place(name, (main,)), Server(scripts=scripts))
+        self._context = Context(Place(name, (main,)), Server(scripts=scripts), guard=Guard(self._kind))
         self._wrapping = Wrapping(codec_of(codec), envelope)
 
     def _patience(self, block: bool, timeout: float | None) -> Patience:

@@ -68,6 +68,8 @@ class BackupMethods(Kind):
         TypeError: A name that is neither ``bytes`` nor ``str``, or a ``client`` that is no redis-py client.
     """
 
+    _kind = "backup"
+
     def __init__(
         self,
         name: bytes | str,

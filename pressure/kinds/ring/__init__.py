@@ -48,6 +48,8 @@ class RingMethods(Kind):
         TypeError: A name that is neither ``bytes`` nor ``str``, or a ``client`` that is no redis-py client.
     """
 
+    _kind = "ring"
+
     def __init__(
         self,
         name: bytes | str,
