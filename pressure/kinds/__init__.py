@@ -10,6 +10,7 @@ To add a kind: a class of definitions, and a class here, in ``pressure.aio`` and
 
 from __future__ import annotations
 
+from pressure.codecs import V
 from pressure.kinds.backup import BackupMethods, InProgress
 from pressure.kinds.flavours import Synchronous
 from pressure.kinds.kind import Item
@@ -39,13 +40,13 @@ __all__ = [
 ]
 
 
-class BackupQueue(Synchronous, BackupMethods):  # noqa: D101, that of the kind
+class BackupQueue(Synchronous, BackupMethods[V]):  # noqa: D101, that of the kind
     __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(Synchronous, RingMethods):  # noqa: D101, that of the kind
+class RingQueue(Synchronous, RingMethods[V]):  # noqa: D101, that of the kind
     __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(Synchronous, ReliableMethods):  # noqa: D101, that of the kind
+class ReliableQueue(Synchronous, ReliableMethods[V]):  # noqa: D101, that of the kind
     __doc__ = ReliableMethods.__doc__
