@@ -155,16 +155,16 @@ def heal_room(ctx: Context, room: bool, free: int, holder: bytes | None) -> Oper
         yield from heal(ctx, CONSUMER, holder)
     vigils = ctx.server.vigils
     if not (ctx.heal and free and room):
-        vigils.pop(_TOKEN, None)
+        vigils.pop(_ROOM, None)
         return
     now = ctx.clock()
-    if now - vigils.setdefault(_TOKEN, Vigil(None, now)).since >= LOOK_APART:
-        vigils.pop(_TOKEN, None)
+    if now - vigils.setdefault(_ROOM, Vigil(None, now)).since >= LOOK_APART:
+        vigils.pop(_ROOM, None)
         yield from restore_token(ctx, owed=True)
 
 
 #: What is waited for beside the roles.
-_TOKEN: Final = "token"
+_ROOM: Final = "room"
 
 
 def _heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:

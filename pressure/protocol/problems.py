@@ -82,7 +82,8 @@ def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     elif ctx.lease and not holder:
         why = f"its lease of {ctx.lease:g} s ran out"
     else:
-        why = "it was freed, by a repair or by a client that waited for it"
+        late = f", maybe since its lease of {ctx.lease:g} s ran out" if ctx.lease else ""
+        why = f"it was freed, by a repair or by a client that waited for it{late}"
     return QueueInUseError(
         f"queue {ctx.keys}: this client has lost the {role.name} role: {why}", role.name, holder
     )

@@ -103,6 +103,8 @@ def doubt(role: Role, first: Seen, last: Seen, holds: Holds) -> str | None:
     looks = (first, last)
     if any(seen.free[role] for seen in looks):
         return "it was free for a moment"
+    if last.holder[role] is None:  # a lease that ran out is not renewed any more
+        return None
     if first.holder[role] != last.holder[role]:
         return "its holder changed"
     lives = (life_of(seen.holder[role], seen.connections, holds) for seen in looks)

@@ -40,7 +40,7 @@ OK, NULL, QUEUED = b"OK", None, b"QUEUED"
 ERROR = ServerReplyError("OOM command not allowed")
 
 
-def pop(popped: Any, exists: int = 1, closed: int = 0, before: Any = BEFORE) -> list[Any]:
+def pop(popped: Any, exists: Any = 1, closed: int = 0, before: Any = BEFORE) -> list[Any]:
     """The replies to an attempt to pop a role."""
     return [popped, OK, OK, before, exists, closed]
 
