@@ -75,7 +75,7 @@ CLIENTS: Final = (
     ),
     Guilty(
         "takes the wrong end after a wait",
-        "pressure/protocol/roles.py",
+        "pressure/protocol/steps.py",
         'return blocking(b"BRPOP"',
         'return blocking(b"BLPOP"',
         ("get.pops-right", "decided.item-before-close"),
@@ -103,8 +103,8 @@ CLIENTS: Final = (
     Guilty(
         "frees a role that somebody may hold",
         "pressure/protocol/repair.py",
-        "doubt = None if force else doubt_about(role, first, last)",
-        "doubt = None",
+        "why = None if force else doubt(role, first, last, ctx.holds)",
+        "why = None",
         ("decided.repair-spares",),
     ),
     Guilty(
