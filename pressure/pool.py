@@ -1,12 +1,15 @@
-"""Which connections a queue object has, and who uses which: written once for all flavours, without I/O.
+"""The connections of a process, who uses which, and the holds on them: for all flavours, without I/O.
 
 A ``Member`` is the place of one connection; a flavour opens the connection and closes it. A queue object has
-``Settings.max_connections`` members at most.
+``Settings.max_connections`` members at most, in its ``Pool``. ``HOLDS`` are the holds that live on them.
 
 Rules:
+    - The nonce in a name is random for each process, so that neither a process that got the same pid nor a
+      forked child vouches for somebody else. After a fork the child begins anew, without holds.
+    - Connections and holds are counted, and no number is used twice.
     - An operation has a member to itself. When the last one that there may be is taken, it becomes the common
       one: all further operations share it, in turns. There nobody waits on the server, where a wait would
-      keep the others out: a wait is done as short looks (``brief``), and others have their turn between two
+      keep the others out: a wait is done as short looks (``turns``), and others have their turn between two
       looks. So each operation comes to its end, whatever the others wait for.
     - What does not go through a pool is not counted: the one connection at a time that ends waits, and the
       one that renews leases. So neither ever waits for an operation.
@@ -19,22 +22,70 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import secrets
+import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from itertools import count
 from typing import Any, Final
 from weakref import WeakSet
 
-from pressure.errors import ConnectionFailedError, ServerReplyError
-from pressure.protocol.steps import Batch, Command, Reply, Wait, atomic
+from pressure.identity import process_in
 from pressure.settings import IDLE_TIMEOUT
 
-__all__ = ["Member", "Pool", "brief", "crowded", "looked", "pause_before_look", "still_watches"]
+__all__ = ["HOLDS", "Holds", "Member", "Pool"]
 
-#: Seconds between two looks of an operation on the common connection, for each operation that is on it: all
-#: together look 50 times a second.
-LOOK: Final = 0.02
+
+_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def _this_process() -> bytes:
+    host = _NOT_PLAIN.sub("-", socket.gethostname()) or "localhost"
+    return f"{host}:{os.getpid()}:{secrets.token_hex(4)}".encode()
+
+
+class Holds:
+    """The holds of one process that live; ``HOLDS`` are this process's.
+
+    Args:
+        process: ``<host>:<pid>:<nonce>``; that of this process unless it is given.
+    """
+
+    def __init__(self, process: bytes | None = None) -> None:
+        self._begin_anew(process)
+
+    def _begin_anew(self, process: bytes | None = None) -> None:
+        self.process = process or _this_process()
+        self._connections = count(1)
+        self._numbers = count(1)
+        self._live: set[bytes] = set()
+
+    def connection_name(self) -> bytes:
+        """A new name for a connection; a different one for each call."""
+        return b"%b/%d" % (self.process, next(self._connections))
+
+    def begin(self, connection_name: bytes) -> bytes:
+        """A new hold on a connection; its id. It lives from now on."""
+        hold_id = b"%b/%d" % (connection_name, next(self._numbers))
+        self._live.add(hold_id)
+        return hold_id
+
+    def end(self, hold_id: bytes) -> None:
+        """The hold is over: nothing will be written for it any more."""
+        self._live.discard(hold_id)
+
+    def is_dead(self, hold_id: bytes | None) -> bool:
+        """Whether this is the id of a hold of this process that is over, and that was never marked."""
+        return hold_id is not None and process_in(hold_id) == self.process and hold_id not in self._live
+
+
+#: The holds of this process.
+HOLDS: Final = Holds()
+
+os.register_at_fork(after_in_child=HOLDS._begin_anew)
 
 
 class Member:
@@ -199,57 +250,3 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-def pause_before_look(step: Wait, member: Member) -> float:
-    """How many seconds others have their turn before the next look of an operation that waits."""
-    return min(step.seconds, LOOK * member.users)
-
-
-def brief(step: Wait) -> Batch:
-    """The wait as a look, which does not wait; ``looked`` makes the replies those to the wait.
-
-    In a transaction a command such as BRPOP answers at once. Its own shortest timeout would take as long as
-    the server likes, which is up to a tenth of a second.
-    """
-    first, *others = step.commands
-    if _ends_with_seconds(first):
-        return Batch((*atomic((*first[:-1], b"0.001")), *others), taken=step.taken)
-    place = first.index(b"BLOCK")
-    return Batch(((*first[:place], *first[place + 2 :]), *others), taken=step.taken)
-
-
-def looked(step: Wait, replies: list[Reply]) -> list[Reply]:
-    """The replies to a wait, of those to its look."""
-    if not _ends_with_seconds(step.commands[0]):
-        return replies
-    begun, queued, done, *others = replies
-    if isinstance(queued, ServerReplyError) or isinstance(begun, ServerReplyError):
-        return [queued, *others]  # it was refused; or transactions are, and it was carried out by itself
-    return [done[0] if isinstance(done, list) else done, *others]
-
-
-def _ends_with_seconds(command: Command) -> bool:
-    """Whether it is BRPOP or the like; others say BLOCK and milliseconds, somewhere in the middle."""
-    return isinstance(command[0], bytes) and command[0].startswith(b"B")
-
-
-def still_watches(commands: tuple[Command, ...], before: bool) -> bool:
-    """Whether keys are watched after these commands."""
-    for name, *_ in commands:
-        if name == b"WATCH":
-            before = True
-        elif name in (b"EXEC", b"UNWATCH", b"DISCARD"):
-            before = False
-    return before
-
-
-def crowded(limit: int) -> ConnectionFailedError:
-    """The error for an operation that watches keys while it waits, on the common connection.
-
-    Others would end its watch. That happens without scripts only.
-    """
-    return ConnectionFailedError(
-        f"all connections of this queue object are in use (max_connections={limit}), and without scripts a "
-        "wait needs one of its own; allow more, or use scripts"
-    )

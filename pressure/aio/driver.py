@@ -11,20 +11,21 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
 from math import inf
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pressure.aio.connection import Connections, drop, exchange
-from pressure.aio.unbroken import unbroken
-from pressure.checkout import AnyCheckout, Ride, grace, is_elsewhere, unblocking
+from pressure.course import AnyCheckout, Ride, grace, is_elsewhere, unblocking
 from pressure.errors import PressureError, ServerReplyError
 from pressure.finding import failed
 from pressure.keys import Located
 from pressure.lease import Keeper
-from pressure.pool import Member, pause_before_look
+from pressure.pool import Member
 from pressure.protocol.steps import Batch, Operation, Reply, Wait
 from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT, Settings
+from pressure.turns import pause_before_look
 
 T = TypeVar("T")
 
@@ -252,3 +253,50 @@ class _Ride(Ride[T]):
 async def _ignored(_: asyncio.CancelledError) -> float:
     """A second cancellation changes nothing."""
     return inf
+
+
+Noticed: TypeAlias = Callable[[asyncio.CancelledError], Awaitable[float]]
+
+
+async def unbroken(work: Coroutine[Any, Any, T], noticed: Noticed, limit: float = inf) -> T:
+    """Run a coroutine to its end, whoever cancels the task meanwhile.
+
+    A task that is cancelled has CancelledError raised in whatever it awaits; in the middle of a reply that
+    would lose a value or a role. asyncio's own ``shield`` needs a task of its own, which is cancelled like
+    any other when the loop shuts down. Here the coroutine is run step by step, and what it waits for is
+    waited for on its behalf, so that it never hears of the cancellation.
+
+    Args:
+        work: The coroutine; no timeout of its own may run out in it, since that is a cancellation, too.
+        noticed: Told of a cancellation. It returns how many seconds the coroutine still has, until
+            TimeoutError is raised in it.
+        limit: Seconds after which TimeoutError is raised in the coroutine, if nothing has come meanwhile.
+    """
+    loop, stop_by = asyncio.get_running_loop(), inf
+    proceed: Callable[[], Any] = lambda: work.send(None)  # noqa: E731, it changes
+    while True:
+        try:
+            future = _future(proceed())
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        proceed, silent_by = lambda: work.send(None), loop.time() + limit
+        while not future.done():
+            left = min(silent_by, stop_by) - loop.time()
+            if left <= 0:
+                proceed = lambda: work.throw(TimeoutError("no answer in time"))  # noqa: E731
+                break
+            try:
+                await asyncio.wait((future,), timeout=None if left == inf else left)
+            except asyncio.CancelledError as error:
+                left = await noticed(error)
+                stop_by = min(stop_by, loop.time() + left)
+
+
+def _future(awaited: asyncio.Future[Any] | None) -> asyncio.Future[Any]:
+    """What a coroutine waits for, to be waited for on its behalf; its result is left alone."""
+    if awaited is None:  # as in asyncio.sleep(0)
+        awaited = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(awaited.set_result, None)
+    awaited._asyncio_future_blocking = False
+    return awaited

@@ -16,6 +16,7 @@ import redis
 from conformance.targets import Address
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 from pressure.identity import connection_in
+from pressure.protocol import length
 
 from .conftest import PREFIX, ROOT, Task, invariant, until, waiting
 from .loops import QUEUES, live, ours, play
@@ -250,18 +251,18 @@ def test_a_forked_child_cannot_use_its_parents_checkout_but_has_connections_of_i
     with Queue("jobs", url=redis_url) as queue:
         queue.create()
         checkout = queue._driver.checkout()
-        checkout.run(queue._define.length())
+        checkout.run(length(queue._context))
 
         def use() -> bool:
             with pytest.raises(ConnectionFailedError, match="parent process"):
-                checkout.run(queue._define.length())
+                checkout.run(length(queue._context))
             checkout.close()
             queue.put(b"v")
             return checkout.is_forked
 
         in_child(use)
         assert not checkout.is_forked
-        assert checkout.run(queue._define.length()) == 1
+        assert checkout.run(length(queue._context)) == 1
         checkout.close()
         assert queue.get() == b"v"
     invariant(raw)

@@ -24,9 +24,21 @@ from pressure import (
 )
 from pressure.arguments import settings
 from pressure.driver import Driver
-from pressure.identity import HOLDS, connection_in
+from pressure.identity import connection_in
+from pressure.pool import HOLDS
 
-from .conftest import PREFIX, Server, Task, execute, free_port, invariant, roles_free, until, waiting
+from .conftest import (
+    PREFIX,
+    Server,
+    Task,
+    execute,
+    free_port,
+    invariant,
+    roles_free,
+    until,
+    wait_long,
+    waiting,
+)
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
@@ -94,7 +106,7 @@ def test_a_client_or_name_of_the_wrong_type_is_a_type_error() -> None:
     with pytest.raises(TypeError, match=r"redis\.Redis"):
         Queue("jobs", client=object())
     with pytest.raises(TypeError, match="name"):
-        Queue(1)  # type: ignore[arg-type]
+        Queue(1)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("url", ["redis://h:1/0?client_name=a@b", "redis://[::1]/0?client_name=a@b"])
@@ -157,7 +169,7 @@ OPERATIONS: dict[str, Callable[[Queue], object]] = {
     "closed": lambda q: q.closed(),
     "put": lambda q: q.put(b"v"),
     "get": lambda q: q.get(),
-    "close": lambda q: q.close(),
+    "close": lambda q: q.shutdown(),
     "delete": lambda q: q.delete(),
     "wait_closed": lambda q: q.wait_closed(),
     "repair": lambda q: q.repair(),
@@ -295,10 +307,8 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
     invariant(raw)
 
 
-def test_ctrl_c_ends_a_long_wait_at_once(
-    queue: Queue, raw: redis.Redis, task: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pressure.definition.SLICE", 1000.0)
+def test_ctrl_c_ends_a_long_wait_at_once(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    wait_long(queue)
     queue.create()
 
     def interrupt() -> None:

@@ -12,8 +12,8 @@ import redis
 from conformance.targets import Address
 from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError, ServerReplyError
 from pressure.arguments import settings
-from pressure.pool import brief, looked, still_watches
 from pressure.protocol.steps import Wait, blocking
+from pressure.turns import brief, looked, still_watches
 
 from .conftest import PREFIX, invariant, waiting
 from .loops import QUEUES, cancelled, live, ours, pause, play, together, until

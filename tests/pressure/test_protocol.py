@@ -21,11 +21,13 @@ from pressure import (
     ServerReplyError,
     protocol,
 )
-from pressure.identity import HOLDS, connection_in, is_released, released
+from pressure.identity import connection_in, is_released, released
 from pressure.keys import SUFFIXES, Keys
+from pressure.pool import HOLDS
 from pressure.protocol import Batch, Context, NewHold, Operation, Patience, Pause, Server, Step, Wait
+from pressure.protocol.problems import problem
 from pressure.protocol.role import PRODUCER
-from pressure.protocol.scripted import Answer, Run, problem
+from pressure.protocol.scripted import Answer, Run
 from pressure.protocol.steps import carrying
 from pressure.protocol.vitals import LOOK_APART
 
