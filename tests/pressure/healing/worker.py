@@ -1,0 +1,46 @@
+"""A client that is a process of its own, for tests that do something to it.
+
+``python -m tests.pressure.healing.worker FLAVOUR URL WORK [PID]``: it does one thing, says ``begun`` when it is
+about to and ``done`` when it has; then it waits until its standard input ends. ``PID`` is the process number that
+it believes to have, as in a container.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from conformance.flavours import MAKERS
+
+
+def say(line: str) -> None:
+    """Prints a line."""
+    print(line, flush=True)  # noqa: T201
+
+
+WORK: Final[dict[str, Callable[[Any], Any]]] = {
+    "receive": lambda queue: queue.receive().__enter__(),
+    "get": lambda queue: queue.get(),
+    "put": lambda queue: queue.put(b"of the dead"),
+    "get_nowait": lambda queue: queue.get_nowait(),
+    "get, patiently": lambda queue: say(queue.get(timeout=20).decode()),
+}
+
+
+def main(flavour: str, url: str, work: str, pid: str = "") -> None:
+    """Does it."""
+    if pid:
+        os.getpid = lambda: int(pid)
+    queue = MAKERS[flavour]("Queue", "jobs", url=url)
+    queue.exists()
+    say("begun")
+    kept = WORK[work](queue)
+    say("done")
+    sys.stdin.read()
+    del kept
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
