@@ -15,7 +15,7 @@ from pressure.codecs import Codec
 from pressure.definition import Definition
 from pressure.errors import QueueClosedError
 from pressure.keys import Keys
-from pressure.lease import Keeper, end_hold
+from pressure.lease import ATTEMPTS
 from pressure.protocol import Diagnosis, Operation, RepairReport, Stats
 from pressure.queue import Queue
 from pressure.receiving import AsyncReceiving
@@ -38,6 +38,8 @@ def _like(method: Callable[..., Any]) -> Callable[[F], F]:
 class AsyncQueue(ABC):
     """What the flavours with coroutines share."""
 
+    _driver: Any
+
     def __init__(
         self,
         name: bytes | str,
@@ -54,17 +56,13 @@ class AsyncQueue(ABC):
     async def _run(self, operation: Operation[T]) -> T:
         """Run an operation to its end."""
 
-    async def _settle(self, operation: Operation[T]) -> T:
+    async def _settle(self, checkout: Any, operation: Operation[T]) -> T:
         """Run an operation that is to be run although the task is cancelled."""
-        return await self._run(operation)
+        result: T = await checkout.run(operation)
+        return result
 
     async def _renew(self, names: Collection[bytes]) -> None:
-        await self._run(self._define.renew(names))
-
-    @property
-    @abstractmethod
-    def _lease_keeper(self) -> Keeper | None:
-        """What renews leases."""
+        await self._driver.aside(self._define.renew(names), (self._define.lease or 0) / ATTEMPTS)
 
     @abstractmethod
     async def _disconnect(self) -> None:
@@ -136,11 +134,8 @@ class AsyncQueue(ABC):
     @_like(Queue.receive)
     def receive(self, block: bool = True, timeout: float | None = None) -> AsyncReceiving:
         return AsyncReceiving(
-            lambda: self._define.receive(block, timeout, self._end_hold), self._run, self._settle
+            lambda: self._define.receive(block, timeout), lambda: self._driver.checkout(), self._settle
         )
-
-    def _end_hold(self, hold_id: bytes) -> None:
-        end_hold(hold_id, self._lease_keeper)
 
     @_like(Queue.rejected)
     async def rejected(self, max: int) -> list[bytes]:  # noqa: A002

@@ -10,7 +10,7 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from pressure import protocol
@@ -125,10 +125,10 @@ class Definition:
         patience = _patience(context, block, timeout)
         return protocol.redrive(context, patience, most)
 
-    def receive(self, block: bool, timeout: float | None, end_hold: Callable[[bytes], None]) -> Reception:
+    def receive(self, block: bool, timeout: float | None) -> Reception:
         """Takes one value, to be settled."""
         context = self._context()
-        return Reception(context, _patience(context, block, timeout), self._codec, end_hold)
+        return Reception(context, _patience(context, block, timeout), self._codec)
 
     def _object(self, operation: Operation[bytes]) -> Operation[Any]:
         data = yield from operation

@@ -2,11 +2,12 @@
 
 A KeyboardInterrupt raised while a reply is being read would lose the reply: a value that was popped, or a
 role. So, where Python's own handler of SIGINT is in place and we run on the main thread, the signal is
-noted instead, a wait that is under way is ended, and the operation is stopped before its next. Programs with
-their own handler, and other threads, are left alone.
+noted instead. The driver, which looks every ``TICK``, ends a wait that is under way, and stops the operation
+before its next. Programs with their own handler, and other threads, are left alone.
 
 Rules:
-    - An operation that was stopped, or failed, raises KeyboardInterrupt.
+    - An operation that was stopped, or failed, raises KeyboardInterrupt. Its cause is the failure: an
+      OutcomeUnknownError says what may be lost.
     - An operation that succeeded returns its result all the same; KeyboardInterrupt is raised a moment
       later, when the caller has had time to keep it.
 """
@@ -31,16 +32,11 @@ GRACE: Final = 0.02
 
 
 class HeldInterrupt:
-    """A context in which SIGINT is noted; ``pending`` says whether one was.
+    """A context in which SIGINT is noted; ``pending`` says whether one was."""
 
-    Args:
-        noticed: Called when one comes, in the signal handler.
-    """
+    __slots__ = ("_installed", "_noted")
 
-    __slots__ = ("_installed", "_noted", "_noticed")
-
-    def __init__(self, noticed: Callable[[], None]) -> None:
-        self._noticed = noticed
+    def __init__(self) -> None:
         self._noted = False
         self._installed = False
 
@@ -50,7 +46,6 @@ class HeldInterrupt:
 
     def _note(self, _signal: int, _frame: FrameType | None) -> None:
         self._noted = True
-        self._noticed()
 
     def __enter__(self) -> HeldInterrupt:
         if (

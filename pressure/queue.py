@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 from pressure.arguments import settings
 from pressure.codecs import Codec
 from pressure.definition import Definition
-from pressure.driver import Driver, Interrupt, Waiting
+from pressure.driver import Driver, Interrupt
 from pressure.errors import QueueClosedError
-from pressure.interrupts import HeldInterrupt
 from pressure.keys import Keys
-from pressure.lease import ThreadKeeper, end_hold
+from pressure.lease import ThreadKeeper
 from pressure.protocol import Diagnosis, Operation, RepairReport, Stats
 from pressure.receiving import Receiving
 
@@ -90,8 +89,7 @@ class Queue:
         self._define = Definition(self.keys, scripts=scripts, codec=codec, lease=lease)
         self._keeper = None if lease is None else ThreadKeeper(lease, self._renew)
         self.interrupt: Interrupt | None = None
-        self._driver = Driver(where, self.keys)
-        self._driver.keeper = self._keeper
+        self._driver = Driver(where, self.keys, self._keeper)
 
     @property
     def name(self) -> bytes:
@@ -103,14 +101,14 @@ class Queue:
         return f"<{type(self).__qualname__} {self.keys} at {where}>"
 
     def _run(self, operation: Operation[T]) -> T:
-        waiting = Waiting(self._driver.connections)
-        with HeldInterrupt(waiting.end) as held:
-            return self._driver.run(
-                operation, lambda: held.pending() or (self.interrupt and self.interrupt()), waiting
-            )
+        return self._driver.run(operation, self._wish)
+
+    def _wish(self) -> BaseException | None:
+        return None if self.interrupt is None else self.interrupt()
 
     def _renew(self, names: Collection[bytes]) -> None:
-        self._driver.run(self._define.renew(names))
+        assert self._keeper is not None
+        self._driver.aside(self._define.renew(names), self._keeper.pause)
 
     def create(self, bound: int = 0) -> None:
         """Create the queue (pressure protocol 0.15, Create), in one step that either happens or does not.
@@ -265,10 +263,9 @@ class Queue:
                 a repair has freed the role meanwhile, and ``OutcomeUnknownError`` that the connection was
                 lost; in both cases the message may be redelivered.
         """
-        return Receiving(lambda: self._define.receive(block, timeout, self._end_hold), self._run)
-
-    def _end_hold(self, hold_id: bytes) -> None:
-        end_hold(hold_id, self._keeper)
+        return Receiving(
+            lambda: self._define.receive(block, timeout), lambda: self._driver.checkout(self._wish)
+        )
 
     def rejected(self, max: int) -> list[bytes]:  # noqa: A002
         """The rejected messages, the oldest first; they stay where they are.

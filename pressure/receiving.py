@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from pressure.codecs import Codec, decoded
+from pressure.driver import Checkout
 from pressure.errors import ConnectionFailedError
 from pressure.protocol import Context, Operation, Patience, Received, Settlement, receive, settle
 
@@ -53,27 +54,23 @@ class Message:
 class Reception:
     """The operations of one block."""
 
-    def __init__(
-        self, context: Context, patience: Patience, codec: Codec, end_hold: Callable[[bytes], None]
-    ) -> None:
+    def __init__(self, context: Context, patience: Patience, codec: Codec) -> None:
         self._context = context
         self._patience = patience
         self._codec = codec
-        self._end_hold = end_hold
         self._hold_id = b""
         self._size = 0
         self._rejected = self._is_over = False
 
     def take(self) -> Operation[Received]:
-        """Takes the value; its lease is kept until ``over``."""
+        """Takes the value."""
         received = yield from receive(self._context, self._patience)
         self._hold_id = received.hold_id
         return received
 
     def over(self) -> None:
-        """Its lease is not kept any more."""
+        """The block has ended."""
         self._is_over = True
-        self._end_hold(self._hold_id)
 
     def settle(self, error: BaseException | None) -> Operation[None]:
         """Is done with it, rejects it, or puts it back."""
@@ -109,22 +106,29 @@ class Receiving:
 
     Args:
         begin: Makes the reception, for whoever enters.
-        run: Runs an operation.
+        checkout: Takes the connection on which the consumer role is held.
     """
 
-    def __init__(self, begin: Callable[[], Reception], run: Callable[[Operation[Any]], Any]) -> None:
+    def __init__(self, begin: Callable[[], Reception], checkout: Callable[[], Checkout]) -> None:
         self._begin = begin
-        self._run = run
+        self._take = checkout
 
     def __enter__(self) -> Message:
         self._reception = self._begin()
-        return self._reception.message(self._run(self._reception.take()))
+        self._checkout = self._take()
+        try:
+            return self._reception.message(self._checkout.run(self._reception.take()))
+        except BaseException:
+            self._checkout.close()
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._checkout.is_forked:  # the message is the parent's
+            return
         try:
-            self._run(self._reception.settle(error))
+            self._checkout.run(self._reception.settle(error))
         except Exception as failure:
             if error is None:
                 if isinstance(failure, ConnectionFailedError):
@@ -133,6 +137,7 @@ class Receiving:
             _note(error, failure)
         finally:
             self._reception.over()
+            self._checkout.close()
 
 
 class AsyncReceiving:
@@ -141,22 +146,29 @@ class AsyncReceiving:
     def __init__(
         self,
         begin: Callable[[], Reception],
-        run: Callable[[Operation[Any]], Awaitable[Any]],
-        settle: Callable[[Operation[Any]], Awaitable[Any]],
+        checkout: Callable[[], Awaitable[Any]],
+        settle: Callable[[Any, Operation[Any]], Awaitable[Any]],
     ) -> None:
         self._begin = begin
-        self._run = run
+        self._take = checkout
         self._settle = settle
 
     async def __aenter__(self) -> Message:
         self._reception = self._begin()
-        return self._reception.message(await self._run(self._reception.take()))
+        self._checkout = await self._take()
+        try:
+            return self._reception.message(await self._checkout.run(self._reception.take()))
+        except BaseException:
+            await self._checkout.close()
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._checkout.is_forked:  # the message is the parent's
+            return
         try:
-            await self._settle(self._reception.settle(error))
+            await self._settle(self._checkout, self._reception.settle(error))
         except Exception as failure:
             if error is None:
                 if isinstance(failure, ConnectionFailedError):
@@ -165,3 +177,4 @@ class AsyncReceiving:
             _note(error, failure)
         finally:
             self._reception.over()
+            await self._checkout.close()

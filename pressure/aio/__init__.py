@@ -22,7 +22,6 @@ from pressure.aio.lease import TaskKeeper
 from pressure.arguments import settings
 from pressure.asynchronous import AsyncQueue
 from pressure.codecs import Codec
-from pressure.lease import Keeper
 from pressure.protocol import Operation
 
 __all__ = ["BackupQueue", "Queue", "ReliableQueue", "RingQueue"]
@@ -62,17 +61,12 @@ class Queue(AsyncQueue):
             clients=(redis.asyncio.Redis, redis.Redis),
         )  # fmt: skip
         super().__init__(name, where, scripts, codec, lease)
-        self._driver = Driver(asynchronous(where), self.keys)
-        self._keeper: TaskKeeper | None = None
-        if lease is not None:
-            self._driver.keeper = self._keeper = TaskKeeper(lease, self._renew)
-
-    @property
-    def _lease_keeper(self) -> Keeper | None:
-        return self._keeper
+        self._keeper = None if lease is None else TaskKeeper(lease, self._renew)
+        self._driver = Driver(asynchronous(where), self.keys, self._keeper)
 
     async def _run(self, operation: Operation[T]) -> T:
-        return await self._driver.run(operation)
+        result: T = await self._driver.run(operation)
+        return result
 
     async def _disconnect(self) -> None:
         if self._keeper is not None:

@@ -19,9 +19,8 @@ from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
 from pressure.arguments import settings
-from pressure.driver import Driver, Interrupt, Waiting
+from pressure.driver import Driver, Interrupt
 from pressure.errors import PressureError
-from pressure.interrupts import HeldInterrupt
 from pressure.kinds.kind import Kind, Place
 from pressure.kinds.methods import Block, Call, Definition, Errand, Method, Span, Work, definitions, like
 from pressure.protocol.steps import Operation
@@ -74,11 +73,10 @@ class Synchronous(Flavour):
         self._driver = Driver(self._where, place)
 
     def _run(self, operation: Operation[T]) -> T:
-        waiting = Waiting(self._driver.connections)
-        with HeldInterrupt(waiting.end) as held:
-            return self._driver.run(
-                operation, lambda: held.pending() or (self.interrupt and self.interrupt()), waiting
-            )
+        return self._driver.run(operation, self._wish)
+
+    def _wish(self) -> BaseException | None:
+        return None if self.interrupt is None else self.interrupt()
 
     @contextlib.contextmanager
     def _block(self, span: Span[T]) -> Iterator[T]:

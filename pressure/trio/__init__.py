@@ -19,10 +19,9 @@ import trio
 from pressure.arguments import settings
 from pressure.asynchronous import AsyncQueue
 from pressure.codecs import Codec
-from pressure.lease import Keeper
 from pressure.protocol import Operation
 from pressure.trio.connection import check
-from pressure.trio.driver import Driver
+from pressure.trio.driver import Checkout, Driver
 from pressure.trio.kinds import BackupQueue, ReliableQueue, RingQueue
 from pressure.trio.lease import SystemTaskKeeper
 
@@ -61,21 +60,16 @@ class Queue(AsyncQueue):
         )  # fmt: skip
         check(where)
         super().__init__(name, where, scripts, codec, lease)
-        self._driver = Driver(where, self.keys)
-        self._keeper: SystemTaskKeeper | None = None
-        if lease is not None:
-            self._driver.keeper = self._keeper = SystemTaskKeeper(lease, self._renew)
-
-    @property
-    def _lease_keeper(self) -> Keeper | None:
-        return self._keeper
+        self._keeper = None if lease is None else SystemTaskKeeper(lease, self._renew)
+        self._driver = Driver(where, self.keys, self._keeper)
 
     async def _run(self, operation: Operation[T]) -> T:
-        return await self._driver.run(operation)
+        result: T = await self._driver.run(operation)
+        return result
 
-    async def _settle(self, operation: Operation[T]) -> T:
+    async def _settle(self, checkout: Checkout, operation: Operation[T]) -> T:
         with trio.CancelScope(shield=True):  # what it waits for has limits of its own
-            result = await self._driver.run(operation)
+            result = await checkout.run(operation)
         return result  # noqa: RET504, what leaves a scope may be taken for nothing
 
     async def _disconnect(self) -> None:
