@@ -250,7 +250,7 @@ class Play:
         self._go_on()
 
     def _time_passes(self) -> None:
-        """What it has seen of holders is old; there is no other time, so that what comes again is the same."""
+        """What it has seen of holders is old. There is no other time, so that waiting comes round."""
         vigils = self._context.server.vigils
         for role, vigil in vigils.items():
             vigils[role] = replace(vigil, since=LONG_AGO)

@@ -111,7 +111,7 @@ class Endings:
                     yield f"{text(local.delivered[-1])} came out of order"
 
     def repaired(self, number: int) -> Wrong:
-        """After deaths: a repair makes the queue whole, and it can be used; where others go on without one."""
+        """After deaths: a repair makes the queue whole and usable; or it needs none where they go on."""
         game = self._game
         if not game.has_died(number) or game.contents(number).limit is None:
             return

@@ -6,11 +6,11 @@ A state is a tuple of numbers, that of the server's state and those of the clien
 ``p~``: its wait, or its pause, ends without success. Time passes only when nobody can go on; in ``free`` time
 any wait may end at any moment.
 ``p-role~``: its lease of a role runs out; at any moment.
-``p!fault``: it sends its next batch, and something goes wrong (``FAULTS`` of ``actor``). Where those who fail go
-on (``goes_on`` of ``scenario``) it has a new connection, or is started again, and does what it has to do next.
+``p!fault``: it sends its next batch, and something goes wrong (``FAULTS`` of ``actor``). Where those who fail
+go on (``goes_on`` of ``scenario``) it has a new connection, or is started again, and does what comes next.
 ``p!cut-idle``: its connection is cut while it works on a message; it goes on over another one.
-``p!moves``: it sends its next batch, and another server takes over, which knows of it, or (``p!moves-before``)
-does not; all connections are lost.
+``p!moves``: it sends its next batch, and another server takes over, which knows of that, or
+(``p!moves-before``) does not; all connections are lost.
 
 To have another kind of move: a generator of moves, and its name in ``Game.moves``.
 """
