@@ -157,7 +157,11 @@ class Game:
             yield f"{name}!cut-idle", self._goes_on(state, who, "cut idle", gone)
         whole = servers.cut(state[0], who, commands)
         yield f"{name}!dies-waiting", self._goes_on(state, who, "started again", whole)
-        yield f"{name}!reply-lost", self._goes_on(state, who, "cut", whole)
+        after, deliveries = servers.send(state[0], who, commands)
+        if who in servers.states[after].blocked:
+            doomed = _with(state, who, self.clients[who].doom(state[who + 1]))
+            yield f"{name}!reply-lost", self._after(doomed, after, deliveries)
+        yield f"{name}!connection-lost", self._goes_on(state, who, "cut", whole)
         for count in range(1, len(commands)):
             cut = servers.cut(state[0], who, commands[:count])
             yield f"{name}!cut-short-{count}", self._goes_on(state, who, "cut", cut)
@@ -217,9 +221,12 @@ class Game:
             if not local.doomed:
                 numbers[who + 1] = client.hear(at, replies)
                 continue
-            numbers[who + 1] = client.lose(at)
             numbers[0], more = self.servers.hang_up(numbers[0], who)
             assert not more, "who hangs up wakes nobody"
+            if self.scenario.goes_on:
+                numbers = list(self._again(tuple(numbers), who, "cut"))
+            else:
+                numbers[who + 1] = client.lose(at)
         return tuple(numbers)
 
     # What is the case
