@@ -92,9 +92,15 @@ class Course(Generic[T]):
     def advance(self, replies: list[Reply]) -> None:
         """Hand in the replies to ``step``."""
         for reply in replies:
+            if type(reply) is list:  # of a transaction or a script, such as a role that was not given back
+                self._note_refusals(reply)
+        self._note_refusals(replies)
+        self._go(lambda: self._operation.send(replies))
+
+    def _note_refusals(self, replies: list[Reply]) -> None:
+        for reply in replies:
             if type(reply) is ServerReplyError:
                 self.refused |= reply.code not in _EXPECTED and _NO_KEY not in str(reply)
-        self._go(lambda: self._operation.send(replies))
 
     def stop(self, wish: BaseException) -> None:
         """Throw an exception into the operation in place of a step that waits."""
@@ -107,14 +113,19 @@ class Course(Generic[T]):
 
     def lost(self, error: BaseException) -> Exception:
         """The error to raise when the connection was lost by ``error``."""
-        taken = self.step.taken if isinstance(self.step, Batch) else ()
+        step = self.step if isinstance(self.step, Batch) else Batch(())
         self.abandon()
         if not self._changed:
             return ConnectionFailedError(
                 f"lost the connection to the Redis server at {self._address} ({error}); nothing was changed"
             )
-        return OutcomeUnknownError(
+        unknown = OutcomeUnknownError(
             f"lost the connection to the Redis server at {self._address} during an operation ({error}), "
-            "which may or may not have been done; if it still holds a role of the queue, repair frees that",
-            list(taken),
+            "which may or may not have been done; if it still holds a role of the queue, whoever waits for "
+            "that frees it, and so does repair",
+            list(step.taken),
         )
+        if step.done is not None:
+            unknown.done = step.done
+            unknown.add_note(f"at least {step.done} of the values were put")
+        return unknown

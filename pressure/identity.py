@@ -21,7 +21,7 @@ import socket
 from itertools import count
 from typing import Final
 
-__all__ = ["HOLDS", "Holds", "connection_in", "is_released", "process_in", "released"]
+__all__ = ["HOLDS", "Holds", "connection_in", "is_released", "process_in", "released", "unmarked"]
 
 _ID: Final = re.compile(rb"(([A-Za-z0-9._-]+:[0-9]+:[0-9a-f]{8})/[0-9]+)/[0-9]+")
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -88,6 +88,11 @@ def released(hold_id: bytes) -> bytes:
 def is_released(holder: bytes) -> bool:
     """Whether a holder key says that the role was given back: an id of our form, marked."""
     return holder.endswith(_RELEASED) and _ID.fullmatch(holder.removesuffix(_RELEASED)) is not None
+
+
+def unmarked(holder: bytes) -> bytes:
+    """The id in a holder key, whether or not it is marked."""
+    return holder.removesuffix(_RELEASED) if is_released(holder) else holder
 
 
 #: The holds of this process.

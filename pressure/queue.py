@@ -195,7 +195,7 @@ class Queue:
 
         Raises:
             PressureError: As in ``put``; its attribute ``done`` says how many of the values were put, the
-                first ones. Of an ``OutcomeUnknownError`` it is not known.
+                first ones; if the connection was lost (``OutcomeUnknownError``), how many at least.
             TypeError: One of the values is not what ``put`` takes; nothing was sent.
             ValueTooLongError: One of them has more than 512 MiB; nothing was sent.
         """

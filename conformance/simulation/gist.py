@@ -23,7 +23,7 @@ from typing import Any, Final
 from pressure.identity import Holds
 from pressure.keys import Keys
 from pressure.protocol import Context
-from pressure.protocol.roles import Role
+from pressure.protocol.role import Role
 
 __all__ = ["gist"]
 

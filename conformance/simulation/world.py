@@ -19,7 +19,7 @@ from .actor import Actor
 from .choices import Choose, StuckError
 from .scenario import connection_of, process_of
 
-__all__ = ["Simulation", "operation"]
+__all__ = ["Simulation", "held", "operation"]
 
 _SECOND: Final = 1_000_000
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
@@ -159,6 +159,12 @@ class Simulation:
 def operation(function: Callable[..., Operation[Any]], *args: Any, **options: Any) -> Any:
     """What an actor ``will``: an operation of ``pressure.protocol``, with what follows its context."""
     return partial(_begun, function, args, options)
+
+
+def held(context: Context) -> bytes:
+    """The id of the hold by which a client has received a message: its only hold that lives."""
+    (hold_id,) = context.holds._live
+    return hold_id
 
 
 def _begun(

@@ -18,28 +18,16 @@ Rules:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from pressure.errors import PressureWarning, QueueEmptyError, ServerReplyError
+from pressure.errors import QueueEmptyError, ServerReplyError
 from pressure.protocol import scripted
 from pressure.protocol.get import effects
-from pressure.protocol.roles import (
-    CONSUMER,
-    Hold,
-    as_holder,
-    does_not_exist,
-    holding,
-    is_closed,
-    new_hold,
-    not_ours,
-    put_back,
-    said,
-    take_role,
-    trouble,
-)
+from pressure.protocol.problems import does_not_exist, is_closed, not_ours, note_uncounted, trouble
+from pressure.protocol.role import CONSUMER, Hold, new_hold, put_back
+from pressure.protocol.roles import as_holder, finish, give_back, holding, is_ours, lost_role, take
 from pressure.protocol.scripted import Settlement
 from pressure.protocol.steps import (
     Batch,
@@ -47,6 +35,7 @@ from pressure.protocol.steps import (
     Context,
     Operation,
     Patience,
+    Reply,
     atomic,
     blocking,
     check,
@@ -78,8 +67,6 @@ def receive(ctx: Context, patience: Patience) -> Operation[Received]:
         value = yield from holding(ctx, hold, _by_script(ctx, hold, patience))
         if value is not None:
             return Received(value, hold.id)
-    if not hold.held:  # else scripts were forbidden in the middle
-        yield from take_role(ctx, hold, patience)
     return Received((yield from holding(ctx, hold, _by_batches(ctx, hold, patience))), hold.id)
 
 
@@ -87,7 +74,7 @@ def _by_script(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes 
     values = yield from scripted.receive(ctx, hold, patience)
     if values is None:
         return None
-    return values[0] if values else (yield from _wait(ctx, patience))
+    return values[0] if values else (yield from _wait(ctx, hold, patience))
 
 
 def _take(ctx: Context) -> Command:
@@ -96,51 +83,86 @@ def _take(ctx: Context) -> Command:
 
 def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
     keys = ctx.keys
-    # nothing is watched: the connection is others' until we settle
-    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
-    left: Command = (b"LLEN", keys.unacked)
-    claimed, _, orphans, value, bound, closed = yield Batch(
-        (said(ctx, hold), put_back(ctx), left, _take(ctx), *looks)
+    work: tuple[Command, ...] = (
+        put_back(ctx),
+        (b"LLEN", keys.unacked),
+        _take(ctx),
+        (b"GET", keys.bound),
+        (b"EXISTS", keys.closed),
     )
-    hold.claimed = not isinstance(claimed, ServerReplyError)
+    said, _, orphans, value, bound, closed = yield from take(ctx, hold, patience, work)
+    hold.unacked = int(isinstance(value, bytes))
     if isinstance(orphans, int) and orphans:
-        back = orphans + isinstance(value, bytes)
-        *_, value = yield Batch((*(put_back(ctx) for _ in range(back)), _take(ctx)))
+        value = yield from _after_orphans(ctx, hold, orphans)
     if isinstance(value, bytes):
-        hold.unacked = 1
-        check([claimed])  # who has not said that the role is theirs cannot settle; the value goes back
+        check([said])  # who has not said that the role is theirs cannot settle; the value goes back
         return value
-    check([claimed, orphans, value, bound, closed])
+    check([said, orphans, value, bound, closed])
     if bound is None:
         raise does_not_exist(ctx)
     if closed:
         raise is_closed(ctx, CONSUMER)
-    return (yield from _wait(ctx, patience))
+    return (yield from _wait(ctx, hold, patience))
 
 
-def _wait(ctx: Context, patience: Patience) -> Operation[bytes]:
+def _after_orphans(ctx: Context, hold: Hold, orphans: int) -> Operation[Reply]:
+    """Put back what others have left in ``:unacked``, and then take a value; the reply to that."""
+    _, holder = check((yield Batch(is_ours(ctx, hold))))
+    if holder != hold.id:
+        raise (yield from lost_role(ctx, hold))
+    work = (*(put_back(ctx),) * (orphans + hold.unacked), _take(ctx))
+    done = yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work)
+    if done is None:
+        raise (yield from lost_role(ctx, hold))
+    hold.unacked = int(isinstance(done[-1], bytes))
+    return done[-1]
+
+
+def _wait(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
     keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
+    looks: tuple[Command, ...] = (
+        (b"GET", keys.consumer),
+        (b"GET", keys.bound),
+        (b"EXISTS", keys.closed),
+    )
     name, *arguments = _take(ctx)
     for seconds in patience.attempts():
         if seconds:
             words = [word for word in arguments if isinstance(word, bytes)]
-            value, bound, closed = replies = yield blocking(b"BLMOVE", *words, seconds=seconds, then=looks)
+            replies = yield blocking(b"BLMOVE", *words, seconds=seconds, then=looks)
         else:
-            value, bound, closed = replies = yield Batch(((name, *arguments), *looks))
+            replies = yield Batch(((name, *arguments), *looks))
+        value, holder, bound, closed = replies
+        if holder != hold.id and not isinstance(holder, ServerReplyError):
+            raise (yield from _lost_while_waiting(ctx, hold, value))
         if isinstance(value, bytes):
             return value
         check(replies)
         if bound is None:
             raise does_not_exist(ctx)
         if closed:
-            return (yield from _last_look(ctx))
+            return (yield from _last_look(ctx, hold))
     raise QueueEmptyError(f"queue {keys} is empty")
 
 
-def _last_look(ctx: Context) -> Operation[bytes]:
+def _lost_while_waiting(ctx: Context, hold: Hold, value: Reply) -> Operation[Exception]:
+    """The role was taken away during the wait: a value that came all the same goes back."""
+    if isinstance(value, bytes):
+        remove: Command = (b"LREM", ctx.keys.unacked, 1, value)
+        check((yield Batch(atomic(remove, (b"RPUSH", ctx.keys.queue, value)))))
+    return (yield from lost_role(ctx, hold))
+
+
+def _last_look(ctx: Context, hold: Hold) -> Operation[bytes]:
     """The queue was closed meanwhile: take what was put before that."""
-    (value,) = check((yield Batch((_take(ctx),))))
+    _, holder = check((yield Batch(is_ours(ctx, hold))))
+    done = None
+    if holder == hold.id:
+        work = (_take(ctx),)
+        done = yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work)
+    if done is None:
+        raise (yield from lost_role(ctx, hold))
+    (value,) = check(done)
     if not isinstance(value, bytes):
         raise is_closed(ctx, CONSUMER)
     return value
@@ -170,7 +192,7 @@ def _settled(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Op
         if answer is not None:
             if error := scripted.problem(ctx, CONSUMER, answer):
                 raise error
-            scripted.note_uncounted(ctx, CONSUMER, answer, "the message is acknowledged")
+            scripted.note_refused(ctx, CONSUMER, answer, "the message is acknowledged")
             return
     yield from holding(ctx, hold, _by_transaction(ctx, hold, outcome, size))
 
@@ -202,21 +224,11 @@ _REMOVALS: Final[dict[Settlement, Callable[[Context], Command]]] = {
 
 
 def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[None]:
-    keys = ctx.keys
-    free: Command = (b"LPUSH", keys.consumer_free, 0)
-    replies = yield Batch(atomic(*work, free))
-    result = yield from as_holder(ctx, hold, replies, (*work, free))
+    result = yield from finish(ctx, hold, work)
     if result is None:
-        hold.held = False
-        (holder,) = check((yield Batch(((b"GET", keys.consumer),))))
+        (holder,) = check((yield Batch(((b"GET", ctx.keys.consumer),))))
         raise not_ours(ctx, CONSUMER, holder)
-    hold.held = isinstance(result[-1], ServerReplyError)
     check(result[: 1 if work else 0])
     hold.unacked = 0
-    if refused := trouble(result):
-        warnings.warn(
-            f"queue {keys}: the message is acknowledged, but the server refused to count it ({refused}); "
-            "repair mends that",
-            PressureWarning,
-            stacklevel=2,
-        )
+    stuck = hold.held and trouble((yield from give_back(ctx, hold))) is not None
+    note_uncounted(ctx, "the message is acknowledged", trouble(result), CONSUMER if stuck else None)

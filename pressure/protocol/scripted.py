@@ -15,30 +15,24 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from pressure.errors import (
-    QueueEmptyError,
-    QueueFullError,
-    ServerReplyError,
-)
+from pressure.errors import QueueEmptyError, QueueFullError, ServerReplyError
 from pressure.protocol.evaluating import NO_SCRIPTS, evaluated, plain_text
+from pressure.protocol.healing import heal
 from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
 from pressure.protocol.numbers import by_hand, malformed
-from pressure.protocol.roles import (
-    CONSUMER,
-    PRODUCER,
-    Hold,
-    Role,
+from pressure.protocol.problems import (
     does_not_exist,
     in_use,
     is_closed,
     is_closed_already,
     not_ours,
-    take_role,
+    note_uncounted,
 )
+from pressure.protocol.role import CONSUMER, PRODUCER, Hold, Role
+from pressure.protocol.roles import take_role
 from pressure.protocol.sizes import MOST_BYTES
 from pressure.protocol.steps import Context, Operation, Patience, carrying
 from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
-from pressure.protocol.warned import warn
 from pressure.text import printable
 
 #: Most values, and most bytes of several, that one script is sent: others wait while it runs.
@@ -62,7 +56,7 @@ class Answer:
     stored: int
     detail: bytes
     uncounted: bytes
-    stuck: bytes
+    stuck: bytes | ServerReplyError
     values: list[bytes]
 
 
@@ -74,7 +68,8 @@ def ask(
     Raises:
         ServerReplyError: It was refused as a whole; nothing was done.
     """
-    reply = yield from evaluated(ctx.server, script, keys, hold.id, mode, ctx.lease_ms, *args)
+    expected = (mode != b"free" and hold.expected) or b""
+    reply = yield from evaluated(ctx.server, script, keys, hold.id, mode, ctx.lease_ms, expected, *args)
     return None if reply is NO_SCRIPTS else Answer(*reply)
 
 
@@ -98,24 +93,38 @@ def problem(ctx: Context, role: Role, answer: Answer, *, closing: bool = False) 
     elif answer.status == b"bound":
         error = malformed(ctx.keys, "bound", answer.detail, by_hand(ctx.keys))
     else:
-        error = ServerReplyError(plain_text(printable(answer.detail)))
+        error = ServerReplyError(_plain(answer.detail))
     if answer.stuck:
-        stuck = plain_text(printable(answer.stuck))
+        stuck = _plain(answer.stuck)
         error.add_note(f"a role of queue {ctx.keys} could not be given back ({stuck}); repair frees it")
     return error
 
 
-def note_uncounted(ctx: Context, role: Role, answer: Answer, what: str, taken: Sequence[bytes] = ()) -> None:
+def _plain(refusal: bytes | ServerReplyError) -> str:
+    """What a refusal in a script says, as the command itself would be answered."""
+    return plain_text(printable(refusal) if isinstance(refusal, bytes) else str(refusal))
+
+
+def note_refused(ctx: Context, role: Role, answer: Answer, what: str, taken: Sequence[bytes] = ()) -> None:
     """Warn of what was refused after the operation was done."""
     refused = answer.stuck or answer.uncounted
-    if not refused:
-        return
-    released = f" and to free the {role.name} role" if answer.stuck else ""
-    why = plain_text(printable(refused))
-    warn(
-        f"queue {ctx.keys}: {what}, but the server refused to count it{released} ({why}); repair mends that",
-        taken,
-    )
+    if refused:
+        note_uncounted(ctx, what, _plain(refused), role if answer.stuck else None, taken)
+
+
+def _taken(
+    ctx: Context, hold: Hold, answer: Answer, patience: Patience, *, refuse_closed: bool = False
+) -> Operation[bytes | None]:
+    """A script found the role taken: free it if its holder is dead, or wait for it.
+
+    How the next script is to begin; None if there is no time left to wait.
+    """
+    if (yield from heal(ctx, hold.role, answer.detail or None)):
+        return b"free"
+    if not patience.waits:
+        return None
+    yield from take_role(ctx, hold, patience, refuse_closed=refuse_closed)
+    return b"popped"
 
 
 # Put
@@ -161,7 +170,7 @@ def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) 
         kept = (answer.status == b"ok" and more) or (answer.status == b"full" and bool(flags[1]))
         hold.held, hold.claimed, hold.token = kept, kept, False
         if answer.stored:
-            note_uncounted(ctx, PRODUCER, answer, "the value is stored")
+            note_refused(ctx, PRODUCER, answer, "the value is stored")
         if answer.status == b"ok" and not more:
             return True
         mode = yield from _after_put(ctx, hold, answer, patience)
@@ -169,9 +178,10 @@ def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) 
 
 def _after_put(ctx: Context, hold: Hold, answer: Answer, patience: Patience) -> Operation[bytes]:
     """Wait for what a script did not find; how the next one is to begin."""
-    if answer.status == b"busy" and patience.waits:
-        yield from take_role(ctx, hold, patience, refuse_closed=True)
-        return b"popped"
+    if answer.status == b"busy":
+        mode = yield from _taken(ctx, hold, answer, patience, refuse_closed=True)
+        if mode is not None:
+            return mode
     if answer.status == b"full" and hold.held:
         yield from wait_for_room(ctx, hold, patience)
         return b"token"
@@ -225,12 +235,12 @@ def _begin(
         if answer.values:
             _note_delivered(ctx, answer)
             return answer
-        if answer.status != b"busy" or not patience.waits:
+        again = (yield from _taken(ctx, hold, answer, patience)) if answer.status == b"busy" else None
+        if again is None:
             if error := problem(ctx, CONSUMER, answer):
                 raise error
             return answer
-        yield from take_role(ctx, hold, patience)
-        mode = b"popped"
+        mode = again
 
 
 def _consumer_keys(ctx: Context) -> tuple[bytes, ...]:
@@ -244,7 +254,7 @@ def _consumer_keys(ctx: Context) -> tuple[bytes, ...]:
 def _note_delivered(ctx: Context, answer: Answer, taken: Sequence[bytes] = ()) -> None:
     if answer.status == b"error":
         answer = Answer(answer.status, 0, b"", answer.uncounted or answer.detail, answer.stuck, answer.values)
-    note_uncounted(ctx, CONSUMER, answer, "the value was taken", (*taken, *answer.values))
+    note_refused(ctx, CONSUMER, answer, "the value was taken", (*taken, *answer.values))
 
 
 def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[bytes] | None]:
@@ -272,13 +282,12 @@ def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None
         if answer is None:
             return None
         hold.held = False
-        if answer.status == b"busy" and patience.waits:
-            yield from take_role(ctx, hold, patience)
-            mode = b"popped"
-            continue
-        if error := problem(ctx, PRODUCER, answer, closing=True):
-            raise error
-        return True
+        again = (yield from _taken(ctx, hold, answer, patience)) if answer.status == b"busy" else None
+        if again is None:
+            if error := problem(ctx, PRODUCER, answer, closing=True):
+                raise error
+            return True
+        mode = again
 
 
 __all__ = ["Answer", "Run", "Settlement", "close", "get", "put", "receive", "settle"]

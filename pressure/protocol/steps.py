@@ -48,10 +48,12 @@ class Batch:
         commands: The commands.
         taken: The values that the operation has taken so far. If the connection is lost, they are in the
             error.
+        done: How many values the operation has put so far, if it puts several; in the error, too.
     """
 
     commands: tuple[Command, ...]
     taken: tuple[bytes, ...] = field(default=(), kw_only=True)
+    done: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,21 @@ Step: TypeAlias = Batch | Pause | NewHold
 Operation: TypeAlias = Generator[Step, list[Reply], T]
 
 
+@dataclass(frozen=True, slots=True)
+class Vigil:
+    """What operations that wait for a role have seen of its holder.
+
+    Attributes:
+        holder: What the holder key says.
+        since: The time since when it says so, as far as is known, or that of the last look.
+        seen: The last look at who is connected (``vitals.Seen``); None before the first.
+    """
+
+    holder: bytes | None
+    since: float
+    seen: Any = None
+
+
 @dataclass(slots=True)
 class Server:
     """What was found out about the server, and the queue on it, by asking.
@@ -87,10 +104,12 @@ class Server:
     Attributes:
         scripts: It runs scripts, as far as is known; False once it refused one.
         sizes: How long the queue's values are.
+        vigils: What was seen of the holder of each role for which somebody waits, by the role's name.
     """
 
     scripts: bool = False
     sizes: Sizes = field(default_factory=Sizes)
+    vigils: dict[str, Vigil] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +143,33 @@ class Context:
 
 
 def carrying(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
-    """Run a body of Batches only. If the connection is lost in it, the error has ``values``.
+    """Run a body. If the connection is lost in it, the error has ``values``.
 
     What the body itself has taken comes after them.
     """
+    return _noted(body, lambda step: replace(step, taken=(*values, *step.taken)))
+
+
+class Counted(Protocol):
+    """What is put, and how much of it so far."""
+
+    @property
+    def stored(self) -> int: ...  # noqa: D102
+
+
+def counting(so_far: Counted | int, body: Operation[T]) -> Operation[T]:
+    """Run a body. If the connection is lost in it, the error says how many values were put."""
+    if isinstance(so_far, int):
+        return _noted(body, lambda step: replace(step, done=so_far))
+    return _noted(body, lambda step: replace(step, done=so_far.stored))
+
+
+def _noted(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
     try:
         step = next(body)
         while True:
-            assert isinstance(step, Batch)
             try:
-                replies = yield replace(step, taken=(*values, *step.taken))
+                replies = yield note(step) if isinstance(step, Batch) else step
             except GeneratorExit:
                 body.close()
                 raise
@@ -227,6 +263,17 @@ class Patience:
 def blocking(name: bytes, *arguments: bytes, seconds: float, then: tuple[Command, ...] = ()) -> Wait:
     """A wait on one blocking command, whose last argument is its timeout."""
     return Wait(((name, *arguments, b"%.3f" % seconds), *then), seconds)
+
+
+def attempt(lists: tuple[bytes, ...], seconds: float, looks: tuple[Command, ...]) -> Batch:
+    """One more try to pop from the first of the lists that has something, with looks right after it.
+
+    Without waiting only the first list is tried. The popped reply is ``[list, value]`` with waiting, a
+    value without.
+    """
+    if seconds:
+        return blocking(b"BRPOP", *lists, seconds=seconds, then=looks)
+    return Batch(((b"RPOP", lists[0]), *looks))
 
 
 def atomic(*commands: Command) -> tuple[Command, ...]:

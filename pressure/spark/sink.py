@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pressure.errors import PressureError, QueueClosedError, QueueDoesNotExistError
-from pressure.identity import HOLDS
+from pressure.identity import HOLDS, released
 from pressure.spark.asking import Asking
 from pressure.spark.errors import NotDeliveredError, RowsGoneError
 from pressure.spark.lua import ABANDON, DECIDE, END, MOVE
@@ -75,7 +75,7 @@ class Sink:
     def __init__(self, options: Options) -> None:
         self.options = options
         self._asking = Asking(options)
-        self._me = HOLDS.begin(HOLDS.connection_name())
+        self._me = released(HOLDS.begin(HOLDS.connection_name()))  # each step gives the role back
 
     def __enter__(self) -> Sink:
         return self
