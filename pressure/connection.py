@@ -136,7 +136,7 @@ class Connections:
     """
 
     def __init__(self, where: Settings, keys: Located | None = None) -> None:
-        self.settings = where
+        self.settings = self._where = where
         self._keys = keys
         self.pool = Pool(where.max_connections, Turn)
 
@@ -151,7 +151,7 @@ class Connections:
             if is_quiet(member.connection):
                 return
             close(member.take_out())
-        generation, search = self.pool.generation, Search(self.settings, self._keys)
+        generation, search = self.pool.generation, Search(self._where, self._keys)
         connection, name = None, b""
         try:
             while (look := search.look) is not None:
@@ -161,6 +161,7 @@ class Connections:
         except BaseException:
             close(connection)
             raise
+        self._where = search.where
         member.set(connection, name, search.number, generation)
 
     def give_back(self, member: Member) -> None:

@@ -159,7 +159,7 @@ class Connections:
     """
 
     def __init__(self, where: Settings, keys: Located | None = None) -> None:
-        self.settings = where
+        self.settings = self._where = where
         self._keys = keys
         self.pool = Pool(where.max_connections, trio.Lock)
         self._home: tuple[int, Any] = (0, None)
@@ -183,7 +183,7 @@ class Connections:
             if member.connection.is_quiet:
                 return
             await close(member.take_out())
-        generation, search = self.pool.generation, Search(self.settings, self._keys)
+        generation, search = self.pool.generation, Search(self._where, self._keys)
         connection, name = None, b""
         try:
             while (look := search.look) is not None:
@@ -194,6 +194,7 @@ class Connections:
         except BaseException:
             await close(connection)
             raise
+        self._where = search.where
         member.set(connection, name, search.number, generation)
 
     async def give_back(self, member: Member) -> None:

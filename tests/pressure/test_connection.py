@@ -23,8 +23,8 @@ from pressure import (
     ServerReplyError,
 )
 from pressure.connection import settings
-from pressure.driver import Waiting
-from pressure.identity import connection_name
+from pressure.driver import Driver
+from pressure.identity import HOLDS, connection_in
 
 from .conftest import PREFIX, Server, Task, execute, free_port, invariant, roles_free, until, waiting
 
@@ -111,9 +111,9 @@ def test_only_the_settings_of_a_given_client_are_used(
         waiting(raw)
         queue.put(b"v")
         assert get.result() == b"v"
-        kwargs = queue._driver.connections.settings.kwargs
-        assert kwargs["socket_timeout"] > 10
-        assert (kwargs["retry"], kwargs["decode_responses"]) == (None, False)
+        found = queue._driver.connections.settings
+        assert found.reply_timeout == options.get("socket_timeout", 15)
+        assert (found.kwargs["retry"], found.kwargs["decode_responses"]) == (None, False)
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
@@ -130,9 +130,15 @@ def test_a_queue_works_with_both_versions_of_the_wire_protocol(
         invariant(raw)
 
 
-def test_connections_carry_the_name_of_the_process(queue: Queue, raw: redis.Redis) -> None:
-    queue.exists()
-    assert connection_name() in [client["name"] for client in raw.client_list()]
+def ours(raw: redis.Redis) -> list[dict[str, Any]]:
+    """The connections of this process."""
+    return [each for each in raw.client_list() if each["name"].startswith(HOLDS.process.decode() + "/")]
+
+
+def test_each_connection_carries_a_name_of_its_own(make: Callable[..., Queue], raw: redis.Redis) -> None:
+    first, second = make(), make()
+    assert (first.exists(), second.exists()) == (False, False)
+    assert len({each["name"] for each in ours(raw)}) == 2
 
 
 OPERATIONS: dict[str, Callable[[Queue], object]] = {
@@ -196,29 +202,23 @@ def test_a_connection_killed_during_a_wait_is_reported_and_not_retried(
     invariant(raw)
 
 
-def test_each_thread_has_one_client_id_for_all_its_operations(
-    queue: Queue, raw: redis.Redis, task: Start
-) -> None:
+def test_each_hold_has_an_id_of_its_own_and_names_its_connection(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
-
-    def producers() -> set[Any]:
-        found = set()
-        for _ in range(3):
-            queue.put(b"v")
-            found.add(raw.get(f"{JOBS}:producer"))
-        return found
-
-    mine, another = producers(), task(producers).result()
-    assert len(mine) == len(another) == 1
-    assert mine != another
-    (identifier,) = mine
-    assert identifier.startswith(connection_name().encode() + b"/MainThread/")
+    found = []
+    for _ in range(3):
+        queue.put(b"v")
+        with queue.receive():
+            found.append(raw.get(f"{JOBS}:consumer"))
+    assert len(set(found)) == 3
+    names = [each["name"] for each in ours(raw)]
+    for hold_id in found:
+        assert (connection_in(hold_id) or b"").decode() in names
 
 
 def test_disconnect_leaves_queue_and_object_usable(redis_url: str, raw: redis.Redis) -> None:
     with Queue("jobs", url=redis_url) as queue:
         queue.create()
-    until(lambda: connection_name() not in [client["name"] for client in raw.client_list()])
+    until(lambda: not ours(raw))
     assert queue.exists()
     assert not queue.closed()
     queue.disconnect()
@@ -264,7 +264,7 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
 ) -> None:
     queue.create()
     come = threading.Event()
-    monkeypatch.setattr(Waiting, "end", lambda _: make().put(b"v"))
+    monkeypatch.setattr(Driver, "unblock", lambda *_: make().put(b"v"))
 
     def interrupt() -> None:
         waiting(raw)
@@ -342,8 +342,7 @@ def test_a_connection_on_which_a_command_was_refused_is_not_reused(
     queue = make("jobs", url=redis_url)
     others = {client["id"] for client in raw.client_list()}
     queue.create()
-    ours = [client["id"] for client in raw.client_list() if client["name"] == connection_name()]
-    kept = set(ours) - others
+    kept = {client["id"] for client in ours(raw)} - others
     raw.delete(f"{JOBS}:bound")
     raw.lpush(f"{JOBS}:bound", 0)
     with pytest.raises(ServerReplyError, match="WRONGTYPE"):

@@ -430,25 +430,3 @@ def test_each_flavour_works_with_both_versions_of_the_wire_protocol(
         assert len(report.done) == 1
 
     play(main, url=f"{redis_url}?protocol={protocol}")
-
-
-def test_every_task_has_its_own_client_id(play: Callable[..., None], raw: redis.Redis) -> None:
-    async def producers(queue: AsyncQueue, found: set[Any]) -> None:
-        for _ in range(2):
-            await queue.put(b"v")
-            found.add(raw.get(f"{JOBS}:producer"))
-
-    async def main(queue: AsyncQueue) -> None:
-        await queue.create()
-        mine: set[Any] = set()
-        await producers(queue, mine)
-        others: set[Any] = set()
-        if running() == "aio":
-            await asyncio.create_task(producers(queue, others))
-        else:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(producers, queue, others)
-        assert len(mine) == len(others) == 1
-        assert mine != others
-
-    play(main)
