@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from pressure.errors import (
     ClusterError,
@@ -52,6 +53,10 @@ from pressure.protocol import Diagnosis, RepairReport, RoleState, Stats
 from pressure.queue import Queue
 from pressure.receiving import Message
 from pressure.survey import doctor, queues
+
+if TYPE_CHECKING:  # at run time each is imported when it is used
+    from pressure import aio as aio
+    from pressure import trio as trio
 
 __all__ = [
     "BackupQueue",

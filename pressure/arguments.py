@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import redis
 
@@ -19,6 +19,17 @@ from pressure.checks import whole
 from pressure.keys import DEFAULT_PREFIX, as_bytes
 from pressure.settings import Settings, made
 from pressure.ways import from_client, from_url
+
+
+class Where(TypedDict, total=False):
+    """Arguments of every kind of queue that say where the server is; ``pressure.Queue`` describes them."""
+
+    url: str | None
+    client: Any
+    host: str | None
+    port: int | None
+    db: int | None
+    scripts: bool
 
 
 def settings(

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from pressure.checks import timeout_of
 from pressure.codecs import Codec, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
-from pressure.protocol.steps import Patience, Server
+from pressure.kinds.methods import Methods
+from pressure.protocol.steps import Server
 from pressure.settings import SLICE
 
 
@@ -136,8 +136,8 @@ def bytes_of(item: Item | bytes) -> bytes:
     raise TypeError(f"an item is what claim returned, or its bytes, not {type(item).__name__}")
 
 
-class Kind:
-    """The part of a queue object that its kinds share; see ``pressure.kinds.methods``."""
+class Kind(Methods):
+    """What the kinds of this package share, besides what all kinds do."""
 
     _context: Context
     _wrapping: Wrapping
@@ -155,25 +155,4 @@ class Kind:
         """Tell of the other keys, and prepare connections."""
         place = self._context.keys
         self._context = replace(self._context, keys=replace(place, all=(place.main, *keys)))
-        self._connect(self._context.keys, **where)
-
-    def _connect(self, place: Place, **where: Any) -> None:
-        """Prepare connections, as the flavour does."""
-        raise NotImplementedError
-
-    @property
-    def _server(self) -> tuple[str, Any]:
-        """Which server and database it is on."""
-        raise NotImplementedError
-
-    @property
-    def name(self) -> bytes:
-        """The queue's name."""
-        return self._context.keys.name
-
-    def __str__(self) -> str:
-        """The queue's name for people."""
-        return str(self._context.keys)
-
-    def _patience(self, block: bool, timeout: float | None) -> Patience:
-        return Patience.of(self._context, block, timeout_of(timeout))
+        self._connect(self._settings(**where), self._context.keys)

@@ -26,7 +26,18 @@ from pressure.connection import settings
 from pressure.driver import Driver
 from pressure.identity import HOLDS, connection_in
 
-from .conftest import PREFIX, Server, Task, execute, free_port, invariant, roles_free, until, waiting
+from .conftest import (
+    PREFIX,
+    Server,
+    Task,
+    execute,
+    free_port,
+    invariant,
+    roles_free,
+    until,
+    wait_long,
+    waiting,
+)
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
@@ -94,7 +105,7 @@ def test_a_client_or_name_of_the_wrong_type_is_a_type_error() -> None:
     with pytest.raises(TypeError, match=r"redis\.Redis"):
         Queue("jobs", client=object())
     with pytest.raises(TypeError, match="name"):
-        Queue(1)  # type: ignore[arg-type]
+        Queue(1)  # type: ignore[call-overload]
 
 
 def test_making_a_queue_object_does_not_connect() -> None:
@@ -148,7 +159,7 @@ OPERATIONS: dict[str, Callable[[Queue], object]] = {
     "closed": lambda q: q.closed(),
     "put": lambda q: q.put(b"v"),
     "get": lambda q: q.get(),
-    "close": lambda q: q.close(),
+    "close": lambda q: q.shutdown(),
     "delete": lambda q: q.delete(),
     "wait_closed": lambda q: q.wait_closed(),
     "repair": lambda q: q.repair(),
@@ -281,10 +292,8 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
     invariant(raw)
 
 
-def test_ctrl_c_ends_a_long_wait_at_once(
-    queue: Queue, raw: redis.Redis, task: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pressure.definition.SLICE", 1000.0)
+def test_ctrl_c_ends_a_long_wait_at_once(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    wait_long(queue)
     queue.create()
 
     def interrupt() -> None:

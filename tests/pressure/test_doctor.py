@@ -88,7 +88,7 @@ def test_a_healthy_queue_has_no_problems(queue: Queue) -> None:
         assert queue.doctor().problems == ()
         assert queue.doctor().consumer.holder == client_id()
         assert queue.doctor().consumer.connected is True
-    queue.close()
+    queue.shutdown()
     assert queue.doctor().state == "closed"
     assert queue.doctor().problems == ()
 
@@ -216,7 +216,7 @@ def test_a_codec_returns_objects_as_they_were_put(
     assert queue.get_many(1) == [item]
     with queue.receive() as message:
         assert message.value == item
-    queue.close()
+    queue.shutdown()
     assert list(queue) == [item]
 
 
