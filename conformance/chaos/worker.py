@@ -66,11 +66,9 @@ def consume(queue: Any, journal: Journal) -> None:
 
 def patch_looks(seconds: float) -> None:
     """Has those who wait for a role look at its holder after so many seconds, and again after as many."""
-    import sys
+    from pressure.protocol import vitals
 
-    import pressure.protocol  # noqa: F401  (so that it is there)
-
-    sys.modules["pressure.protocol.repair"].LOOK_APART = seconds  # type: ignore[attr-defined]
+    vars(vitals)["LOOK_APART"] = seconds
 
 
 def main() -> None:

@@ -107,7 +107,7 @@ def hurried() -> int:
     for module in (environment, wire):
         vars(module)["PATIENCE"] = PATIENCE
     vars(runner)["CHECK_LIMIT"] = HUNG
-    vars(sys.modules["pressure.protocol.repair"])["LOOK_APART"] = 0.05
+    vars(sys.modules["pressure.protocol.vitals"])["LOOK_APART"] = 0.05
     return main()
 
 

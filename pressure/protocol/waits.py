@@ -18,8 +18,8 @@ from pressure.errors import (
     QueueFullError,
     ServerReplyError,
 )
-from pressure.protocol.numbers import bound_in, by_hand, malformed
 from pressure.protocol.healing import heal_room
+from pressure.protocol.numbers import bound_in, by_hand, malformed
 from pressure.protocol.problems import does_not_exist, is_closed
 from pressure.protocol.role import CONSUMER, Hold
 from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, attempt, check
