@@ -40,6 +40,7 @@ from pressure.errors import (
 from pressure.kinds import (
     BackupQueue,
     Capabilities,
+    DeadLetter,
     Delivered,
     Info,
     InProgress,
@@ -64,6 +65,7 @@ __all__ = [
     "ClusterError",
     "CodecError",
     "ConnectionFailedError",
+    "DeadLetter",
     "Delivered",
     "Diagnosis",
     "InProgress",

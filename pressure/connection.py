@@ -23,11 +23,10 @@ import redis
 from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.finding import Look, Search, failed
 from pressure.greeting import Introduction
-from pressure.identity import HOLDS
 from pressure.keys import Located
-from pressure.pool import Member, Pool
+from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.steps import Reply
-from pressure.refusals import reply_on
+from pressure.refusals import REFUSED, refusal
 from pressure.settings import STOP_TIMEOUT, Settings
 
 __all__ = ["TICK", "Attention", "Connections", "Interrupt", "Settings", "Turn", "exchange"]
@@ -199,11 +198,18 @@ def _send(connection: Any, data: bytes, attention: Attention) -> None:
 
 
 def _reply(connection: Any, attention: Attention) -> Reply:
+    """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
     while True:
         try:
-            return reply_on(connection)
+            reply = connection.read_response(disconnect_on_error=False)
+        except REFUSED as error:
+            return refusal(error)
         except redis.TimeoutError:
             attention.tick()
+        else:
+            if type(reply) is not list:
+                return reply
+            return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
 
 
 def _made(look: Look, member: Member) -> Any:

@@ -13,13 +13,19 @@ Rules:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, Generic
 
 import hiredis
 
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
-from pressure.protocol.steps import Batch, NewHold, Operation, Pause, Reply, Step, T
+from pressure.finding import ELSEWHERE
+from pressure.lease import Keeper
+from pressure.pool import HOLDS, Member
+from pressure.protocol.steps import Batch, Command, NewHold, Operation, Pause, Reply, Step, T, Wait
+from pressure.settings import Settings
 
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
@@ -30,6 +36,9 @@ _HARMLESS: Final = frozenset(
     b"ZCARD ZMSCORE ZRANGE ZSCORE".split()
 )
 
+#: Seconds between two looks of an operation on the common connection, for each operation that is on it: all
+#: together look 50 times a second.
+LOOK: Final = 0.02
 #: Refusals that an operation is prepared for, and that leave a connection as it was.
 _EXPECTED: Final = frozenset({"NOSCRIPT", "NOGROUP", "BUSYGROUP", "EMPTYKEY"})
 _NO_KEY: Final = "no such key"
@@ -40,7 +49,7 @@ class Course(Generic[T]):
 
     Args:
         operation: A generator that was not started yet.
-        address: The server, for error messages.
+        server: The server, for error messages.
         begin_hold: Makes the id of a new hold on the connection that carries the operation.
 
     Attributes:
@@ -53,11 +62,11 @@ class Course(Generic[T]):
         PressureError: Whatever the operation raises: by ``begin``, ``advance`` and ``stop``.
     """
 
-    __slots__ = ("_address", "_begin_hold", "_changed", "_operation", "refused", "result", "step")
+    __slots__ = ("_begin_hold", "_changed", "_operation", "_server", "refused", "result", "step")
 
-    def __init__(self, operation: Operation[T], address: str, begin_hold: Callable[[], bytes]) -> None:
+    def __init__(self, operation: Operation[T], server: object, begin_hold: Callable[[], bytes]) -> None:
         self._operation = operation
-        self._address = address
+        self._server = server
         self._begin_hold = begin_hold
         self._changed = False
         self.refused = False
@@ -117,10 +126,10 @@ class Course(Generic[T]):
         self.abandon()
         if not self._changed:
             return ConnectionFailedError(
-                f"lost the connection to the Redis server at {self._address} ({error}); nothing was changed"
+                f"lost the connection to the Redis server at {self._server} ({error}); nothing was changed"
             )
         unknown = OutcomeUnknownError(
-            f"lost the connection to the Redis server at {self._address} during an operation ({error}), "
+            f"lost the connection to the Redis server at {self._server} during an operation ({error}), "
             "which may or may not have been done; if it still holds a role of the queue, whoever waits for "
             "that frees it, and so does repair",
             list(step.taken),
@@ -129,3 +138,158 @@ class Course(Generic[T]):
             unknown.done = step.done
             unknown.add_note(f"at least {step.done} of the values were put")
         return unknown
+
+
+class AnyCheckout:
+    """A member of a pool, and the holds of the operations that run on it.
+
+    Args:
+        member: The member.
+        keeper: What renews leases, if there are any.
+    """
+
+    def __init__(self, member: Member, keeper: Keeper | None) -> None:
+        self.member = member
+        self._keeper = keeper
+        self._pid = os.getpid()
+        self._holds: list[bytes] = []
+        self._is_closed = False
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this is a copy in a child process: it has no connection, and holds nothing."""
+        return self._pid != os.getpid()
+
+    def _check(self) -> None:
+        if self.is_forked:
+            raise ConnectionFailedError(
+                "this connection, and what is held on it, belong to the parent process; nothing was changed"
+            )
+
+    def begin_hold(self) -> bytes:
+        """A new hold on the connection; its id."""
+        hold_id = HOLDS.begin(self.member.name)
+        self._holds.append(hold_id)
+        if self._keeper is not None:
+            self._keeper.begin(hold_id)
+        return hold_id
+
+    def end_holds(self) -> None:
+        """All holds are over."""
+        while self._holds:
+            hold_id = self._holds.pop()
+            HOLDS.end(hold_id)
+            if self._keeper is not None:
+                self._keeper.end(hold_id)
+
+    def _close_once(self) -> bool:
+        """End the holds; whether there is a member to give back."""
+        if self._is_closed or self.is_forked:
+            return False
+        self._is_closed = True
+        self.end_holds()
+        return True
+
+
+class Ride(Generic[T]):
+    """An operation under way on a member, and how it shares the connection with others.
+
+    Args:
+        operation: A generator that was not started yet.
+        checkout: Where it runs.
+        where: The settings of the server.
+
+    Attributes:
+        course: The operation on its way.
+        connection: The connection on which it was begun.
+        reply_timeout: How many seconds the server may be silent, beyond a wait.
+    """
+
+    __slots__ = ("_limit", "_watches", "connection", "course", "member", "reply_timeout")
+
+    def __init__(self, operation: Operation[T], checkout: AnyCheckout, where: Settings) -> None:
+        self.course: Course[T] = Course(operation, where, checkout.begin_hold)
+        self.member = checkout.member
+        self.connection: Any = None
+        self.reply_timeout = where.reply_timeout
+        self._limit = where.max_connections
+        self._watches = False
+
+    def begin(self) -> None:
+        """Come to the first step, on the member's connection."""
+        self.connection = self.member.connection
+        self.course.begin()
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether others have their turn on the connection before the next step, which waits."""
+        return self.member.turn is not None and not self._watches
+
+    @property
+    def is_crowded_out(self) -> bool:
+        """Whether the next step would wait on a connection that others use, but cannot give way."""
+        return self.member.turn is not None and self._watches and type(self.course.step) is Wait
+
+    def crowd_out(self) -> None:
+        """Stop it with an error."""
+        self.course.stop(crowded(self._limit))
+
+    @property
+    def was_lost(self) -> bool:
+        """Whether the connection was lost while others had their turn."""
+        return self.member.connection is not self.connection
+
+    def data(self, step: Batch) -> bytes:
+        """The bytes of a step that is about to be sent."""
+        if self.member.turn is not None:
+            self._watches = still_watches(step.commands, self._watches)
+            if type(step) is Wait:
+                step = brief(step)
+        return self.course.packed(step)
+
+
+def is_elsewhere(error: ServerReplyError) -> bool:
+    """Whether a server says by this that it is not, or no longer, the one to ask."""
+    return error.code in ELSEWHERE
+
+
+def unblocking(number: int) -> Operation[None]:
+    """An operation that ends the wait of another connection."""
+    yield Batch(((b"CLIENT", b"UNBLOCK", number),))
+
+
+def pause_before_look(step: Wait, member: Member) -> float:
+    """How many seconds others have their turn before the next look of an operation that waits."""
+    return min(step.seconds, LOOK * member.users)
+
+
+def brief(step: Wait) -> Wait:
+    """The wait as a look: it lasts a millisecond, the shortest that Redis has."""
+    first, *others = step.commands
+    if bytes(first[0])[:1] == b"B":  # BRPOP and the like end with the time in seconds
+        first = (*first[:-1], b"0.001")
+    else:
+        place = first.index(b"BLOCK") + 1
+        first = (*first[:place], 1, *first[place + 1 :])
+    return replace(step, commands=(first, *others), seconds=0.001)
+
+
+def still_watches(commands: tuple[Command, ...], before: bool) -> bool:
+    """Whether keys are watched after these commands."""
+    for name, *_ in commands:
+        if name == b"WATCH":
+            before = True
+        elif name in (b"EXEC", b"UNWATCH", b"DISCARD"):
+            before = False
+    return before
+
+
+def crowded(limit: int) -> ConnectionFailedError:
+    """The error for an operation that watches keys while it waits, on the common connection.
+
+    Others would end its watch. That happens without scripts only.
+    """
+    return ConnectionFailedError(
+        f"all connections of this queue object are in use (max_connections={limit}), and without scripts a "
+        "wait needs one of its own; allow more, or use scripts"
+    )

@@ -5,25 +5,29 @@ Rules:
     - Nothing that the server has sent is dropped. An operation that is to be stopped is stopped in place of a
       wait, and gives its role back; a wait that is under way is ended by CLIENT UNBLOCK from a second
       connection. If the server does not answer within ``STOP_TIMEOUT`` then, the connection is given up.
-    - On the main thread SIGINT is a wish to stop; see ``interrupts``.
+    - On the main thread, where Python's own handler of SIGINT is in place, SIGINT is a wish to stop
+      (``HeldInterrupt``): a KeyboardInterrupt raised while a reply is being read would lose the reply.
 """
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found,unused-ignore]  # not in every typeshed
 import contextlib
+import signal
 import threading
 import time
-from typing import TypeVar
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Final, TypeVar
 
 import redis
 
-from pressure.checkout import AnyCheckout, Ride, is_elsewhere, unblocking
 from pressure.connection import TICK, Attention, Connections, Interrupt, Settings, close, exchange
+from pressure.course import AnyCheckout, Ride, is_elsewhere, pause_before_look, unblocking
 from pressure.errors import PressureError, ServerReplyError
-from pressure.interrupts import HeldInterrupt
 from pressure.keys import Located
 from pressure.lease import Keeper
-from pressure.pool import Member, pause_before_look
+from pressure.pool import Member
 from pressure.protocol.steps import Batch, Operation, Reply, Wait
 from pressure.refusals import LOST
 from pressure.settings import STOP_TIMEOUT
@@ -229,3 +233,58 @@ class _Ride(Ride[T]):
 
     def _unblock(self) -> None:
         self._checkout.driver.unblock(self.member.number)
+
+
+#: ``signal``'s own functions turn numbers into enum members, and fail at it for handlers: 3 us a call, three
+#: calls an operation.
+_get: Final[Callable[[int], object]] = _signal.getsignal
+_set: Final[Callable[[int, object], object]] = _signal.signal
+_SIGINT: Final = int(signal.SIGINT)
+
+#: Seconds between the return of an operation and the KeyboardInterrupt that was held back during it.
+GRACE: Final = 0.02
+
+
+class HeldInterrupt:
+    """A context in which SIGINT is noted; ``pending`` says whether one was.
+
+    An operation that was stopped, or failed, raises KeyboardInterrupt. Its cause is the failure: an
+    OutcomeUnknownError says what may be lost. An operation that succeeded returns its result all the same;
+    KeyboardInterrupt is raised a moment later, when the caller has had time to keep it.
+    """
+
+    __slots__ = ("_installed", "_noted")
+
+    def __init__(self) -> None:
+        self._noted = False
+        self._installed = False
+
+    def pending(self) -> BaseException | None:
+        """What to stop the operation with, if a signal came."""
+        return KeyboardInterrupt() if self._noted else None
+
+    def _note(self, _signal: int, _frame: FrameType | None) -> None:
+        self._noted = True
+
+    def __enter__(self) -> HeldInterrupt:
+        if (
+            threading.current_thread() is threading.main_thread()
+            and _get(_SIGINT) is signal.default_int_handler
+        ):
+            _set(_SIGINT, self._note)
+            self._installed = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._installed:
+            _set(_SIGINT, signal.default_int_handler)
+        if not self._noted or isinstance(error, KeyboardInterrupt):
+            return
+        if error is not None:
+            raise KeyboardInterrupt from error
+        main = threading.main_thread().ident or 0
+        timer = threading.Timer(GRACE, signal.pthread_kill, (main, signal.SIGINT))
+        timer.daemon = True
+        timer.start()

@@ -1,9 +1,12 @@
-"""Which connections a queue object has, and who uses which: written once for all flavours, without I/O.
+"""The connections of a process, who uses which, and the holds on them: for all flavours, without I/O.
 
 A ``Member`` is the place of one connection; a flavour opens the connection and closes it. A queue object has
-``Settings.max_connections`` members at most.
+``Settings.max_connections`` members at most, in its ``Pool``. ``HOLDS`` are the holds that live on them.
 
 Rules:
+    - The nonce in a name is random for each process, so that neither a process that got the same pid nor a
+      forked child vouches for somebody else. After a fork the child begins anew, without holds.
+    - Connections and holds are counted, and no number is used twice.
     - An operation has a member to itself. When the last one that there may be is taken, it becomes the common
       one: all further operations share it, in turns. There nobody waits on the server, where a wait would
       keep the others out: a wait is done as short looks (``brief``), and others have their turn between two
@@ -19,23 +22,70 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import secrets
+import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from itertools import count
 from typing import Any, Final
 from weakref import WeakSet
 
-from pressure.errors import ConnectionFailedError
-from pressure.protocol.steps import Command, Wait
+from pressure.identity import process_in
 from pressure.settings import IDLE_TIMEOUT
 
-__all__ = ["Member", "Pool", "brief", "crowded", "pause_before_look", "still_watches"]
+__all__ = ["HOLDS", "Holds", "Member", "Pool"]
 
-#: Seconds between two looks of an operation on the common connection, for each operation that is on it: all
-#: together look 50 times a second.
-LOOK: Final = 0.02
+
+_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def _this_process() -> bytes:
+    host = _NOT_PLAIN.sub("-", socket.gethostname()) or "localhost"
+    return f"{host}:{os.getpid()}:{secrets.token_hex(4)}".encode()
+
+
+class Holds:
+    """The holds of one process that live; ``HOLDS`` are this process's.
+
+    Args:
+        process: ``<host>:<pid>:<nonce>``; that of this process unless it is given.
+    """
+
+    def __init__(self, process: bytes | None = None) -> None:
+        self._begin_anew(process)
+
+    def _begin_anew(self, process: bytes | None = None) -> None:
+        self.process = process or _this_process()
+        self._connections = count(1)
+        self._numbers = count(1)
+        self._live: set[bytes] = set()
+
+    def connection_name(self) -> bytes:
+        """A new name for a connection; a different one for each call."""
+        return b"%b/%d" % (self.process, next(self._connections))
+
+    def begin(self, connection_name: bytes) -> bytes:
+        """A new hold on a connection; its id. It lives from now on."""
+        hold_id = b"%b/%d" % (connection_name, next(self._numbers))
+        self._live.add(hold_id)
+        return hold_id
+
+    def end(self, hold_id: bytes) -> None:
+        """The hold is over: nothing will be written for it any more."""
+        self._live.discard(hold_id)
+
+    def is_dead(self, hold_id: bytes | None) -> bool:
+        """Whether this is the id of a hold of this process that is over, and that was never marked."""
+        return hold_id is not None and process_in(hold_id) == self.process and hold_id not in self._live
+
+
+#: The holds of this process.
+HOLDS: Final = Holds()
+
+os.register_at_fork(after_in_child=HOLDS._begin_anew)
 
 
 class Member:
@@ -200,40 +250,3 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-def pause_before_look(step: Wait, member: Member) -> float:
-    """How many seconds others have their turn before the next look of an operation that waits."""
-    return min(step.seconds, LOOK * member.users)
-
-
-def brief(step: Wait) -> Wait:
-    """The wait as a look: it lasts a millisecond, the shortest that Redis has."""
-    first, *others = step.commands
-    if bytes(first[0])[:1] == b"B":  # BRPOP and the like end with the time in seconds
-        first = (*first[:-1], b"0.001")
-    else:
-        place = first.index(b"BLOCK") + 1
-        first = (*first[:place], 1, *first[place + 1 :])
-    return replace(step, commands=(first, *others), seconds=0.001)
-
-
-def still_watches(commands: tuple[Command, ...], before: bool) -> bool:
-    """Whether keys are watched after these commands."""
-    for name, *_ in commands:
-        if name == b"WATCH":
-            before = True
-        elif name in (b"EXEC", b"UNWATCH", b"DISCARD"):
-            before = False
-    return before
-
-
-def crowded(limit: int) -> ConnectionFailedError:
-    """The error for an operation that watches keys while it waits, on the common connection.
-
-    Others would end its watch. That happens without scripts only.
-    """
-    return ConnectionFailedError(
-        f"all connections of this queue object are in use (max_connections={limit}), and without scripts a "
-        "wait needs one of its own; allow more, or use scripts"
-    )

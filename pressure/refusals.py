@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import redis
 
 from pressure.errors import ServerReplyError
-from pressure.protocol.steps import Reply
 
 #: How redis-py raises an error reply; two of these are connection errors to it.
 REFUSED: Final = (redis.ResponseError, redis.BusyLoadingError, redis.AuthenticationError)
@@ -31,21 +30,6 @@ _CODES: Final = {
     redis.exceptions.BusyLoadingError: "LOADING",
     redis.exceptions.AuthenticationError: "NOAUTH",
 }
-
-
-def reply_on(connection: Any) -> Reply:
-    """The next reply on a connection; an error reply is a value."""
-    try:
-        return plain(connection.read_response(disconnect_on_error=False))
-    except REFUSED as error:
-        return refusal(error)
-
-
-def plain(reply: Any) -> Reply:
-    """A reply that arrived, errors in a transaction's as values."""
-    if type(reply) is list:
-        return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
-    return reply
 
 
 def refusal(error: redis.RedisError) -> ServerReplyError:

@@ -73,6 +73,9 @@ class Settings:
         """How many seconds it may take to reach the server, log in, and hear whether it has the queue."""
         return float(self.kwargs["socket_connect_timeout"])
 
+    def __str__(self) -> str:
+        return self.address
+
     def at(self, host: str, port: int) -> Settings:
         """The same at a place that another server has named."""
         kwargs = {**self.kwargs, "host": host, "port": port}

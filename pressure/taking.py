@@ -8,7 +8,7 @@ from pressure.codecs import V
 from pressure.joining import Unfinished, join
 from pressure.kinds.methods import Each, Span, block, loop, method
 from pressure.looking import Looking
-from pressure.protocol import Operation
+from pressure.protocol import Operation, Patience
 from pressure.receiving import Message, Reception
 
 
@@ -42,7 +42,7 @@ class Taking(Looking[V]):
         return self._get(block=False)
 
     def _get(self, block: bool, timeout: float | None = None) -> Operation[V]:
-        return self._got(protocol.get(self._context, self._patience(block, timeout)))
+        return self._got(protocol.get(self._context, Patience.of(self._context, block, timeout)))
 
     def _got(self, operation: Operation[bytes]) -> Operation[V]:
         data = yield from operation
@@ -73,7 +73,8 @@ class Taking(Looking[V]):
             ValueError: ``max`` is below 1.
         """
         most = whole(max, "max")
-        return self._got_many(protocol.get_many(self._context, self._patience(block, timeout), most))
+        patience = Patience.of(self._context, block, timeout)
+        return self._got_many(protocol.get_many(self._context, patience, most))
 
     def _got_many(self, operation: Operation[list[bytes]]) -> Operation[list[V]]:
         found = yield from operation
@@ -104,7 +105,7 @@ class Taking(Looking[V]):
                 a repair has freed the role meanwhile, and ``OutcomeUnknownError`` that the connection was
                 lost; in both cases the message may be redelivered.
         """
-        return Reception(self._context, self._codec).span(self._patience(block, timeout))
+        return Reception(self._context, self._codec).span(Patience.of(self._context, block, timeout))
 
     @loop
     def messages(self, block: bool = True, timeout: float | None = None) -> Each[Message[V]]:
@@ -131,8 +132,8 @@ class Taking(Looking[V]):
         Raises:
             PressureError: As in ``receive``.
         """
-        self._patience(block, timeout)
-        return lambda: Reception(self._context, self._codec).span(self._patience(block, timeout))
+        Patience.of(self._context, block, timeout)
+        return lambda: Reception(self._context, self._codec).span(Patience.of(self._context, block, timeout))
 
     def task_done(self) -> None:
         """Say that a value which this object has taken is finished, as in ``queue.Queue``.
@@ -163,4 +164,4 @@ class Taking(Looking[V]):
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.
         """
-        return join(self._context, self._patience(True, timeout), self._unfinished)
+        return join(self._context, Patience.of(self._context, True, timeout), self._unfinished)

@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pressure.course import Course
 from pressure.errors import PressureError, PressureWarning
-from pressure.identity import Holds
 from pressure.keys import Keys
+from pressure.pool import Holds
 from pressure.protocol import Batch, Command, Context, Pause, Received, Wait
 from pressure.protocol import Server as Found
 

@@ -20,11 +20,10 @@ import redis.connection
 from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.finding import Look, Search, failed
 from pressure.greeting import Introduction
-from pressure.identity import HOLDS
 from pressure.keys import Located
-from pressure.pool import Member, Pool
+from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.steps import Reply
-from pressure.refusals import REFUSED, plain, refusal
+from pressure.refusals import REFUSED, refusal
 from pressure.settings import Settings
 
 _CLASSES: Final = {
@@ -136,11 +135,14 @@ async def _heard(connection: Any, look: Look, name: bytes) -> list[Reply] | Conn
 
 
 async def reply_on(connection: Any) -> Reply:
-    """The next reply on a connection; an error reply is a value."""
+    """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
     try:
-        return plain(await connection.read_response(disconnect_on_error=False))
+        reply = await connection.read_response(disconnect_on_error=False)
     except REFUSED as error:
         return refusal(error)
+    if type(reply) is not list:
+        return reply
+    return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
 
 
 async def drop(connection: Any, nowait: bool = True) -> None:

@@ -43,9 +43,8 @@ from typing import (
 )
 
 from pressure.arguments import settings
-from pressure.checks import duration
 from pressure.keys import Located
-from pressure.protocol.steps import Operation, Patience, Timed
+from pressure.protocol.steps import Operation, Timed
 from pressure.settings import Settings
 
 if TYPE_CHECKING:
@@ -260,15 +259,6 @@ class Methods:
     def __str__(self) -> str:
         """The queue's name for people."""
         return str(self._context.keys)
-
-    def _patience(self, block: bool, timeout: float | None) -> Patience:
-        if block not in (True, False):
-            raise TypeError(f"block must be True or False, not {block!r}")
-        if timeout is None:
-            return Patience.of(self._context, block)
-        if not block:
-            raise ValueError(f"block=False does not wait, so it takes no timeout, such as {timeout!r}")
-        return Patience.of(self._context, True, duration(timeout, "timeout"))
 
 
 def definitions(kind: type) -> Iterator[tuple[str, Definition]]:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from pressure.identity import Holds, connection_in, is_released
+from pressure.identity import connection_in, is_released
+from pressure.pool import Holds
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role
 from pressure.protocol.steps import Batch, Command, Context, Operation, Reply, check
 
@@ -102,6 +103,8 @@ def doubt(role: Role, first: Seen, last: Seen, holds: Holds) -> str | None:
     looks = (first, last)
     if any(seen.free[role] for seen in looks):
         return "it was free for a moment"
+    if last.holder[role] is None:  # a lease that ran out is not renewed any more
+        return None
     if first.holder[role] != last.holder[role]:
         return "its holder changed"
     lives = (life_of(seen.holder[role], seen.connections, holds) for seen in looks)

@@ -22,9 +22,8 @@ import trio
 from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.finding import Look, Search, failed
 from pressure.greeting import Introduction
-from pressure.identity import HOLDS
 from pressure.keys import Located
-from pressure.pool import Member, Pool
+from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.steps import Reply
 from pressure.settings import Settings
 

@@ -18,11 +18,11 @@ from typing import TypeVar
 import trio
 from trio.lowlevel import enable_ki_protection
 
-from pressure.checkout import AnyCheckout, Ride, is_elsewhere, unblocking
+from pressure.course import AnyCheckout, Ride, is_elsewhere, pause_before_look, unblocking
 from pressure.errors import PressureError, ServerReplyError
 from pressure.keys import Located
 from pressure.lease import Keeper
-from pressure.pool import Member, pause_before_look
+from pressure.pool import Member
 from pressure.protocol.steps import Batch, Operation, Reply, Wait
 from pressure.settings import STOP_TIMEOUT, Settings
 from pressure.trio.connection import BROKEN, Connection, Connections, close

@@ -22,9 +22,10 @@ from pressure import (
     QueueEmptyError,
     ServerReplyError,
 )
-from pressure.connection import settings
+from pressure.arguments import settings
 from pressure.driver import Driver
-from pressure.identity import HOLDS, connection_in
+from pressure.identity import connection_in
+from pressure.pool import HOLDS
 
 from .conftest import (
     PREFIX,
@@ -215,7 +216,7 @@ def test_a_connection_killed_during_a_wait_is_reported_and_not_retried(
 
 def test_each_hold_has_an_id_of_its_own_and_names_its_connection(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
-    found = []
+    found: list[Any] = []
     for _ in range(3):
         queue.put(b"v")
         with queue.receive():

@@ -20,11 +20,13 @@ from pressure import (
     ServerReplyError,
     protocol,
 )
-from pressure.identity import HOLDS, connection_in, is_released, released
+from pressure.identity import connection_in, is_released, released
 from pressure.keys import SUFFIXES, Keys
+from pressure.pool import HOLDS
 from pressure.protocol import Batch, Context, NewHold, Operation, Patience, Pause, Server, Step, Wait
+from pressure.protocol.problems import problem
 from pressure.protocol.role import PRODUCER
-from pressure.protocol.scripted import Answer, Run, problem
+from pressure.protocol.scripted import Answer, Run
 from pressure.protocol.steps import carrying
 from pressure.protocol.vitals import LOOK_APART
 
@@ -37,7 +39,7 @@ OK, NULL, QUEUED = b"OK", None, b"QUEUED"
 ERROR = ServerReplyError("OOM command not allowed")
 
 
-def pop(popped: Any, exists: int = 1, closed: int = 0, before: Any = BEFORE) -> list[Any]:
+def pop(popped: Any, exists: Any = 1, closed: int = 0, before: Any = BEFORE) -> list[Any]:
     """The replies to an attempt to pop a role."""
     return [popped, OK, OK, before, exists, closed]
 

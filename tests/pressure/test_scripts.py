@@ -10,7 +10,7 @@ import redis
 
 from conformance.targets import Address
 from pressure import Queue, QueueClosedError, QueueEmptyError, QueueFullError, ServerReplyError
-from pressure.protocol.evaluating import plain_text
+from pressure.protocol.problems import plain_text
 
 from .conftest import PREFIX, Task, execute, invariant, waiting
 
@@ -155,7 +155,7 @@ def test_a_close_of_a_closed_queue_reports_a_role_that_cannot_be_given_back(
     queue.create()
     queue.shutdown()
     with pytest.raises(QueueClosedError, match="is closed already") as caught:
-        limited("-lpush").close()
+        limited("-lpush").shutdown()
     assert "repair frees it" in caught.value.__notes__[0]
 
 

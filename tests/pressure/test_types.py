@@ -69,10 +69,23 @@ bare(lists)
 pressure.aio.Queue(1, 2, 3).nonsense()  # wrong
 pressure.trio.Queue("jobs").interrupt  # wrong
 
+backup = pressure.BackupQueue("numbers", codec=Hex())
+assert_type(backup, pressure.BackupQueue[int])
+assert_type(backup.claim(timeout=1), pressure.Item[int] | None)
+backup.push(1, 2)
+backup.push("1")  # wrong
+backup.claim(1, 2, 3)  # wrong
+with pressure.RingQueue[list[int]]("lists", codec="json").take(lock_ttl=5) as item:
+    assert_type(item.value, list[int])
+for one in pressure.ReliableQueue[list[int]]("lists", codec="json").pop(3):
+    assert_type(one.value, list[int])
+
 async def with_coroutines(jobs: pressure.aio.Queue[bytes], items: pressure.trio.Queue[str]) -> None:
     assert_type(await jobs.get(), bytes)
     assert_type(await items.get_nowait(), str)
     await items.put("text", timeout=1)
+    assert_type(await pressure.aio.ReliableQueue[str]("jobs", codec="json").push("text"), list[bytes])
+    await pressure.trio.BackupQueue[str]("jobs", codec="json").push(5)  # wrong
     await items.put(5)  # wrong
     assert_type(await pressure.aio.Queue("jobs").peek(), bytes)
     assert_type(await pressure.trio.Queue("jobs").stats(), pressure.Stats)

@@ -18,7 +18,7 @@ from .conftest import A_WHILE, JOBS, SOON, Make, Start, cut, end, said, set_look
 
 Run = Callable[[Callable[[], Any]], Task]
 
-ANOTHER_HOST = b"another-host:1:0123456789abcdef/1/1"
+ANOTHER_HOST = b"another-host:1:01234567/1/1"
 NOT_OURS = b"worker 7"
 ROLES = ("producer", "consumer")
 

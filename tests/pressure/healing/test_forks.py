@@ -163,6 +163,8 @@ def test_a_child_does_not_make_a_parent_look_alive_that_died_while_it_waited(
         child = int(said(process))
         process.wait(DEADLINE)
         try:
+            os.kill(child, 0)
+            until(lambda: not raw.info("clients")["blocked_clients"], "has the server noticed")
             queue.put(b"v")
             assert queue.get(timeout=SOON) == b"v"
         finally:

@@ -57,6 +57,9 @@ def test_a_lease_is_renewed_though_a_connection_hangs(
         for _ in range(3):
             held.fast_forward(LEASE / 5)
             until(renewed, "is it renewed on a fresh connection", LIMIT)
+        front.hang_up()
+        block.__exit__(None, None, None)
+        assert queue.stats().consumed_messages == 1
         queue.disconnect()
 
 
@@ -71,8 +74,11 @@ def test_a_lease_on_a_real_redis_lasts_though_a_connection_hangs(
         queue = MAKERS[flavour]("Queue", "jobs", url=front.url, lease=6.0)
         queue.create()
         queue.put(b"v")
-        queue.receive().__enter__()
+        block = queue.receive()
+        block.__enter__()
         front.block()
         until(lambda: int(raw.pttl(f"{JOBS}:consumer")) < 4000, "has time passed", LIMIT)
         until(lambda: int(raw.pttl(f"{JOBS}:consumer")) > 5000, "was it renewed in time", 4.0)
+        front.hang_up()
+        block.__exit__(None, None, None)
         queue.disconnect()

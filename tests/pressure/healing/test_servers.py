@@ -107,7 +107,7 @@ def leave_dead(raw: redis.Redis, name: str) -> None:
     """A consumer of another host has received a message, and died."""
     root = JOBS.removesuffix("jobs") + name
     raw.rpop(f"{root}:consumer_free")
-    raw.set(f"{root}:consumer", b"another-host:1:0123456789abcdef/1/1")
+    raw.set(f"{root}:consumer", b"another-host:1:01234567/1/1")
     raw.lmove(root, f"{root}:unacked", "RIGHT", "LEFT")
 
 
@@ -138,7 +138,7 @@ def leave_dead_again(raw: redis.Redis, name: str) -> None:
     """A consumer has died before it took anything."""
     root = JOBS.removesuffix("jobs") + name
     raw.rpop(f"{root}:consumer_free")
-    raw.set(f"{root}:consumer", b"another-host:1:0123456789abcdef/1/2")
+    raw.set(f"{root}:consumer", b"another-host:1:01234567/1/2")
 
 
 def test_who_waited_or_worked_during_a_failover_goes_on(group: Watched, task: Run) -> None:

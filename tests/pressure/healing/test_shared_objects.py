@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import redis
 
 from pressure import QueueInUseError
-from tests.pressure.conftest import Task, execute, invariant, until
+from tests.pressure.conftest import DEADLINE, execute, invariant, until
 
-from .conftest import A_WHILE, JOBS, SOON, Make
-
-Run = Callable[[Callable[[], Any]], Task]
+from .conftest import A_WHILE, JOBS, Make, Start, said
 
 
 def test_a_repair_by_force_in_a_block_never_lets_two_consumers_act(make: Make, raw: redis.Redis) -> None:
@@ -57,29 +53,20 @@ def test_who_lost_the_role_by_force_does_not_settle_the_message_of_the_next(
     invariant(raw)
 
 
-def test_a_disconnect_of_another_thread_does_not_cut_a_block_off(
-    make: Make, raw: redis.Redis, task: Run
+def test_a_disconnect_by_another_thread_does_not_make_a_holder_look_dead(
+    make: Make, raw: redis.Redis, start: Start
 ) -> None:
-    queue, other = make(), make()
+    queue = make()
     queue.create()
     queue.put_many([b"1", b"2"])
-    entered, leave = threading.Event(), threading.Event()
-
-    def work() -> bytes:
-        with queue.receive() as message:
-            entered.set()
-            leave.wait(SOON)
-            return bytes(message.data)
-
-    working = task(work)
-    assert entered.wait(SOON)
-    queue.disconnect()
+    worker = start("receive, and disconnect")
+    assert said(worker) == "done"
     with pytest.raises(QueueInUseError):
-        other.get(timeout=A_WHILE)
-    assert other.repair().done == ()
-    leave.set()
-    assert working.result() == b"1"
-    assert other.get_many(9) == [b"2"]
+        queue.get(timeout=A_WHILE)
+    assert queue.repair().done == ()
+    out, _ = worker.communicate(timeout=DEADLINE)
+    assert out == "left\n"
+    assert queue.get_many(9) == [b"2"]
     invariant(raw)
 
 

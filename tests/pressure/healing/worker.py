@@ -1,14 +1,15 @@
 """A client that is a process of its own, for tests that do something to it.
 
 ``python -m tests.pressure.healing.worker FLAVOUR URL WORK [PID]``: it does one thing, says ``begun`` when it is
-about to and ``done`` when it has; then it waits until its standard input ends. ``PID`` is the process number that
-it believes to have, as in a container.
+about to and ``done`` when it has; then it waits until its standard input ends, and leaves the block of the
+message if it is in one. ``PID`` is the process number that it believes to have, as in a container.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -20,8 +21,25 @@ def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 
+def receive(queue: Any) -> Any:
+    """Receives a message; the block, which is left at the end."""
+    block = queue.receive()
+    block.__enter__()
+    return block
+
+
+def receive_and_disconnect(queue: Any) -> Any:
+    """The same, and another thread closes the connections that are idle."""
+    block = receive(queue)
+    thread = threading.Thread(target=queue.disconnect)
+    thread.start()
+    thread.join()
+    return block
+
+
 WORK: Final[dict[str, Callable[[Any], Any]]] = {
-    "receive": lambda queue: queue.receive().__enter__(),
+    "receive": receive,
+    "receive, and disconnect": receive_and_disconnect,
     "get": lambda queue: queue.get(),
     "put": lambda queue: queue.put(b"of the dead"),
     "get_nowait": lambda queue: queue.get_nowait(),
@@ -39,7 +57,9 @@ def main(flavour: str, url: str, work: str, pid: str = "") -> None:
     kept = WORK[work](queue)
     say("done")
     sys.stdin.read()
-    del kept
+    if "receive" in work:
+        kept.__exit__(None, None, None)
+        say("left")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def test_the_overloads_that_type_checkers_see_have_the_arguments_of_the_class() 
 
 
 def test_signatures_show_what_a_method_returns_and_repr_names_queue_and_server() -> None:
-    assert str(inspect.signature(pressure.BackupQueue.claim)).endswith("-> 'Item | None'")
+    assert str(inspect.signature(pressure.BackupQueue.claim)).endswith("-> 'Item[V] | None'")
     assert str(inspect.signature(pressure.Queue.receive)).endswith("-> 'AbstractContextManager[Message[V]]'")
     messages = inspect.signature(pressure.trio.Queue.messages)
     assert messages.return_annotation == "AsyncGenerator[Message[V], None]"
