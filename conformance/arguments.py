@@ -1,7 +1,7 @@
-"""What the command lines of this package share: types of arguments, whose errors say what to write instead.
+"""What the command lines of this package share: options, and types of arguments.
 
-Each function makes a ``type`` for ``argparse``, so that a wrong argument ends the command with status 2
-before anything is started.
+Each type is one for ``argparse``: a wrong argument ends the command with status 2 before anything is started,
+and the error says what to write instead.
 """
 
 from __future__ import annotations
@@ -13,10 +13,44 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
-__all__ = ["TARGET", "amount", "count", "one_of", "output_file", "unknown"]
+__all__ = [
+    "TARGET",
+    "add_bound",
+    "add_seed",
+    "add_target",
+    "amount",
+    "count",
+    "one_of",
+    "output_file",
+    "unknown",
+]
 
 TARGET: Final = "embedded (miniredis in this process), real (redis-server), or a redis:// URL"
 """What most commands can be given as a server; ``targets`` knows a few more."""
+
+
+def add_target(parser: argparse.ArgumentParser, *, several: bool) -> None:
+    """Adds ``--target``: the server to use, or with ``several`` a list of them; None if it is not given."""
+    parser.add_argument(
+        "--target", action="append" if several else "store", metavar="TARGET",
+        help=f"server to use: {TARGET}{'; may be repeated' if several else ''} (default: embedded)",
+    )  # fmt: skip
+
+
+def add_seed(parser: argparse.ArgumentParser, decides: str, default: int = 0) -> None:
+    """Adds ``--seed``, a whole number; ``decides`` says for the help what it decides."""
+    parser.add_argument(
+        "--seed", type=int, default=default, metavar="N",
+        help=f"number that decides {decides} (default: %(default)s)",
+    )  # fmt: skip
+
+
+def add_bound(parser: argparse.ArgumentParser, default: int) -> None:
+    """Adds ``--bound``, of the queue that is used."""
+    parser.add_argument(
+        "--bound", type=count(0), default=default, metavar="N",
+        help="most messages in the queue at a time; 0 for no bound (default: %(default)s)",
+    )  # fmt: skip
 
 
 def count(least: int) -> Callable[[str], int]:

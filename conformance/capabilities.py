@@ -4,7 +4,7 @@ A server lacks a capability only if it says so, by the very answer of those that
 answer, a hang or a hang-up is none of these: it leaves the capability in place, so that the clauses judge it,
 and what is broken is never skipped as unsupported.
 
-To add a capability, write a function that says whether it is lacking, and a row in ``LACKS``.
+To add a capability, write a function that says whether it is lacking, and a row in ``LACKS`` and ``REASONS``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .limits import ended_by
 from .processes import NotInstalledError
 from .targets import real_redis
 
-__all__ = ["LACKS", "capabilities_of"]
+__all__ = ["LACKS", "REASONS", "capabilities_of"]
 
 PROBE_LIMIT: Final = 10.0
 """Seconds in which a server that lives shows what it can do."""
@@ -126,6 +126,24 @@ LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
     "engine": is_a_server_of_its_own,
 }
 """Every capability by the name that clauses use in ``needs``, with what tells that a server lacks it."""
+
+REASONS: Final[Mapping[str, str]] = {
+    "list-count": "the server's LPOP and RPOP take no count (Redis has it since 6.2)",
+    "list-move": "the server has no LMOVE and BLMOVE (Redis has them since 6.2)",
+    "order:ready": "the server serves a client that waits for several keys by the order of its arguments "
+    "(Redis does since 7.2), not by which key was ready first",
+    "reliable-queues": "the server has no MQ.* commands (miniredis and the module RedisMQ have them)",
+    "blocked-count": "the server's INFO does not tell how many clients are blocked",
+    "databases": "the server has one database only",
+    "no-password": "the server asks for a password, and the clause is about clients without one",
+    "scripts": "the server runs no Lua scripts",
+    "redis-7.0": "the server does not have the commands of Redis 7.0",
+    "reference": "replies are compared with those of a Redis 7.0 that may be emptied, and by hypothesis; "
+    "one of the two is missing",
+    "our-client": "the clause is about pressure alone, and another client is judged",
+    "engine": "the clause explores the states of miniredis in this process, and this is another server",
+}
+"""What is said of a clause that is skipped because the server lacks a capability."""
 
 
 def capabilities_of(environment: Callable[[], Environment]) -> frozenset[str]:

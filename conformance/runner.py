@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from .arguments import unknown
-from .capabilities import capabilities_of
+from .capabilities import REASONS, capabilities_of
 from .checks import CHECKS, Check
 from .clauses import CLAUSES, SUITES, Clause
 from .environment import Client, Environment, Failure, Unsupported
@@ -180,7 +180,7 @@ class Judging:
 def judge_clause(clause: Clause, able: frozenset[str], environment: Callable[[], Environment]) -> Outcome:
     missing = [name for name in clause.needs if name not in able]
     if missing:
-        return Outcome(clause, "skipped", f"needs {', '.join(missing)}")
+        return Outcome(clause, "skipped", "; ".join(REASONS[name] for name in missing))
     begin = time.monotonic()
     for check in CHECKS[clause.id]:
         problem = run_check(check, environment, clause.limit)

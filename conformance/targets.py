@@ -234,7 +234,9 @@ def check_logs_in(connection: RawConnection, address: Address, shown: str) -> No
     if address.db:
         check_reply(connection.command("SELECT", str(address.db)), f"{shown} has no database {address.db}")
     reply = connection.command("PING")
-    if reply.startswith((b"-NOAUTH", b"-NOPERM")):
+    if reply.startswith(b"-NOPERM"):
+        check_reply(reply, f"{shown} does not let this user run PING; allow it with ACL SETUSER USER +ping")
+    if reply.startswith(b"-NOAUTH"):
         check_reply(
             reply, f"{shown} wants a password: write redis://USER:PASSWORD@{address.host}:{address.port}"
         )
@@ -251,11 +253,11 @@ def check_reply(reply: bytes, problem: str) -> None:
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return parts._replace(netloc=f"{parts.username}:***@{parts.netloc.rpartition('@')[2]}").geturl()
+    """The URL as it may be shown: all that stands before the last @ is taken for a user and a password."""
+    scheme, _, rest = url.partition("://")
+    login, at, place = rest.rpartition("@")
+    user, has_password, _ = login.partition(":")
+    return f"{scheme}://{user}:***@{place}" if at and has_password else url
 
 
 TARGETS: Final[Mapping[str, Target]] = {
@@ -299,12 +301,16 @@ def target_named(name: str) -> Target:
     raise ValueError(unknown("target", name, TARGETS, otherwise))
 
 
+ESCAPE: Final = "write / as %2F, ? as %3F and # as %23 in a password"
+
 HOST_AND_PORT: Final = re.compile(r"[\w.-]*:[0-9]+").fullmatch
 
 
 def check_url(url: str) -> None:
     """Raises ``ValueError`` where a URL has a wrong port or database."""
     address = Address(url, "")
+    if "@" in url and "@" not in urlsplit(url).netloc:
+        raise ValueError(f"{without_password(url)} is no URL of a Redis: {ESCAPE}")
     try:
         wrong = "the port is not a number from 0 to 65535"
         _ = address.port

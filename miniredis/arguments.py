@@ -69,17 +69,17 @@ def checked_config(
 
 def configured(caller: str, directives: Mapping[str, DirectiveValue]) -> Config:
     """The configuration of keywords; the port is a free one unless it is given."""
-    given = {"port": "0"}
+    given, keywords = {"port": "0"}, {}
     for keyword, value in directives.items():
         name = keyword.replace("_", "-") if keyword not in DIRECTIVES else keyword
         if name.lower() not in DIRECTIVES | ALIASES:
             raise TypeError(f"{caller}() got an unexpected keyword argument {keyword!r}{advice(keyword)}")
-        given[name] = as_words(caller, keyword, value)
-        try:
-            Config({name: given[name]})
-        except ConfigurationError as refusal:
-            raise ConfigurationError(keyword, refusal.reason, str(value)) from None
-    return Config(given)
+        given[name], keywords[name] = as_words(caller, keyword, value), keyword
+    try:
+        return Config(given)
+    except ConfigurationError as refusal:
+        keyword = keywords[refusal.directive]
+        raise ConfigurationError(keyword, refusal.reason, given[refusal.directive]) from None
 
 
 def as_words(caller: str, keyword: str, value: object) -> str:

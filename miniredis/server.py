@@ -12,6 +12,7 @@ import selectors
 import sys
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 from types import TracebackType
@@ -85,7 +86,7 @@ class Server:
         wall = self._host.clock.now().wall
         return dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(microseconds=wall)
 
-    def fast_forward(self, seconds: float) -> None:
+    def fast_forward(self, seconds: float | Decimal) -> None:
         """Moves this server's clock forward: keys expire, blocked clients time out, TIME tells the new time.
 
         Everything that falls due on the way happens in order, each at its own moment. When the call returns,
@@ -102,9 +103,9 @@ class Server:
             ValueError: ``seconds`` is negative, too large, or NaN: time cannot be moved back.
             RuntimeError: the server has stopped.
         """
-        if not isinstance(seconds, Real):
+        if not isinstance(seconds, Real | Decimal):
             raise TypeError(f"fast_forward() takes a number of seconds, not {kind(seconds)}")
-        if not 0 <= seconds <= FURTHEST:
+        if seconds != seconds or not 0 <= seconds <= FURTHEST:  # NaN does not equal itself
             raise ValueError(f"fast_forward() takes 0 to {FURTHEST} seconds, not {seconds}")
         microseconds = round(seconds * 1_000_000)
         if self._host.is_own_thread:

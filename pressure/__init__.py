@@ -15,8 +15,7 @@ print(list(queue))
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from pressure.errors import (
     ClusterError,
@@ -37,27 +36,27 @@ from pressure.errors import (
     UnsafeCodecWarning,
     ValueTooLongError,
 )
-from pressure.kinds import (
-    BackupQueue,
-    Capabilities,
-    DeadLetter,
-    Delivered,
-    Info,
-    InProgress,
-    Item,
-    Pending,
-    ReliableQueue,
-    RingQueue,
-    exponential,
-)
-from pressure.protocol import Diagnosis, RepairReport, RoleState, Stats
-from pressure.queue import Queue
-from pressure.receiving import Message
-from pressure.survey import doctor, queues
 
 if TYPE_CHECKING:  # at run time each is imported when it is used
     from pressure import aio as aio
     from pressure import trio as trio
+    from pressure.kinds import (
+        BackupQueue,
+        Capabilities,
+        DeadLetter,
+        Delivered,
+        Info,
+        InProgress,
+        Item,
+        Pending,
+        ReliableQueue,
+        RingQueue,
+        exponential,
+    )
+    from pressure.protocol import Diagnosis, RepairReport, RoleState, Stats
+    from pressure.queue import Queue
+    from pressure.receiving import Message
+    from pressure.survey import doctor, queues
 
 __all__ = [
     "BackupQueue",
@@ -98,10 +97,31 @@ __all__ = [
     "queues",
 ]
 
-_FLAVOURS = ("aio", "trio")
+_FLAVOURS: Final = ("aio", "trio")
+
+#: Names that are imported at their first use, by their modules: these need redis-py, and --help does not.
+_LATER: Final = {
+    **dict.fromkeys(
+        ("BackupQueue", "Capabilities", "DeadLetter", "Delivered", "Info", "InProgress", "Item"), "kinds"
+    ),
+    **dict.fromkeys(("Pending", "ReliableQueue", "RingQueue", "exponential"), "kinds"),
+    **dict.fromkeys(("Diagnosis", "RepairReport", "RoleState", "Stats"), "protocol"),
+    **dict.fromkeys(("doctor", "queues"), "survey"),
+    "Message": "receiving",
+    "Queue": "queue",
+}
 
 
-def __getattr__(name: str) -> ModuleType:
-    if name in _FLAVOURS:
-        return importlib.import_module(f"pressure.{name}")
-    raise AttributeError(f"module 'pressure' has no attribute {name!r}")
+if not TYPE_CHECKING:  # for a type checker, what is not imported above does not exist
+
+    def __getattr__(name: str) -> Any:
+        if name in _FLAVOURS:
+            return importlib.import_module(f"pressure.{name}")
+        if name in _LATER:
+            found = globals()[name] = getattr(importlib.import_module(f"pressure.{_LATER[name]}"), name)
+            return found
+        raise AttributeError(f"module 'pressure' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -136,21 +136,20 @@ def _host(value: Any) -> str:
 
 
 def _port(value: Any) -> int:
-    number = _whole(value, "port")
+    number = _number(value, "port")
     if not 0 < number < 65536:
         raise ValueError(f"port must be from 1 to 65535, not {value!r}")
     return number
 
 
 def _database(value: Any) -> int:
-    number = _whole(value, "db")
-    if number < 0:
-        raise ValueError(f"db must be 0 or more, not {value!r}")
-    return number
+    return _number(value, "db", 0)
 
 
-def _whole(value: Any, what: str) -> int:
+def _number(value: Any, what: str, least: int | None = None) -> int:
+    """A whole number, also as the text that an environment variable has."""
     try:
-        return int(str(value))
+        number = int(value) if isinstance(value, str) else value
     except ValueError:
         raise ValueError(f"{what} must be a whole number, not {value!r}") from None
+    return whole(number, what, least)

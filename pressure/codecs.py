@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from pressure.errors import CodecError, UnsafeCodecWarning, ValueTooLongError
+from pressure.extras import how_to_install
 from pressure.protocol.sizes import LONGEST
 from pressure.text import printable
 
@@ -105,7 +106,7 @@ def _msgpack() -> _Pair:
     try:
         import msgpack
     except ImportError as error:
-        raise ImportError('codec="msgpack" needs the package msgpack: pip install msgpack') from error
+        raise ImportError(f'codec="msgpack" needs msgpack: {how_to_install("msgpack")}') from error
 
     return _Pair(msgpack.packb, msgpack.unpackb)
 

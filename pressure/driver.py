@@ -12,15 +12,12 @@ Rules:
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found,unused-ignore]  # not in every typeshed
-import contextlib
 import signal
 import threading
 import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Final, TypeVar
-
-import redis
 
 from pressure.connection import TICK, Attention, Connections, Interrupt, Settings, close, exchange
 from pressure.course import AnyCheckout, Ride, is_elsewhere, pause_before_look, unblocking
@@ -29,7 +26,7 @@ from pressure.keys import Located
 from pressure.lease import Keeper
 from pressure.pool import Member
 from pressure.protocol.steps import Batch, Operation, Reply, Wait
-from pressure.refusals import LOST
+from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT
 
 T = TypeVar("T")
@@ -93,16 +90,20 @@ class Driver:
         finally:
             checkout.close()
 
-    def unblock(self, number: int | None) -> None:
-        """End another connection's wait. Where that does not work, the wait ends by itself before long."""
-        limit = STOP_TIMEOUT / 2
-        if number is None or not self._unblocks.acquire(timeout=limit):
-            return
+    def unblock(self, number: int | None) -> bool:
+        """End another connection's wait; whether the server has answered.
+
+        Where that does not work, the wait ends by itself before long.
+        """
+        if number is None or not self._unblocks.acquire(timeout=STOP_TIMEOUT):
+            return False
         try:
-            with contextlib.suppress(PressureError):
-                self.aside(unblocking(number), limit)
+            self.aside(unblocking(number), STOP_TIMEOUT)
+        except PressureError:
+            return False
         finally:
             self._unblocks.release()
+        return True
 
 
 class Checkout(AnyCheckout):
@@ -144,7 +145,7 @@ class Checkout(AnyCheckout):
         """The connection is of no more use, nor is any other to a server that does not answer."""
         self.end_holds()
         close(self.member.take_out())
-        if isinstance(error, (TimeoutError, redis.TimeoutError)):
+        if isinstance(error, SILENT):
             self.driver.connections.disconnect()
 
     def look_elsewhere(self) -> None:
@@ -231,8 +232,8 @@ class _Ride(Ride[T]):
             self.course.abandon()
             raise
 
-    def _unblock(self) -> None:
-        self._checkout.driver.unblock(self.member.number)
+    def _unblock(self) -> bool:
+        return self._checkout.driver.unblock(self.member.number)
 
 
 #: ``signal``'s own functions turn numbers into enum members, and fail at it for handlers: 3 us a call, three

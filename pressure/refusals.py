@@ -14,6 +14,9 @@ REFUSED: Final = (redis.ResponseError, redis.BusyLoadingError, redis.Authenticat
 #: How a connection is lost. One whose reply did not fit into memory is of no more use either.
 LOST: Final = (redis.RedisError, OSError, MemoryError)
 
+#: How a connection is lost on which nothing came for too long.
+SILENT: Final = (redis.TimeoutError, TimeoutError)
+
 #: redis-py takes the first word off these errors; it is put back.
 _CODES: Final = {
     redis.exceptions.OutOfMemoryError: "OOM",

@@ -48,10 +48,22 @@ def from_url(url: str, prefix: bytes) -> Settings:
         begins = url.rpartition("@")[2]  # without a password, which may have an @ in it
         known = ", ".join(f"{each}://" for each in (*_PLAIN, *(f"redis+{each}" for each in _KINDS)))
         raise ValueError(f"the URL of a Redis server must begin with one of {known}; not so {begins!r}")
+    _check_escaped(url)
     try:
         return _KINDS[kind](_split(url)._replace(scheme=scheme), prefix) if kind else _one(url, prefix)
     except ValueError as error:
         raise ValueError(f"the URL of the Redis server is wrong: {error}") from None
+
+
+def _check_escaped(url: str) -> None:
+    """Raises ValueError for a password that seems to end the host: other functions' errors would show it."""
+    hosts, rest = _split(url).netloc, url.partition("://")[2]
+    if not hosts or "@" in hosts or "@" not in rest:
+        return
+    port = "" if hosts.endswith("]") else hosts.partition(":")[2]
+    if "@" in rest.partition("?")[0] or (port and not port.isdigit()):
+        where = "the URL of the Redis server is wrong"
+        raise ValueError(f"{where}: write / as %2F, ? as %3F and # as %23 in a user or password")
 
 
 def _split(url: str) -> SplitResult:

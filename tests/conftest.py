@@ -159,7 +159,9 @@ def older_redis() -> Path:
 
 def skip_unless_7_0(server: Address) -> None:
     if not is_7_0(server):
-        pytest.skip(f"needs a Redis 7.0 to compare with; the one here is {server.origin}")
+        pytest.skip(
+            f"the replies expected here are those of Redis 7.0, and the only real Redis here is {server.origin}"
+        )
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any, Final
 from conformance.access_log.chart import as_svg, as_text
 from conformance.access_log.lines import lines
 from conformance.access_log.steps import parsed, report
-from conformance.arguments import TARGET, count
+from conformance.arguments import add_target, count
 from conformance.targets import NotInstalledError, target_named
 from pressure import Queue, QueueDoesNotExistError
 from pressure.spark import finish, session
@@ -103,23 +104,18 @@ class Example:
         table.write.format("pressure").options(**options).mode("append").save()
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Runs the command.
-
-    Raises:
-        SystemExit: the arguments are wrong, or the server or Spark is not there.
-    """
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m conformance.access_log",
         description="An example: sends the made-up access log of a web server through a bounded queue to "
         "Spark, which writes the requests and a report by the hour as Parquet files.",
+        epilog="Exit status: 0 done, 2 wrong arguments, or the server or Spark is not there.",
     )
     parser.add_argument(
         "--lines", type=count(1), default=100_000, metavar="N", help="lines of the log (default: %(default)s)"
     )
-    parser.add_argument(
-        "--target", default="embedded", metavar="TARGET", help=f"server to use: {TARGET} (default: embedded)"
-    )
+    add_target(parser, several=False)
     parser.add_argument(
         "--out", type=Path, default=Path("access-log"), metavar="DIR",
         help="folder for the results (default: %(default)s)",
@@ -129,13 +125,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     if (chosen.out / "checkpoint").exists():
         parser.error(f"{chosen.out} has the results of an earlier run: remove it, or name another with --out")
     try:
+        target = target_named(chosen.target or "embedded")
         chosen.out.mkdir(parents=True, exist_ok=True)
-        with target_named(chosen.target).up() as address:
-            hours = Example(address.url, chosen.out.resolve(), chosen.lines, chosen.master).run()
-    except (ValueError, OSError, NotInstalledError, SetupError) as error:
+    except (ValueError, OSError) as error:
         parser.error(str(error))
+    try:
+        with target.up() as address:
+            hours = Example(address.url, chosen.out.resolve(), chosen.lines, chosen.master).run()
+    except (NotInstalledError, SetupError) as error:
+        print(error)
+        return 2
     for text in told(hours, chosen.out):
         print(text)
+    return 0
 
 
 def told(hours: list[dict[str, Any]], out: Path) -> Iterator[str]:
@@ -148,4 +150,4 @@ def told(hours: list[dict[str, Any]], out: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

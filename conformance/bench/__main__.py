@@ -84,8 +84,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         options.json.write_text(json.dumps(as_json(outcomes, effort), indent=1, ensure_ascii=False) + "\n")
     if options.chart:
-        options.chart.write_text(as_svg(groups_of(outcomes)))
+        draw(options.chart, outcomes)
     return status(outcomes, strict=options.strict)
+
+
+def draw(file: Path, outcomes: Sequence[Outcome]) -> None:
+    """Writes the chart, or says that there is nothing to draw."""
+    if groups := groups_of(outcomes):
+        file.write_text(as_svg(groups))
+    else:
+        say(f"--chart: {file} is not written, since none of these rows has a ratio")
 
 
 def accept_costs() -> int:

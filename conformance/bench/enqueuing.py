@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import redis
 
+from pressure.extras import how_to_install
+
 from .model import Measure, MissingError, Pair
 from .queues import VALUE, queue_at, rate
 from .workbench import Workbench
@@ -44,7 +46,7 @@ def beside(peer: str) -> Measure:
 
     def measure(bench: Workbench) -> Generator[Pair]:
         if importlib.util.find_spec(peer) is None:
-            raise MissingError(f"{peer} is not installed: pip install 'pressure-queues[frameworks]'")
+            raise MissingError(f"{peer} is not installed: {how_to_install('frameworks')}")
         module = importlib.import_module(peer)
         for _ in bench.turns():
             with queue_at(bench, bound=0) as (queue, url):

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import miniredis
+from pressure.extras import how_to_install
 
 from .model import MissingError, Pair
 from .timing import samples
@@ -23,7 +24,7 @@ def in_process_rates(bench: Workbench) -> Generator[Pair]:
     SET, GET, INCR, LPUSH and RPOP in turn, each waited for.
     """
     if importlib.util.find_spec("fakeredis") is None:
-        raise MissingError("fakeredis is not installed: pip install 'pressure-queues[bench]'")
+        raise MissingError(f"fakeredis is not installed: {how_to_install('bench')}")
     import fakeredis  # an extra
 
     with ExitStack() as stack:

@@ -26,7 +26,9 @@ PATIENCE: Final = 5.0
 def default_host_and_database(env: Environment) -> None:
     to = env.address
     if (to.host, to.db) != ("127.0.0.1", 0):
-        raise Unsupported(f"not asked of a server at {to.host}, database {to.db}")
+        raise Unsupported(
+            f"the clause is about a server at 127.0.0.1, database 0; this one is at {to.host}, database {to.db}"
+        )
     found = only(REDIS_PORT=str(to.port), PRESSURE_PREFIX=env.prefix)
     with mock.patch.dict(os.environ, found, clear=True), our_own(env, "jobs") as queue:
         queue.create()
@@ -57,7 +59,7 @@ def listener() -> Iterator[socket.socket]:
             server = socket.create_server(("127.0.0.1", PORT))
         except OSError:
             if time.monotonic() > deadline or is_served():
-                raise Unsupported(f"not asked where port {PORT} is taken") from None
+                raise Unsupported(f"the clause needs port {PORT}, which another program has taken") from None
             time.sleep(0.01)
         else:
             break

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Final
 
-from ..arguments import amount, count, one_of
+from ..arguments import add_seed, amount, count, one_of
 from ..targets import NotInstalledError, real_redis
 from ..wire import RawConnection
 from .both import Both
@@ -86,10 +86,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     length.add_argument(
         "--commands", type=count(1), metavar="N", help="run until N requests were sent (default: 20000)"
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N",
-        help="number that decides which requests are made up first (default: %(default)s)",
-    )  # fmt: skip
+    add_seed(parser, "which requests are made up first")
     name = one_of("command", names_of_commands(), "the command COMMAND LIST")
     parser.add_argument(
         "--only", nargs="+", default=[], metavar="COMMAND", type=name,

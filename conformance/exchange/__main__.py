@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 
-from ..arguments import TARGET, count
+from ..arguments import add_bound, add_seed, add_target, count
 from ..targets import NotInstalledError, target_named
 from . import Exchange, Findings, exchanged
 
@@ -23,10 +23,7 @@ def parser() -> argparse.ArgumentParser:
         "that was asked for is not there.",
     )
     add, usual = made.add_argument, Exchange()
-    add(
-        "--target", action="append", metavar="TARGET",
-        help=f"server to use: {TARGET}; may be repeated (default: embedded)",
-    )  # fmt: skip
+    add_target(made, several=True)
     add(
         "--messages", type=count(1), default=usual.messages, metavar="N",
         help="number of messages to send (default: %(default)s)",
@@ -35,14 +32,8 @@ def parser() -> argparse.ArgumentParser:
         "--kills", type=count(0), default=usual.kills, metavar="N",
         help="number of kills, of the producer and the consumer in turn (default: %(default)s)",
     )  # fmt: skip
-    add(
-        "--bound", type=count(0), default=usual.bound, metavar="N",
-        help="most messages in the queue at a time; 0 for no bound (default: %(default)s)",
-    )  # fmt: skip
-    add(
-        "--seed", type=int, default=usual.seed, metavar="N",
-        help="number that decides when the kills happen (default: %(default)s)",
-    )  # fmt: skip
+    add_bound(made, usual.bound)
+    add_seed(made, "when the kills happen", usual.seed)
     add(
         "--force", action="store_true",
         help="after a kill, repair the queue at once, without watching the killed process's role for five "

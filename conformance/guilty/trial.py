@@ -6,6 +6,7 @@ changes, and they divide (``divide``).
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -107,7 +108,7 @@ def hurried() -> int:
     for module in (environment, wire):
         vars(module)["PATIENCE"] = PATIENCE
     vars(runner)["CHECK_LIMIT"] = HUNG
-    vars(sys.modules["pressure.protocol.vitals"])["LOOK_APART"] = 0.05
+    vars(importlib.import_module("pressure.protocol.vitals"))["LOOK_APART"] = 0.05
     return main()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ..arguments import TARGET, count, output_file
+from ..arguments import TARGET, add_bound, add_seed, count, output_file
 from ..flavours import FLAVOURS
 from ..targets import NotInstalledError, target_named
 from .judging import judged
@@ -21,6 +21,9 @@ from .runs import Plan
 
 __all__ = ["main"]
 
+KILLS: Final = 2
+"""How many clients are killed unless the command line says otherwise."""
+
 STATUS: Final[Mapping[Answer, int]] = {"ok": 0, "illegal": 1, "unknown": 3}
 
 
@@ -31,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
         "that clients got. With --record it records one first.",
         epilog="Exit status: 0 ok, 1 illegal: no correct queue or list gives these results, 2 wrong "
         "arguments, or a file or a target is not there, 3 unknown: it cannot be decided.",
-    ), Plan(kills=2)  # fmt: skip
+    ), Plan()  # fmt: skip
     add = made.add_argument
     add(
         "files",
@@ -40,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="file in JSON Lines; several files are one history",
     )
-    add("--svg", type=output_file, metavar="FILE", help="draw the history to FILE, as HTML")
+    add("--html", type=output_file, metavar="FILE", help="draw the history to FILE, for a browser")
     add(
         "--record",
         metavar="TARGET",
@@ -56,17 +59,12 @@ def parser() -> argparse.ArgumentParser:
         help="number of client processes; half of them put, the others get (default: %(default)s)",
     )  # fmt: skip
     add(
-        "--kill", type=count(0), default=usual.kills, metavar="N",
-        help="most clients to kill by SIGKILL; one of either kind is left (default: %(default)s)",
+        "--kill", type=count(0), metavar="N",
+        help="number of clients to kill by SIGKILL; one that puts and one that gets must be left "
+        f"(default: {KILLS}, or fewer if there are fewer to spare)",
     )  # fmt: skip
-    add(
-        "--bound", type=count(0), default=usual.bound, metavar="N",
-        help="most values in the queue at a time; 0 for no bound (default: %(default)s)",
-    )  # fmt: skip
-    add(
-        "--seed", type=int, default=usual.seed, metavar="N",
-        help="number that decides what the clients do (default: %(default)s)",
-    )  # fmt: skip
+    add_bound(made, usual.bound)
+    add_seed(made, "what the clients do", usual.seed)
     add(
         "--client", choices=FLAVOURS, default="sync",
         help="flavour of the pressure client; plain is sync without scripts (default: %(default)s)",
@@ -77,6 +75,12 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     options = parser().parse_args(arguments)
+    spare = options.clients - 2
+    if options.kill is not None and options.kill > spare:
+        parser().error(
+            f"--kill: of {options.clients} clients {spare} can be killed at most; "
+            f"give --clients {options.kill + 2} or more"
+        )
     try:
         history = recorded(options) if options.record else read(*options.files)
     except FileNotFoundError as error:
@@ -88,8 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verdicts = judged(history)
     verdict = worst(verdicts.values())
     tell(history, verdicts, verdict)
-    if options.svg:
-        options.svg.write_text(as_svg(history, verdict), encoding="utf-8")
+    if options.html:
+        options.html.write_text(as_svg(history, verdict), encoding="utf-8")
     return STATUS[verdict.answer]
 
 
@@ -97,7 +101,8 @@ def recorded(options: argparse.Namespace) -> History:
     """A run, which goes into the first file."""
     half = max(options.clients // 2, 1)
     others = max(options.clients - half, 1)
-    plan = Plan(options.operations, half, others, options.kill, options.bound, options.seed)
+    kills = min(KILLS, options.clients - 2) if options.kill is None else options.kill
+    plan = Plan(options.operations, half, others, kills, options.bound, options.seed)
     with target_named(options.record).up() as address:
         history = processes(address, plan, options.client)
     write(history, options.files[0])

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ..arguments import count
+from ..arguments import add_seed, count
 from .fuzz import Findings, Fuzzer
 from .sizes import command as sizes
 from .sockets import fuzz_sockets
@@ -55,10 +55,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--over-tcp", type=count(0), metavar="N",
         help="number of requests to send over TCP after that (default: a fiftieth of --frames)",
     )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N",
-        help="number that decides which requests are made up (default: %(default)s)",
-    )  # fmt: skip
+    add_seed(parser, "which requests are made up")
     parser.add_argument(
         "--sizes", action="store_true",
         help="instead: measure how time and memory grow with every argument of every command, beside a real "

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pressure.extras import how_to_install
+
 from ..arguments import count, output_file
 from ..histories.model import Answer
 
@@ -81,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if writes != bool(options.to) or writes == bool(options.history):
         parser().error("give either a HISTORY to judge, or --from-jsonl or --sample together with --to")
     if importlib.util.find_spec("pyarrow") is None:
-        say("Parquet files need pyarrow, which is not installed: pip install 'pressure-queues[spark]'")
+        say(f"Parquet files need pyarrow, which is not installed: {how_to_install('spark')}")
         return 2
     try:
         return written(options) if writes else told(checked(options), options)

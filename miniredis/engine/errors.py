@@ -242,7 +242,10 @@ KEYS_ARITY = b"ERR Invalid number of arguments specified for command"
 KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
 
 # Scripts
-NO_LUA = b"ERR unknown command: scripts need lupa, which is not installed: pip install 'pressure-queues[lua]'"
+NO_LUA = (
+    b"ERR unknown command: scripts need lupa, which is not installed: pip install 'pressure-queues[lua]' "
+    b"(in a checkout: pip install '.[lua]')"
+)
 NO_MEMORY = b"ERR not enough memory"
 KEYS_NEGATIVE = b"ERR Number of keys can't be negative"
 NO_SCRIPT = b"NOSCRIPT No matching script. Please use EVAL."

@@ -11,7 +11,6 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
 from math import inf
 from typing import Any, TypeAlias, TypeVar
@@ -19,11 +18,12 @@ from typing import Any, TypeAlias, TypeVar
 from pressure.aio.connection import Connections, drop, exchange
 from pressure.course import AnyCheckout, Ride, is_elsewhere, pause_before_look, unblocking
 from pressure.errors import PressureError, ServerReplyError
+from pressure.finding import failed
 from pressure.keys import Located
 from pressure.lease import Keeper
 from pressure.pool import Member
 from pressure.protocol.steps import Batch, Operation, Reply, Wait
-from pressure.refusals import LOST
+from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT, Settings
 
 T = TypeVar("T")
@@ -75,11 +75,13 @@ class Driver:
             within: How many seconds it may take in all, connecting included.
 
         Raises:
-            TimeoutError: It took longer.
             PressureError: As in ``run``.
         """
-        async with asyncio.timeout(within):
-            return await self._aside(operation)
+        try:
+            async with asyncio.timeout(within):
+                return await self._aside(operation)
+        except TimeoutError as error:
+            raise failed(self.connections.settings, f"no answer in {within:g} s") from error
 
     async def _aside(self, operation: Operation[T]) -> T:
         checkout = Checkout(self, Member(), stop=0)
@@ -88,11 +90,18 @@ class Driver:
         finally:
             await checkout.close()
 
-    async def unblock(self, number: int | None) -> None:
-        """End another connection's wait. Where that does not work, the wait ends by itself before long."""
-        if number is not None:
-            with contextlib.suppress(PressureError, TimeoutError):
-                await unbroken(self._unblock(number), _ignored, STOP_TIMEOUT / 2)
+    async def unblock(self, number: int | None) -> bool:
+        """End another connection's wait; whether the server has answered.
+
+        Where that does not work, the wait ends by itself before long.
+        """
+        if number is None:
+            return False
+        try:
+            await unbroken(self._unblock(number), _ignored, STOP_TIMEOUT)
+        except (PressureError, TimeoutError):
+            return False
+        return True
 
     async def _unblock(self, number: int) -> None:
         async with self.connections.unblocks:
@@ -129,7 +138,7 @@ class Checkout(AnyCheckout):
         """The connection is of no more use, nor is any other to a server that does not answer."""
         self.end_holds()
         await drop(self.member.take_out())
-        if isinstance(error, TimeoutError):
+        if isinstance(error, SILENT):
             await self.driver.connections.disconnect(nowait=True)
 
     async def look_elsewhere(self) -> None:
@@ -207,8 +216,9 @@ class _Ride(Ride[T]):
             raise self.course.lost(ConnectionError("while another operation used it"))
         return self._cancelled is before
 
-    async def _noticed_in_turn(self, error: asyncio.CancelledError) -> None:
+    async def _noticed_in_turn(self, error: asyncio.CancelledError) -> bool:
         self._cancelled = self._cancelled or error
+        return False
 
     async def _sent(self, step: Batch) -> list[Reply]:
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
@@ -222,11 +232,11 @@ class _Ride(Ride[T]):
             self.course.abandon()
             raise
 
-    async def _noticed(self, error: asyncio.CancelledError) -> None:
-        if self._cancelled is None:
-            self._cancelled = error
-            if isinstance(self.course.step, Wait):
-                await self._checkout.driver.unblock(self.member.number)
+    async def _noticed(self, error: asyncio.CancelledError) -> bool:
+        first, self._cancelled = self._cancelled is None, self._cancelled or error
+        if first and isinstance(self.course.step, Wait):
+            return await self._checkout.driver.unblock(self.member.number)
+        return False
 
     def _deliver_later(self) -> None:
         """A cancellation that was held back is raised when the task next waits."""
@@ -242,11 +252,12 @@ class _Ride(Ride[T]):
         asyncio.get_running_loop().call_soon(deliver)
 
 
-async def _ignored(_: asyncio.CancelledError) -> None:
+async def _ignored(_: asyncio.CancelledError) -> bool:
     """A second cancellation changes nothing."""
+    return False
 
 
-Noticed: TypeAlias = Callable[[asyncio.CancelledError], Awaitable[None]]
+Noticed: TypeAlias = Callable[[asyncio.CancelledError], Awaitable[bool]]
 
 
 async def unbroken(
@@ -261,7 +272,7 @@ async def unbroken(
 
     Args:
         work: The coroutine; no timeout of its own may run out in it, since that is a cancellation, too.
-        noticed: Told of a cancellation, when it comes.
+        noticed: Told of a cancellation, when it comes; if it returns True, the time of ``stop`` begins anew.
         limit: Seconds after which TimeoutError is raised in the coroutine, if nothing has come meanwhile.
         stop: Seconds after a cancellation, after which TimeoutError is raised in the coroutine.
     """
@@ -283,7 +294,8 @@ async def unbroken(
                 await asyncio.wait((future,), timeout=None if left == inf else left)
             except asyncio.CancelledError as error:
                 stop_by = min(stop_by, loop.time() + stop)
-                await noticed(error)
+                if await noticed(error):
+                    stop_by = loop.time() + stop
 
 
 def _future(awaited: asyncio.Future[Any] | None) -> asyncio.Future[Any]:

@@ -1,4 +1,7 @@
-"""One call of the command: its arguments, where the queues are, what signals do, and how it answers."""
+"""One call of the command: its arguments, where the queues are, what signals do, and how it answers.
+
+Every command imports this module, so that it imports redis-py only once a queue is asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,20 @@ import sys
 from argparse import Namespace
 from contextlib import ExitStack
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from pressure.arguments import settings
+import pressure
 from pressure.cli import shown
 from pressure.cli.stop import Signals, Stop, is_closed, output_closed
-from pressure.driver import Driver
-from pressure.keys import Located
-from pressure.kinds import BackupQueue, ReliableQueue, RingQueue
-from pressure.queue import Queue
-from pressure.settings import Settings
 from pressure.text import printable
 
-AnyQueue = TypeVar("AnyQueue", Queue, BackupQueue, RingQueue, ReliableQueue)
+if TYPE_CHECKING:
+    from pressure import BackupQueue, Queue, ReliableQueue, RingQueue
+    from pressure.driver import Driver
+    from pressure.keys import Located
+    from pressure.settings import Settings
+
+AnyQueue = TypeVar("AnyQueue", "Queue", "BackupQueue", "RingQueue", "ReliableQueue")
 
 #: Options that say where the server is, and what the keys are called.
 WHERE: Final = ("url", "host", "port", "db", "prefix")
@@ -49,7 +53,7 @@ class Call:
 
     def queue(self, name: str, output: int | None = None) -> Queue:
         """A queue whose waits end when a signal comes, or when nobody reads the output any more."""
-        return self.using(Queue(os.fsencode(name), **self.where), output)
+        return self.using(pressure.Queue(os.fsencode(name), **self.where), output)
 
     def using(self, queue: AnyQueue, output: int | None = None) -> AnyQueue:
         """A queue of any kind, likewise."""
@@ -66,10 +70,14 @@ class Call:
     @cached_property
     def settings(self) -> Settings:
         """Where the server is."""
+        from pressure.arguments import settings
+
         return settings(**self.where)
 
     def driver(self, tag: bytes | None = None, keys: Located | None = None) -> Driver:
         """What asks the server that has these keys, and all others with the same hash tag; or any server."""
+        from pressure.driver import Driver
+
         if tag not in self._drivers:
             driver = self._drivers[tag] = Driver(self.settings, keys)
             self._stack.callback(driver.connections.disconnect)

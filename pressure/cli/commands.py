@@ -12,7 +12,7 @@ from typing import Any
 from pressure.cli import kinds, shown
 from pressure.cli.call import Call, answer, answer_json
 from pressure.cli.framing import FORMATS
-from pressure.cli.looking import QUEUE
+from pressure.cli.options import QUEUE
 from pressure.cli.status import DONE, NO
 from pressure.cli.streams import Writer
 from pressure.errors import QueueEmptyError

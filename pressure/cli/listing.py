@@ -11,7 +11,7 @@ from pressure.cli import shown
 from pressure.cli.call import Call, answer, answer_json, write
 from pressure.cli.looking import Look, look, one
 from pressure.cli.status import DONE, NO
-from pressure.kinds.looks import Seen
+from pressure.kinds.looks import OLD, Seen
 from pressure.protocol import Diagnosis, RoleState
 from pressure.text import printable
 
@@ -109,7 +109,7 @@ def _role(state: RoleState) -> str:
 
 def doctor(call: Call) -> int:
     """Print what is wrong with a queue, or with any of them."""
-    old = call.arguments.old
+    old = OLD if call.arguments.old is None else call.arguments.old
     found = [one(call, old)] if call.arguments.name is not None else look(call, old=old)
     if call.arguments.json:
         answer_json([shown.record(each) for each in found])

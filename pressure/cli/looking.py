@@ -11,20 +11,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from pressure.cli.call import Call
+from pressure.cli.options import QUEUE
 from pressure.errors import QueueDoesNotExistError
 from pressure.keys import SUFFIXES, Keys, Located, hash_tag
 from pressure.kinds import looks
 from pressure.kinds.looks import OLD, PREFIX, Seen
 from pressure.protocol import Diagnosis, Operation
 from pressure.survey import survey
-
-QUEUE: Final = "queue"
-"""The kind that is ``pressure.Queue``."""
-
-KINDS: Final = (QUEUE, "backup", "ring", "reliable")
 
 Look: TypeAlias = Diagnosis | Seen
 L = TypeVar("L", bound=Located)

@@ -15,7 +15,7 @@ from pressure.cli import kinds
 from pressure.cli.call import Call
 from pressure.cli.counting import counting, runs_of, writer_of
 from pressure.cli.framing import FORMATS
-from pressure.cli.looking import QUEUE
+from pressure.cli.options import QUEUE
 from pressure.cli.progress import Meter
 from pressure.cli.status import DONE, LostError
 from pressure.cli.stop import Stop

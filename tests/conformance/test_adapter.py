@@ -20,6 +20,7 @@ from conformance.adapter.__main__ import OPERATIONS as SERVED
 from conformance.adapter.__main__ import serve
 from conformance.adapter.client import OPERATIONS, Foreign
 from conformance.adapter.process import ERRORS, AdapterError, ClientProcess
+from conformance.capabilities import REASONS
 from conformance.clauses import CLAUSES
 from conformance.environment import Environment, Failure, Unsupported
 from conformance.runner import Outcome, judge
@@ -42,7 +43,7 @@ FEW = (
 def textbook(fault: str = "") -> Adapter:
     """The client in JavaScript, which does wrong what its fault says."""
     if shutil.which("node") is None:
-        pytest.skip("there is no node here")
+        pytest.skip("node is not on PATH")
     return Adapter(f"node {Path(__file__).parent / 'adapters' / 'textbook.js'} {fault}")
 
 
@@ -102,8 +103,8 @@ def test_clauses_for_other_kinds_or_only_for_our_client_are_skipped_by_name(embe
     )
     assert [(each.verdict, each.reason) for each in outcomes] == [
         ("skipped", "not supported by the client: BackupQueue"),
-        ("skipped", "needs our-client"),
-        ("skipped", "needs our-client"),
+        ("skipped", REASONS["our-client"]),
+        ("skipped", REASONS["our-client"]),
     ]
 
 

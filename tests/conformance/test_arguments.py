@@ -14,6 +14,7 @@ import pytest
 import conformance
 import miniredis
 from conformance.targets import NotInstalledError, target_named
+from pressure.spark.errors import SetupError
 
 COMMANDS = (
     "conformance", "conformance.access_log", "conformance.bench", "conformance.differential",
@@ -49,12 +50,15 @@ MISTAKES = [
     ("conformance --target redis://h:99999", "redis://h:99999 is no URL of a Redis: the port is not a number from 0 to 65535"),
     ("conformance --suite wire --clause queue.fifo", "no clause of --clause is in a suite of --suite; --list prints each clause with its suites"),
     ("conformance --target redis://u:secret@h:1/x", "redis://u:***@h:1/x is no URL of a Redis: the database is not a number"),
+    ("conformance --target redis://u:sec/ret@h:1/0", "redis://u:***@h:1/0 is no URL of a Redis: write / as %2F, ? as %3F and # as %23 in a password"),
+    ("conformance --target http://u:sec/ret@h", "cannot use http://u:***@h: only redis:// URLs are supported as targets"),
     ("conformance --junit /dev/null/x", "--junit: cannot write /dev/null/x"),
     ("conformance --adapter nosuch", "--adapter: no command 'nosuch' that can be run"),
     ("conformance.exchange --messages 0", "--messages: 0 is too small: give 1 or more"),
     ("conformance.exchange --kills x", "--kills: 'x' is not a whole number"),
+    ("conformance.histories --record embedded --kill 3 f", "--kill: of 4 clients 2 can be killed at most; give --clients 5 or more"),
     ("conformance.histories --clients 1 f", "--clients: 1 is too small: give 2 or more"),
-    ("conformance.histories --svg /nonexistent/s f", "--svg: cannot write /nonexistent/s: there is no folder /nonexistent"),
+    ("conformance.histories --html /nonexistent/s f", "--html: cannot write /nonexistent/s: there is no folder /nonexistent"),
     ("conformance.simulation --scenario one-eech", "did you mean 'one-each'?"),
     ("conformance.simulation --schedule p1", "--schedule needs one --scenario"),
     ("conformance.simulation --svg /tmp", "--svg: cannot write /tmp: it is a folder; name a file in it"),
@@ -85,6 +89,18 @@ def test_the_example_suggests_the_nearest_name_for_an_unknown_target(
 ) -> None:
     assert run("conformance.access_log", "--out", str(tmp_path / "out"), "--target", "embeded") == 2
     assert "did you mean 'embedded'?" in capsys.readouterr().err
+
+
+def test_the_example_without_spark_says_so_and_does_not_blame_the_arguments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_spark(*_: object, **__: object) -> None:
+        raise SetupError("no Spark here")
+
+    monkeypatch.setattr("conformance.access_log.__main__.session", no_spark)
+    assert run("conformance.access_log", "--out", str(tmp_path / "out")) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("no Spark here\n", "")
 
 
 # Targets that are there, and cannot be used
@@ -122,6 +138,13 @@ def test_a_server_that_does_not_answer_ping_like_redis_is_refused(greeting: byte
 def test_a_server_in_protected_mode_is_refused_with_its_reason() -> None:
     with answering(b"-DENIED Redis is running in protected mode\r\n") as url:
         assert refused(url) == "URL refuses connections from here (DENIED Redis is running in protected mode)"
+
+
+def test_a_user_who_may_not_ping_is_told_which_permission_is_missing() -> None:
+    with answering(b"-NOPERM this user has no permissions to run the 'ping' command\r\n") as url:
+        assert refused(url).startswith(
+            "URL does not let this user run PING; allow it with ACL SETUSER USER +ping ("
+        )
 
 
 def test_a_missing_or_wrong_password_is_refused_with_advice_and_never_shown() -> None:

@@ -143,6 +143,13 @@ def test_a_chart_has_a_bar_for_each_ratio(tmp_path: Path) -> None:
     assert [bar.better for bar in group.bars] == [3, 4]
 
 
+def test_a_chart_without_ratios_is_not_written(tmp_path: Path, capsys: Any) -> None:
+    drawn = tmp_path / "found.svg"
+    command.draw(drawn, [])
+    assert not drawn.exists()
+    assert f"{drawn} is not written, since none of these rows has a ratio" in capsys.readouterr().out
+
+
 def test_a_chart_is_not_written_to_a_file_of_another_kind(tmp_path: Path, capsys: Any) -> None:
     with pytest.raises(SystemExit):
         command.main(["--rows", "start", *TINY, "--chart", str(tmp_path / "found.png")])

@@ -63,7 +63,7 @@ def test_failed_and_skipped_clauses_show_their_reasons(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 1
     assert "1 failed, 1 skipped" in done.stdout
-    assert "needs databases" in done.stdout
+    assert "the server has one database only" in done.stdout
     assert "a reason\n\nwhat was said:\nvery much" in done.stdout
     assert "LLEN answers the length" in done.stdout
 

@@ -136,10 +136,13 @@ def test_a_server_that_hangs_up_fails(embedded_server: Address) -> None:
     assert judge_with(check, embedded_server).reason.startswith("Hangup")
 
 
-def test_what_a_server_cannot_do_is_skipped_by_name(embedded_server: Address) -> None:
+def test_a_skipped_clause_says_what_the_server_lacks(
+    embedded_server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(capabilities.REASONS, "flying", "the server does not fly")
     assert judge_with(lambda _: None, embedded_server, needs=("able",)).verdict == "passed"
     outcome = judge_with(lambda _: None, embedded_server, needs=("able", "flying"))
-    assert (outcome.verdict, outcome.reason) == ("skipped", "needs flying")
+    assert (outcome.verdict, outcome.reason) == ("skipped", "the server does not fly")
 
 
 def answer(lacks: object) -> Any:
@@ -165,6 +168,7 @@ def test_a_server_lacks_a_capability_only_if_its_probe_says_so(
 
 def test_every_capability_that_a_clause_needs_can_be_found_out() -> None:
     assert {name for clause in CLAUSES.values() for name in clause.needs} <= set(capabilities.LACKS)
+    assert capabilities.REASONS.keys() == capabilities.LACKS.keys()
 
 
 @pytest.mark.usefixtures("real_server")
@@ -177,7 +181,10 @@ def test_a_password_is_used_and_not_shown(tmp_path: Path, capsys: pytest.Capture
         end(process)
     said = capsys.readouterr().out
     assert f"list-notes redis://:***@127.0.0.1:{port}/15: 1/1" in said
-    assert "skipped broker.database: needs no-password" in said
+    assert (
+        "skipped broker.database: the server asks for a password, and the clause is about clients without one"
+        in said
+    )
     assert "sesame" not in said
 
 

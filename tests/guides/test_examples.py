@@ -53,7 +53,7 @@ def need_imports(block: Block, *files: str) -> None:
         for name in names:
             name = name.partition(".")[0]
             if f"{name}.py" not in files and importlib.util.find_spec(name) is None:
-                pytest.skip(f"{block} needs {name}")
+                pytest.skip(f"the example imports {name}, which is not installed")
 
 
 WITHOUT = "-p no:cacheprovider -p no:xdist -p no:hypothesispytest".split()

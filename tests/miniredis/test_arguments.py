@@ -35,6 +35,7 @@ WRONG_KEYWORDS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"nosuch": 1}, TypeError, "start() got an unexpected keyword argument 'nosuch'; it takes engine, clock, loop, and redis-server's directives with '_' for '-', such as port=6379"),
     ({"alone": True}, TypeError, "start() got an unexpected keyword argument 'alone'; it takes engine, clock, loop, and redis-server's directives with '_' for '-', such as port=6379"),
     ({"maxmemory": "10mb"}, ValueError, "maxmemory='10mb': not supported by miniredis, which accepts only '0' (the default)"),
+    ({"appendonly": True}, ValueError, "appendonly='yes': not supported by miniredis, which accepts only 'no' (the default)"),
     ({"cluster_enabled": "yes"}, ValueError, "cluster_enabled='yes': not supported by miniredis, which accepts only 'no' (the default)"),
     ({"port": "x"}, ValueError, "port='x': argument couldn't be parsed into an integer"),
     ({"port": 99999}, ValueError, "port='99999': argument must be between 0 and 65535 inclusive"),

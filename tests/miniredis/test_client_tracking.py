@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -15,9 +14,9 @@ from conformance.wire import RawConnection
 from miniredis.engine import errors
 from miniredis.engine.commands.tracking import check_overlaps
 
-Three = tuple[RawConnection, RawConnection, RawConnection]
+from ..waiting import until
 
-PATIENCE = 5.0
+Three = tuple[RawConnection, RawConnection, RawConnection]
 
 
 @pytest.fixture
@@ -46,9 +45,7 @@ def told(control: RawConnection, section: str, names: str) -> dict[bytes, int]:
 
 
 def await_gone(control: RawConnection, client: bytes) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while b"id=" in control.command("CLIENT", "LIST", "ID", client):
-        assert time.monotonic() < deadline
+    until(lambda: b"id=" not in control.command("CLIENT", "LIST", "ID", client), "the client is gone")
 
 
 @pytest.mark.parametrize("resp", ["2", "3"])

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,7 +21,7 @@ from redis.retry import Retry
 import miniredis
 from miniredis.local import LocalSocket
 
-PATIENCE = 10
+from ..waiting import PATIENCE, until
 
 
 @pytest.fixture
@@ -40,12 +39,6 @@ def client(server: miniredis.EmbeddedServer) -> Iterator[redis.Redis]:
 def push(client: redis.Redis) -> None:
     until(lambda: blocked(client) == 1)
     client.rpush("l", "b")
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
 
 
 def blocked(client: redis.Redis) -> int:

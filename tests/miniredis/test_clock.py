@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pytest
 import redis
@@ -124,12 +125,22 @@ def test_fast_forward_can_jump_a_century(server: miniredis.EmbeddedServer, clien
     assert client.command("EXISTS", "k", "j") == b":1\r\n"
 
 
-@pytest.mark.parametrize("seconds", [-1, -0.001, float("nan"), float("inf"), 1e11])
+@pytest.mark.parametrize(
+    "seconds", [-1, -0.001, float("nan"), float("inf"), 1e11, Decimal("NaN"), Decimal(-1)]
+)
 def test_fast_forward_refuses_negative_infinite_and_huge_values(
-    server: miniredis.EmbeddedServer, seconds: float
+    server: miniredis.EmbeddedServer, seconds: float | Decimal
 ) -> None:
     with pytest.raises(ValueError, match="takes 0 to"):
         server.fast_forward(seconds)
+
+
+def test_fast_forward_takes_a_decimal(server: miniredis.EmbeddedServer, client: RawConnection) -> None:
+    client.command("SET", "k", "v", "PX", "1500")
+    server.fast_forward(Decimal("1.4"))
+    assert client.command("EXISTS", "k") == b":1\r\n"
+    server.fast_forward(Decimal("0.2"))
+    assert client.command("EXISTS", "k") == b":0\r\n"
 
 
 def test_another_thread_can_fast_forward(server: miniredis.EmbeddedServer, client: RawConnection) -> None:

@@ -12,7 +12,7 @@ import redis
 def program(name: str) -> str:
     found = shutil.which(name)
     if found is None:
-        pytest.skip(f"no {name} on this machine")
+        pytest.skip(f"{name} is not on PATH")
     return found
 
 

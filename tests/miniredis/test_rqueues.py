@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from threading import Thread
 from typing import Any
@@ -16,9 +15,9 @@ from conformance.wire import encode
 from miniredis.engine.commands.documentation import GROUPS
 from miniredis.engine.registry import commands
 
+from ..waiting import PATIENCE, until
 from .test_engine import World
 
-PATIENCE = 5.0
 NAMES = [b"mq.push", b"mq.pop", b"mq.ack", b"mq.recover", b"mq.inspect", b"mq.qinfo"]
 
 
@@ -42,9 +41,7 @@ def mq(client: redis.Redis, *words: Any) -> Any:
 
 
 def await_blocked(client: redis.Redis) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not client.info("clients")["blocked_clients"]:
-        assert time.monotonic() < deadline, "nobody was ever blocked"
+    until(lambda: client.info("clients")["blocked_clients"], "a client is blocked")
 
 
 # COMMAND

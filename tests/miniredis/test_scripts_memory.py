@@ -14,7 +14,9 @@ import miniredis
 
 from . import script_fuzz
 
-pytest.importorskip("miniredis.scripting.interpreter", reason="no lupa", exc_type=ImportError)
+pytest.importorskip(
+    "miniredis.scripting.interpreter", reason="scripts need the extra 'lua'", exc_type=ImportError
+)
 
 MB = 1_000_000
 NO_MEMORY = "not enough memory"

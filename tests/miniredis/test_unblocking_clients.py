@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from conformance.wire import Hangup, RawConnection
 
-PATIENCE = 5.0
+from ..waiting import until
 
 BLOCKING = [
     ["BLPOP", "k", "0"],
@@ -50,9 +49,7 @@ class Room:
         return int(info.partition("\r\nblocked_clients:")[2].partition("\r\n")[0])
 
     def until_blocked(self, count: int) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while self.blocked() != count:
-            assert time.monotonic() < deadline, f"never were {count} clients blocked"
+        until(lambda: self.blocked() == count, f"{count} clients are blocked")
 
 
 @pytest.fixture

@@ -20,13 +20,13 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
 
+from ..waiting import PATIENCE, until
+
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
-PATIENCE = 5.0
 STEP = re.compile(r"(?P<client>\w+)(?P<verb>[:!=]| speaks| waits$| leaves$| closed$) ?(?P<text>.*)")
 CONNECTED = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
 NUMBER = re.compile(r"<id:(\w+)>")
@@ -141,9 +141,7 @@ class Player:
     def await_blocked(self, count: int) -> None:
         """Until so many clients are blocked: the server tells."""
         wanted = f"\r\nblocked_clients:{count}\r\n".encode()
-        deadline = time.monotonic() + PATIENCE
-        while wanted not in self.control.ask("INFO clients"):
-            assert time.monotonic() < deadline, f"never were {count} clients blocked"
+        until(lambda: wanted in self.control.ask("INFO clients"), f"{count} clients are blocked")
 
     def client(self, name: str) -> Client:
         if name not in self.clients:
@@ -193,9 +191,7 @@ class Player:
         """Goes on when the server knows."""
         before = self.connected()
         self.clients[step.client].close()
-        deadline = time.monotonic() + PATIENCE
-        while self.connected() == before:
-            assert time.monotonic() < deadline, f"{step.client} never left"
+        until(lambda: self.connected() != before, f"{step.client} has left")
         self.gone.add(step.client)
         self.waiting.discard(step.client)
         self.await_blocked(len(self.waiting))

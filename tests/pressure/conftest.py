@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +20,15 @@ import redis
 from conformance.targets import Address, NoRealRedisError, find_real_redis, start_real
 from pressure import Queue
 from tests.conftest import SERVERS
+from tests.waiting import PATIENCE
+from tests.waiting import until as until  # which the tests here take from this file
 
 from .runs import RUNS
 
 if TYPE_CHECKING:
     from .sentinels_and_clusters import Cluster
 
-DEADLINE = 20.0
+DEADLINE = PATIENCE
 ROOT = Path(__file__).parents[2]
 
 OPERATIONS: dict[str, Callable[[Queue], object]] = {
@@ -51,16 +52,6 @@ OPERATIONS: dict[str, Callable[[Queue], object]] = {
 def wait_long(queue: Any) -> None:
     """From now on no single wait of this queue object ends by itself."""
     queue._context = replace(queue._context, slice=1000.0)
-
-
-def until(condition: Callable[[], Any], what: str = "condition", limit: float = DEADLINE) -> Any:
-    """Poll a condition until it holds; its value."""
-    end = time.monotonic() + limit
-    while not (value := condition()):
-        if time.monotonic() > end:
-            raise AssertionError(f"not in {limit} s: {what}")
-        time.sleep(0.002)
-    return value
 
 
 def free_port() -> int:
@@ -127,7 +118,7 @@ def with_acl(raw: redis.Redis) -> None:
     try:
         execute(raw, "ACL", "WHOAMI")
     except redis.ResponseError as error:
-        pytest.skip(f"this server has no users: {error}")
+        pytest.skip(f"this server has no ACL: {error}")
 
 
 @pytest.fixture
@@ -137,7 +128,7 @@ def with_maxmemory(raw: redis.Redis) -> None:
         raw.config_set("maxmemory", 0)
         raw.config_set("maxmemory", 1 << 40)
     except redis.ResponseError as error:
-        pytest.skip(f"this server has no limit of memory: {error}")
+        pytest.skip(f"this server has no maxmemory: {error}")
     raw.config_set("maxmemory", 0)
 
 
@@ -278,5 +269,5 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         try:
             three = stack.enter_context(cluster(tmp_path_factory.mktemp("cluster"), 3))
         except NoRealRedisError as error:
-            pytest.skip(f"no cluster: {error}")
+            pytest.skip(f"a cluster does not start: {error}")
         yield three

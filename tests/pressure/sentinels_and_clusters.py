@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 
 import redis
 
+from conformance.processes import at_free_port
 from conformance.targets import find_real_redis
 from pressure import ServerReplyError
 
@@ -35,25 +35,23 @@ class Sentinel:
     """A sentinel on a free port, which asks for a password if it is given one."""
 
     def __init__(self, folder: Path, master: int, *extra: str) -> None:
-        self.port = free_port()
         folder.mkdir()
         file = folder / "sentinel.conf"
         lines = [
-            f"port {self.port}", "bind 127.0.0.1", f"dir {folder}",
+            "bind 127.0.0.1", f"dir {folder}",
             f"sentinel monitor {SERVICE} 127.0.0.1 {master} 1",
             f"sentinel down-after-milliseconds {SERVICE} 60000",  # only what a test asks for happens
             f"sentinel failover-timeout {SERVICE} 5000",
             *extra,
         ]  # fmt: skip
-        file.write_text("\n".join(lines))
-        quiet = subprocess.DEVNULL
-        self.process = subprocess.Popen(
-            [find_real_redis(), str(file), "--sentinel"], stdin=quiet, stdout=quiet, stderr=quiet
-        )
 
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        def command(port: int) -> list[str]:
+            file.write_text("\n".join([f"port {port}", *lines]))
+            return [str(find_real_redis()), str(file), "--sentinel"]
+
+        with ExitStack() as stack:
+            _, self.port = stack.enter_context(at_free_port("a sentinel", command))
+            self.stop = stack.pop_all().close
 
 
 class Watched:

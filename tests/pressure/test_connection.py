@@ -94,7 +94,7 @@ def test_contradictory_or_malformed_settings_are_value_errors(arguments: dict[st
         ("REDIS_URL", "foo", "not so 'foo'"),
         ("REDIS_PORT", "abc", "port must be a whole number, not 'abc'"),
         ("REDIS_PORT", "70000", "port must be from 1 to 65535, not '70000'"),
-        ("REDIS_DB", "-1", "db must be 0 or more, not '-1'"),
+        ("REDIS_DB", "-1", "db must be 0 or more, not -1"),
     ],
 )
 def test_a_wrong_environment_variable_is_named(name: str, value: str, message: str) -> None:
@@ -107,6 +107,15 @@ def test_a_client_or_name_of_the_wrong_type_is_a_type_error() -> None:
         Queue("jobs", client=object())
     with pytest.raises(TypeError, match="name"):
         Queue(1)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("url", ["redis://h:1/0?client_name=a@b", "redis://[::1]/0?client_name=a@b"])
+def test_an_option_of_a_url_may_have_an_at_sign(url: str) -> None:
+    assert settings(url=url).kwargs["client_name"] == "a@b"
+
+
+def test_the_path_of_a_socket_may_have_an_at_sign() -> None:
+    assert settings(url="unix:///run/a@b").kwargs["path"] == "/run/a@b"
 
 
 def test_making_a_queue_object_does_not_connect() -> None:
@@ -318,13 +327,15 @@ def test_the_error_for_a_server_out_of_memory_says_that_the_role_is_still_held(r
         with pytest.raises(Exception, match="OOM") as caught:
             queue.put(b"w")
         assert any("repair frees it" in note for note in caught.value.__notes__)
-        with pytest.warns(RuntimeWarning, match="to count it and to free the consumer role"):
-            assert queue.get() == b"v"
+        with pytest.raises(ServerReplyError, match="OOM"):
+            queue.get()
     finally:
         raw.config_set("maxmemory", 0)
         queue.disconnect()
     queue.repair(force=True)
     assert roles_free(raw)
+    assert queue.get() == b"v"
+    queue.disconnect()
 
 
 @pytest.mark.usefixtures("with_maxmemory")

@@ -11,7 +11,8 @@ import redis
 
 import pressure
 from pressure import CodecError, Queue, QueueDoesNotExistError, QueueEmptyError
-from pressure.identity import HOLDS, process_in, unmarked
+from pressure.identity import process_in, unmarked
+from pressure.pool import HOLDS
 
 from .conftest import PREFIX, Task, execute, waiting
 

@@ -11,7 +11,8 @@ import pytest
 import redis
 
 from pressure import Queue, ServerReplyError
-from pressure.identity import HOLDS, process_in, unmarked
+from pressure.identity import process_in, unmarked
+from pressure.pool import HOLDS
 from pressure.protocol.vitals import connected
 
 from .conftest import PREFIX, Task, invariant, roles_free, waiting

@@ -13,21 +13,23 @@ import pytest
 import redis
 
 from conformance.flavours import FLAVOURS as CLIENTS
-from conformance.targets import NoRealRedisError, find_real_redis
+from conformance.targets import NoRealRedisError, end, find_real_redis, start_real
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 
-from .conftest import Task, free_port, invariant, until, waiting
+from .conftest import Task, invariant, until, waiting
 from .sentinels_and_clusters import answers
 
 FLAVOURS: dict[str, Any] = {**CLIENTS}
+
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 
 
 class Durable:
     """A server on a port of its own that keeps its data when it is started again."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.port = folder, free_port()
-        self.process: subprocess.Popen[bytes] | None = None
+        self.folder = folder
+        self.process, self.port = start_real(find_real_redis(), folder, *DURABLE)
 
     @property
     def url(self) -> str:
@@ -35,25 +37,22 @@ class Durable:
 
     def start(self, *flags: str) -> None:
         words = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", ""]
-        words += ["--appendonly", "yes", "--appendfsync", "always", *flags]
+        words += [*DURABLE, *flags]
         quiet = subprocess.DEVNULL
         self.process = subprocess.Popen([find_real_redis(), *words], stdin=quiet, stdout=quiet, stderr=quiet)
 
     @property
     def is_up(self) -> bool:
-        return self.process is not None and self.process.poll() is None
+        return self.process.poll() is None
 
     def stop(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
+        end(self.process)
 
 
 @pytest.fixture
 def durable(tmp_path: Path) -> Iterator[Durable]:
-    server = Durable(tmp_path)
     try:
-        server.start()
+        server = Durable(tmp_path)
     except NoRealRedisError as error:
         pytest.skip(str(error))
     try:

@@ -257,7 +257,7 @@ def test_values_beyond_the_limit_that_cannot_be_put_back_are_returned(
     queue: Queue, redis_url: str, raw: redis.Redis, scripts: bool
 ) -> None:
     if not scripts:
-        pytest.skip("without scripts nothing is put back")
+        pytest.skip("without scripts a value that is too long is never put back")
     queue.create()
     values = [b"1", b"2", value(3, 9 * MB), value(4, 9 * MB), b"5"]
     queue.put_many(values)

@@ -41,6 +41,7 @@ plain.put_nowait("text", 3)  # wrong
 plain.get_many("3")  # wrong
 plain.nonsense()  # wrong
 plain.holder(5)  # wrong
+pressure.Quue("jobs")  # wrong
 pressure.Queue("jobs", 1)  # wrong
 pressure.Queue("jobs", codec="yaml")  # wrong
 pressure.Queue("jobs", ulr="redis://h")  # wrong

@@ -13,7 +13,7 @@ from conformance.targets import Address
 from pressure.spark import OptionError
 from tests.spark.conftest import Place, some
 
-pytest.importorskip("pyspark", reason="no PySpark: pip install '.[spark]'")
+pytest.importorskip("pyspark", reason="PySpark is not installed; it is in the extra 'spark'")
 pa: Any = pytest.importorskip("pyarrow")
 datasource: Any = pytest.importorskip("pressure.spark.datasource")
 writing: Any = pytest.importorskip("pressure.spark.writing")
@@ -128,7 +128,7 @@ def test_draining_a_stream_in_parts_ends_at_the_length_it_had_at_the_start(place
     place.put(*some(0, 12))
     one = Streaming(source(place, rowsPerBatch="5"))
     if not one.admits:
-        pytest.skip("this Spark does not ask in parts")
+        pytest.skip("this version of Spark reads all that a stream has at once")
     out = io.BytesIO()
     runner.check_support_func(one.reader, out)
     assert int.from_bytes(out.getvalue(), "big") == 3

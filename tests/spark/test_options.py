@@ -75,7 +75,9 @@ def test_a_pressure_queue_must_exist_before_it_is_used(place: Place) -> None:
 
 def test_a_key_that_holds_another_type_is_reported(place: Place) -> None:
     if place.kind == "pressure":
-        pytest.skip("a pressure queue is known by another key")
+        pytest.skip(
+            "a pressure queue exists if it has a bound, which is another key than the one of its messages"
+        )
     asking = Asking(place.options())
     asking.ask((b"SET", asking.places.main, b"x"))
     with pytest.raises(PressureError, match="its key holds a string"):

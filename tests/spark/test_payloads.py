@@ -12,7 +12,7 @@ from pressure.spark import PayloadError
 from pressure.spark.options import Options, options_of
 from pressure.spark.rows import Rows
 
-pa: Any = pytest.importorskip("pyarrow", reason="no pyarrow: pip install '.[spark]'")
+pa: Any = pytest.importorskip("pyarrow", reason="pyarrow is not installed; it is in the extra 'spark'")
 payloads: Any = pytest.importorskip("pressure.spark.payloads")
 
 STRUCT = pa.struct([("user", pa.string()), ("n", pa.int32())])

@@ -55,7 +55,7 @@ def test_a_missing_file_is_reported_with_how_to_record_one(
 def test_the_svg_option_writes_a_picture_to_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main([str(KEPT / "swapped.jsonl"), "--svg", str(tmp_path / "picture.html")])
+    main([str(KEPT / "swapped.jsonl"), "--html", str(tmp_path / "picture.html")])
     assert "┌" in capsys.readouterr().out
     assert "<svg" in (tmp_path / "picture.html").read_text(encoding="utf-8")
 

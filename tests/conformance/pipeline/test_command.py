@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyarrow", reason="needs the extra 'spark'")
+pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 
 from conformance.histories import records
 from conformance.histories.model import History, Operation

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-pytest.importorskip("pyarrow", reason="needs the extra 'spark'")
+pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 
 from conformance.histories import fifo
 from conformance.histories.model import Facts, Operation, worst

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyarrow", reason="needs the extra 'spark'")
+pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 
 import pyarrow.parquet
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyarrow", reason="needs the extra 'spark'")
-pytest.importorskip("pyspark", reason="needs the extra 'spark'")
+pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
+pytest.importorskip("pyspark", reason="this test needs the extra 'spark'")
 
 from conformance.histories.model import Facts, History, Operation
 from conformance.pipeline.alone import check_alone

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-pytest.importorskip("pyarrow", reason="needs the extra 'spark'")
+pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 
 from conformance.histories import judged, worst
 from conformance.histories.model import Facts, History, Operation

@@ -71,7 +71,7 @@ def environment(folder: Path, redis_url: str, make: Callable[..., Queue]) -> dic
 def script(run: Run, shell: str, folder: Path) -> Path:
     """The file with the script for a shell."""
     if shutil.which(shell) is None:
-        pytest.skip(f"there is no {shell} here")
+        pytest.skip(f"{shell} is not on PATH")
     status, out, _ = run("completion", shell)
     assert status == 0
     path = folder / f"completion.{shell}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from importlib.metadata import version
@@ -137,6 +138,18 @@ def test_an_unexpected_exception_is_reported_in_one_line(
         ("get jobs --run 0", "pressure get: argument --run: '0' is not a whole number of 1 or more"),
         ("get jobs -0 -n -1", "pressure get: argument -n/--count: '-1' is not a whole number of 1 or more"),
         ("create jobs --bound 9223372036854775808", "pressure: bound must be an integer from 0 to "),
+        *(
+            (
+                f"ls --url {url}",
+                "pressure: the URL of the Redis server is wrong: write / as %2F, ? as %3F and # as %23",
+            )
+            for url in (
+                "redis://:sec/secret@h:1/0",
+                "redis://u:secret?secret@h",
+                "redis://:1/secret@h",
+                "redis+sentinel://u:secret#secret@h/m",
+            )
+        ),
         ("ls --url http://h", "pressure: the URL of a Redis server must begin with one of redis://"),
     ],
 )
@@ -158,3 +171,24 @@ def test_wrong_usage_is_reported_in_one_line_without_passwords(
 def test_importing_the_command_line_does_not_import_rich(module: str) -> None:
     code = f"import sys, {module}; sys.exit('rich' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    "line", ["--help", "--version", "put --help", "completion bash", "put", "get jobs -n 0"]
+)
+def test_what_needs_no_server_does_not_import_redis(line: str) -> None:
+    code = f"""
+import sys, pressure.cli
+try:
+    pressure.cli.main({line.split()!r})
+finally:
+    assert "redis" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert "AssertionError" not in done.stderr
+
+
+def test_every_subcommand_has_its_function() -> None:
+    for name, command in table.COMMANDS.items():
+        module, _, function = command.does.partition(".")
+        assert callable(getattr(importlib.import_module(f"pressure.cli.{module}"), function)), name

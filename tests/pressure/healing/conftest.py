@@ -106,6 +106,12 @@ def set_looks(patch: pytest.MonkeyPatch, seconds: float) -> None:
     patch.setattr("pressure.protocol.vitals.LOOK_APART", seconds)
 
 
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits looks after a moment whether somebody is dead."""
+    monkeypatch.setattr("pressure.queue.SLICE", 0.1)
+
+
 @pytest.fixture
 def no_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody finds out by looking that a holder is dead."""

@@ -27,7 +27,7 @@ QUICK = {
 @pytest.fixture(scope="session")
 def spark_installed() -> None:
     if importlib.util.find_spec("pyspark") is None:
-        pytest.skip("no PySpark: pip install '.[spark]'")
+        pytest.skip("PySpark is not installed; it is in the extra 'spark'")
 
 
 @pytest.fixture(scope="session")

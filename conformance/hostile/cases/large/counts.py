@@ -38,7 +38,6 @@ KEYED: Final[dict[str, Callable[[int], list[bytes]]]] = {
     "directives of CONFIG SET": repeat("CONFIG", "SET", "...", by="nosuch{} 1"),
     "directives of CONFIG SET, all the same": repeat("CONFIG", "SET", "...", by="maxmemory 0"),
     "digests of SCRIPT EXISTS": repeat("SCRIPT", "EXISTS", "..."),
-    "channels of SUBSCRIBE": repeat("SUBSCRIBE", "..."),
     "channels of SUBSCRIBE, all the same": repeat("SUBSCRIBE", "...", by="x"),
     "channels of SSUBSCRIBE": repeat("SSUBSCRIBE", "..."),
     "channels of PUBSUB NUMSUB": repeat("PUBSUB", "NUMSUB", "..."),
@@ -52,7 +51,6 @@ KEYED: Final[dict[str, Callable[[int], list[bytes]]]] = {
     "fields of HMGET": repeat("HMGET", "k", "..."),
     "fields of XADD": repeat("XADD", "k", "1-1", "...", by="f{} v"),
     "ids of XDEL": repeat("XDEL", "k", "...", by="{}-1"),
-    "members of ZADD": repeat("ZADD", "k", "...", by="{} m{}"),
     "members of ZADD, all of one score": repeat("ZADD", "k", "...", by="0 m{}"),
     "members of ZMSCORE": repeat("ZMSCORE", "k", "..."),
     "members of GEOADD": repeat("GEOADD", "k", "...", by="1.5 2.5 m{}"),
@@ -104,8 +102,8 @@ REPEATED: Final[dict[str, Make]] = {
     "keys that are tracked": each("GET {}", "HELLO 3 | CLIENT TRACKING ON", "SET 7 x"),
     "tracking turned on and off": each("CLIENT TRACKING ON BCAST PREFIX {}", "HELLO 3", "SET 7 x | CLIENT TRACKING OFF"),
     "blocked for a key, in a transaction": each("BLPOP k{} 0", "MULTI", "EXEC"),
-    "members of one that are read again": then(repeat("ZADD", "k", "...", by="{} m{}"), "ZRANGE k 0 -1 WITHSCORES", "ZRANGEBYSCORE k -inf +inf"),
-    "channels that are left": then(repeat("SUBSCRIBE", "..."), "UNSUBSCRIBE 5", "RESET", "PING"),
+    "members of ZADD, which are read": then(repeat("ZADD", "k", "...", by="{} m{}"), "ZRANGE k 0 -1 WITHSCORES", "ZRANGEBYSCORE k -inf +inf"),
+    "channels of SUBSCRIBE, which are left": then(repeat("SUBSCRIBE", "..."), "UNSUBSCRIBE 5", "RESET", "PING"),
 }  # fmt: skip
 
 QUADRATIC: Final[dict[str, Callable[[int], list[bytes]] | Make]] = {
@@ -168,8 +166,10 @@ ELEMENTS: Final[dict[str, Make]] = {
 }  # fmt: skip
 
 STREAMS: Final[dict[str, Make]] = {
-    "a stream": each("XADD k {}-1 f v", last="XLEN k | XRANGE k 5 + COUNT 2 | XREVRANGE k + - COUNT 1 | XDEL k 9-1 | XTRIM k MAXLEN 10 | XLEN k"),
-    "a stream that is read": each("XADD k {}-1 f v", last="XRANGE k - + | XGROUP CREATE k g 0 | XREADGROUP GROUP g c STREAMS k > | XPENDING k g | XACK k g 7-1"),
+    "a stream": each(
+        "XADD k {}-1 f v", last="XLEN k | XRANGE k 5 + COUNT 2 | XREVRANGE k + - COUNT 1 | XRANGE k - + | XGROUP CREATE k g 0 | "
+        "XREADGROUP GROUP g c STREAMS k > | XPENDING k g | XACK k g 7-1 | XDEL k 9-1 | XTRIM k MAXLEN 10 | XLEN k",
+    ),
 }  # fmt: skip
 
 MANY_ELEMENTS: Final[list[Sized]] = [

@@ -1,0 +1,10 @@
+"""What an error says about a package that is missing: the extra that has it, and how to install that."""
+
+from __future__ import annotations
+
+__all__ = ["how_to_install"]
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra, from the package index and in a checkout of the project."""
+    return f"pip install 'pressure-queues[{extra}]' (in a checkout: pip install '.[{extra}]')"

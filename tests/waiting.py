@@ -1,0 +1,30 @@
+"""Waiting for a condition: no test sleeps for a time, and none depends on how busy the machine is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+__all__ = ["PATIENCE", "until"]
+
+T = TypeVar("T")
+
+PATIENCE = 30.0
+"""Seconds after which a test fails that still waits; far more than a busy machine needs."""
+
+
+def until(condition: Callable[[], T], what: str = "the condition holds", limit: float = PATIENCE) -> T:
+    """Asks again and again until the condition is true; returns its value.
+
+    Args:
+        condition: called at once, then again after pauses of up to two milliseconds.
+        what: what is awaited, for the message.
+        limit: seconds after which the test fails.
+    """
+    end, pause = time.monotonic() + limit, 0.0
+    while not (value := condition()):
+        assert time.monotonic() < end, f"waited {limit} s until {what}"
+        time.sleep(pause)
+        pause = min(pause + 0.0001, 0.002)
+    return value
