@@ -37,10 +37,13 @@ from pressure.errors import (
     ValueTooLongError,
 )
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # at run time each is imported when it is used
+    from pressure import aio as aio
+    from pressure import trio as trio
     from pressure.kinds import (
         BackupQueue,
         Capabilities,
+        DeadLetter,
         Delivered,
         Info,
         InProgress,
@@ -61,6 +64,7 @@ __all__ = [
     "ClusterError",
     "CodecError",
     "ConnectionFailedError",
+    "DeadLetter",
     "Delivered",
     "Diagnosis",
     "InProgress",
@@ -97,7 +101,8 @@ _FLAVOURS: Final = ("aio", "trio")
 
 #: Names that are imported at their first use, by their modules: these need redis-py, and --help does not.
 _LATER: Final = {
-    **dict.fromkeys(("BackupQueue", "Capabilities", "Delivered", "Info", "InProgress", "Item"), "kinds"),
+    **dict.fromkeys(("BackupQueue", "Capabilities", "DeadLetter", "Delivered", "Info"), "kinds"),
+    **dict.fromkeys(("InProgress", "Item"), "kinds"),
     **dict.fromkeys(("Pending", "ReliableQueue", "RingQueue", "exponential"), "kinds"),
     **dict.fromkeys(("Diagnosis", "RepairReport", "RoleState", "Stats"), "protocol"),
     **dict.fromkeys(("doctor", "queues"), "survey"),
@@ -106,13 +111,15 @@ _LATER: Final = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _FLAVOURS:
-        return importlib.import_module(f"pressure.{name}")
-    if name in _LATER:
-        found = globals()[name] = getattr(importlib.import_module(f"pressure.{_LATER[name]}"), name)
-        return found
-    raise AttributeError(f"module 'pressure' has no attribute {name!r}")
+if not TYPE_CHECKING:  # for a type checker, what is not imported above does not exist
+
+    def __getattr__(name: str) -> Any:
+        if name in _FLAVOURS:
+            return importlib.import_module(f"pressure.{name}")
+        if name in _LATER:
+            found = globals()[name] = getattr(importlib.import_module(f"pressure.{_LATER[name]}"), name)
+            return found
+        raise AttributeError(f"module 'pressure' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -26,8 +26,8 @@ CLIENTS: Final = (
     Guilty(
         "waits where it must not",
         "pressure/protocol/steps.py",
-        "return cls(context, None)",
-        'return cls(context, float("inf"))',
+        'float("inf") if block else None',
+        'float("inf")',
         ("get-nowait.empty",),
     ),
     Guilty(
@@ -90,14 +90,15 @@ CLIENTS: Final = (
     Guilty(
         "tries again when the connection is lost",
         "pressure/driver.py",
-        "                    replies = _carry_out(connection, course, step, interrupt)\n"
-        "                except BaseException as error:\n",
-        "                    replies = _carry_out(connection, course, step, interrupt)\n"
-        "                except redis.ConnectionError:\n"
-        "                    connection.disconnect()\n"
-        "                    connection = self.connections.take()\n"
-        "                    replies = _carry_out(connection, course, step, interrupt)\n"
-        "                except BaseException as error:\n",
+        "            return exchange(self.connection, *self.packed(step), self._attention)\n"
+        "        except BaseException as error:\n",
+        "            return exchange(self.connection, *self.packed(step), self._attention)\n"
+        "        except LOST:\n"
+        "            self.member.take_out()\n"
+        "            self._checkout.driver.connections.ready(self.member, self._attention)\n"
+        "            self.connection = self.member.connection\n"
+        "            return exchange(self.connection, *self.packed(step), self._attention)\n"
+        "        except BaseException as error:\n",
         ("decided.lost-connection",),
     ),
     Guilty(

@@ -104,7 +104,7 @@ def look() -> Seen:
                 waits[who] = waited_on(where, keys, who)
                 client.lpush(role, 0)
             queue.get()
-            queue.close()
+            queue.shutdown()
         types: dict[str, Any] = {short(keys, key): client.type(key) for key in keys.twelve}
     return Seen(
         root=keys.queue.decode(),

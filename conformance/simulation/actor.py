@@ -9,7 +9,7 @@ import hiredis
 
 from pressure.course import Course
 from pressure.errors import ServerReplyError
-from pressure.identity import Holds
+from pressure.pool import Holds
 from pressure.protocol import Batch, Context, Operation, Pause, Received, Server
 
 from .scenario import connection_of, process_of

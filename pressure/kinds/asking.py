@@ -67,6 +67,11 @@ def now(time: Reply) -> int:
     return int(seconds) * 1000 + int(microseconds) // 1000
 
 
+def as_block(seconds: float) -> int:
+    """A wait as it is sent, in milliseconds; never 0, which would be one for ever."""
+    return max(1, int(seconds * 1000))
+
+
 def pairs(reply: Reply) -> list[tuple[Reply, Reply]]:
     """Names and values, which RESP2 answers in one array, and RESP3 as pairs or as a map."""
     if isinstance(reply, dict):

@@ -15,11 +15,12 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Generic
 
-from pressure.checks import timeout_of
-from pressure.codecs import Codec, codec_of, decoded, sendable
+from pressure.codecs import Codec, V, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
+from pressure.kinds.methods import Methods
+from pressure.kinds.sharing import Guard, check_name
 from pressure.protocol.steps import Patience, Server
 from pressure.settings import SLICE
 
@@ -60,12 +61,14 @@ class Context:
         server: What is known of the server.
         clock: Monotonic time in seconds.
         slice: Longest single wait in seconds.
+        guard: What is known of the kind of the keys; None to look at no keys.
     """
 
     keys: Place
     server: Server = field(default_factory=Server)
     clock: Callable[[], float] = time.monotonic
     slice: float = SLICE
+    guard: Guard | None = None
 
 
 _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) ", re.DOTALL)
@@ -73,11 +76,11 @@ _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) ", re.DOTALL)
 
 #: How many bytes are stored in one piece with a value: its identifier, or how often a delayed message was
 #: delivered.
-_BESIDE: Final = 64
+_BESIDE: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(Generic[V]):
     """An item of a queue: its bytes, its value, and what identifies it.
 
     Attributes:
@@ -89,7 +92,7 @@ class Item:
     data: bytes
     id: bytes | None = None
     token: bytes | None = None
-    _codec: Codec = field(default_factory=lambda: codec_of(None), repr=False, compare=False)
+    _codec: Codec[V] = field(default_factory=lambda: codec_of(None), repr=False, compare=False)
 
     @property
     def payload(self) -> bytes:
@@ -97,7 +100,7 @@ class Item:
         return self.data if self.id is None else self.data[len(self.id) + 1 :]
 
     @property
-    def value(self) -> Any:
+    def value(self) -> V:
         """The value that was pushed, decoded by the queue's codec; bytes if the queue has none.
 
         Raises:
@@ -107,7 +110,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrapping:
+class Wrapping(Generic[V]):
     """How values become items.
 
     Attributes:
@@ -115,7 +118,7 @@ class Wrapping:
         envelope: Whether each is given an identifier.
     """
 
-    codec: Codec
+    codec: Codec[V]
     envelope: bool
 
     def data(self, value: Any) -> bytes:
@@ -123,7 +126,7 @@ class Wrapping:
         payload = sendable(self.codec.encode(value), beside=_BESIDE)
         return b"%s %s" % (uuid.uuid4().hex.encode(), payload) if self.envelope else payload
 
-    def item(self, data: bytes, token: bytes | None = None) -> Item:
+    def item(self, data: bytes, token: bytes | None = None) -> Item[V]:
         """The item that is stored as this."""
         found = _ENVELOPE.match(data) if self.envelope else None
         return Item(data, found[1] if found else None, token, self.codec)
@@ -136,44 +139,29 @@ def bytes_of(item: Item | bytes) -> bytes:
     raise TypeError(f"an item is what claim returned, or its bytes, not {type(item).__name__}")
 
 
-class Kind:
-    """The part of a queue object that its kinds share; see ``pressure.kinds.methods``."""
+class Kind(Methods, Generic[V]):
+    """What the kinds of this package share, besides what all kinds do."""
 
     _context: Context
-    _wrapping: Wrapping
+    _wrapping: Wrapping[V]
+    #: What the kind is called.
+    _kind: str
 
     def _begin(
-        self, name: bytes | str, key: bytes | str | None, codec: Codec | str | None, *, scripts: bool,
+        self, name: bytes | str, key: bytes | str | None, codec: Codec[V] | str | None, *, scripts: bool,
         envelope: bool = False,
     ) -> None:  # fmt: skip
         name = as_bytes(name)
+        check_name(name)
         main = b"queue:" + name if key is None else as_bytes(key, "key")
-        self._context = Context(Place(name, (main,)), Server(scripts=scripts))
+        self._context = Context(Place(name, (main,)), Server(scripts=scripts), guard=Guard(self._kind))
         self._wrapping = Wrapping(codec_of(codec), envelope)
+
+    def _patience(self, block: bool, timeout: float | None) -> Patience:
+        return Patience.of(self._context, block, timeout)
 
     def _end(self, *keys: bytes, **where: Any) -> None:
         """Tell of the other keys, and prepare connections."""
         place = self._context.keys
         self._context = replace(self._context, keys=replace(place, all=(place.main, *keys)))
-        self._connect(self._context.keys, **where)
-
-    def _connect(self, place: Place, **where: Any) -> None:
-        """Prepare connections, as the flavour does."""
-        raise NotImplementedError
-
-    @property
-    def _server(self) -> tuple[str, Any]:
-        """Which server and database it is on."""
-        raise NotImplementedError
-
-    @property
-    def name(self) -> bytes:
-        """The queue's name."""
-        return self._context.keys.name
-
-    def __str__(self) -> str:
-        """The queue's name for people."""
-        return str(self._context.keys)
-
-    def _patience(self, block: bool, timeout: float | None) -> Patience:
-        return Patience.of(self._context, block, timeout_of(timeout))
+        self._connect(self._settings(**where), self._context.keys)

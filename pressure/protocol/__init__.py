@@ -8,7 +8,7 @@ batches. What the protocol leaves open: ``reliable`` (a get that is acknowledged
 died; ``vitals`` tells whether it is dead), ``leases`` (a role for so long only), ``doctor`` (what is wrong
 with a queue; ``diagnosis`` is what it finds).
 
-To add an operation: a generator here, its name below, and a method in ``pressure.queue``.
+To add an operation: a generator here, its name below, and a method in ``pressure.queue`` (which see).
 """
 
 from pressure.protocol.diagnosis import Diagnosis, RoleState

@@ -21,12 +21,13 @@ from collections.abc import Sequence
 from pressure.errors import PressureError, ServerReplyError
 from pressure.protocol import scripted
 from pressure.protocol.problems import does_not_exist, is_closed, note_uncounted, trouble
-from pressure.protocol.role import CONSUMER, Hold, new_hold, refill
+from pressure.protocol.role import CONSUMER, Hold, refill
 from pressure.protocol.roles import finished, give_back, go_on, holding, is_ours, lost_role, take
 from pressure.protocol.steps import (
     Batch,
     Command,
     Context,
+    NewHold,
     Operation,
     Patience,
     Reply,
@@ -62,7 +63,7 @@ def get_many(ctx: Context, patience: Patience, most: int) -> Operation[list[byte
 
 
 def _get(ctx: Context, patience: Patience, most: int) -> Operation[Sequence[bytes]]:
-    hold = yield from new_hold(CONSUMER)
+    hold = Hold(CONSUMER, *(yield NewHold()))
     if ctx.server.scripts:
         found = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
         if isinstance(found, Popped):

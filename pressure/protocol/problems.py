@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
-from pressure.errors import QueueClosedError, QueueDoesNotExistError, QueueInUseError, ServerReplyError
+from pressure.errors import (
+    QueueClosedError,
+    QueueDoesNotExistError,
+    QueueEmptyError,
+    QueueFullError,
+    QueueInUseError,
+    ServerReplyError,
+)
 from pressure.identity import is_released
+from pressure.protocol.numbers import by_hand, malformed
 from pressure.protocol.role import CONSUMER, Role
 from pressure.protocol.steps import Context, Reply
 from pressure.protocol.warned import warn
 from pressure.text import printable
+
+if TYPE_CHECKING:
+    from pressure.protocol.scripted import Answer
 
 __all__ = [
     "does_not_exist",
@@ -19,6 +32,9 @@ __all__ = [
     "not_ours",
     "note_failure",
     "note_uncounted",
+    "plain_refusal",
+    "plain_text",
+    "problem",
     "shown",
     "trouble",
 ]
@@ -104,3 +120,47 @@ def note_failure(error: BaseException, ctx: Context, replies: list[Reply]) -> No
     """Say in the error that the role could not be given back, if the replies say so."""
     if refused := trouble(replies):
         error.add_note(f"a role of queue {ctx.keys} could not be given back ({refused}); repair frees it")
+
+
+def problem(ctx: Context, role: Role, answer: Answer, *, closing: bool = False) -> Exception | None:
+    """The error that an answer, of a Close or of another operation, stands for, if any."""
+    error: Exception
+    if answer.status in (b"ok", b"wait"):
+        return None
+    if answer.status == b"gone":
+        error = does_not_exist(ctx)
+    elif answer.status == b"closed":
+        error = is_closed_already(ctx) if closing else is_closed(ctx, role)
+    elif answer.status == b"busy":
+        error = in_use(ctx, role, answer.detail or None)
+    elif answer.status == b"lost":
+        error = not_ours(ctx, role, answer.detail or None)
+    elif answer.status == b"full":
+        error = QueueFullError(f"queue {ctx.keys} is full")
+    elif answer.status == b"empty":
+        error = QueueEmptyError(f"queue {ctx.keys} is empty")
+    elif answer.status == b"bound":
+        error = malformed(ctx.keys, "bound", answer.detail, by_hand(ctx.keys))
+    else:
+        error = ServerReplyError(plain_refusal(answer.detail))
+    if answer.stuck:
+        stuck = plain_refusal(answer.stuck)
+        error.add_note(f"a role of queue {ctx.keys} could not be given back ({stuck}); repair frees it")
+    return error
+
+
+def plain_refusal(refusal: bytes | ServerReplyError) -> str:
+    """What a refusal in a script says, as the command itself would be answered."""
+    return plain_text(printable(refusal) if isinstance(refusal, bytes) else str(refusal))
+
+
+#: Where a script failed, as Redis 6.2 says it before an error's text, and 7.0 after it; and what 7.0 says for
+#: NOPERM.
+_BEFORE: Final = re.compile(r"^((ERR )?Error running script \(call to f_\w+\): )?@user_script: ?\d+: ?-?")
+_AFTER: Final = re.compile(r" script: \w+, on @user_script:\d+\.$")
+_NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
+
+
+def plain_text(text: str) -> str:
+    """The text of an error in a script, as the command would be answered that is sent by itself."""
+    return _NOT_ALLOWED.sub("NOPERM the user", _AFTER.sub("", _BEFORE.sub("", text)))

@@ -24,13 +24,14 @@ from pressure.errors import PressureError, ServerReplyError
 from pressure.keys import Keys
 from pressure.protocol import scripted
 from pressure.protocol.problems import does_not_exist, is_closed, is_closed_already, note_uncounted, trouble
-from pressure.protocol.role import PRODUCER, Hold, new_hold, refill
+from pressure.protocol.role import PRODUCER, Hold, refill
 from pressure.protocol.roles import finish, finished, give_back, go_on, holding, is_ours, lost_role, take
 from pressure.protocol.scripted import Run
 from pressure.protocol.steps import (
     Batch,
     Command,
     Context,
+    NewHold,
     Operation,
     Patience,
     Reply,
@@ -80,10 +81,8 @@ def put_many(
 
 def put_run(ctx: Context, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
     """Put the values that are left of a run; see ``put_many``."""
-    hold = yield from new_hold(PRODUCER)
-    if ctx.server.scripts and (
-        yield from holding(ctx, hold, scripted.put(ctx, hold, run, patience, overfill))
-    ):
+    hold = Hold(PRODUCER, *(yield NewHold()))
+    if ctx.server.scripts and (yield from scripted.put(ctx, hold, run, patience, overfill)):
         return
     yield from holding(ctx, hold, _put_as_producer(ctx, hold, run, patience, overfill))
 
@@ -208,7 +207,7 @@ def close(ctx: Context, patience: Patience) -> Operation[None]:
         QueueClosedError: It is closed already: a queue can be closed at most once.
         QueueInUseError: The producer role did not come free in time.
     """
-    hold = yield from new_hold(PRODUCER)
+    hold = Hold(PRODUCER, *(yield NewHold()))
     if ctx.server.scripts and (yield from holding(ctx, hold, scripted.close(ctx, hold, patience))):
         return
     yield from holding(ctx, hold, _close_as_producer(ctx, hold, patience))

@@ -25,14 +25,15 @@ from typing import Final
 from pressure.errors import QueueEmptyError, ServerReplyError
 from pressure.protocol import scripted
 from pressure.protocol.get import effects
-from pressure.protocol.problems import does_not_exist, is_closed, not_ours, note_uncounted, trouble
-from pressure.protocol.role import CONSUMER, Hold, new_hold, put_back
+from pressure.protocol.problems import does_not_exist, is_closed, not_ours, note_uncounted, problem, trouble
+from pressure.protocol.role import CONSUMER, Hold, put_back
 from pressure.protocol.roles import as_holder, finish, give_back, holding, is_ours, lost_role, take
 from pressure.protocol.scripted import Settlement
 from pressure.protocol.steps import (
     Batch,
     Command,
     Context,
+    NewHold,
     Operation,
     Patience,
     Reply,
@@ -62,7 +63,7 @@ def receive(ctx: Context, patience: Patience) -> Operation[Received]:
         QueueInUseError: The consumer role did not come free in time.
         QueueEmptyError: No value came in time.
     """
-    hold = yield from new_hold(CONSUMER)
+    hold = Hold(CONSUMER, *(yield NewHold()))
     if ctx.server.scripts:
         value = yield from holding(ctx, hold, _by_script(ctx, hold, patience))
         if value is not None:
@@ -190,7 +191,7 @@ def _settled(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Op
     if ctx.server.scripts:
         answer = yield from holding(ctx, hold, scripted.settle(ctx, hold, outcome, size))
         if answer is not None:
-            if error := scripted.problem(ctx, CONSUMER, answer):
+            if error := problem(ctx, CONSUMER, answer):
                 raise error
             scripted.note_refused(ctx, CONSUMER, answer, "the message is acknowledged")
             return

@@ -13,7 +13,7 @@ from typing import Final
 
 from pressure.identity import released
 from pressure.keys import Keys
-from pressure.protocol.steps import Command, Context, NewHold, Operation
+from pressure.protocol.steps import Command, Context
 
 __all__ = [
     "CONSUMER",
@@ -22,7 +22,6 @@ __all__ = [
     "Hold",
     "Role",
     "freeing",
-    "new_hold",
     "put_back",
     "refill",
     "said",
@@ -79,12 +78,6 @@ class Hold:
     def expected(self) -> bytes | None:
         """What the holder key says for as long as the role is ours."""
         return self.id if self.claimed else self.before
-
-
-def new_hold(role: Role) -> Operation[Hold]:
-    """A hold that holds nothing yet."""
-    (hold_id,) = yield NewHold()
-    return Hold(role, hold_id)
 
 
 def said(ctx: Context, hold: Hold) -> Command:

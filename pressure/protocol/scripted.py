@@ -1,6 +1,9 @@
 """Operations where the server runs scripts: one round trip where nothing has to be waited for.
 
-Where it runs none (see ``evaluating``) each function here returns None, and plain batches do the same work.
+A script that the server does not know is sent whole. A server that runs none for us, since it has no such
+command or we may not use it, is not asked again (``Server.scripts``). A value of more than ``MOST_BYTES`` is
+handed to no script, which would need memory for it a second time. Then each function here returns None, and
+plain batches do the same work.
 
 Rules:
     - A script that would have to wait for the role touches nothing. One that would have to wait for room or
@@ -15,29 +18,46 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from pressure.errors import QueueEmptyError, QueueFullError, ServerReplyError
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated, plain_text
+from pressure.errors import ServerReplyError
 from pressure.protocol.healing import heal
 from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
-from pressure.protocol.numbers import by_hand, malformed
-from pressure.protocol.problems import (
-    does_not_exist,
-    in_use,
-    is_closed,
-    is_closed_already,
-    not_ours,
-    note_uncounted,
-)
+from pressure.protocol.problems import note_uncounted, plain_refusal, plain_text, problem
 from pressure.protocol.role import CONSUMER, PRODUCER, Hold, Role
-from pressure.protocol.roles import take_role
+from pressure.protocol.roles import holding, take_role
 from pressure.protocol.sizes import MOST_BYTES
-from pressure.protocol.steps import Context, Operation, Patience, carrying
+from pressure.protocol.steps import Batch, Context, Operation, Patience, Reply, Server, carrying
 from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
-from pressure.text import printable
 
 #: Most values, and most bytes of several, that one script is sent: others wait while it runs.
 _MOST_VALUES: Final = 1000
 _MOST_PUT_BYTES: Final = 1 << 20
+
+
+class _Nothing:
+    """The answer of a server that runs no scripts."""
+
+
+NO_SCRIPTS: Final = _Nothing()
+
+
+def evaluated(server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int) -> Operation[Reply]:
+    """Run a script; ``NO_SCRIPTS`` if the server runs none for us, or an argument is too long for one.
+
+    Raises:
+        ServerReplyError: It was refused or failed.
+    """
+    if not server.scripts or any(isinstance(arg, bytes) and len(arg) > MOST_BYTES for arg in args):
+        return NO_SCRIPTS
+    operands = (len(keys), *keys, *args)
+    (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
+    if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
+        (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
+    if isinstance(reply, ServerReplyError) and (reply.code == "NOPERM" or "unknown command" in str(reply)):
+        server.scripts = False
+        return NO_SCRIPTS
+    if isinstance(reply, ServerReplyError):
+        raise ServerReplyError(plain_text(str(reply)))
+    return reply
 
 
 class Settlement(Enum):
@@ -73,43 +93,11 @@ def ask(
     return None if reply is NO_SCRIPTS else Answer(*reply)
 
 
-def problem(ctx: Context, role: Role, answer: Answer, *, closing: bool = False) -> Exception | None:
-    """The error that an answer, of a Close or of another operation, stands for, if any."""
-    error: Exception
-    if answer.status in (b"ok", b"wait"):
-        return None
-    if answer.status == b"gone":
-        error = does_not_exist(ctx)
-    elif answer.status == b"closed":
-        error = is_closed_already(ctx) if closing else is_closed(ctx, role)
-    elif answer.status == b"busy":
-        error = in_use(ctx, role, answer.detail or None)
-    elif answer.status == b"lost":
-        error = not_ours(ctx, role, answer.detail or None)
-    elif answer.status == b"full":
-        error = QueueFullError(f"queue {ctx.keys} is full")
-    elif answer.status == b"empty":
-        error = QueueEmptyError(f"queue {ctx.keys} is empty")
-    elif answer.status == b"bound":
-        error = malformed(ctx.keys, "bound", answer.detail, by_hand(ctx.keys))
-    else:
-        error = ServerReplyError(_plain(answer.detail))
-    if answer.stuck:
-        stuck = _plain(answer.stuck)
-        error.add_note(f"a role of queue {ctx.keys} could not be given back ({stuck}); repair frees it")
-    return error
-
-
-def _plain(refusal: bytes | ServerReplyError) -> str:
-    """What a refusal in a script says, as the command itself would be answered."""
-    return plain_text(printable(refusal) if isinstance(refusal, bytes) else str(refusal))
-
-
 def note_refused(ctx: Context, role: Role, answer: Answer, what: str, taken: Sequence[bytes] = ()) -> None:
     """Warn of what was refused after the operation was done."""
     refused = answer.stuck or answer.uncounted
     if refused:
-        note_uncounted(ctx, what, _plain(refused), role if answer.stuck else None, taken)
+        note_uncounted(ctx, what, plain_refusal(refused), role if answer.stuck else None, taken)
 
 
 def _taken(
@@ -151,29 +139,50 @@ class Run:
 def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) -> Operation[bool | None]:
     """Put all values; None if the server runs no scripts, or the next value is too long for one.
 
-    ``hold`` says what is held at each moment.
+    Nothing is held before the first script, and nothing after it if it has put all values. Otherwise ``hold``
+    says what is held at each moment, and it is given back if anything fails.
     """
+    answer = yield from _put_some(ctx, hold, run, patience, overfill, b"free")
+    if answer is None:
+        return None
+    body = _put_on(ctx, hold, run, patience, overfill, answer)
+    return (yield from holding(ctx, hold, body) if hold.held or answer.status != b"ok" else body)
+
+
+def _put_some(
+    ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool, mode: bytes
+) -> Operation[Answer | None]:
+    """One script: as many values as it takes."""
     keys = ctx.keys
     names = (
         keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full, keys.queue,
         keys.produced_messages, keys.produced_bytes,
     )  # fmt: skip
-    mode = b"free"
-    while True:
-        chunk = run.next()
-        more = run.stored + len(chunk) < len(run.values)
-        flags = (int(overfill), int(patience.waits), int(more))
-        answer = yield from ask(ctx, hold, PUT, names, mode, *flags, *chunk)
-        if answer is None:
-            return None
+    chunk = run.next()
+    more = run.stored + len(chunk) < len(run.values)
+    flags = (int(overfill), int(patience.waits), int(more))
+    answer = yield from ask(ctx, hold, PUT, names, mode, *flags, *chunk)
+    if answer is not None:
         run.stored += answer.stored
         kept = (answer.status == b"ok" and more) or (answer.status == b"full" and bool(flags[1]))
         hold.held, hold.claimed, hold.token = kept, kept, False
+    return answer
+
+
+def _put_on(
+    ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool, answer: Answer
+) -> Operation[bool | None]:
+    """Go on after the first script."""
+    while True:
         if answer.stored:
             note_refused(ctx, PRODUCER, answer, "the value is stored")
-        if answer.status == b"ok" and not more:
+        if answer.status == b"ok" and not hold.held:
             return True
         mode = yield from _after_put(ctx, hold, answer, patience)
+        found = yield from _put_some(ctx, hold, run, patience, overfill, mode)
+        if found is None:
+            return None
+        answer = found
 
 
 def _after_put(ctx: Context, hold: Hold, answer: Answer, patience: Patience) -> Operation[bytes]:

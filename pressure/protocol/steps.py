@@ -23,9 +23,10 @@ from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
+from pressure.checks import duration
 from pressure.errors import ClusterError, ServerReplyError
-from pressure.identity import HOLDS, Holds
 from pressure.keys import Keys, Located
+from pressure.pool import HOLDS, Holds
 from pressure.protocol.sizes import Sizes
 
 T = TypeVar("T")
@@ -241,10 +242,19 @@ class Patience:
 
     @classmethod
     def of(cls, context: Timed, block: bool = True, timeout: float | None = None) -> Patience:
-        """No waiting at all, waiting up to ``timeout`` seconds from now, or (None) for ever."""
+        """No waiting at all, waiting up to ``timeout`` seconds from now, or (None) for ever.
+
+        Raises:
+            TypeError: ``block`` is neither True nor False, or ``timeout`` is no number.
+            ValueError: ``timeout`` is below 0, or there is one although nothing is waited for.
+        """
+        if block not in (True, False):
+            raise TypeError(f"block must be True or False, not {block!r}")
+        if timeout is None:
+            return cls(context, float("inf") if block else None)
         if not block:
-            return cls(context, None)
-        return cls(context, float("inf") if timeout is None else context.clock() + timeout)
+            raise ValueError(f"block=False does not wait, so it takes no timeout, such as {timeout!r}")
+        return cls(context, context.clock() + duration(timeout, "timeout"))
 
     @property
     def waits(self) -> bool:

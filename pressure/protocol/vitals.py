@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from pressure.identity import Holds, connection_in, is_released
+from pressure.identity import connection_in, is_released
+from pressure.pool import Holds
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role
 from pressure.protocol.steps import Batch, Command, Context, Operation, Reply, check
 

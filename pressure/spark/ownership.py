@@ -16,8 +16,9 @@ from contextlib import suppress
 from typing import Final
 
 from pressure.errors import PressureError, QueueInUseError
-from pressure.identity import HOLDS, process_in
+from pressure.identity import process_in
 from pressure.lease import ThreadKeeper
+from pressure.pool import HOLDS
 from pressure.protocol.vitals import connected
 from pressure.spark.asking import Asking
 from pressure.spark.lua import RELEASE, TAKE

@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pressure.errors import PressureError, QueueClosedError, QueueDoesNotExistError
-from pressure.identity import HOLDS, released
+from pressure.identity import released
+from pressure.pool import HOLDS
 from pressure.spark.asking import Asking
 from pressure.spark.errors import NotDeliveredError, RowsGoneError
 from pressure.spark.lua import ABANDON, DECIDE, END, MOVE

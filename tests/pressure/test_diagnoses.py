@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from pressure.identity import Holds, released
+from pressure.identity import released
 from pressure.keys import Keys
+from pressure.pool import Holds
 from pressure.protocol import Context, Diagnosis, examine
 from pressure.protocol.role import CONSUMER, PRODUCER
 from pressure.protocol.vitals import Life, Seen, doubt

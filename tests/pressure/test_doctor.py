@@ -11,7 +11,8 @@ import redis
 
 import pressure
 from pressure import CodecError, Queue, QueueDoesNotExistError, QueueEmptyError
-from pressure.identity import HOLDS, process_in, unmarked
+from pressure.identity import process_in, unmarked
+from pressure.pool import HOLDS
 
 from .conftest import PREFIX, Task, execute, waiting
 
@@ -93,7 +94,7 @@ def test_a_healthy_queue_has_no_problems(queue: Queue) -> None:
         assert holder is not None
         assert process_in(holder) == HOLDS.process
         assert queue.doctor().consumer.connected is True
-    queue.close()
+    queue.shutdown()
     assert queue.doctor().state == "closed"
     assert queue.doctor().problems == ()
 
@@ -224,7 +225,7 @@ def test_a_codec_returns_objects_as_they_were_put(
     assert queue.get_many(1) == [item]
     with queue.receive() as message:
         assert message.value == item
-    queue.close()
+    queue.shutdown()
     assert list(queue) == [item]
 
 

@@ -66,7 +66,7 @@ def gate(server: Patient) -> Iterator[Gate]:
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits are looked after often, and whoever waits heals soon."""
-    monkeypatch.setattr("pressure.definition.SLICE", 0.02)
+    monkeypatch.setattr("pressure.queue.SLICE", 0.02)
     monkeypatch.setattr("pressure.protocol.healing.LOOK_APART", 0.05)
 
 

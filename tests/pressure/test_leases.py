@@ -69,7 +69,7 @@ def test_a_role_is_held_for_the_time_of_the_lease(make: Callable[[float], Any], 
         assert queue.doctor().consumer.lease == LONG
     assert left(raw, "consumer") == -1
     assert queue.get_many(2) == [b"2"]
-    queue.close()
+    queue.shutdown()
 
 
 def test_a_working_client_keeps_its_role(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,13 @@ from pressure import (
     ServerReplyError,
     protocol,
 )
-from pressure.identity import HOLDS, connection_in, is_released, released
+from pressure.identity import connection_in, is_released, released
 from pressure.keys import SUFFIXES, Keys
+from pressure.pool import HOLDS
 from pressure.protocol import Batch, Context, NewHold, Operation, Patience, Pause, Server, Step, Wait
+from pressure.protocol.problems import problem
 from pressure.protocol.role import PRODUCER
-from pressure.protocol.scripted import Answer, Run, problem
+from pressure.protocol.scripted import Answer, Run
 from pressure.protocol.steps import carrying
 from pressure.protocol.vitals import LOOK_APART
 
@@ -637,9 +638,7 @@ def test_delete_sends_its_steps_in_order() -> None:
 
 
 def test_repair_looks_twice_five_seconds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        sys.modules["pressure.protocol.repair"], "LOOK_APART", LOOK_APART
-    )  # as it is for users
+    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)  # as it is for users
     play = Play(protocol.repair(context()))
     look = [b"5", 4, 0, 1, ME, NULL, b"id=1 name=other:9:00000000/1 db=0\n"]
     play.reply(*look)

@@ -11,7 +11,8 @@ import pytest
 import redis
 
 from pressure import Queue, ServerReplyError
-from pressure.identity import HOLDS, process_in, unmarked
+from pressure.identity import process_in, unmarked
+from pressure.pool import HOLDS
 from pressure.protocol.vitals import connected
 
 from .conftest import PREFIX, Task, invariant, roles_free, waiting
@@ -131,7 +132,7 @@ def test_one_role_can_be_freed_and_the_other_left(queue: Queue, raw: redis.Redis
 
 def test_repair_restores_a_lost_token_and_a_lost_mark(queue: Queue, raw: redis.Redis) -> None:
     queue.create(1)
-    queue.close()
+    queue.shutdown()
     take(raw, "producer")
     raw.delete(f"{JOBS}:not_full")
     raw.rpop(f"{JOBS}:closed")

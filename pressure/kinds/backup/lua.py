@@ -21,11 +21,6 @@ _BEGINNING: Final = b"""
 local pending, processing, claims = KEYS[1], KEYS[2], KEYS[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-
-local function put_back(item)
-  redis.call('RPUSH', pending, item)
-  redis.call('LREM', processing, 1, item)
-end
 """
 
 #: The next item, with the time of its claim; nil if there is none. Where the time cannot be written, the item
@@ -40,54 +35,57 @@ return item
 """
 )
 
-#: ``ARGV`` are the age in milliseconds from which a claim is stale, and how many items stay that were looked
-#: at before. The items that went back, the first last; and how many stay so far if there are more to look
-#: at, else -1: no more is looked at, and told, at once than fits (see ``protocol.sizes``).
+#: Most items that are looked at in one step.
+MOST_ITEMS: Final = 10_000
+
+#: ``ARGV`` are the age in milliseconds from which a claim is stale, and how many items are left to look at;
+#: -1 for all. The items that went back, the first last; and how many are left, -1 if none is. No more is
+#: looked at at once than fits (see ``protocol.sizes``).
+#:
+#: Each item is taken from the left end, where the last one claimed is, and goes back, or to the right end:
+#: when all were looked at they are in their order again. So each costs the same, wherever it is in the list.
 REAP: Final = Script(
     _BEGINNING
-    + b"local most_bytes = %d\n" % MOST_BYTES
+    + b"local most_bytes = %d\nlocal most_items = %d\n" % (MOST_BYTES, MOST_ITEMS)
     + b"""
-local stale, stay, known, back = tonumber(ARGV[1]), tonumber(ARGV[2]), {}, {}
-local whole = stay == 0
+local stale, left, known, back = tonumber(ARGV[1]), tonumber(ARGV[2]), {}, {}
 redis.call('LLEN', pending)
+local whole = left < 0
+if whole then left = redis.call('LLEN', processing) end
 
--- Whoever visits an item says whether it stays. A few at first: only then it is known how long they are.
-local function visit_all(read, key, at, most, visit)
-  local count, all = 1, 0
-  while all <= most do
-    local bytes, some = 0, redis.call(read, key, at, at + count - 1)
-    if #some == 0 then return -1 end
-    for _, item in ipairs(some) do
-      bytes = bytes + #item
-      if visit(item) then at = at + 1 end
-    end
-    all = all + bytes
-    count = bytes * 64 < most_bytes and math.min(count * 2, 64) or 1
-  end
-  return at
-end
-
-stay = visit_all('LRANGE', processing, stay, most_bytes, function(item)
+local bytes, looked_at = 0, 0
+while left > 0 and bytes <= most_bytes and looked_at < most_items do
+  local item = redis.call('LINDEX', processing, 0)
+  if not item then left = 0 break end
   if known[item] == nil then
     local since = redis.call('ZSCORE', claims, item)
     if not since then redis.call('ZADD', claims, now, item) end
     known[item] = now - (tonumber(since) or now) >= stale
   end
-  if not known[item] then return true end
-  put_back(item)
-  back[#back + 1] = item
-end)
-if whole and stay < 0 then
-  visit_all('ZRANGE', claims, 0, math.huge, function(item)
-    if known[item] == false then return true end
-    redis.call('ZREM', claims, item)
-  end)
-  return {back, -1}
+  if known[item] then
+    redis.call('RPUSH', pending, item)
+    redis.call('LPOP', processing)
+    back[#back + 1] = item
+  else
+    redis.call('LMOVE', processing, processing, 'LEFT', 'RIGHT')
+  end
+  left, bytes, looked_at = left - 1, bytes + #item, looked_at + 1
+end
+
+if whole and left == 0 then
+  local at = 0
+  while true do
+    local some = redis.call('ZRANGE', claims, at, at + 63)
+    if #some == 0 then return {back, -1} end
+    for _, item in ipairs(some) do
+      if known[item] == false then at = at + 1 else redis.call('ZREM', claims, item) end
+    end
+  end
 end
 for item, went_back in pairs(known) do
   if went_back then redis.call('ZADD', claims, 0, item) end
 end
-if stay >= 0 then return {back, stay} end
+if left > 0 then return {back, left} end
 while true do
   local first = redis.call('ZRANGE', claims, 0, 0, 'WITHSCORES')
   if #first == 0 or tonumber(first[2]) ~= 0 then return {back, -1} end
@@ -101,7 +99,8 @@ REQUEUE: Final = Script(
     _BEGINNING
     + b"""
 if not redis.call('LPOS', processing, ARGV[1]) then return 0 end
-put_back(ARGV[1])
+redis.call('RPUSH', pending, ARGV[1])
+redis.call('LREM', processing, 1, ARGV[1])
 redis.call('ZREM', claims, ARGV[1])
 return 1
 """

@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pressure.errors import QueueAlreadyExistsError
 from pressure.kinds.asking import asked, front, now, pairs, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.kind import Context
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
+from pressure.kinds.sharing import changing, make_sure, making, operation
 from pressure.protocol.numbers import moment
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -31,7 +33,6 @@ from pressure.protocol.steps import (
     blocking,
     check,
     executed,
-    operation,
 )
 
 
@@ -55,7 +56,7 @@ class BackupKeys:
         return self.pending, self.processing, self.claims
 
 
-@operation
+@making
 def push(ctx: Context, keys: BackupKeys, items: Sequence[bytes], maxlen: int | None) -> Operation[int]:
     """Add items; how many wait then."""
     add: Command = (b"LPUSH", keys.pending, *items) if items else (b"LLEN", keys.pending)
@@ -67,7 +68,7 @@ def push(ctx: Context, keys: BackupKeys, items: Sequence[bytes], maxlen: int | N
     return min(int(length), maxlen)
 
 
-@operation
+@changing
 def claim(ctx: Context, keys: BackupKeys, patience: Patience) -> Operation[bytes | None]:
     """Move the next item to what is in progress; None if none came in time."""
     item = yield from evaluated(ctx.server, CLAIM, keys.all)
@@ -78,6 +79,8 @@ def claim(ctx: Context, keys: BackupKeys, patience: Patience) -> Operation[bytes
             yield _timed(keys, item, time)
     if item is None:
         item = yield from _wait(keys, patience)
+        if item is not None:
+            yield from _keep(ctx, keys, item)
     result: bytes | None = item
     return result
 
@@ -95,12 +98,21 @@ def _wait(keys: BackupKeys, patience: Patience) -> Operation[Reply]:
     return None
 
 
+def _keep(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[None]:
+    """Put an item back if the queue that has come to be during the wait is of another kind."""
+    try:
+        yield from make_sure(ctx)
+    except QueueAlreadyExistsError:
+        yield from _requeue(ctx, keys, item)
+        raise
+
+
 def _timed(keys: BackupKeys, item: bytes, time: Reply) -> Batch:
     """Writes the time of a claim. Whatever becomes of it the item is ours; a refusal, the reaper tells."""
     return Batch(((b"ZADD", keys.claims, now(time), item),))
 
 
-@operation
+@changing
 def remove(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Take an item from what is in progress; False if it was not there."""
     steps = atomic((b"LREM", keys.processing, 1, item), (b"ZREM", keys.claims, item))
@@ -108,9 +120,13 @@ def remove(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
     return bool(removed)
 
 
-@operation
+@changing
 def requeue(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Put an item that is in progress back, to be claimed next; False if it was not there."""
+    return (yield from _requeue(ctx, keys, item))
+
+
+def _requeue(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
     reply = yield from evaluated(ctx.server, REQUEUE, keys.all, item)
     if reply is not NO_SCRIPTS:
         return bool(reply)
@@ -128,27 +144,27 @@ def _put_back(keys: BackupKeys, item: bytes) -> tuple[Command, Command]:
     return (b"RPUSH", keys.pending, item), (b"LREM", keys.processing, 1, item)
 
 
-@operation
+@changing
 def reap(ctx: Context, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
     """Put back what was claimed so many milliseconds ago or longer, to be claimed next, the oldest first."""
     back: list[bytes] = []
-    stay = 0
-    while stay >= 0:
-        reply = yield from evaluated(ctx.server, REAP, keys.all, older, stay)
+    left = -1
+    while True:
+        reply = yield from evaluated(ctx.server, REAP, keys.all, older, left)
         if reply is NO_SCRIPTS:
             break
-        back, stay = back + reply[0], reply[1]
-    if stay >= 0:
-        looks: tuple[Command, ...] = (
-            (b"LRANGE", keys.processing, 0, -1),
-            (b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),
-            (b"TIME",),
-            (b"LLEN", keys.pending),
-        )
-        watched = (keys.processing, keys.claims)
-        rest, _ = yield from transaction(ctx, watched, looks, lambda seen: _reaped(keys, older, seen))
-        back += rest
-    return back[::-1]
+        back, left = back + reply[0], reply[1]
+        if left < 0:
+            return back[::-1]
+    looks: tuple[Command, ...] = (
+        (b"LRANGE", keys.processing, 0, -1),
+        (b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),
+        (b"TIME",),
+        (b"LLEN", keys.pending),
+    )
+    watched = (keys.processing, keys.claims)
+    rest, _ = yield from transaction(ctx, watched, looks, lambda seen: _reaped(keys, older, seen))
+    return [*rest[::-1], *back[::-1]]
 
 
 def _reaped(keys: BackupKeys, older: int, seen: list[Reply]) -> tuple[Sequence[Command], list[bytes]]:
@@ -158,10 +174,24 @@ def _reaped(keys: BackupKeys, older: int, seen: list[Reply]) -> tuple[Sequence[C
     stay = set(items).difference(back)
     fresh = [item for item in dict.fromkeys(items) if item in stay and item not in times]
     gone = [item for item in times if item not in stay]
-    commands: list[Command] = [step for item in back for step in _put_back(keys, item)]
+    commands: list[Command] = [(b"RPUSH", keys.pending, item) for item in back]
+    commands += _taken_out(keys, items, stay)
     commands += [(b"ZADD", keys.claims, at, item) for item in fresh]
     commands += [(b"ZREM", keys.claims, item) for item in gone]
     return commands, back
+
+
+def _taken_out(keys: BackupKeys, items: Sequence[bytes], stay: set[bytes]) -> list[Command]:
+    """What leaves only those in the list that stay, in their order, at the same cost for each item.
+
+    From the right, where the oldest claims are: what stays goes to the left end, and in the end back again.
+    """
+    key = keys.processing
+    oldest = list(items[next((at for at, item in enumerate(items) if item not in stay), len(items)) :])[::-1]
+    aside: Command = (b"LMOVE", key, key, b"RIGHT", b"LEFT")
+    again: Command = (b"LMOVE", key, key, b"LEFT", b"RIGHT")
+    moves = [aside if item in stay else (b"RPOP", key) for item in oldest]
+    return [*moves, *(again for item in oldest if item in stay)]
 
 
 def times_of(scores: Reply) -> dict[bytes, int]:
@@ -179,7 +209,8 @@ def in_progress(ctx: Context, keys: BackupKeys) -> Operation[list[tuple[bytes, i
     )
     items, scores, time = check(executed((yield Batch(atomic(*looks)))) or [])
     times, at = times_of(scores), now(time)
-    return [(item, times.get(item), at) for item in reversed(items)]
+    found = [(item, times.get(item), at) for item in reversed(items)]
+    return sorted(found, key=lambda each: at if each[1] is None else each[1])
 
 
 @operation

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic
 
 from pressure.checks import milliseconds
+from pressure.codecs import Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.kinds.methods import Errand, Span, block, errand, method
-from pressure.kinds.reliable import operations
+from pressure.kinds.reliable import delaying, operations
 from pressure.kinds.reliable.carrying import BACKENDS
 from pressure.kinds.reliable.looking import Looking
-from pressure.kinds.reliable.model import Capabilities, Delivered, Info, Pending
+from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Info, Pending
 from pressure.kinds.reliable.taking import Taking
 from pressure.kinds.reliable.worker import Plan, exponential, working
 from pressure.protocol.steps import Operation, Patience
 
-__all__ = ["BACKENDS", "Capabilities", "Delivered", "Info", "Pending", "ReliableMethods", "exponential"]
+__all__ = [
+    "BACKENDS",
+    "Capabilities",
+    "DeadLetter",
+    "Delivered",
+    "Info",
+    "Pending",
+    "ReliableMethods",
+    "exponential",
+]
 
 
-class ReliableMethods(Taking, Looking):
+class ReliableMethods(Taking[V], Looking[V]):
     """A queue whose messages are acknowledged; at-least-once delivery, with delays, retries and dead letters.
 
     A popped message stays on the server until it is acknowledged. A message that is not acknowledged in time
-    can be redelivered, to any worker that calls ``recover`` or ``work``. If the server has the module
-    RedisMQ, the queue uses its commands (``MQ.PUSH`` and others); if not, a stream and a consumer group.
-    ``capabilities`` tells which, and how they differ.
+    can be redelivered, to any worker that calls ``recover`` or ``work``. The queue is a stream with a
+    consumer group; with ``backend="module"`` it uses the commands of the module RedisMQ (``MQ.PUSH`` and
+    others). ``capabilities`` tells how they differ.
 
     Every method may raise ``ConnectionFailedError``, ``OutcomeUnknownError``, ``ServerReplyError`` and, on a
     Redis Cluster, ``ClusterError``, as those of ``pressure.Queue`` do. If the reply to a pop is
@@ -43,8 +53,10 @@ class ReliableMethods(Taking, Looking):
             trips.
         codec: What turns objects into bytes and back; without one they are bytes.
         key: The main key, instead of the one by name.
-        backend: ``"module"`` or ``"stream"``, instead of asking the server. All clients of a queue use one.
-        group: The consumer group's name, on a stream.
+        backend: ``"stream"``, or ``"module"`` for the commands of RedisMQ. All clients of a queue use one.
+        group: The consumer group's name, on a stream. Each group gets every message that is pushed, and a
+            message is deleted once all of them have acknowledged it. A message that is delayed or retried
+            goes to the group of the client that delayed or retried it, and to no other.
         max_deliveries: How often a message may be delivered; after that it goes to the dead-letter
             queue. None for no limit.
 
@@ -54,7 +66,7 @@ class ReliableMethods(Taking, Looking):
     """
 
     @method
-    def push(self, *values: Any, delay: float = 0.0) -> Operation[list[bytes]]:
+    def push(self, *values: Sendable[V], delay: float = 0.0) -> Operation[list[bytes]]:
         """Add messages at the end of the queue, in one step. One round trip; with a delay, two.
 
         Args:
@@ -62,7 +74,8 @@ class ReliableMethods(Taking, Looking):
             delay: Seconds until the messages can be delivered.
 
         Returns:
-            The ids of the messages; an empty list if they are delayed.
+            The ids of the messages. ``cancel`` takes those of delayed messages. When a delayed message is
+            delivered, its id begins with this one.
 
         Raises:
             TypeError: One of the values cannot be sent; nothing was sent.
@@ -70,15 +83,35 @@ class ReliableMethods(Taking, Looking):
         return self._push([self._wrapping.data(value) for value in values], milliseconds(delay, "delay"))
 
     def _push(self, data: list[bytes], delay: int) -> Operation[list[bytes]]:
-        on = yield from self._on()
         if not delay:
-            return (yield from operations.push(self._context, on, data))
-        yield from operations.delay(self._context, on, data, delay)
-        return []
+            return (yield from operations.push(self._context, self._carried, data))
+        return (yield from delaying.delay(self._context, self._carried, data, delay))
 
     @method
-    def ack(self, *messages: Delivered | bytes) -> Operation[list[bytes]]:
-        """Acknowledge messages, given as messages or as their ids: they are removed. One round trip.
+    def cancel(self, id: bytes) -> Operation[bool]:  # noqa: A002
+        """Remove a message that is delayed still. One round trip, or two without scripts.
+
+        It costs a look at each message that is due in the same millisecond.
+
+        Args:
+            id: What ``push`` returned for the message.
+
+        Returns:
+            False if the message was delivered or cancelled already, and nothing was done.
+
+        Raises:
+            TypeError: The id is not bytes.
+        """
+        if not isinstance(id, bytes):
+            raise TypeError(f"cancel takes an id that push returned, not {type(id).__name__}")
+        return delaying.cancel(self._context, self._carried, id)
+
+    @method
+    def ack(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
+        """Acknowledge messages, given as messages or as their ids: they are removed.
+
+        One round trip; without scripts two on a stream. If there are messages among them that were delayed,
+        or retried, and others, twice as many.
 
         Returns:
             The ids of the messages that were still pending. A missing id means that another client recovered
@@ -87,11 +120,12 @@ class ReliableMethods(Taking, Looking):
         return self._ack(_ids(messages))
 
     def _ack(self, ids: list[bytes]) -> Operation[list[bytes]]:
-        on = yield from self._on()
-        return (yield from operations.ack(self._context, on, ids))
+        return (yield from operations.ack(self._context, self._carried, ids))
 
     @method
-    def retry(self, message: Delivered, delay: float | None = None) -> Operation[bool]:
+    def retry(
+        self, message: Delivered, delay: float | None = None, error: BaseException | None = None
+    ) -> Operation[bool]:
         """Redeliver a popped message later, or move it to the dead-letter queue after ``max_deliveries``.
 
         One round trip; without scripts, a few.
@@ -99,6 +133,7 @@ class ReliableMethods(Taking, Looking):
         Args:
             message: The message.
             delay: Seconds until then; None for 1, 2, 4... by its deliveries, up to an hour.
+            error: Why it failed, for the dead letter.
 
         Returns:
             False if the message was not pending any more, and nothing was done.
@@ -106,14 +141,13 @@ class ReliableMethods(Taking, Looking):
         if not isinstance(message, Delivered):
             raise TypeError(f"retry takes what pop or recover returned, not {type(message).__name__}")
         seconds = exponential()(message.deliveries) if delay is None else delay
-        return self._retry(message, milliseconds(seconds, "delay"))
+        return self._retry(message, milliseconds(seconds, "delay"), error)
 
-    def _retry(self, message: Delivered, delay: int) -> Operation[bool]:
-        on = yield from self._on()
-        return (yield from operations.retry(self._context, on, message, delay))
+    def _retry(self, message: Delivered[V], delay: int, error: BaseException | None) -> Operation[bool]:
+        return (yield from operations.retry(self._context, self._carried, message, delay, error))
 
     @method
-    def heartbeat(self, *messages: Delivered | bytes) -> Operation[list[bytes]]:
+    def heartbeat(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
         """Restart the idle time of messages, so that nobody recovers them for another ``min_idle``.
 
         One round trip; with the module two.
@@ -125,11 +159,10 @@ class ReliableMethods(Taking, Looking):
         return self._heartbeat(_ids(messages))
 
     def _heartbeat(self, ids: list[bytes]) -> Operation[list[bytes]]:
-        on = yield from self._on()
-        return (yield from operations.heartbeat(self._context, on, ids))
+        return (yield from operations.heartbeat(self._context, self._carried, ids))
 
     @block
-    def take(self, block: bool = True, timeout: float | None = None) -> Span[Delivered]:
+    def take(self, block: bool = True, timeout: float | None = None) -> Span[Delivered[V]]:
         """Pop a message for the length of a ``with`` block: acknowledged when the block ends well.
 
         When the block ends by an exception the message stays delivered, to be recovered.
@@ -148,13 +181,13 @@ class ReliableMethods(Taking, Looking):
         enter = self._take(self._patience(block, timeout))
         return Span(enter, lambda message, error: None if error else self._taken(message))
 
-    def _take(self, patience: Patience) -> Operation[Delivered]:
+    def _take(self, patience: Patience) -> Operation[Delivered[V]]:
         found = yield from self._pop(1, patience)
         if not found:
             raise QueueEmptyError(f"queue {self} is empty")
         return found[0]
 
-    def _taken(self, message: Delivered) -> Operation[None]:
+    def _taken(self, message: Delivered[V]) -> Operation[None]:
         if not (yield from self._ack([message.id])):
             raise ItemLostError(
                 f"queue {self}: another client has acknowledged the message; it was done twice"
@@ -163,7 +196,7 @@ class ReliableMethods(Taking, Looking):
     @errand
     def work(
         self,
-        handle: Callable[[Delivered], Any],
+        handle: Callable[[Delivered[V]], Any],
         *,
         min_idle: float = 60.0,
         heartbeat: float | None = None,
@@ -194,27 +227,27 @@ class ReliableMethods(Taking, Looking):
         return working(plan, plan.check(), _WorkerSteps(self), self._context.clock)
 
 
-class _WorkerSteps:
+class _WorkerSteps(Generic[V]):
     """What a worker does with a queue."""
 
-    def __init__(self, queue: ReliableMethods) -> None:
+    def __init__(self, queue: ReliableMethods[V]) -> None:
         self.recover = queue._recover
         self.ack = queue._ack
         self.heartbeat = queue._heartbeat
         self._queue = queue
 
-    def pop(self, count: int, timeout: float) -> Operation[list[Delivered]]:
+    def pop(self, count: int, timeout: float) -> Operation[list[Delivered[V]]]:
         return self._queue._pop(count, self._queue._patience(True, timeout))
 
-    def retry(self, message: Delivered, delay: float) -> Operation[bool]:
-        return self._queue._retry(message, milliseconds(delay, "backoff"))
+    def retry(self, message: Delivered[V], delay: float, error: Exception) -> Operation[bool]:
+        return self._queue._retry(message, milliseconds(delay, "backoff"), error)
 
 
-def _ids(messages: tuple[Delivered | bytes, ...]) -> list[bytes]:
+def _ids(messages: tuple[Delivered[V] | bytes, ...]) -> list[bytes]:
     return [_id(each) for each in messages]
 
 
-def _id(message: Delivered | bytes) -> bytes:
+def _id(message: Delivered[V] | bytes) -> bytes:
     if isinstance(message, Delivered | bytes):
         return message.id if isinstance(message, Delivered) else message
     raise TypeError(f"a message is what pop or recover returned, or its id, not {type(message).__name__}")

@@ -1,21 +1,25 @@
-"""What a backend of reliable queues is, and which one a server has.
+"""What a backend of reliable queues is.
 
-To add one: a class with these methods, and a row in ``BACKENDS``; ``chosen`` asks the server which it is to
-be.
+To add one: a class with these methods, and a row in ``carrying.BACKENDS``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from pressure.kinds.reliable.lua import Scripts
-from pressure.kinds.reliable.model import Capabilities, Delivered, Pending, ReliableKeys
+from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
 from pressure.protocol.steps import Command, Operation, Reply
+
+#: Another consumer group: its name, and the id that it was delivered last.
+Other: TypeAlias = "tuple[bytes, tuple[int, int]]"
 
 
 class Backend(Protocol):
     """What differs between servers.
+
+    ``keys`` is a lane of a queue where nothing else is said. Ids are those that the lane gave.
 
     Attributes:
         capabilities: What it can do.
@@ -25,37 +29,53 @@ class Backend(Protocol):
     capabilities: Capabilities
     scripts: Scripts
 
-    def pushing(self, keys: ReliableKeys, key: bytes, data: bytes, deliveries: int) -> Command:
+    def pushing(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
         """The command that adds a message; the reply tells its id, see ``id_in``."""
 
     def id_in(self, reply: Reply) -> bytes:
         """The id in the reply to that."""
 
-    def pushed(self, keys: ReliableKeys, counts: Sequence[tuple[bytes, int]]) -> tuple[Command, ...]:
-        """What is sent after messages were moved: their ids and earlier deliveries."""
+    def pushed(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
+        """What is sent after messages were moved: their ids, earlier deliveries and notes."""
 
-    def popping(self, keys: ReliableKeys, count: int, block: int | None) -> Command:
+    def preparing(self, keys: ReliableKeys) -> tuple[Command, ...]:
+        """What is sent before a lane is popped from in a transaction; it may be refused."""
+
+    def popping(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
         """The command that delivers messages, waiting for so many milliseconds."""
 
-    def popped(self, keys: ReliableKeys, count: int, reply: Reply) -> Operation[list[Delivered]]:
-        """The messages in the reply to that, with the count that was asked for."""
+    def popped(
+        self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
+    ) -> Operation[list[Delivered]]:
+        """The messages in the reply to that, with the count that was asked for, and the time."""
 
-    def pop_any(
-        self, queues: Sequence[ReliableKeys], count: int, block: int | None
-    ) -> Operation[list[tuple[int, Delivered]]]:
-        """Deliver messages of the first queues that have some, waiting for so many milliseconds.
+    def told(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
+        """The messages that the script for a pop tells of."""
 
-        Each with the number of its queue. After a wait there may be none although some are there by now.
-        """
+    def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
+        """Wait until one of several queues has a message; it may be delivered, with its queue's number."""
 
-    def acknowledging(self, keys: ReliableKeys, ids: Sequence[bytes]) -> tuple[Command, ...]:
+    def looking(self, keys: ReliableKeys) -> tuple[Command, ...]:
+        """What is asked before messages are acknowledged without a script."""
+
+    def others(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
+        """Who else has to acknowledge messages, by the replies to that."""
+
+    def acknowledging(
+        self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other]
+    ) -> tuple[Command, ...]:
         """The commands that acknowledge messages, to be sent as a transaction."""
 
     def acknowledged(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
         """The ids of those that were acknowledged by it."""
 
+    def deleting(
+        self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], replies: list[Reply]
+    ) -> tuple[Command, ...]:
+        """What is sent after that."""
+
     def recover(self, keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
-        """Deliver again what was delivered so many milliseconds ago or longer."""
+        """Deliver again what was delivered so many milliseconds ago or longer, in both lanes of a queue."""
 
     def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
         """Say of messages that they are being worked on; the ids of those that may be delivered still."""
@@ -64,7 +84,10 @@ class Backend(Protocol):
         """Messages that wait, from one place on."""
 
     def pending(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Pending]]:
-        """Messages that are delivered, from one place on."""
+        """Messages that are delivered, from one place on, of both lanes of a queue."""
 
     def info(self, keys: ReliableKeys, key: bytes) -> Operation[tuple[bytes, int, int]]:
         """Last id, how many messages wait, and how many are delivered."""
+
+    def letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
+        """The oldest dead messages of a queue."""

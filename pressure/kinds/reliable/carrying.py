@@ -1,29 +1,31 @@
-"""What carries a reliable queue, which is asked of the server once."""
+"""What carries a reliable queue: a stream, or the commands of RedisMQ where they are asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from pressure.checks import whole
-from pressure.codecs import Codec
-from pressure.errors import ServerReplyError
+from pressure.codecs import Codec, V
 from pressure.keys import as_bytes
 from pressure.kinds.kind import Kind
 from pressure.kinds.methods import method
 from pressure.kinds.reliable.backend import Backend
-from pressure.kinds.reliable.model import Capabilities, Delivered, ReliableKeys
+from pressure.kinds.reliable.model import GROUP, Capabilities, Delivered, ReliableKeys
 from pressure.kinds.reliable.module import Module
 from pressure.kinds.reliable.operations import Carried
 from pressure.kinds.reliable.stream import Stream
-from pressure.protocol.steps import Batch, Operation
+from pressure.protocol.steps import Operation
 
 BACKENDS: Final[dict[str, Callable[[], Backend]]] = {"module": Module, "stream": Stream}
 """What carries a queue, by the name that ``backend=`` takes."""
 
 
-class Carrying(Kind):
+class Carrying(Kind[V]):
     """The part of a reliable queue that knows where it is; see ``ReliableMethods``."""
+
+    _kind = "reliable"
 
     def __init__(
         self,
@@ -35,38 +37,28 @@ class Carrying(Kind):
         port: int | None = None,
         db: int | None = None,
         scripts: bool = True,
-        codec: Codec | str | None = None,
+        codec: Codec[V] | str | None = None,
         key: bytes | str | None = None,
-        backend: str | None = None,
-        group: bytes | str = "workers",
+        backend: str = "stream",
+        group: bytes | str = GROUP,
         max_deliveries: int | None = None,
     ) -> None:
-        if backend is not None and backend not in BACKENDS:
+        if backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
         self._begin(name, key, codec, scripts=scripts)
         self.keys = ReliableKeys.of(self._context.keys.main, as_bytes(group, "group"))
         self._most = None if max_deliveries is None else whole(max_deliveries, "max_deliveries")
-        self._carried = None if backend is None else self._carried_by(backend)
-        self._end(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
+        self._carried = Carried(self.keys, BACKENDS[backend](), self._most)
+        self._end(*self.keys.all[1:], *self.keys.due.all, url=url, client=client, host=host, port=port, db=db)
 
-    def _carried_by(self, backend: str) -> Carried:
-        return Carried(self.keys, BACKENDS[backend](), self._most)
-
-    def _on(self) -> Operation[Carried]:
-        """What carries the queue; the server is asked once."""
-        if self._carried is None:
-            (reply,) = yield Batch(((b"COMMAND", b"INFO", b"MQ.PUSH"),))
-            has = not isinstance(reply, ServerReplyError) and any(reply)
-            self._carried = self._carried_by("module" if has else "stream")
-        return self._carried
-
-    def _decoding(self, message: Delivered) -> Delivered:
-        return Delivered(message.id, message.data, message.deliveries, self._wrapping.codec)
+    def _decoding(self, message: Delivered[V]) -> Delivered[V]:
+        return replace(message, _codec=self._wrapping.codec)
 
     @method
     def capabilities(self) -> Operation[Capabilities]:
-        """Which backend the queue uses, and how it differs. One round trip, the first time."""
+        """Which backend the queue uses, and how it differs. Nothing is sent."""
         return self._capabilities()
 
     def _capabilities(self) -> Operation[Capabilities]:
-        return (yield from self._on()).backend.capabilities
+        return self._carried.backend.capabilities
+        yield

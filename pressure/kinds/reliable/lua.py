@@ -1,7 +1,8 @@
 """The scripts of reliable queues, for either backend.
 
 Rules:
-    - ``KEYS`` are the queue, the delayed, the dead, and with the module the deliveries and the heartbeats.
+    - ``KEYS`` are those of a lane, as in ``ReliableKeys.all``; a pop is told the lane of what is due, and as
+      ``KEYS[7...]`` the queue, its deliveries and its notes.
     - A message is added where it goes before it is taken from where it was.
 """
 
@@ -14,39 +15,94 @@ from pressure.protocol.lua import Script
 from pressure.protocol.sizes import MOST_BYTES
 
 _BEGINNING: Final = b"""
-local queue, delayed, dead = KEYS[1], KEYS[2], KEYS[3]
+local queue, delayed, dead, counts, beats, notes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local group = ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 """
 
-#: ``ARGV[1]`` is the group.
+#: An entry is deleted once every group of the stream has acknowledged it. ``is_done`` asks that of the
+#: others: an id that a group was delivered and has not pending any more is acknowledged there.
 _STREAM: Final = b"""
-local function ack(id)
-  if redis.call('XACK', queue, ARGV[1], id) == 0 then return false end
-  redis.call('XDEL', queue, id)
+local function is_behind(id, last)
+  local ms, number = string.match(id, '^(%d+)-(%d+)$')
+  local last_ms, last_number = string.match(last, '^(%d+)-(%d+)$')
+  if ms == last_ms then ms, last_ms = number, last_number end
+  if #ms ~= #last_ms then return #ms > #last_ms end
+  return ms > last_ms
+end
+
+local others = nil
+local function is_done(id)
+  if not others then
+    others = {}
+    for _, found in ipairs(redis.call('XINFO', 'GROUPS', queue)) do
+      local known = {}
+      for at = 1, #found, 2 do known[found[at]] = found[at + 1] end
+      if known['name'] ~= group then others[#others + 1] = known end
+    end
+  end
+  for _, other in ipairs(others) do
+    if is_behind(id, other['last-delivered-id']) then return false end
+    if #redis.call('XPENDING', queue, other['name'], id, id, 1) > 0 then return false end
+  end
   return true
 end
 
-local function push(key, payload, deliveries)
-  if deliveries == 0 then return redis.call('XADD', key, '*', 'payload', payload) end
-  redis.call('XADD', key, '*', 'payload', payload, 'deliveries', deliveries)
+local function ack(id)
+  if redis.call('XACK', queue, group, id) == 0 then return false end
+  if is_done(id) then redis.call('XDEL', queue, id) end
+  redis.call('HDEL', notes, id)
+  return true
+end
+
+local function push(key, payload, deliveries, note)
+  local fields = {'payload', payload}
+  if deliveries > 0 then fields[3], fields[4] = 'deliveries', deliveries end
+  if note ~= '' then fields[#fields + 1] = 'note'; fields[#fields + 1] = note end
+  redis.call('XADD', key, '*', unpack(fields))
+end
+
+local function check_type() redis.call('XLEN', KEYS[7]) end
+
+local function read(key, most)
+  if most < 1 then return {} end
+  for _ = 1, 2 do
+    local reply = redis.pcall('XREADGROUP', 'GROUP', group, 'pressure', 'COUNT', most, 'STREAMS', key, '>')
+    if not reply then return {} end
+    if not reply.err then return reply[1][2] end
+    if not string.find(reply.err, 'NOGROUP') then error(reply.err, 0) end
+    if redis.call('EXISTS', key) == 0 then return {} end
+    redis.call('XGROUP', 'CREATE', key, group, 0)
+  end
 end
 """
 
 _MODULE: Final = b"""
-local counts, beats = KEYS[4], KEYS[5]
-
 local function ack(id)
   local done = redis.call('MQ.ACK', queue, id)
   if not done or #done == 0 then return false end
   redis.call('HDEL', counts, id)
   redis.call('ZREM', beats, id)
+  redis.call('HDEL', notes, id)
   return true
 end
 
-local function push(key, payload, deliveries)
+local function push(key, payload, deliveries, note)
   local ids = redis.call('MQ.PUSH', key, payload)
   if deliveries > 0 then redis.call('HSET', counts, ids[1], deliveries) end
+  if note ~= '' then redis.call('HSET', key .. ':notes', ids[1], note) end
+end
+
+local function check_type() end
+
+local function read(key, most, of_counts, of_notes)
+  local found = most > 0 and redis.call('MQ.POP', most, key) or {}
+  for _, each in ipairs(found) do
+    each[3] = redis.call('HGET', of_counts or counts, each[1])
+    each[4] = redis.call('HGET', of_notes or notes, each[1])
+  end
+  return found
 end
 """
 
@@ -59,43 +115,86 @@ end
 return done
 """
 
-#: ``ARGV`` goes on with an id, the message as a delayed one, a delay in milliseconds, and its payload if it
-#: is to
-#: be dead, else nothing. Whether it was delivered still.
+#: ``ARGV`` goes on with an id, the message as a delayed one without its time, a delay in milliseconds, and if
+#: it is to be dead its payload and its note. Whether it was delivered still.
 _RETRY: Final = b"""
-local id, member, delay, payload = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local id, rest, delay, payload, note = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local member = string.format('%016.0f', time[1] * 1000000 + time[2]) .. rest
 redis.call('ZADD', delayed, now + delay, member)
 if not ack(id) then
   redis.call('ZREM', delayed, member)
   return 0
 end
 if payload then
-  push(dead, payload, 0)
+  push(dead, payload, 0, note)
   redis.call('ZREM', delayed, member)
 end
 return 1
 """
 
-#: ``ARGV[2]`` is how many messages to move at most; how many were, and whether more may be due: no more are
-#: moved at once than fit (see ``protocol.sizes``).
-_MOVE: Final = (
+#: Pushes what is due to a key, up to a number; how much, and whether more may be due: no more at once than
+#: fits (see ``protocol.sizes``).
+_MOVING: Final = (
     b"""
-local most, moved, bytes, count = tonumber(ARGV[2]), 0, 0, 1
-while moved < most and bytes <= %d do
-  local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', now, 'LIMIT', 0, math.min(count, most - moved))
-  if #due == 0 then return {moved, 0} end
-  for _, member in ipairs(due) do
-    local deliveries, payload = string.match(member, '^%%x+:(%%d+):(.*)$')
-    push(queue, payload or member, tonumber(deliveries) or 0)
-    redis.call('ZREM', delayed, member)
-    bytes = bytes + #member
+local function move(key, most)
+  local moved, bytes, count = 0, 0, 1
+  while moved < most and bytes <= %d do
+    local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', now, 'LIMIT', 0, math.min(count, most - moved))
+    if #due == 0 then return moved, 0 end
+    for _, member in ipairs(due) do
+      local deliveries, length, rest = string.match(member, '^%%x+:(%%d+),?(%%d*):(.*)$')
+      length = tonumber(length) or 0
+      local note, payload = string.sub(rest or '', 1, length), rest and string.sub(rest, length + 1) or member
+      push(key, payload, tonumber(deliveries) or 0, note)
+      redis.call('ZREM', delayed, member)
+      bytes = bytes + #member
+    end
+    moved, count = moved + #due, count * 2
   end
-  moved, count = moved + #due, count * 2
+  return moved, 1
 end
-return {moved, 1}
 """
     % MOST_BYTES
 )
+
+#: ``ARGV[2]`` is how many messages to move at most; how many were, and whether more may be due.
+_MOVE: Final = (
+    _MOVING
+    + b"""
+local moved, more = move(queue, tonumber(ARGV[2]))
+return {moved, more}
+"""
+)
+
+#: ``ARGV`` goes on with how many messages to deliver, and how many of them at most that are due while others
+#: wait. The time, when the first delayed message is due if nothing was delivered, the messages that were due,
+#: the others.
+_POP: Final = (
+    _MOVING
+    + b"""
+check_type()
+local most, share = tonumber(ARGV[2]), tonumber(ARGV[3])
+local due = {}
+local function read_due(count)
+  if count < 1 then return end
+  move(queue, count)
+  for _, each in ipairs(read(queue, count)) do due[#due + 1] = each end
+end
+read_due(share)
+local rest = read(KEYS[7], most - #due, KEYS[8], KEYS[9])
+if #due == share then read_due(most - #due - #rest) end
+if #due + #rest > 0 then return {now, false, due, rest} end
+return {now, redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or false, due, rest}
+"""
+)
+
+#: ``ARGV`` goes on with when a delayed message is due, and how its member begins. Whether it was removed.
+_CANCEL: Final = b"""
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', delayed, ARGV[2], ARGV[2])) do
+  if string.sub(member, 1, #ARGV[3]) == ARGV[3] then return redis.call('ZREM', delayed, member) end
+end
+return 0
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +204,14 @@ class Scripts:
     ack: Script
     retry: Script
     move: Script
+    pop: Script
+    cancel: Script
 
     @classmethod
     def of(cls, backend: bytes) -> Scripts:
         """Made of the functions that a backend has."""
-        return cls(*(Script(_BEGINNING + backend + body) for body in (_ACK, _RETRY, _MOVE)))
+        bodies = (_ACK, _RETRY, _MOVE, _POP, _CANCEL)
+        return cls(*(Script(_BEGINNING + backend + body) for body in bodies))
 
 
 STREAM: Final = Scripts.of(_STREAM)

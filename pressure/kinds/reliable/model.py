@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import re
-import uuid
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, Generic
 
-from pressure.codecs import Codec, codec_of, decoded
+from pressure.codecs import Codec, V, codec_of, decoded
+
+#: The consumer group of whoever names no other.
+GROUP: Final = b"workers"
 
 
 @dataclass(frozen=True, slots=True)
 class ReliableKeys:
-    """Where a queue is.
+    """The keys of a lane of a queue.
+
+    A queue has two lanes: the messages in the order of their pushes, and the messages that were delayed and
+    are due. Delayed and dead messages belong to both.
 
     Attributes:
-        queue: The queue itself: of the module's type, or a stream.
+        queue: The lane itself: of the module's type, or a stream.
         delayed: The sorted set of what is delivered later, by when, in milliseconds.
         dead: The queue of what was delivered too often, of the same type.
         deliveries: With the module, the hash of earlier deliveries by id; may be negative.
         beats: With the module, the sorted set of the times of heartbeats by id, in milliseconds.
+        notes: The hash of what else is known of a message, by id (``notes``).
         group: With a stream, the consumer group's name.
+        is_due: Whether this is the lane of the messages that were delayed.
     """
 
     queue: bytes
@@ -28,39 +34,58 @@ class ReliableKeys:
     dead: bytes
     deliveries: bytes
     beats: bytes
+    notes: bytes
     group: bytes
+    is_due: bool = False
 
     @classmethod
     def of(cls, queue: bytes, group: bytes) -> ReliableKeys:
-        """Those of a queue."""
-        delayed, dead, deliveries, beats = (
-            queue + suffix for suffix in (b":delayed", b":dead", b":deliveries", b":beats")
-        )
-        return cls(queue, delayed, dead, deliveries, beats, group)
+        """The lane of the messages in the order of their pushes."""
+        own = b"" if group == GROUP else b":" + group
+        return cls._lane(queue, queue + b":delayed" + own, queue + b":dead", group)
+
+    @classmethod
+    def _lane(
+        cls, lane: bytes, delayed: bytes, dead: bytes, group: bytes, *, is_due: bool = False
+    ) -> ReliableKeys:
+        deliveries, beats, notes = (lane + suffix for suffix in (b":deliveries", b":beats", b":notes"))
+        return cls(lane, delayed, dead, deliveries, beats, notes, group, is_due)
+
+    @property
+    def due(self) -> ReliableKeys:
+        """The lane of the messages that are due."""
+        lane = self.queue + b":due" + self.delayed.removeprefix(self.queue + b":delayed")
+        return self._lane(lane, self.delayed, self.dead, self.group, is_due=True)
 
     @property
     def all(self) -> tuple[bytes, ...]:
         """In the order in which scripts take them."""
-        return self.queue, self.delayed, self.dead, self.deliveries, self.beats
+        return self.queue, self.delayed, self.dead, self.deliveries, self.beats, self.notes
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(Generic[V]):
     """A message of a reliable queue.
 
     Attributes:
-        id: The id that the server gave the message.
+        id: The message's id. A message that was delayed or retried gets ``@`` and something more behind its
+            id, new for each delivery, so that its first part finds it in all logs.
         data: The message's bytes.
         deliveries: How often the message was delivered, this delivery included; 0 if never.
+        first: The time of its first delivery, in seconds since 1970 by the server's clock; None if that is
+            not known.
+        at: The time of this delivery; None if that is not known.
     """
 
     id: bytes
     data: bytes
     deliveries: int = 1
-    _codec: Codec = field(default_factory=lambda: codec_of(None), repr=False, compare=False)
+    first: float | None = None
+    at: float | None = None
+    _codec: Codec[V] = field(default_factory=lambda: codec_of(None), repr=False, compare=False)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> V:
         """The value that was pushed, decoded by the queue's codec; bytes if the queue has none.
 
         Raises:
@@ -70,7 +95,37 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class DeadLetter(Generic[V]):
+    """A message that was delivered too often, and why it failed.
+
+    Attributes:
+        message: The message as it stands in the dead-letter queue, with its id there.
+        origin: The id that it had before; empty if that is not known.
+        error: The type of the error of its last delivery, such as ``ValueError``; empty if no worker told of
+            one: then nobody acknowledged the message in time.
+        text: The error's text.
+        deliveries: How often it was delivered.
+        first: The time of its first delivery, in seconds since 1970 by the server's clock; None if that is
+            not known.
+        last: The time of its last delivery; None if that is not known.
+    """
+
+    message: Delivered[V]
+    origin: bytes = b""
+    error: str = ""
+    text: str = ""
+    deliveries: int = 0
+    first: float | None = None
+    last: float | None = None
+
+    @property
+    def value(self) -> V:
+        """The value that was pushed; see ``Delivered.value``."""
+        return self.message.value
+
+
+@dataclass(frozen=True, slots=True)
+class Pending(Generic[V]):
     """A message that was delivered and not acknowledged yet.
 
     Attributes:
@@ -79,7 +134,7 @@ class Pending:
         idle: How many seconds ago that was.
     """
 
-    message: Delivered
+    message: Delivered[V]
     since: float
     idle: float
 
@@ -124,18 +179,3 @@ class Capabilities:
     inspects_by_index: bool
     counts_undelivered: bool
     heartbeat_is_native: bool
-
-
-#: A delayed message as it is stored: something unique, earlier deliveries, payload.
-_DELAYED: Final = re.compile(rb"[0-9a-f]{32}:(\d{1,18}):(.*)", re.DOTALL)
-
-
-def delayed_of(data: bytes, deliveries: int) -> bytes:
-    """A message as a member of the sorted set of delayed ones."""
-    return b"%s:%d:%s" % (uuid.uuid4().hex.encode(), deliveries, data)
-
-
-def parts_of(member: bytes) -> tuple[bytes, int]:
-    """Payload and earlier deliveries of such a member; what others put there is a payload."""
-    found = _DELAYED.fullmatch(member)
-    return (found[2], int(found[1])) if found else (member, 0)

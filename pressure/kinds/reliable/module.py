@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pressure.errors import ServerReplyError
-from pressure.kinds.asking import asked, now, pairs
+from pressure.kinds.asking import as_block, asked, now, pairs
+from pressure.kinds.reliable.backend import Other
 from pressure.kinds.reliable.lua import MODULE
-from pressure.kinds.reliable.model import Capabilities, Delivered, Pending, ReliableKeys
+from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
+from pressure.kinds.reliable.notes import delivered, letter
 from pressure.protocol.numbers import moment, number_in
 from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, carrying, check
 
@@ -25,7 +27,7 @@ class Module:
     capabilities = Capabilities("module", True, True, True, False)
     scripts = MODULE
 
-    def pushing(self, keys: ReliableKeys, key: bytes, data: bytes, deliveries: int) -> Command:
+    def pushing(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
         """See ``Backend``, as for all that follow."""
         return (b"MQ.PUSH", key, data)
 
@@ -33,69 +35,80 @@ class Module:
         """See there."""
         return bytes(reply[0])
 
-    def pushed(self, keys: ReliableKeys, counts: Sequence[tuple[bytes, int]]) -> tuple[Command, ...]:
+    def pushed(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
         """See there."""
-        known = [word for each, deliveries in counts if deliveries for word in (each, deliveries)]
-        return ((b"HSET", keys.deliveries, *known),) if known else ()
+        counts = [word for each, deliveries, _ in known if deliveries for word in (each, deliveries)]
+        notes = [word for each, _, note in known if note for word in (each, note)]
+        tables = ((b":deliveries", counts), (b":notes", notes))
+        return tuple((b"HSET", key + suffix, *words) for suffix, words in tables if words)
 
-    def popping(self, keys: ReliableKeys, count: int, block: int | None) -> Command:
+    def preparing(self, keys: ReliableKeys) -> tuple[Command, ...]:
+        """See there."""
+        return ()
+
+    def popping(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
         """See there."""
         waiting: Command = () if block is None else (b"BLOCK", block)
         return (b"MQ.POP", count, keys.queue, *waiting)
 
-    def popped(self, keys: ReliableKeys, count: int, reply: Reply) -> Operation[list[Delivered]]:
+    def popped(
+        self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
+    ) -> Operation[list[Delivered]]:
         """See there."""
-        check([reply])
-        if not reply:
-            return []
-        looking = _before(keys, [each for each, _ in reply])
-        before = yield from carrying([data for _, data in reply], looking)
-        return [Delivered(each, data, 1 + before[each]) for each, data in reply]
+        found = check([reply])[0]
+        return (yield from _looked_up([(keys, each, data) for each, data in found], at)) if found else []
 
-    def pop_any(
-        self, queues: Sequence[ReliableKeys], count: int, block: int | None
-    ) -> Operation[list[tuple[int, Delivered]]]:
-        """One command; what was delivered before is looked up for all queues together."""
+    def told(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
+        """See there."""
+        return [_message(keys, each, data, count, note, at) for each, data, count, note in found]
+
+    def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
+        """One command for all queues: the client is served that has waited longest."""
         first, *others = (each.queue for each in queues)
-        waiting: Command = () if block is None else (b"BLOCK", block)
-        command: Command = (b"MQ.POP", count, first, b"KEYS", len(others), *others, *waiting)
-        (reply,) = yield Batch((command,)) if block is None else Wait((command,), block / 1000)
+        words: Command = (b"KEYS", len(others), *others, b"BLOCK", as_block(seconds))
+        reply, time = yield Wait(((b"MQ.POP", 1, first, *words), (b"TIME",)), seconds)
         numbers = {each.queue: number for number, each in reversed(list(enumerate(queues)))}
         found = [(numbers[key], each, data) for key, each, data in check([reply])[0] or ()]
-        if not found:
-            return []
-        looks = [(b"HGET", queues[number].deliveries, each) for number, each, _ in found]
-        counts = yield from carrying([data for *_, data in found], asked(*looks))
-        return [
-            (number, Delivered(each, data, 1 + (number_in(before) or 0)))
-            for (number, each, data), before in zip(found, counts, strict=True)
-        ]
+        looking = _looked_up([(queues[number], each, data) for number, each, data in found], now(time) / 1000)
+        messages = (yield from looking) if found else []
+        return [(number, message) for (number, _, _), message in zip(found, messages, strict=True)]
 
-    def acknowledging(self, keys: ReliableKeys, ids: Sequence[bytes]) -> tuple[Command, ...]:
+    def looking(self, keys: ReliableKeys) -> tuple[Command, ...]:
+        """See there."""
+        return ()
+
+    def others(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
+        """A queue of the module has no groups."""
+        return []
+
+    def acknowledging(
+        self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other]
+    ) -> tuple[Command, ...]:
         """See there."""
         return (
             (b"MQ.ACK", keys.queue, *ids),
             (b"HDEL", keys.deliveries, *ids),
             (b"ZREM", keys.beats, *ids),
+            (b"HDEL", keys.notes, *ids),
         )
 
     def acknowledged(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
         """See there."""
         return list(replies[0] or [])
 
+    def deleting(
+        self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], replies: list[Reply]
+    ) -> tuple[Command, ...]:
+        """See there."""
+        return ()
+
     def recover(self, keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
-        """As long as all that comes has a young heartbeat, there may be more behind it."""
-        while True:
-            (reply,) = yield from asked((b"MQ.RECOVER", keys.queue, count, idle))
-            if not reply:
-                return []
-            datas = [data for _, data in reply]
-            young = yield from carrying(datas, _young(keys, [each for each, _ in reply], idle))
-            found = [(each, data) for each, data in reply if each not in young]
-            if found:
-                return (yield from carrying([data for _, data in found], _recovered(keys, found)))
-            if len(reply) < count:
-                return []
+        """The lane of what is due comes first."""
+        found = yield from _recover(keys.due, count, idle)
+        if len(found) < count:
+            more = _recover(keys, count - len(found), idle)
+            found += yield from (carrying([each.data for each in found], more) if found else more)
+        return found
 
     def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
         """The module does not tell which of them are delivered still."""
@@ -110,21 +123,21 @@ class Module:
         return [Delivered(each, data, 0) for each, data in found]
 
     def pending(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Pending]]:
-        """See there."""
-        found = yield from _inspected(keys, b"PENDING", start, count)
-        if not found:
-            return []
-        ids = [each[0] for each in found]
-        before = yield from _before(keys, ids)
-        time, beats = yield from asked((b"TIME",), (b"ZMSCORE", keys.beats, *ids))
-        at = now(time)
-        heard = [
-            max(since, moment(beat or 0)) for (_, _, since, _, _), beat in zip(found, beats, strict=True)
-        ]
-        return [
-            Pending(Delivered(each, data, deliveries + before[each]), since / 1000, (at - since) / 1000)
-            for (each, data, _, _, deliveries), since in zip(found, heard, strict=True)
-        ]
+        """The messages that were delayed come before the others."""
+        if start < 0:
+            lengths = []
+            for lane in (keys.due, keys):
+                lengths.append((yield from self.info(lane, lane.queue))[2])  # noqa: PERF401, an operation each
+            start += sum(lengths)
+        found: list[Pending] = []
+        if start < 0:
+            return found
+        for lane in (keys.due, keys):
+            if len(found) < count:
+                some = yield from _pending(lane, 0, start + count - len(found))
+                found += some[start:]
+                start = max(start - len(some), 0)
+        return found
 
     def info(self, keys: ReliableKeys, key: bytes) -> Operation[tuple[bytes, int, int]]:
         """See there."""
@@ -135,11 +148,77 @@ class Module:
         waiting, delivered = known[b"undelivered-queue-length"], known[b"delivered-queue-length"]
         return bytes(known[b"last-id"]), int(waiting), int(delivered)
 
+    def letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
+        """See there."""
+        of_dead = ReliableKeys.of(keys.dead, keys.group)
+        known = []
+        for words in ((b"PENDING", 0, count), (0, count)):
+            known += yield from _inspected(of_dead, *words)
+        found = known[:count]
+        if not found:
+            return []
+        (notes,) = yield from asked((b"HMGET", of_dead.notes, *(each[0] for each in found)))
+        return [letter(Delivered(each[0], each[1], 0), note) for each, note in zip(found, notes, strict=True)]
 
-def _before(keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[dict[bytes, int]]:
-    """Deliveries of messages that the module does not count, or has counted too many."""
-    (counts,) = yield from asked((b"HMGET", keys.deliveries, *ids))
-    return {each: number_in(count) or 0 for each, count in zip(ids, counts, strict=True)}
+
+def _message(
+    keys: ReliableKeys,
+    each: bytes,
+    data: bytes,
+    count: Reply,
+    note: Reply,
+    at: float | None,
+    deliveries: int = 1,
+) -> Delivered:
+    return delivered(keys, each, data, deliveries + (number_in(count) or 0), at, note)
+
+
+def _looked_up(
+    found: Sequence[tuple[ReliableKeys, bytes, bytes]], at: float | None
+) -> Operation[list[Delivered]]:
+    """What was popped, with what is kept beside it."""
+    looks = [(b"HGET", key, each) for keys, each, _ in found for key in (keys.deliveries, keys.notes)]
+    known = yield from carrying([data for *_, data in found], asked(*looks))
+    beside = zip(known[::2], known[1::2], strict=True)
+    return [_message(*each, *more, at) for each, more in zip(found, beside, strict=True)]
+
+
+def _recover(keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
+    """As long as all that comes has a young heartbeat, there may be more behind it."""
+    while True:
+        (reply,) = yield from asked((b"MQ.RECOVER", keys.queue, count, idle))
+        if not reply:
+            return []
+        datas = [data for _, data in reply]
+        young = yield from carrying(datas, _young(keys, [each for each, _ in reply], idle))
+        found = [(each, data) for each, data in reply if each not in young]
+        if found:
+            return (yield from carrying([data for _, data in found], _recovered(keys, found)))
+        if len(reply) < count:
+            return []
+
+
+def _pending(keys: ReliableKeys, start: int, count: int) -> Operation[list[Pending]]:
+    found = yield from _inspected(keys, b"PENDING", start, count)
+    if not found:
+        return []
+    ids = [each[0] for each in found]
+    looks: tuple[Command, ...] = (
+        (b"TIME",),
+        (b"ZMSCORE", keys.beats, *ids),
+        (b"HMGET", keys.deliveries, *ids),
+        (b"HMGET", keys.notes, *ids),
+    )
+    time, beats, counts, notes = yield from asked(*looks)
+    at = now(time)
+    pending = []
+    for (each, data, popped, _, deliveries), beat, count, note in zip(
+        found, beats, counts, notes, strict=True
+    ):
+        since = max(popped, moment(beat or 0))
+        message = _message(keys, each, data, count, note, popped / 1000, deliveries)
+        pending.append(Pending(message, since / 1000, (at - since) / 1000))
+    return pending
 
 
 def _young(keys: ReliableKeys, ids: Sequence[bytes], idle: int) -> Operation[set[bytes]]:
@@ -154,12 +233,20 @@ def _young(keys: ReliableKeys, ids: Sequence[bytes], idle: int) -> Operation[set
 
 def _recovered(keys: ReliableKeys, found: Sequence[tuple[bytes, bytes]]) -> Operation[list[Delivered]]:
     """With their deliveries, told at the end of the queue of the delivered; what is not there is done."""
-    before = yield from _before(keys, [each for each, _ in found])
+    ids = [each for each, _ in found]
+    before, notes, time = yield from asked(
+        (b"HMGET", keys.deliveries, *ids), (b"HMGET", keys.notes, *ids), (b"TIME",)
+    )
     counts: dict[bytes, int] = {}
     for start, many in ((-len(found), len(found)), (0, 1 << 31)):
-        if not counts.keys() >= before.keys():
+        if not counts.keys() >= set(ids):
             counts = {each[0]: each[4] for each in (yield from _inspected(keys, b"PENDING", start, many))}
-    return [Delivered(each, data, counts[each] + before[each]) for each, data in found if each in counts]
+    at = now(time) / 1000
+    return [
+        _message(keys, each, data, count, note, at, counts[each])
+        for (each, data), count, note in zip(found, before, notes, strict=True)
+        if each in counts
+    ]
 
 
 def _inspected(keys: ReliableKeys, *words: bytes | int) -> Operation[list[Reply]]:

@@ -3,8 +3,9 @@
 Rules:
     - A message is at every moment in the queue, delivered, delayed or dead, until it is acknowledged.
       To delay one is to acknowledge it here and to push it again when it is due, in one step each.
-    - What is delayed is moved when it is due by whoever pops next; nobody waits past that moment.
-    - What was delivered more often than it may be is dead: it goes to a queue of its own.
+    - What is delayed is delivered when it is due by whoever pops next (``popping``).
+    - What was delivered more often than it may be is dead: it goes to a queue of its own, with the reason.
+    - Ids are the public ones (``notes``); each lane is asked for those that are its own.
 """
 
 from __future__ import annotations
@@ -13,22 +14,29 @@ from collections.abc import Sequence
 from typing import Final
 
 from pressure.errors import PressureError, ServerReplyError
-from pressure.kinds.asking import asked, now, pairs, transaction
+from pressure.kinds.asking import asked, now
 from pressure.kinds.kind import Context
-from pressure.kinds.reliable.backend import Backend
+from pressure.kinds.reliable.backend import Backend, Other
 from pressure.kinds.reliable.collecting import collect
-from pressure.kinds.reliable.model import Delivered, Info, Pending, ReliableKeys, delayed_of, parts_of
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
+from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending, ReliableKeys
+from pressure.kinds.reliable.notes import (
+    beginning_of,
+    buried,
+    by_lane,
+    native_of,
+    rest_of,
+    retried,
+)
+from pressure.kinds.sharing import changing, making, operation
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
     Batch,
     Command,
     Operation,
-    Reply,
     atomic,
     carrying,
     check,
     executed,
-    operation,
 )
 
 #: How many messages that are due are moved together.
@@ -42,27 +50,28 @@ class Carried:
         keys: The queue.
         backend: What carries it.
         most: How often a message may be delivered; None for any number of times.
+
+    Attributes:
+        due_first: Whether the next pop of a single message begins with what is due (``popping``).
+        is_prepared: Whether the lane of what is due was prepared for transactions.
     """
 
-    __slots__ = ("backend", "keys", "most")
+    __slots__ = ("backend", "due_first", "is_prepared", "keys", "most")
 
     def __init__(self, keys: ReliableKeys, backend: Backend, most: int | None) -> None:
         self.keys = keys
         self.backend = backend
         self.most = most
-
-    @property
-    def script_keys(self) -> tuple[bytes, ...]:
-        """Those that scripts are told."""
-        return self.keys.all
+        self.due_first = True
+        self.is_prepared = False
 
 
-@operation
+@making
 def push(ctx: Context, on: Carried, data: Sequence[bytes]) -> Operation[list[bytes]]:
     """Add messages, together; their ids."""
     if not data:
         return []
-    commands = [on.backend.pushing(on.keys, on.keys.queue, each, 0) for each in data]
+    commands = [on.backend.pushing(on.keys.queue, each) for each in data]
     if len(commands) == 1:
         replies = check((yield Batch(tuple(commands))))
     else:
@@ -70,95 +79,70 @@ def push(ctx: Context, on: Carried, data: Sequence[bytes]) -> Operation[list[byt
     return [on.backend.id_in(reply) for reply in replies]
 
 
-@operation
-def delay(ctx: Context, on: Carried, data: Sequence[bytes], milliseconds: int) -> Operation[None]:
-    """Add messages that are to be delivered later."""
-    if data:
-        (time,) = yield from asked((b"TIME",))
-        due = now(time) + milliseconds
-        members = [word for each in data for word in (due, delayed_of(each, 0))]
-        yield from asked((b"ZADD", on.keys.delayed, *members))
-
-
-@operation
-def move(ctx: Context, on: Carried) -> Operation[int]:
-    """Push what is due; how many messages were."""
-    moved = 0
-    while True:
-        some, more = yield from move_some(ctx, on)
-        moved += some
-        if not more:
-            return moved
-
-
-def move_some(ctx: Context, on: Carried) -> Operation[tuple[int, bool]]:
-    """Push some of what is due, together; how many messages were, and whether there may be more."""
-    reply = yield from evaluated(ctx.server, on.backend.scripts.move, on.script_keys, on.keys.group, TOGETHER)
-    if reply is not NO_SCRIPTS:
-        moved, more = reply
-        return moved, bool(more)
-    looks: tuple[Command, ...] = (
-        (b"ZRANGE", on.keys.delayed, 0, TOGETHER - 1, b"WITHSCORES"),
-        (b"TIME",),
-    )
-    due, replies = yield from transaction(ctx, (on.keys.delayed,), looks, lambda seen: _due(on, seen))
-    ids = [on.backend.id_in(reply) for reply in replies[: len(due)]]
-    counts = [(each, parts_of(member)[1]) for each, member in zip(ids, due, strict=True)]
-    if rest := on.backend.pushed(on.keys, counts):
-        yield from asked(*rest)
-    return len(due), len(due) == TOGETHER
-
-
-def _due(on: Carried, seen: list[Reply]) -> tuple[Sequence[Command], list[bytes]]:
-    scores, time = seen
-    due = [member for member, score in pairs(scores) if float(score) <= now(time)]
-    pushes = [on.backend.pushing(on.keys, on.keys.queue, *parts_of(member)) for member in due]
-    return [*pushes, *((b"ZREM", on.keys.delayed, member) for member in due)], due
-
-
-@operation
+@changing
 def ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Be done with messages; the ids of those that were delivered still."""
-    return (yield from _ack(ctx, on, ids)) if ids else []
+    done: set[bytes] = set()
+    for lane, known in by_lane(on.keys, ids):
+        acked = yield from _ack(ctx, on, lane, list(known))
+        done.update(known[each] for each in acked)
+    return [each for each in ids if each in done]
 
 
-def _ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-    done = yield from evaluated(ctx.server, on.backend.scripts.ack, on.script_keys, on.keys.group, *ids)
+def _ack(ctx: Context, on: Carried, lane: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+    done = yield from evaluated(ctx.server, on.backend.scripts.ack, lane.all, lane.group, *ids)
     if done is NO_SCRIPTS:
-        replies = yield Batch(atomic(*on.backend.acknowledging(on.keys, ids)))
-        done = on.backend.acknowledged(ids, _unless_missing(executed(replies) or []))
+        others: list[Other] = []
+        if looks := on.backend.looking(lane):
+            others = on.backend.others(lane, (yield Batch(looks)))
+        done = yield from acknowledged(on, lane, ids, others, ())
     return list(done)
 
 
-def _unless_missing(replies: list[Reply]) -> list[Reply]:
-    """The replies, where there is no group none that is an error."""
-    return check([0 if isinstance(r, ServerReplyError) and r.code == "NOGROUP" else r for r in replies])
+def acknowledged(
+    on: Carried, lane: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], first: Sequence[Command]
+) -> Operation[list[bytes]]:
+    """Those of some messages that were acknowledged, in one step with other commands in front of it."""
+    steps = atomic(*first, *on.backend.acknowledging(lane, ids, others))
+    replies = (executed((yield Batch(steps))) or [])[len(first) :]
+    replies = check([0 if isinstance(r, ServerReplyError) and r.code == "NOGROUP" else r for r in replies])
+    if rest := on.backend.deleting(lane, ids, others, replies):
+        yield from asked(*rest)
+    return on.backend.acknowledged(ids, replies)
 
 
-@operation
-def retry(ctx: Context, on: Carried, message: Delivered, milliseconds: int) -> Operation[bool]:
+@changing
+def retry(
+    ctx: Context, on: Carried, message: Delivered, milliseconds: int, error: BaseException | None = None
+) -> Operation[bool]:
     """Deliver a message later, or never again; False if it was not delivered any more."""
     dead = on.most is not None and message.deliveries >= on.most
-    return (yield from _retry(ctx, on, message, milliseconds, dead=dead))
+    return (yield from _retry(ctx, on, message, milliseconds, buried(message, error) if dead else None))
 
 
-def _retry(ctx: Context, on: Carried, message: Delivered, delay: int, *, dead: bool) -> Operation[bool]:
-    member = delayed_of(message.data, message.deliveries)
-    args = (on.keys.group, message.id, member, delay, *((message.data,) if dead else ()))
-    reply = yield from evaluated(ctx.server, on.backend.scripts.retry, on.script_keys, *args)
+def _retry(
+    ctx: Context, on: Carried, message: Delivered, delay: int, burial: bytes | None
+) -> Operation[bool]:
+    on.due_first = True
+    lane = on.keys.due if b"@" in message.id else on.keys
+    native = native_of(message.id)
+    rest = rest_of(message.data, message.deliveries, retried(message))
+    args = (native, rest, delay, *(() if burial is None else (message.data, burial)))
+    reply = yield from evaluated(ctx.server, on.backend.scripts.retry, lane.all, lane.group, *args)
     if reply is not NO_SCRIPTS:
         return bool(reply)
-    (time,) = yield from asked((b"TIME",))
+    time, *seen = yield Batch(((b"TIME",), *on.backend.looking(lane)))
+    others = on.backend.others(lane, seen)
+    member = beginning_of(check([time])[0]) + rest
     add: Command = (b"ZADD", on.keys.delayed, now(time) + delay, member)
     remove: Command = (b"ZREM", on.keys.delayed, member)
-    acks = on.backend.acknowledging(on.keys, [message.id])
-    _, *replies = check(executed((yield Batch(atomic(add, *acks)))) or [])
-    if not on.backend.acknowledged([message.id], replies):
+    if not (yield from acknowledged(on, lane, [native], others, (add,))):
         yield from asked(remove)
         return False
-    if dead:  # it is among the delayed until it is there
-        yield from asked(on.backend.pushing(on.keys, on.keys.dead, message.data, 0))
-        yield from asked(remove)
+    if burial is not None:  # it is among the delayed until it is there
+        (reply,) = yield from asked(on.backend.pushing(on.keys.dead, message.data, 0, burial))
+        known = on.backend.pushed(on.keys.dead, [(on.backend.id_in(reply), 0, burial)])
+        yield from asked(*known, remove)
     return True
 
 
@@ -166,7 +150,7 @@ def _retry(ctx: Context, on: Carried, message: Delivered, delay: int, *, dead: b
 _ON_THE_WAY: Final = 1000
 
 
-@operation
+@changing
 def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
     """Deliver again what was delivered long ago; what was so too often is dead instead.
 
@@ -181,7 +165,7 @@ def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[
             dead = [each for each in found if on.most is not None and each.deliveries > on.most]
             good += [each for each in found if each not in dead]
             for each in dead:
-                yield from carrying(_datas(good), _retry(ctx, on, each, _ON_THE_WAY, dead=True))
+                yield from carrying(_datas(good), _retry(ctx, on, each, _ON_THE_WAY, buried(each, None)))
             if not dead:
                 break
     except PressureError:
@@ -201,10 +185,14 @@ def _datas(messages: Sequence[Delivered]) -> list[bytes]:
     return [each.data for each in messages]
 
 
-@operation
+@changing
 def heartbeat(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Keep messages from being recovered; the ids of those that are delivered still, as far as is known."""
-    return (yield from on.backend.heartbeat(on.keys, ids)) if ids else []
+    heard: set[bytes] = set()
+    for lane, known in by_lane(on.keys, ids):
+        beats = yield from on.backend.heartbeat(lane, list(known))
+        heard.update(known[each] for each in beats)
+    return [each for each in ids if each in heard]
 
 
 @operation
@@ -223,6 +211,13 @@ def pending(ctx: Context, on: Carried, start: int, count: int) -> Operation[list
 def info(ctx: Context, on: Carried) -> Operation[Info]:
     """The queue, looked at in a few steps."""
     last, undelivered, delivered = yield from on.backend.info(on.keys, on.keys.queue)
+    _, waiting, taken = yield from on.backend.info(on.keys.due, on.keys.due.queue)
     _, dead, _ = yield from on.backend.info(on.keys, on.keys.dead)
     (delayed,) = yield from asked((b"ZCARD", on.keys.delayed))
-    return Info(last, undelivered, delivered, int(delayed), dead)
+    return Info(last, undelivered + waiting, delivered + taken, int(delayed), dead)
+
+
+@operation
+def letters(ctx: Context, on: Carried, count: int) -> Operation[list[DeadLetter]]:
+    """The oldest dead messages."""
+    return (yield from on.backend.letters(on.keys, count))

@@ -1,37 +1,59 @@
 """How messages that wait are delivered, of one queue or of several in the order of their priority.
 
+A queue has two lanes: the messages in the order of their pushes, and the messages that were delayed and are
+due. What is due does not wait behind the others, nor the others behind what is due.
+
 Rules:
-    - What is delayed is moved when it is due by whoever pops; nobody waits past that moment.
+    - What is due is moved and delivered in one step, in the order of its time, and at most half of a pop
+      while others wait. Pops of a single message take turns.
+    - Where no scripts run, whether something is due is seen by each pop for the next one, at no cost.
+    - Nobody waits past the moment at which the next message is due.
     - Of several queues the first is asked before the second, whatever carries them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias, TypeVar
 
-from pressure.kinds.asking import asked, since_first
+from pressure.errors import PressureError, ServerReplyError
+from pressure.kinds.asking import as_block, now, since_first
 from pressure.kinds.kind import Context
 from pressure.kinds.reliable.collecting import collect
+from pressure.kinds.reliable.delaying import due_by_transaction
 from pressure.kinds.reliable.model import Delivered
-from pressure.kinds.reliable.operations import Carried, move_some
-from pressure.protocol.steps import Batch, Command, Operation, Patience, Reply, Wait, check, operation
+from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.sharing import changing
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
+from pressure.protocol.steps import (
+    Batch,
+    Command,
+    Operation,
+    Patience,
+    Reply,
+    Wait,
+    carrying,
+    check,
+)
 
 T = TypeVar("T")
 
-#: What came after so many seconds at most, and in how many seconds the first delayed message is due.
-Look: TypeAlias = Callable[[float], Operation[tuple[list[T], float | None]]]
+#: Some messages, and if there are none in how many seconds the first delayed one is due.
+Found: TypeAlias = "tuple[list[T], float | None]"
 
 
-def _patiently(patience: Patience, look: Look[T], move: Callable[[], Operation[None]]) -> Operation[list[T]]:
-    attempts, seconds = patience.attempts(), 0.0
+def _patiently(
+    patience: Patience,
+    step: Callable[[], Operation[Found[T]]],
+    wait: Callable[[float], Operation[list[T]]],
+) -> Operation[list[T]]:
+    attempts = patience.attempts()
     while True:
-        found, left = yield from look(seconds)
+        found, left = yield from step()
         if found:
             return found
         if left is not None and left <= 0:
-            yield from move()
-            seconds = 0.0
             continue
         try:
             seconds = next(attempts)
@@ -39,24 +61,26 @@ def _patiently(patience: Patience, look: Look[T], move: Callable[[], Operation[N
             return []
         if left is not None:
             seconds = min(seconds, left)
+        if seconds and (found := (yield from wait(seconds))):
+            return found
 
 
 def _collected(
     ctx: Context,
     count: int,
     patience: Patience,
-    look: Callable[[int, float], Operation[tuple[list[T], float | None]]],
-    move: Callable[[], Operation[None]],
+    step: Callable[[int, bool], Operation[Found[T]]],
+    wait: Callable[[int, float], Operation[list[T]]],
     data: Callable[[T], bytes],
 ) -> Operation[list[T]]:
-    """Up to so many; only the first is waited for, and what is due is moved only if there is none."""
+    """Up to so many; only the first is waited for."""
     found_some = False
 
     def take(most: int) -> Operation[list[T]]:
         nonlocal found_some
         if found_some:
-            return (yield from look(most, 0.0))[0]
-        found = yield from _patiently(patience, lambda seconds: look(most, seconds), move)
+            return (yield from step(most, True))[0]
+        found = yield from _patiently(patience, lambda: step(most, False), partial(wait, most))
         found_some = bool(found)
         return found
 
@@ -68,33 +92,97 @@ def _first(on: Carried) -> Command:
 
 
 def _until_due(first: Reply, time: Reply) -> float | None:
-    """Seconds until the first delayed message is due; None if there is none."""
+    """Seconds until the first delayed message is due; None if there is none, or the server does not tell."""
+    if isinstance(first, ServerReplyError) or isinstance(time, ServerReplyError):
+        return None
     late = since_first(first, time)
     return None if late is None else -late
 
 
-def as_block(seconds: float) -> int | None:
-    """A wait as it is sent, in milliseconds; None for no wait, as 0 would be one for ever."""
-    return max(1, int(seconds * 1000)) if seconds else None
+def _at(time: Reply) -> float | None:
+    """The server's time in seconds; None if it does not tell."""
+    return None if isinstance(time, ServerReplyError) else now(time) / 1000
 
 
-@operation
+def _step(ctx: Context, on: Carried, most: int, *, more: bool = False) -> Operation[Found[Delivered]]:
+    """Deliver what is there, without waiting; ``more`` if something was delivered before."""
+    share = (most + on.due_first) // 2
+    keys = (*on.keys.due.all, on.keys.queue, on.keys.deliveries, on.keys.notes)
+    reply = yield from evaluated(ctx.server, on.backend.scripts.pop, keys, on.keys.group, most, share)
+    if reply is NO_SCRIPTS:
+        return (yield from _step_by_step(ctx, on, most, 0 if more or not on.due_first else max(share, 1)))
+    milliseconds, first, due, rest = reply
+    on.due_first = not due
+    at = milliseconds / 1000
+    found = [*on.backend.told(on.keys.due, due, at), *on.backend.told(on.keys, rest, at)]
+    return found, None if first is None else float(first) / 1000 - at
+
+
+def _step_by_step(ctx: Context, on: Carried, most: int, share: int) -> Operation[Found[Delivered]]:
+    """The same without scripts; what is due is asked for if the last pop has seen some."""
+    due = (yield from _due(ctx, on, share)) if share else []
+    on.due_first = False
+    if len(due) == most:
+        return due, None
+    rest = _rest(on, most - len(due))
+    try:
+        found, left = yield from (carrying([each.data for each in due], rest) if due else rest)
+    except PressureError:
+        if due:  # what was delivered is returned, whatever is refused after it
+            return due, None
+        raise
+    on.due_first = (most > 1 or not due) and (not found or (left is not None and left <= 0))
+    return [*due, *found], left
+
+
+def _rest(on: Carried, most: int) -> Operation[Found[Delivered]]:
+    """What waits in the order of the pushes."""
+    reply, first, time = yield Batch((on.backend.popping(on.keys, most), _first(on), (b"TIME",)))
+    found = yield from on.backend.popped(on.keys, most, reply, _at(time))
+    if not found:
+        check([first, time])
+    return found, _until_due(first, time)
+
+
+def _due(ctx: Context, on: Carried, share: int) -> Operation[list[Delivered]]:
+    """Some of what is due. What is in the lane already was left there by a client that died."""
+    lane = on.keys.due
+    read = on.backend.popping(lane, share)
+    reply, first, time = yield Batch((read, _first(on), (b"TIME",)))
+    found = yield from on.backend.popped(lane, share, reply, _at(time))
+    left = _until_due(first, time)
+    if found or left is None or left > 0:
+        return found
+    if not on.is_prepared:
+        if commands := on.backend.preparing(lane):
+            yield Batch(commands)
+        on.is_prepared = True
+    moved = yield from due_by_transaction(ctx, on, lane, share, (read,))
+    if moved is None:
+        return []
+    _, at, replies = moved
+    return (yield from on.backend.popped(lane, share, replies[0], at / 1000))
+
+
+@changing
 def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[list[Delivered]]:
     """Deliver up to so many messages; none if none came in time."""
 
-    def look(most: int, seconds: float) -> Operation[tuple[list[Delivered], float | None]]:
-        commands = (on.backend.popping(on.keys, most, as_block(seconds)), _first(on), (b"TIME",))
-        reply, first, time = yield Wait(commands, seconds) if seconds else Batch(commands)
-        found = yield from on.backend.popped(on.keys, most, reply)
-        return found, None if found else _until_due(check([first, time])[0], time)
+    def step(most: int, more: bool) -> Operation[Found[Delivered]]:
+        return _step(ctx, on, most, more=more)
 
-    def move() -> Operation[None]:
-        yield from move_some(ctx, on)
+    def wait(most: int, seconds: float) -> Operation[list[Delivered]]:
+        commands = (on.backend.popping(on.keys, most, as_block(seconds)), (b"TIME",))
+        reply, time = yield Wait(commands, seconds)
+        found = yield from on.backend.popped(on.keys, most, reply, _at(time))
+        if not found and isinstance(reply, ServerReplyError) and reply.code == "NOGROUP":
+            yield from on.backend.wait([on.keys], seconds)  # there is no stream yet
+        return found
 
-    return (yield from _collected(ctx, count, patience, look, move, lambda each: each.data))
+    return (yield from _collected(ctx, count, patience, step, wait, lambda each: each.data))
 
 
-@operation
+@changing
 def pop_any(
     ctx: Context, on: Sequence[Carried], count: int, patience: Patience
 ) -> Operation[list[tuple[int, Delivered]]]:
@@ -105,16 +193,24 @@ def pop_any(
     if any(each.backend.capabilities != backend.capabilities for each in on):
         raise ValueError("all queues of pop_any must have the same backend")
 
-    def look(most: int, seconds: float) -> Operation[tuple[list[tuple[int, Delivered]], float | None]]:
-        found = yield from backend.pop_any([each.keys for each in on], most, as_block(seconds))
-        if found:
-            return found, None
-        *firsts, time = yield from asked(*map(_first, on), (b"TIME",))
-        due = [left for first in firsts if (left := _until_due(first, time)) is not None]
-        return [], min(due, default=None)
+    def step(most: int, more: bool) -> Operation[Found[tuple[int, Delivered]]]:
+        found: list[tuple[int, Delivered]] = []
+        due: list[float] = []
+        for number, each in enumerate(on):
+            body = _step(ctx, each, most - len(found), more=more or bool(found))
+            try:
+                some, left = yield from (carrying([m.data for _, m in found], body) if found else body)
+            except PressureError:
+                if found:  # what was delivered is returned, whatever is refused after it
+                    break
+                raise
+            found += [(number, message) for message in some]
+            due += [] if left is None else [left]
+            if len(found) == most:
+                break
+        return found, min(due, default=None)
 
-    def move() -> Operation[None]:
-        for each in on:
-            yield from move_some(ctx, each)
+    def wait(_: int, seconds: float) -> Operation[list[tuple[int, Delivered]]]:
+        return backend.wait([each.keys for each in on], seconds)
 
-    return (yield from _collected(ctx, count, patience, look, move, lambda each: each[1].data))
+    return (yield from _collected(ctx, count, patience, step, wait, lambda each: each[1].data))

@@ -1,30 +1,31 @@
 """Reliable queues over a stream and a consumer group, for any Redis.
 
-Ids, delivery counters and idle times are the stream's. An acknowledged message is deleted, so that the stream
+Ids, delivery counters and idle times are the stream's. Acknowledged messages are deleted, so that the stream
 holds what is to be done and nothing else. All clients are one consumer of the group: who has a message does
 not matter, since it is recovered by time.
 
 Rules:
-    - The group begins at the stream's beginning, and is made when it is missed.
-    - A message is an entry with the field ``payload``, and ``deliveries`` if it was delivered before.
+    - The group begins at the stream's beginning, and is made when it is missed. Who takes makes no stream.
+    - An entry is deleted once every group of the stream has acknowledged it.
+    - A message is an entry with the field ``payload``, ``deliveries`` if it was delivered before, and
+      ``note``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pressure.errors import PressureError, ServerReplyError
-from pressure.kinds.asking import asked, now, pairs
+from pressure.errors import ServerReplyError
+from pressure.kinds.asking import as_block, asked, now, pairs
+from pressure.kinds.reliable.backend import Other
 from pressure.kinds.reliable.lua import STREAM
-from pressure.kinds.reliable.model import Capabilities, Delivered, Pending, ReliableKeys
+from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
+from pressure.kinds.reliable.notes import delivered, encoded, letter
 from pressure.protocol.numbers import count_in
 from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, carrying, check
 
 CONSUMER: Final = b"pressure"
-
-#: How many messages are looked at together on the way to a place in the middle.
-PAGE: Final = 1000
 
 
 class Stream:
@@ -33,20 +34,25 @@ class Stream:
     capabilities = Capabilities("stream", False, False, False, True)
     scripts = STREAM
 
-    def pushing(self, keys: ReliableKeys, key: bytes, data: bytes, deliveries: int) -> Command:
+    def pushing(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
         """See ``Backend``, as for all that follow."""
-        before: Command = (b"deliveries", deliveries) if deliveries else ()
-        return (b"XADD", key, b"*", b"payload", data, *before)
+        fields: Command = (b"payload", data)
+        fields += (b"deliveries", deliveries) if deliveries else ()
+        return (b"XADD", key, b"*", *fields, *((b"note", note) if note else ()))
 
     def id_in(self, reply: Reply) -> bytes:
         """See there."""
         return bytes(reply)
 
-    def pushed(self, keys: ReliableKeys, counts: Sequence[tuple[bytes, int]]) -> tuple[Command, ...]:
-        """They carry their earlier deliveries."""
+    def pushed(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
+        """They carry what is known of them."""
         return ()
 
-    def popping(self, keys: ReliableKeys, count: int, block: int | None) -> Command:
+    def preparing(self, keys: ReliableKeys) -> tuple[Command, ...]:
+        """Makes the group; it may be there already."""
+        return ((b"XGROUP", b"CREATE", keys.queue, keys.group, 0, b"MKSTREAM"),)
+
+    def popping(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
         """See there."""
         waiting: Command = () if block is None else (b"BLOCK", block)
         return (
@@ -54,55 +60,89 @@ class Stream:
             b">",
         )  # fmt: skip
 
-    def popped(self, keys: ReliableKeys, count: int, reply: Reply) -> Operation[list[Delivered]]:
-        """Makes the group if it is missed."""
-        if isinstance(reply, ServerReplyError) and reply.code in ("NOGROUP", "UNBLOCKED"):
-            yield from _make_group(keys)
-            (reply,) = yield Batch((self.popping(keys, count, None),))
+    def popped(
+        self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
+    ) -> Operation[list[Delivered]]:
+        """Makes the group if it is missed, and never the stream."""
+        if is_missing(reply):
+            if not (yield from _make_group(keys)):
+                return []
+            (reply,) = yield Batch((self.popping(keys, count),))
         check([reply])
-        return [_message(entry) for _, entries in pairs(reply or []) for entry in entries]
+        return [_message(keys, entry, 1, at) for _, entries in pairs(reply or []) for entry in entries]
 
-    def pop_any(
-        self, queues: Sequence[ReliableKeys], count: int, block: int | None
-    ) -> Operation[list[tuple[int, Delivered]]]:
-        """One queue after the other; the wait is for something to be there, and takes nothing."""
-        if block is not None:
-            yield from _wait_for_any(queues, block)
-        found: list[tuple[int, Delivered]] = []
-        for number, keys in enumerate(queues):
-            datas = [each.data for _, each in found]
-            try:
-                some = yield from carrying(datas, self._pop(keys, count - len(found)))
-            except PressureError:
-                if found:  # what was delivered is returned, whatever is refused after it
-                    break
-                raise
-            found += [(number, each) for each in some]
-            if len(found) >= count:
-                break
-        return found
-
-    def _pop(self, keys: ReliableKeys, count: int) -> Operation[list[Delivered]]:
-        (reply,) = yield Batch((self.popping(keys, count, None),))
-        return (yield from self.popped(keys, count, reply))
-
-    def acknowledging(self, keys: ReliableKeys, ids: Sequence[bytes]) -> tuple[Command, ...]:
+    def told(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
         """See there."""
-        return (*((b"XACK", keys.queue, keys.group, each) for each in ids), (b"XDEL", keys.queue, *ids))
+        return [_message(keys, entry, 1, at) for entry in found]
+
+    def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
+        """The wait takes nothing. Streams that are not there yet are waited for, too."""
+        after = []
+        for keys in queues:
+            after.append((yield from _last_delivered(keys)))  # noqa: PERF401, an operation each
+        streams = (b"STREAMS", *(keys.queue for keys in queues), *after)
+        block = as_block(seconds)
+        check((yield Wait(((b"XREAD", b"COUNT", 1, b"BLOCK", block, *streams),), seconds)))
+        return []
+
+    def looking(self, keys: ReliableKeys) -> tuple[Command, ...]:
+        """The lane of what is due belongs to one group."""
+        return () if keys.is_due else ((b"XINFO", b"GROUPS", keys.queue),)
+
+    def others(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
+        """See there."""
+        if not seen or is_missing(seen[0]):
+            return []
+        found = [dict(pairs(group)) for group in check(list(seen))[0]]
+        return [
+            (bytes(each[b"name"]), _number(each[b"last-delivered-id"]))
+            for each in found
+            if each[b"name"] != keys.group
+        ]
+
+    def acknowledging(
+        self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other]
+    ) -> tuple[Command, ...]:
+        """With other groups, what they have pending is asked, too."""
+        acks = ((b"XACK", keys.queue, keys.group, each) for each in ids)
+        rest: Iterable[Command] = ((b"XDEL", keys.queue, *ids),)
+        if others:
+            rest = ((b"XPENDING", keys.queue, name, each, each, 1) for each in ids for name, _ in others)
+        return (*acks, *rest, (b"HDEL", keys.notes, *ids))
 
     def acknowledged(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
         """See there."""
         return [each for each, done in zip(ids, replies, strict=False) if done]
 
+    def deleting(
+        self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], replies: list[Reply]
+    ) -> tuple[Command, ...]:
+        """Deletes what all groups have acknowledged."""
+        asked_ = iter(replies[len(ids) :])
+        pending = {each: [(last, bool(next(asked_))) for _, last in others] for each in ids} if others else {}
+        gone = [
+            each
+            for each in self.acknowledged(ids, replies)
+            if others and all(_number(each) <= last and not left for last, left in pending[each])
+        ]
+        return ((b"XDEL", keys.queue, *gone),) if gone else ()
+
     def recover(self, keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
-        """XCLAIM takes only what is idle still, so that two who found the same do not both get it."""
-        ends: Command = (b"-", b"+", count)
-        found = yield from _of_group((b"XPENDING", keys.queue, keys.group, b"IDLE", idle, *ends))
-        if not found:
-            return []
-        times = {each: deliveries for each, _, _, deliveries in found}
-        (entries,) = yield from asked((b"XCLAIM", keys.queue, keys.group, CONSUMER, idle, *times))
-        return [_message(entry, times[entry[0]] + 1) for entry in entries if entry is not None]
+        """XCLAIM takes only what is idle still, so that two who found the same do not both get it.
+
+        When a message was delivered first is noted here: the claim writes another time over it.
+        """
+        lanes = (keys.due, keys)
+        looks = ((b"XPENDING", lane.queue, lane.group, b"IDLE", idle, b"-", b"+", count) for lane in lanes)
+        time, *seen = yield Batch(((b"TIME",), *looks))
+        at = now(check([time])[0])
+        found: list[Delivered] = []
+        for lane, reply in zip(lanes, seen, strict=True):
+            pending = ([] if is_missing(reply) else check([reply])[0])[: count - len(found)]
+            if pending:
+                claim = _claim(lane, pending, idle, at)
+                found += yield from (carrying([each.data for each in found], claim) if found else claim)
+        return found
 
     def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
         """To claim without counting sets back the time for which it was idle."""
@@ -118,76 +158,120 @@ class Stream:
         else:
             (entries,) = yield from asked((b"XRANGE", keys.queue, b"(" + last, b"+", b"COUNT", start + count))
             entries = entries[start:]
-        return [_message(entry, 0) for entry in entries]
+        return [_message(keys, entry, 0) for entry in entries]
 
     def pending(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Pending]]:
-        """See there."""
-        most = start + count
+        """The messages that were delayed come before the others."""
+        lanes = (keys.due, keys)
+        summaries = yield Batch(tuple((b"XPENDING", lane.queue, lane.group) for lane in lanes))
+        lengths = [0 if is_missing(each) else int(check([each])[0][0]) for each in summaries]
         if start < 0:
-            summary = yield from _of_group((b"XPENDING", keys.queue, keys.group))
-            most = summary[0] if summary else 0
-            start += most
-        if most < 1 or start < 0:
-            return []
-        found = yield from _of_group((b"XPENDING", keys.queue, keys.group, b"-", b"+", most))
-        looks = [(b"XRANGE", keys.queue, each[0], each[0]) for each in found[start : start + count]]
+            start += sum(lengths)
+        found: list[tuple[ReliableKeys, Reply]] = []
+        if start >= 0:
+            for lane, length in zip(lanes, lengths, strict=True):
+                most = min(start + count - len(found), length)
+                if most > start:
+                    some = yield from _of_group((b"XPENDING", lane.queue, lane.group, b"-", b"+", most))
+                    found += [(lane, each) for each in some[start:]]
+                start = max(start - length, 0)
+        looks = [(b"XRANGE", lane.queue, each[0], each[0]) for lane, each in found]
         time, *entries = yield from asked((b"TIME",), *looks)
         at = now(time)
         return [
-            Pending(_message(entry[0], deliveries), (at - idle) / 1000, idle / 1000)
-            for (_, _, idle, deliveries), entry in zip(found[start:], entries, strict=False)
+            Pending(_message(lane, entry[0], deliveries), (at - idle) / 1000, idle / 1000)
+            for (lane, (_, _, idle, deliveries)), entry in zip(found, entries, strict=True)
             if entry
         ]
 
     def info(self, keys: ReliableKeys, key: bytes) -> Operation[tuple[bytes, int, int]]:
         """See there."""
-        stream, summary = yield Batch(((b"XINFO", b"STREAM", key), (b"XPENDING", key, keys.group)))
-        if isinstance(stream, ServerReplyError) and "no such key" in str(stream):
+        looks: tuple[Command, ...] = (
+            (b"XINFO", b"STREAM", key),
+            (b"XPENDING", key, keys.group),
+            (b"XINFO", b"GROUPS", key),
+        )
+        stream, summary, groups = yield Batch(looks)
+        if is_missing(stream):
             return b"", 0, 0
-        check([stream])
-        known = dict(pairs(stream))
-        delivered = 0 if isinstance(summary, ServerReplyError) else int(summary[0])
-        return known[b"last-generated-id"], int(known[b"length"]) - delivered, delivered
+        known = dict(pairs(check([stream])[0]))
+        delivered = 0 if is_missing(summary) else int(check([summary])[0][0])
+        all_groups = [dict(pairs(each)) for each in check([groups])[0]]
+        lag = next((each.get(b"lag") for each in all_groups if each[b"name"] == keys.group), None)
+        waiting = lag if lag is not None and len(all_groups) > 1 else int(known[b"length"]) - delivered
+        return known[b"last-generated-id"], int(waiting), delivered
+
+    def letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
+        """See there."""
+        (entries,) = yield from asked((b"XRANGE", keys.dead, b"-", b"+", b"COUNT", count))
+        return [letter(_message(keys, entry, 0), dict(pairs(entry[1])).get(b"note")) for entry in entries]
 
 
-def _message(entry: Reply, deliveries: int = 1) -> Delivered:
-    each, fields = entry
+def is_missing(reply: Reply) -> bool:
+    """Whether there is no such stream, or no group of it, or not any more."""
+    return isinstance(reply, ServerReplyError) and (
+        reply.code in ("NOGROUP", "UNBLOCKED") or "no such key" in str(reply)
+    )
+
+
+def _message(
+    keys: ReliableKeys, entry: Reply, deliveries: int, at: float | None = None, note: Reply = None
+) -> Delivered:
+    native, fields = entry
     known = dict(pairs(fields))
     data = known.get(b"payload", fields[1])
     before = count_in(known.get(b"deliveries")) or 0
-    return Delivered(each, data, deliveries + (before if deliveries else 0))
+    deliveries += before if deliveries else 0
+    return delivered(keys, native, data, deliveries, at, note, known.get(b"note"))
 
 
-def _make_group(keys: ReliableKeys) -> Operation[None]:
-    create: Command = (b"XGROUP", b"CREATE", keys.queue, keys.group, 0, b"MKSTREAM")
-    (reply,) = yield Batch((create,))
+def _claim(keys: ReliableKeys, pending: Sequence[Reply], idle: int, at: int) -> Operation[list[Delivered]]:
+    """Those of these that are idle still."""
+    times = {each: deliveries for each, _, _, deliveries in pending}
+    firsts = [
+        (b"HSETNX", keys.notes, each, encoded(first=at - since))
+        for each, _, since, deliveries in pending
+        if deliveries == 1
+    ]
+    entries, notes, *_ = yield from asked(
+        (b"XCLAIM", keys.queue, keys.group, CONSUMER, idle, *times), (b"HMGET", keys.notes, *times), *firsts
+    )
+    known = dict(zip(times, notes, strict=True)) | {each: note for _, _, each, note in firsts}
+    return [
+        _message(keys, entry, times[entry[0]] + 1, at / 1000, known[entry[0]])
+        for entry in entries
+        if entry is not None
+    ]
+
+
+def _make_group(keys: ReliableKeys) -> Operation[bool]:
+    """False if there is no stream. The lane of what is due has its group from the beginning."""
+    if keys.is_due or not (yield from asked((b"EXISTS", keys.queue)))[0]:
+        return False
+    (reply,) = yield Batch(((b"XGROUP", b"CREATE", keys.queue, keys.group, 0),))
     if not (isinstance(reply, ServerReplyError) and reply.code == "BUSYGROUP"):
         check([reply])
+    return True
 
 
 def _of_group(command: Command) -> Operation[list[Reply]]:
     """The reply to a command; nothing if there is no group yet."""
     (reply,) = yield Batch((command,))
-    if isinstance(reply, ServerReplyError) and reply.code == "NOGROUP":
-        return []
-    found: list[Reply] = check([reply])[0]
+    found: list[Reply] = [] if is_missing(reply) else check([reply])[0]
     return found
-
-
-def _wait_for_any(queues: Sequence[ReliableKeys], block: int) -> Operation[None]:
-    """Waits until there is something behind what was delivered last, in any of these."""
-    after = []
-    for keys in queues:
-        after.append((yield from _last_delivered(keys)))  # noqa: PERF401, an operation each
-    streams = (b"STREAMS", *(keys.queue for keys in queues), *after)
-    check((yield Wait(((b"XREAD", b"COUNT", 1, b"BLOCK", block, *streams),), block / 1000)))
 
 
 def _last_delivered(keys: ReliableKeys) -> Operation[bytes]:
     (groups,) = yield Batch(((b"XINFO", b"GROUPS", keys.queue),))
-    if isinstance(groups, ServerReplyError) and "no such key" in str(groups):
+    if is_missing(groups):
         return b"0-0"
     check([groups])
     known = [dict(pairs(group)) for group in groups]
     found = [bytes(each[b"last-delivered-id"]) for each in known if each[b"name"] == keys.group]
     return found[0] if found else b"0-0"
+
+
+def _number(native: Reply) -> tuple[int, int]:
+    """An id, to be compared."""
+    ms, _, number = bytes(native).partition(b"-")
+    return int(ms), int(number or 0)

@@ -5,24 +5,27 @@ from __future__ import annotations
 from typing import Self
 
 from pressure.checks import milliseconds, whole
+from pressure.codecs import V
 from pressure.kinds.methods import method
 from pressure.kinds.reliable import operations, popping
 from pressure.kinds.reliable.carrying import Carrying
 from pressure.kinds.reliable.model import Delivered
+from pressure.kinds.sharing import make_sure
 from pressure.protocol.steps import Operation, Patience
 
 
-class Taking(Carrying):
+class Taking(Carrying[V]):
     """The part of a reliable queue that delivers; see ``ReliableMethods``."""
 
     @method
     def pop(
         self, count: int = 1, block: bool = True, timeout: float | None = None
-    ) -> Operation[list[Delivered]]:
-        """Deliver the messages at the front of the queue.
+    ) -> Operation[list[Delivered[V]]]:
+        """Deliver the messages at the front of the queue, and those that were delayed and are due.
 
-        On a stream one round trip; with the module two, or one if the queue is empty. If nothing is there,
-        another looks for delayed messages that are due.
+        What is due does not wait behind the others: it is delivered first, in the order of its time, as up to
+        half of the messages, or by every other pop of a single one. One round trip, and one more after a
+        wait. Without scripts one (with the module two), and up to five more if something is due.
 
         Args:
             count: How many messages, at most.
@@ -34,28 +37,25 @@ class Taking(Carrying):
         """
         return self._pop(whole(count, "count"), self._patience(block, timeout))
 
-    def _pop(self, count: int, patience: Patience) -> Operation[list[Delivered]]:
-        on = yield from self._on()
-        found = yield from popping.pop(self._context, on, count, patience)
+    def _pop(self, count: int, patience: Patience) -> Operation[list[Delivered[V]]]:
+        found = yield from popping.pop(self._context, self._carried, count, patience)
         return [self._decoding(each) for each in found]
 
     @method
     def pop_any(
         self, *others: Self, count: int = 1, block: bool = True, timeout: float | None = None
-    ) -> Operation[list[tuple[Self, Delivered]]]:
+    ) -> Operation[list[tuple[Self, Delivered[V]]]]:
         """Deliver messages of several queues: those of this queue first, then of the others in their order.
 
             for queue, message in urgent.pop_any(normal, count=10):
                 queue.ack(message)
 
-        With the module, one command asks all queues, and serves the client that has waited longest. On
-        streams the queues are asked one after the other. So a message that is pushed to the first queue
-        while the second is asked may be delivered after one of the second, and of several waiting clients
-        the quickest is served. On a Redis Cluster all queues must be in one slot.
+        The queues are asked one after the other. So a message that is pushed to the first queue while the
+        second is asked may be delivered after one of the second. Of several waiting clients the quickest is
+        served; with the module, the one that has waited longest. On a Redis Cluster all queues must be in one
+        slot.
 
-        Round trips: with the module two, or one if all queues are empty; on streams one for each queue that
-        is asked. If nothing is there, another looks for delayed messages that are due. A wait adds two on
-        streams.
+        Round trips: those of ``pop`` for each queue that is asked. A wait adds one for each queue on streams.
 
         Args:
             *others: More reliable queues on the same server and of the same flavour, the most important
@@ -82,16 +82,16 @@ class Taking(Carrying):
 
     def _pop_any(
         self, queues: tuple[Self, ...], count: int, patience: Patience
-    ) -> Operation[list[tuple[Self, Delivered]]]:
-        on = []
-        for queue in queues:
-            on.append((yield from queue._on()))  # noqa: PERF401, an operation each
+    ) -> Operation[list[tuple[Self, Delivered[V]]]]:
+        for each in queues[1:]:
+            yield from make_sure(each._context)
+        on = [queue._carried for queue in queues]
         found = yield from popping.pop_any(self._context, on, count, patience)
         return [(queues[number], queues[number]._decoding(each)) for number, each in found]
 
     @method
-    def recover(self, min_idle: float, count: int = 1) -> Operation[list[Delivered]]:
-        """Redeliver messages that were not acknowledged in time. Two to four round trips.
+    def recover(self, min_idle: float, count: int = 1) -> Operation[list[Delivered[V]]]:
+        """Redeliver messages that were not acknowledged in time. Two to six round trips.
 
         Args:
             min_idle: Seconds since a message was delivered, or since its last heartbeat. Make it longer than
@@ -104,7 +104,6 @@ class Taking(Carrying):
         """
         return self._recover(whole(count, "count"), milliseconds(min_idle, "min_idle"))
 
-    def _recover(self, count: int, idle: int) -> Operation[list[Delivered]]:
-        on = yield from self._on()
-        found = yield from operations.recover(self._context, on, count, idle)
+    def _recover(self, count: int, idle: int) -> Operation[list[Delivered[V]]]:
+        found = yield from operations.recover(self._context, self._carried, count, idle)
         return [self._decoding(each) for each in found]

@@ -31,7 +31,7 @@ class Steps(Protocol):
     def ack(self, ids: list[bytes]) -> Operation[list[bytes]]:
         """See there."""
 
-    def retry(self, message: Delivered, delay: float) -> Operation[bool]:
+    def retry(self, message: Delivered, delay: float, error: Exception) -> Operation[bool]:
         """See there."""
 
     def heartbeat(self, ids: list[bytes]) -> Operation[list[bytes]]:
@@ -96,10 +96,10 @@ def _handled(plan: Plan, steps: Steps, message: Delivered) -> Errand[int]:
     beat = None if plan.heartbeat is None else lambda: steps.heartbeat(ids)
     try:
         yield Call(plan.handle, message, beat, plan.heartbeat or 0.0)
-    except Exception:
+    except Exception as error:
         log.exception("message %s failed, delivered %d times", printable(message.id), message.deliveries)
         if plan.backoff is not None:
-            yield steps.retry(message, plan.backoff(message.deliveries))
+            yield steps.retry(message, plan.backoff(message.deliveries), error)
         return 0
     if (yield steps.ack(ids)):
         return 1

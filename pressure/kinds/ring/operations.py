@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from pressure.kinds.asking import asked, front, transaction
 from pressure.kinds.kind import Context
 from pressure.kinds.ring.lua import CLAIM, COMPLETE, EXTEND
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import Command, Operation, Reply, operation
+from pressure.kinds.sharing import changing, making, operation
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
+from pressure.protocol.steps import Command, Operation, Reply
 
 
-@operation
+@making
 def push(ctx: Context, items: Sequence[bytes]) -> Operation[int]:
     """Add items at the back; how many there are then."""
     (length,) = yield from asked((b"LPUSH", ctx.keys.main, *items) if items else (b"LLEN", ctx.keys.main))
@@ -38,7 +39,7 @@ def length(ctx: Context) -> Operation[int]:
     return int(number)
 
 
-@operation
+@changing
 def claim(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
     """Move the item at the front to the back and lock it; None if it is locked already, or there is none.
 
@@ -69,7 +70,7 @@ def _walk(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> 
     return None
 
 
-@operation
+@changing
 def complete(ctx: Context, locks: bytes, token: bytes, item: bytes) -> Operation[tuple[bool, bool]]:
     """Remove an item and free its lock; whether the lock was ours still, and the item there."""
     reply = yield from evaluated(ctx.server, COMPLETE, (ctx.keys.main,), locks, token, item)
@@ -87,7 +88,7 @@ def complete(ctx: Context, locks: bytes, token: bytes, item: bytes) -> Operation
     return ours, bool(removed)
 
 
-@operation
+@changing
 def extend(ctx: Context, locks: bytes, token: bytes, item: bytes, ttl: int) -> Operation[bool]:
     """Give a lock that is ours another time to live, or free it (0); False if it is not ours."""
     reply = yield from evaluated(ctx.server, EXTEND, (ctx.keys.main,), locks, token, item, ttl)

@@ -68,7 +68,7 @@ def test_other_clients_of_the_backup_queue_pattern_share_the_queue(queue: Any, r
     raw.lrem(PROCESSING, 1, "theirs")
     assert contents(raw) == ([], [], [b"theirs"])
     queue.requeue_stale(60)
-    assert raw.keys() == []
+    assert raw.keys() == [b"queue:jobs:kind"]
 
 
 def test_a_claim_of_an_empty_queue_returns_none(queue: Any) -> None:
@@ -166,9 +166,37 @@ def test_requeue_stale_does_not_search_the_list_for_each_claim(queue: Any, raw: 
     assert queue.requeue_stale(60) == []
     stats: Any = raw.info("commandstats")
     assert "cmdstat_lpos" not in stats
+    assert "cmdstat_lrem" not in stats
     assert contents(raw) == ([], items, sorted(items))
     assert datas(queue.requeue_stale(0)) == items
     assert contents(raw) == (items, [], [])
+
+
+def test_the_work_of_requeue_stale_grows_with_the_list_and_not_with_its_square(
+    queue: Any, raw: redis.Redis
+) -> None:
+    """Commands that walk along the list, by an item or to an index, are not sent."""
+    fresh, stale = ([b"%s%d" % (name, number) for number in range(300)] for name in (b"f", b"s"))
+    raw.lpush(PROCESSING, *stale, *fresh)
+    raw.zadd(CLAIMS, dict.fromkeys(stale, 1) | dict.fromkeys(fresh, 1e15))
+    raw.config_resetstat()
+    assert datas(queue.requeue_stale(60)) == stale
+    stats: Any = raw.info("commandstats")
+    calls = {name.removeprefix("cmdstat_"): each["calls"] for name, each in stats.items()}
+    assert not {"lrem", "lpos", "linsert", "lset"} & calls.keys()
+    assert calls.get("lrange", 0) <= 1
+    assert sum(calls.values()) < 8 * len(fresh + stale)
+    assert contents(raw) == (stale, fresh, sorted(fresh))
+
+
+def test_requeue_stale_keeps_the_order_of_what_stays(queue: Any, raw: redis.Redis) -> None:
+    queue.push(*(b"%d" % number for number in range(9)))
+    for _ in range(9):
+        queue.claim()
+    age(raw, 100, b"1", b"4", b"5", b"8")
+    assert datas(queue.requeue_stale(60)) == [b"1", b"4", b"5", b"8"]
+    assert contents(raw)[1] == [b"0", b"2", b"3", b"6", b"7"]
+    assert [queue.claim().data for _ in range(4)] == [b"1", b"4", b"5", b"8"]
 
 
 def test_requeue_stale_puts_back_an_item_without_a_claim_time_one_period_later(
@@ -232,7 +260,7 @@ def test_keys_can_be_chosen(make: Make, raw: redis.Redis) -> None:
     queue = make("BackupQueue", key="a", processing="b", claims=b"c")
     queue.push(b"1", b"2")
     queue.claim()
-    assert sorted(raw.keys()) == [b"a", b"b", b"c"]
+    assert sorted(raw.keys()) == [b"a", b"a:kind", b"b", b"c"]
     assert queue.name == b"jobs"
 
 

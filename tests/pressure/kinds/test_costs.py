@@ -40,15 +40,17 @@ COSTS: dict[str, tuple[str, Callable[[Any], Any], Call, int, int]] = {
     "ring items": ("RingQueue", nothing, lambda q, _: q.items(), 2, 2),
     "reliable push": ("ReliableQueue", nothing, lambda q, _: q.push(b"v", b"w"), 1, 1),
     "reliable push later": ("ReliableQueue", nothing, lambda q, _: q.push(b"v", delay=9), 2, 2),
+    "reliable cancel": ("ReliableQueue", lambda q: q.push(b"v", delay=9), lambda q, i: q.cancel(*i), 1, 2),
+    "reliable dead": ("ReliableQueue", nothing, lambda q, _: q.dead(), 1, 1),
     "reliable pop": ("ReliableQueue", lambda q: q.pop(), lambda q, _: q.pop(), 1, 1),
-    "reliable ack": ("ReliableQueue", lambda q: q.pop(), lambda q, m: q.ack(*m), 1, 1),
+    "reliable ack": ("ReliableQueue", lambda q: q.pop(), lambda q, m: q.ack(*m), 1, 2),
     "reliable retry": ("ReliableQueue", lambda q: q.pop(), lambda q, m: q.retry(m[0], 9), 1, 2),
     "reliable recover": ("ReliableQueue", lambda q: q.pop(), lambda q, _: q.recover(0), 2, 2),
     "reliable heartbeat": ("ReliableQueue", lambda q: q.pop(), lambda q, m: q.heartbeat(*m), 1, 1),
     "reliable move_due": ("ReliableQueue", lambda q: q.push(b"v", delay=0.001), lambda q, _: q.move_due(), 1, 2),
     "reliable inspect": ("ReliableQueue", lambda q: q.pop(), lambda q, _: q.inspect(), 2, 2),
-    "reliable pending": ("ReliableQueue", lambda q: q.pop(), lambda q, _: q.pending(), 2, 2),
-    "reliable info": ("ReliableQueue", lambda q: q.pop(), lambda q, _: q.info(), 3, 3),
+    "reliable pending": ("ReliableQueue", lambda q: q.pop(), lambda q, _: q.pending(), 3, 3),
+    "reliable info": ("ReliableQueue", lambda q: q.pop(), lambda q, _: q.info(), 4, 4),
 }  # fmt: skip
 """Kind, what is done before, what is counted, what it costs with scripts and without; messages on a stream."""
 

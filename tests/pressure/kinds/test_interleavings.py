@@ -16,8 +16,10 @@ from pressure.kinds import asking
 from pressure.kinds.backup import BackupKeys
 from pressure.kinds.backup import operations as backup
 from pressure.kinds.kind import Context, Place
+from pressure.kinds.reliable import delaying, popping
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
+from pressure.kinds.reliable.notes import parts_of
 from pressure.kinds.reliable.operations import Carried
 from pressure.kinds.reliable.stream import Stream
 from pressure.kinds.ring import operations as ring
@@ -119,12 +121,21 @@ def test_two_clients_of_a_ring_complete_an_item_only_with_its_lock(second: str, 
 
 
 ON = Carried(ReliableKeys.of(JOBS, b"workers"), Stream(), 9)
+
+
+def on() -> Carried:
+    """The queue as a new client sees it."""
+    return Carried(ON.keys, ON.backend, ON.most)
+
+
 MESSAGE = Delivered(b"1-1", b"v")
 RELIABLE_ACTS: dict[str, Act] = {
     "ack": lambda c: reliable.ack(c, ON, [b"1-1"]),
     "retry": lambda c: reliable.retry(c, ON, MESSAGE, 0),
     "recover": lambda c: reliable.recover(c, ON, 5, 0),
-    "move": lambda c: reliable.move(c, ON),
+    "move": lambda c: delaying.move(c, on()),
+    "pop": lambda c: popping.pop(c, on(), 5, now(c)),
+    "pop one": lambda c: popping.pop(c, on(), 1, now(c)),
     "heartbeat": lambda c: reliable.heartbeat(c, ON, [b"1-1"]),
 }
 
@@ -139,11 +150,18 @@ def test_two_clients_neither_lose_nor_double_a_pending_and_a_due_message(first: 
         simulation.ask("ZADD", ON.keys.delayed, 0, b"0" * 32 + b":1:w")
 
     def check(simulation: Simulation, results: list[Any]) -> None:
-        entries = simulation.ask("XRANGE", JOBS, "-", "+")
+        lanes = (ON.keys.queue, ON.keys.due.queue)
+        entries = [entry for lane in lanes for entry in simulation.ask("XRANGE", lane, "-", "+")]
         members = simulation.ask("ZRANGE", ON.keys.delayed, 0, -1)
-        left = sorted([fields[1] for _, fields in entries] + [member.split(b":")[2] for member in members])
-        acked = [result for name, result in zip((first, second), results, strict=True) if name == "ack"]
+        left = sorted([fields[1] for _, fields in entries] + [parts_of(member)[0] for member in members])
+        of = list(zip((first, second), results, strict=True))
+        acked = [result for name, result in of if name == "ack"]
         assert left == ([b"w"] if any(acked) else [b"v", b"w"]), results
         assert sum(map(bool, acked)) <= 1
+        popped = [message.data for name, result in of if "pop" in name for message in result]
+        pops, retried = sum("pop" in name for name, _ in of), any(r for name, r in of if name == "retry")
+        assert sorted(popped) in ([b"w"], [b"v", b"w"] if retried else [b"w"]) or not popped, results
+        if pops and "move" not in (first, second):
+            assert b"w" in popped, "what is due is delivered by the first pop"
 
     assert run_all(setup, (RELIABLE_ACTS[first], RELIABLE_ACTS[second]), check) >= 2

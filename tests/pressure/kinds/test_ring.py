@@ -160,18 +160,19 @@ def test_an_item_completed_meanwhile_is_not_claimed(server_address: Address, raw
     """Moved here, completed and unlocked by its owner, and only then locked here."""
     raw.flushall()
     raw.lpush(JOBS, "v")
+    raw.set(f"{JOBS}:kind", "ring")
     with Gate(server_address) as gate, RingQueue("jobs", url=gate.url, scripts=False) as queue:
         queue.length()
-        gate.arm(2, lambda: raw.lrem(JOBS, 1, "v"))  # type: ignore[arg-type]
+        gate.arm(3, lambda: raw.lrem(JOBS, 1, "v"))  # type: ignore[arg-type]
         assert queue.claim(60) is None
-    assert raw.keys() == []
+    assert raw.keys() == [b"queue:jobs:kind"]
 
 
 def test_keys_can_be_chosen(make: Make, raw: redis.Redis) -> None:
     queue = make("RingQueue", key="a", locks="l/")
     queue.push(b"v")
     queue.claim(60)
-    assert sorted(raw.keys()) == [b"a", b"l/v"]
+    assert sorted(raw.keys()) == [b"a", b"a:kind", b"l/v"]
 
 
 @pytest.mark.parametrize("ttl", [0, -1, float("inf"), float("nan")])

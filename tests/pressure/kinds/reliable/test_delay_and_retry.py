@@ -15,7 +15,7 @@ from .conftest import JOBS, Start, counts, datas
 
 
 def test_a_delayed_message_is_delivered_when_due(queue: Any, age: Callable[[float], None]) -> None:
-    assert queue.push(b"later", delay=60) == []
+    assert len(queue.push(b"later", delay=60)) == 1
     queue.push(b"now")
     assert counts(queue) == (1, 0, 1, 0)
     assert datas(queue.pop(5)) == [b"now"]
@@ -53,9 +53,9 @@ def test_a_retry_keeps_the_delivery_count(queue: Any, age: Callable[[float], Non
     assert third.deliveries == 3
     assert queue.pending()[0].message.deliveries == 3
     queue.retry(third)
-    age(3.9)
+    age(2.5)
     assert queue.pop(block=False) == []
-    age(0.2)
+    age(1.6)
     assert queue.pop(block=False)[0].deliveries == 4
 
 
@@ -67,8 +67,9 @@ def test_a_message_delivered_too_often_goes_to_the_dead_letter_queue(
     for message in queue.pop(2):
         queue.retry(message, 0)
     age(0.001)
-    assert len(queue.pop(3)) == 1
-    for message in queue.pop(3, block=False):
+    due = queue.pop(3)
+    assert datas(due) == [b"1", b"2", b"3"]
+    for message in due[:2]:
         assert queue.retry(message, 0)
     assert counts(queue) == (0, 1, 0, 2)
     for _ in range(2):

@@ -13,7 +13,7 @@ from pressure import Capabilities, ItemLostError, QueueEmptyError, ReliableQueue
 
 from ...conftest import execute, waiting
 from ..conftest import Make
-from .conftest import SETTINGS, MishapError, Start, counts, datas, has_module
+from .conftest import SETTINGS, MishapError, Start, counts, datas
 
 
 def test_capabilities_name_the_backend(queue: Any, setting: str) -> None:
@@ -23,12 +23,11 @@ def test_capabilities_name_the_backend(queue: Any, setting: str) -> None:
     assert capabilities.heartbeat_is_native == (capabilities.backend == "stream")
 
 
-def test_the_backend_is_the_module_if_the_server_has_it_and_streams_otherwise(
-    redis_url: str, raw: redis.Redis
-) -> None:
-    wanted = "module" if has_module(raw) else "stream"
+def test_a_queue_is_a_stream_unless_the_module_is_asked_for(redis_url: str, raw: redis.Redis) -> None:
     with ReliableQueue("jobs", url=redis_url) as queue:
-        assert queue.capabilities().backend == wanted
+        queue.push(b"v")
+        assert queue.capabilities().backend == "stream"
+    assert raw.type("queue:jobs") == b"stream"
 
 
 def test_messages_are_delivered_in_order_and_acknowledged(queue: Any) -> None:
