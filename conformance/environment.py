@@ -58,7 +58,7 @@ class Judged(Protocol):
     def put_nowait(self, value: Any) -> None: ...  # noqa: D102
     def get(self, block: bool = True, timeout: float | None = None) -> bytes: ...  # noqa: D102
     def get_nowait(self) -> bytes: ...  # noqa: D102
-    def close(self) -> None: ...  # noqa: D102
+    def shutdown(self) -> None: ...  # noqa: D102
     def delete(self, timeout: float | None = None) -> None: ...  # noqa: D102
     def wait_closed(self, timeout: float | None = None) -> bool: ...  # noqa: D102
     def disconnect(self) -> None: ...  # noqa: D102

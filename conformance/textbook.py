@@ -129,7 +129,7 @@ class Textbook:
             ask.incrby(f"{key}:stats:consumed_bytes", len(value))
             return value
 
-    def close(self) -> None:
+    def shutdown(self) -> None:
         """Close.
 
         Raises:

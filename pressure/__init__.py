@@ -37,7 +37,9 @@ from pressure.errors import (
     ValueTooLongError,
 )
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # at run time each is imported when it is used
+    from pressure import aio as aio
+    from pressure import trio as trio
     from pressure.kinds import (
         BackupQueue,
         Capabilities,
@@ -109,13 +111,15 @@ _LATER: Final = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _FLAVOURS:
-        return importlib.import_module(f"pressure.{name}")
-    if name in _LATER:
-        found = globals()[name] = getattr(importlib.import_module(f"pressure.{_LATER[name]}"), name)
-        return found
-    raise AttributeError(f"module 'pressure' has no attribute {name!r}")
+if not TYPE_CHECKING:  # for a type checker, what is not imported above does not exist
+
+    def __getattr__(name: str) -> Any:
+        if name in _FLAVOURS:
+            return importlib.import_module(f"pressure.{name}")
+        if name in _LATER:
+            found = globals()[name] = getattr(importlib.import_module(f"pressure.{_LATER[name]}"), name)
+            return found
+        raise AttributeError(f"module 'pressure' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -11,14 +11,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import redis
 
 from pressure.checks import whole
 from pressure.keys import DEFAULT_PREFIX, as_bytes
-from pressure.settings import Settings, ours
+from pressure.settings import Settings, made
 from pressure.ways import from_client, from_url
+
+
+class Where(TypedDict, total=False):
+    """Arguments of every kind of queue that say where the server is; ``pressure.Queue`` describes them."""
+
+    url: str | None
+    client: Any
+    host: str | None
+    port: int | None
+    db: int | None
+    scripts: bool
 
 
 def settings(
@@ -29,6 +40,7 @@ def settings(
     port: int | None = None,
     db: int | None = None,
     prefix: bytes | str | None = None,
+    max_connections: int | None = None,
     clients: tuple[type, ...] = (redis.Redis,),
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
@@ -41,6 +53,7 @@ def settings(
         port: See there.
         db: See there.
         prefix: See there.
+        max_connections: How many connections a queue object has at most; else as the URL or the client says.
         clients: What ``client`` may be.
         environ: The environment.
 
@@ -48,6 +61,22 @@ def settings(
         ValueError: Two arguments that exclude each other, or a value that cannot be meant.
         TypeError: ``client`` is none of ``clients``.
     """
+    found = _found(url, client, host, port, db, prefix, clients, environ)
+    if max_connections is None:
+        return found
+    return replace(found, max_connections=whole(max_connections, "max_connections"))
+
+
+def _found(
+    url: str | None,
+    client: Any,
+    host: str | None,
+    port: int | None,
+    db: int | None,
+    prefix: bytes | str | None,
+    clients: tuple[type, ...],
+    environ: Mapping[str, str],
+) -> Settings:
     _exclusive(url=url, client=client, **{"host, port and db": _first(host, port, db)})
     env_prefix = os.fsencode(environ.get("PRESSURE_PREFIX", "")) or None
     chosen = as_bytes(_first(prefix, env_prefix, DEFAULT_PREFIX), "prefix")
@@ -68,7 +97,7 @@ def settings(
         "port": _or_environ(_port, port, env_port, "REDIS_PORT", 6379),
         "db": _or_environ(_database, db, environ.get("REDIS_DB"), "REDIS_DB", 0),
     }
-    return Settings(redis.Connection, ours(kwargs), chosen)
+    return made(redis.Connection, kwargs, chosen)
 
 
 def _first(*values: Any) -> Any:

@@ -10,7 +10,7 @@ from numbers import Real
 from operator import index
 from typing import Any
 
-__all__ = ["duration", "milliseconds", "timeout_of", "whole"]
+__all__ = ["duration", "milliseconds", "whole"]
 
 
 def whole(value: Any, what: str, least: int | None = 1) -> int:
@@ -42,11 +42,6 @@ def duration(value: Any, what: str, least: float = 0.0) -> float:
     if not seconds >= least:
         raise ValueError(f"{what} must be {least:g} or more seconds, not {value!r}")
     return seconds
-
-
-def timeout_of(value: Any) -> float | None:
-    """A timeout in seconds; None for no limit. Raises as ``duration`` does."""
-    return None if value is None else duration(value, "timeout")
 
 
 def milliseconds(value: Any, what: str, least: int = 0) -> int:

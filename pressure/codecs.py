@@ -16,22 +16,47 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from pressure.errors import CodecError, UnsafeCodecWarning, ValueTooLongError
 from pressure.extras import how_to_install
 from pressure.protocol.sizes import LONGEST
 from pressure.text import printable
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-class Codec(Protocol):
+    #: The values of a queue. A queue whose values are not known takes and gives anything.
+    V = TypeVar("V", default=Any)
+else:
+    from typing import TypeVar
+
+    V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
+
+#: The names that ``codec=`` takes.
+CodecName: TypeAlias = Literal["json", "msgpack", "pickle"]
+
+
+class Codec(Protocol[V]):
     """What ``codec=`` takes: an object that encodes objects as values of a queue, and decodes them."""
 
-    def encode(self, item: Any) -> bytes:
+    def encode(self, item: V, /) -> bytes:
         """An object as bytes."""
 
-    def decode(self, data: bytes) -> Any:
+    def decode(self, data: bytes, /) -> V:
         """The object that was encoded as these bytes."""
+
+
+class Text(Protocol[V_co]):
+    """Text that can be encoded as a value: ``str`` is ``Text[bytes]``, so a queue of bytes takes it, too."""
+
+    def encode(self, encoding: str = ..., errors: str = ...) -> V_co:
+        """The text as a value."""
+
+
+#: What can be put into a queue of ``V``. (Types cannot say that bytes-like objects need ``V`` to be bytes.)
+Sendable: TypeAlias = V | Text[V] | bytes | bytearray | memoryview
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +111,7 @@ def _msgpack() -> _Pair:
     return _Pair(msgpack.packb, msgpack.unpackb)
 
 
-CODECS: Final[Mapping[str | None, Callable[[], Codec]]] = {
+CODECS: Final[Mapping[str | None, Callable[[], Codec[Any]]]] = {
     None: _plain,
     "json": _json,
     "pickle": _pickle,
@@ -95,7 +120,7 @@ CODECS: Final[Mapping[str | None, Callable[[], Codec]]] = {
 """What makes each codec, by the name that ``codec=`` takes; without a name, values are bytes."""
 
 
-def codec_of(given: Codec | str | None) -> Codec:
+def codec_of(given: Codec[V] | str | None) -> Codec[V]:
     """The codec that an argument stands for.
 
     Raises:
@@ -127,7 +152,7 @@ def sendable(data: bytes, beside: int = 0) -> bytes:
     return data
 
 
-def decoded(codec: Codec, data: bytes, taken: list[bytes], queue: object = None) -> Any:
+def decoded(codec: Codec[V], data: bytes, taken: list[bytes], queue: object = None) -> V:
     """The object that a value stands for.
 
     Raises:

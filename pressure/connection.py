@@ -1,135 +1,255 @@
-"""Our own connections to the server.
+"""Our own connections to the server, those of redis-py: opened, used, and closed by the synchronous flavour.
 
 Rules:
-    - They carry the process's name (CLIENT SETNAME), so that repair can tell who is alive.
-    - A connection belongs to one operation at a time. Those of a parent process are never used in a forked
-      child.
-    - Which server they go to is found out anew for each; see ``finding``.
+    - Each carries a name of its own (CLIENT SETNAME), by which a hold that lives on it is known to be alive.
+    - Which server they go to is found out anew for each; see ``finding``. Which of them an operation uses is
+      said by ``pool``.
+    - Reading wakes up every ``TICK`` and asks an ``Attention`` whether to go on, so that neither a silent
+      server nor a slow one keeps a program that wants to end.
+    - redis-py's pipelines, its packing and its greeting are passed by: hiredis packs a step, which is sent at
+      once, and its replies are read. That is a good deal less Python per operation.
 """
 
 from __future__ import annotations
 
-import os
+import threading
+import time
 from collections import deque
-from typing import Any, Final
-from weakref import WeakSet
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import redis
 
-from pressure.arguments import settings
-from pressure.errors import ConnectionFailedError
+from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.finding import Look, Search, failed
-from pressure.identity import connection_name
+from pressure.greeting import Introduction
 from pressure.keys import Located
+from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.steps import Reply
-from pressure.refusals import reply_on
-from pressure.settings import CONNECT_TIMEOUT, REPLY_TIMEOUT, SLICE, Settings
+from pressure.refusals import REFUSED, refusal
+from pressure.settings import STOP_TIMEOUT, Settings
 
-__all__ = ["CONNECT_TIMEOUT", "REPLY_TIMEOUT", "SLICE", "Connections", "Settings", "settings"]
+__all__ = ["TICK", "Attention", "Connections", "Interrupt", "Settings", "Turn", "exchange"]
+
+#: Seconds between two looks, while the server is silent, whether to go on waiting for it.
+TICK: Final = 0.1
+#: More than this (bytes) may not fit into the buffers of a socket at once.
+_PIECE: Final = 1 << 14
+
+#: Asked before each wait, and while the server is silent: an exception to stop with, or None to go on.
+Interrupt: TypeAlias = Callable[[], BaseException | None]
+
+
+class Attention:
+    """For how long to wait for the server.
+
+    Args:
+        interrupt: See ``Interrupt``.
+        until: When to give up in any case, in monotonic seconds.
+
+    Attributes:
+        wish: What to stop the operation with, once ``interrupt`` has said so.
+    """
+
+    __slots__ = ("_interrupt", "_limit", "_noticed", "_silent", "_until", "wish")
+
+    def __init__(self, interrupt: Interrupt | None, until: float = float("inf")) -> None:
+        self._interrupt = interrupt
+        self._until = until
+        self._limit = float("inf")
+        self._silent = 0.0
+        self._noticed: Callable[[], float] | None = None
+        self.wish: BaseException | None = None
+
+    def begin(self, limit: float, noticed: Callable[[], float] | None = None) -> None:
+        """Wait for something anew, for so many seconds of silence.
+
+        If it is to end earlier, ``noticed`` sees to that, and says how many seconds that takes at most.
+        """
+        self._limit, self._noticed, self._silent = limit, noticed, 0.0
+
+    def asked(self) -> BaseException | None:
+        """What to stop with, if anything."""
+        if self.wish is None and self._interrupt is not None:
+            self.wish = self._interrupt()
+            if self.wish is not None:
+                left = STOP_TIMEOUT if self._noticed is None else self._noticed()
+                self._until = min(self._until, time.monotonic() + left)
+        return self.wish
+
+    def tick(self) -> None:
+        """Nothing came for a while.
+
+        Raises:
+            TimeoutError: It is time to give up.
+        """
+        self._silent += TICK
+        self.asked()
+        if time.monotonic() > self._until:
+            why = "" if self.wish is None else " to an operation that was to be stopped"
+            raise TimeoutError(f"no answer in time{why}")
+        if self._silent > self._limit:
+            raise TimeoutError(f"no answer in {self._limit:g} s")
+
+
+class Turn:
+    """A lock for threads that is fair: whoever asks first has it first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[threading.Event] = deque()
+        self._is_taken = False
+
+    def acquire(self, tick: Callable[[], None]) -> None:
+        """Wait for it; ``tick`` is called now and then meanwhile, and may raise."""
+        with self._lock:
+            if not self._is_taken:
+                self._is_taken = True
+                return
+            mine = threading.Event()
+            self._waiting.append(mine)
+        try:
+            while not mine.wait(TICK):
+                tick()
+        except BaseException:
+            with self._lock:
+                if not mine.is_set():
+                    self._waiting.remove(mine)
+                    raise
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Let the next have it."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._is_taken = False
 
 
 class Connections:
-    """The idle connections of one queue object; safe to share between threads."""
+    """The connections of one queue object; safe to share between threads.
+
+    Attributes:
+        settings: How they connect.
+        pool: Who uses which.
+    """
 
     def __init__(self, where: Settings, keys: Located | None = None) -> None:
-        self.settings = where
+        self.settings = self._where = where
         self._keys = keys
-        self._pid = os.getpid()
-        self._idle: deque[Any] = deque()
-        self._generation = 0  # how often all were closed; those in use then are not kept
-        _all.add(self)
+        self.pool = Pool(where.max_connections, Turn)
 
-    def take(self) -> Any:
-        """A connected connection that nobody else uses; ``put_back`` or ``drop`` it.
+    def ready(self, member: Member, attention: Attention) -> None:
+        """See to it that a member has a connection that works, as far as that can be seen.
 
         Raises:
             ConnectionFailedError: The server cannot be reached or does not let us in.
             ClusterError: It is a cluster's, and the queue's name has no hash tag.
         """
-        if self._pid != os.getpid():
-            self._forget()
-        while self._idle:
-            try:
-                connection = self._idle.pop()
-            except IndexError:  # another thread was faster
-                break
-            if _is_quiet(connection):
-                return connection
-            connection.disconnect()
-        return self._connect()
-
-    def _connect(self) -> Any:
-        search, connection, generation = Search(self.settings, self._keys), None, self._generation
+        if member.connection is not None:
+            if is_quiet(member.connection):
+                return
+            close(member.take_out())
+        generation, search = self.pool.generation, Search(self._where, self._keys)
+        connection, name = None, b""
         try:
             while (look := search.look) is not None:
-                if connection is not None:
-                    connection.disconnect()
-                connection = _opened(look)
-                search.hear(_heard(connection, look))
+                close(connection)
+                connection, name = _made(look, member), HOLDS.connection_name()
+                search.hear(_heard(connection, look, name, attention))
         except BaseException:
-            if connection is not None:
-                connection.disconnect()
+            close(connection)
             raise
-        assert connection is not None
-        connection.pressure_id = search.number
-        connection.pressure_generation = generation
-        return connection
+        self._where = search.where
+        member.set(connection, name, search.number, generation)
 
-    def put_back(self, connection: Any, *, keep: bool = True) -> None:
-        """Keep the connection for the next operation, if it can be used; all replies were read."""
-        if keep and connection.pressure_generation == self._generation:
-            self._idle.append(connection)
-        else:
-            connection.disconnect()
+    def give_back(self, member: Member) -> None:
+        """End the use of a member."""
+        for connection in self.pool.give_back(member):
+            close(connection)
 
     def disconnect(self) -> None:
         """Close the idle connections, and those in use as soon as they are given back."""
-        self._generation += 1
-        while self._idle:
-            try:
-                connection = self._idle.pop()
-            except IndexError:
-                break
-            connection.disconnect()
-
-    def _forget(self) -> None:
-        """After a fork: the parent goes on using these connections, so only our copies are closed."""
-        self._pid = os.getpid()
-        self.disconnect()
+        for connection in self.pool.drain():
+            close(connection)
 
 
-#: The pools of this process.
-_all: Final[WeakSet[Connections]] = WeakSet()
+def exchange(connection: Any, data: bytes, count: int, attention: Attention) -> list[Reply]:
+    """Send commands, and read so many replies.
+
+    Raises:
+        LOST: The connection was lost, or it is time to give up.
+    """
+    _send(connection, data, attention)
+    return [_reply(connection, attention) for _ in range(count)]
 
 
-def _after_fork() -> None:
-    """A child that kept its parent's connections open would make a parent that died look alive."""
-    for connections in list(_all):
-        connections._forget()
+def _send(connection: Any, data: bytes, attention: Attention) -> None:
+    sock = connection._sock
+    if len(data) <= _PIECE or not hasattr(sock, "send"):
+        connection.send_packed_command((data,), check_health=False)
+        return
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[sock.send(rest) :]
+        except TimeoutError:
+            attention.tick()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+def _reply(connection: Any, attention: Attention) -> Reply:
+    """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
+    while True:
+        try:
+            reply = connection.read_response(disconnect_on_error=False)
+        except REFUSED as error:
+            return refusal(error)
+        except redis.TimeoutError:
+            attention.tick()
+        else:
+            if type(reply) is not list:
+                return reply
+            return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
 
 
-def _opened(look: Look) -> Any:
-    """A connection that is not connected yet."""
-    return look.where.connection_class(**{**look.where.kwargs, "client_name": connection_name()})
+def _made(look: Look, member: Member) -> Any:
+    """A connection that is not connected yet, and says nothing by itself when it is."""
+
+    def prepare(connection: Any) -> None:
+        member.open_as(connection._sock)
+        connection.socket_timeout = TICK  # the parser looks at it
+        connection._sock.settimeout(TICK)
+        connection._parser.on_connect(connection)
+
+    limit = look.where.connect_timeout
+    kwargs = {**look.where.kwargs, "socket_timeout": limit, "redis_connect_func": prepare}
+    return look.where.connection_class(**kwargs)
 
 
-def _heard(connection: Any, look: Look) -> list[Reply] | ConnectionFailedError:
-    """Connect, and ask."""
+def _heard(
+    connection: Any, look: Look, name: bytes, attention: Attention
+) -> list[Reply] | ConnectionFailedError:
+    """Connect, introduce ourselves, and ask."""
+    introduction = Introduction(look, name)
     try:
+        attention.begin(look.where.connect_timeout)
         connection.connect()
-        for command in look.ask:
-            connection.send_command(*command, check_health=False)
-        return [reply_on(connection) for _ in look.ask]
-    except (redis.RedisError, OSError) as error:
+        return introduction.answers(exchange(connection, introduction.data, introduction.count, attention))
+    except (redis.RedisError, OSError, ServerReplyError) as error:
         problem = failed(look.where, error)
         problem.__cause__ = error
         return problem
 
 
-def _is_quiet(connection: Any) -> bool:
+def close(connection: Any) -> None:
+    """Hang up."""
+    if connection is not None:
+        connection.disconnect()
+
+
+def is_quiet(connection: Any) -> bool:
     """Whether an idle connection is open and has nothing to read; a server that hung up makes it readable."""
     try:
         return not connection.can_read(0)

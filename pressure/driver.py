@@ -1,80 +1,64 @@
-"""The synchronous driver: runs an operation over one redis-py connection.
+"""The synchronous driver: runs operations, each on one connection of redis-py.
 
 Rules:
     - One connection for the whole operation, no retries, each step in one round trip.
-    - The operation can be stopped: ``interrupt`` is asked before each wait, and what it returns is thrown
-      into the operation in place of the wait. So nothing that the server has sent is dropped, and the
-      operation gives its role back. A wait that is under way is ended by CLIENT UNBLOCK, from a thread and a
-      connection of its own.
-    - redis-py's pipelines and its packing of commands are passed by: hiredis packs a step, which is sent at
-      once, and its replies are read. That is a good deal less Python per operation.
+    - Nothing that the server has sent is dropped. An operation that is to be stopped is stopped in place of a
+      wait, and gives its role back; a wait that is under way is ended by CLIENT UNBLOCK from a second
+      connection. If the server does not answer within ``STOP_TIMEOUT`` then, the connection is given up.
+    - On the main thread, where Python's own handler of SIGINT is in place, SIGINT is a wish to stop
+      (``HeldInterrupt``): a KeyboardInterrupt raised while a reply is being read would lose the reply.
 """
 
 from __future__ import annotations
 
-import contextlib
+import _signal  # type: ignore[import-not-found,unused-ignore]  # not in every typeshed
+import signal
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from functools import partial
+from types import FrameType, TracebackType
+from typing import Final, TypeVar
 
-import redis
-
-from pressure.connection import SLICE, Connections, Settings
-from pressure.course import Course
+from pressure.connection import TICK, Attention, Connections, Interrupt, Settings, close, exchange
+from pressure.course import AnyCheckout, Ride, grace, is_elsewhere, unblocking
 from pressure.errors import PressureError, ServerReplyError
-from pressure.finding import ELSEWHERE
 from pressure.keys import Located
-from pressure.protocol.steps import Operation, Pause, Reply, Step, Wait
-from pressure.refusals import LOST, reply_on
+from pressure.lease import Keeper
+from pressure.pool import Member
+from pressure.protocol.steps import Batch, Operation, Reply, Wait
+from pressure.refusals import LOST, SILENT
+from pressure.settings import STOP_TIMEOUT
+from pressure.turns import pause_before_look
 
 T = TypeVar("T")
 
-#: Asked before each wait: an exception to stop the operation with, or None to go on.
-Interrupt: TypeAlias = Callable[[], BaseException | None]
-
-
-class Waiting:
-    """Whom to unblock: the connection on which an operation waits at this moment."""
-
-    __slots__ = ("_connections", "connection")
-
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-        self.connection: Any = None
-
-    def end(self) -> None:
-        """End the wait, if there is one; a signal handler may call this."""
-        if self.connection is not None:
-            threading.Thread(target=self._unblock, daemon=True).start()
-
-    def _unblock(self) -> None:
-        """Where it does not work the wait ends by itself, in ``SLICE`` seconds at most."""
-        number = getattr(self.connection, "pressure_id", None)
-        if number is None:
-            return
-        with contextlib.suppress(PressureError, redis.RedisError, OSError):
-            helper = self._connections.take()
-            helper.send_command("CLIENT", "UNBLOCK", number, check_health=False)
-            helper.read_response()
-            self._connections.put_back(helper)
+__all__ = ["Checkout", "Driver", "Interrupt"]
 
 
 class Driver:
-    """Runs operations, one at a time per thread, over the connections of one queue object."""
+    """Runs operations over the connections of one queue object; threads may share it.
 
-    def __init__(self, where: Settings, keys: Located | None = None) -> None:
+    Args:
+        where: The server.
+        keys: The queue; None where any node of a cluster will do.
+        keeper: What renews leases, if there are any.
+
+    Attributes:
+        connections: The connections.
+    """
+
+    def __init__(self, where: Settings, keys: Located | None = None, keeper: Keeper | None = None) -> None:
         self.connections = Connections(where, keys)
+        self.keeper = keeper
+        self._unblocks = threading.Lock()
 
-    def run(
-        self, operation: Operation[T], interrupt: Interrupt | None = None, waiting: Waiting | None = None
-    ) -> T:
+    def run(self, operation: Operation[T], interrupt: Interrupt | None = None) -> T:
         """Run an operation to its end.
 
         Args:
             operation: A generator that was not started yet.
-            interrupt: Asked before each wait; see ``Interrupt``.
-            waiting: Told of each wait, so that another thread or a signal handler can end it.
+            interrupt: Asked before each wait, and while the server is silent; see ``Interrupt``.
 
         Raises:
             ConnectionFailedError: The server cannot be reached, or was lost before anything was changed.
@@ -82,52 +66,226 @@ class Driver:
             OutcomeUnknownError: The connection was lost after commands were sent that change something.
             PressureError: Whatever the operation raises.
         """
+        checkout = self.checkout(interrupt)
         try:
-            return self._whole(operation, interrupt, waiting or Waiting(self.connections))
+            return checkout.run(operation)
+        finally:
+            checkout.close()
+
+    def checkout(self, interrupt: Interrupt | None = None) -> Checkout:
+        """A connection for several operations, one after the other; the first of them connects it."""
+        return Checkout(self, self.connections.pool.take(), interrupt)
+
+    def aside(self, operation: Operation[T], within: float) -> T:
+        """Run an operation on a connection of its own, which is closed then; it waits for nobody else's.
+
+        Args:
+            operation: A generator that was not started yet.
+            within: How many seconds it may take in all, connecting included.
+
+        Raises:
+            PressureError: As in ``run``.
+        """
+        checkout = Checkout(self, Member(), None, time.monotonic() + within)
+        try:
+            return checkout.run(operation)
+        finally:
+            checkout.close()
+
+    def unblock(self, number: int | None) -> bool | None:
+        """End another connection's wait, as far as that can be done; see ``grace``."""
+        if number is None:
+            return False
+        if not self._unblocks.acquire(timeout=STOP_TIMEOUT):
+            return None
+        try:
+            return self.aside(unblocking(number), STOP_TIMEOUT)
+        except PressureError:
+            return None
+        finally:
+            self._unblocks.release()
+
+
+class Checkout(AnyCheckout):
+    """A connection for several operations, one after the other. ``Driver.checkout`` makes one."""
+
+    def __init__(
+        self, driver: Driver, member: Member, interrupt: Interrupt | None, until: float = float("inf")
+    ) -> None:
+        super().__init__(member, driver.keeper)
+        self.driver = driver
+        self._interrupt = interrupt
+        self._until = until
+
+    def run(self, operation: Operation[T]) -> T:
+        """Run an operation to its end; see ``Driver.run``."""
+        self._check()
+        with HeldInterrupt() as held:
+            own = self._interrupt
+            interrupt = held.pending if own is None else lambda: held.pending() or own()
+            return self._run(operation, Attention(interrupt, self._until))
+
+    def close(self) -> None:
+        """End the holds, and give the connection back."""
+        if self._close_once():
+            self.driver.connections.give_back(self.member)
+
+    def _run(self, operation: Operation[T], attention: Attention) -> T:
+        turn, connections = self.member.turn, self.driver.connections
+        if turn is not None:
+            turn.acquire(lambda: _raise(attention.asked()))
+        try:
+            connections.ready(self.member, attention)
+            return _Ride(operation, self, attention).whole()
+        finally:
+            if turn is not None:
+                turn.release()
+
+    def lose(self, error: BaseException) -> None:
+        """The connection is of no more use, nor is any other to a server that does not answer."""
+        self.end_holds()
+        close(self.member.take_out())
+        if isinstance(error, SILENT):
+            self.driver.connections.disconnect()
+
+    def look_elsewhere(self) -> None:
+        """This server is not, or no longer, the one to ask; the next operation looks for it again."""
+        self.driver.connections.disconnect()
+        close(self.member.take_out())
+
+
+def _raise(wish: BaseException | None) -> None:
+    if wish is not None:
+        raise wish
+
+
+class _Ride(Ride[T]):
+    """One operation on its way."""
+
+    __slots__ = ("_attention", "_checkout", "_is_stopped")
+
+    def __init__(self, operation: Operation[T], checkout: Checkout, attention: Attention) -> None:
+        super().__init__(operation, checkout, checkout.driver.connections.settings)
+        self._checkout = checkout
+        self._attention = attention
+        self._is_stopped = False
+
+    def whole(self) -> T:
+        """To its end."""
+        course = self.course
+        try:
+            self.begin()
+            while (step := course.step) is not None:
+                if course.waits and not self._may_wait():
+                    continue
+                if isinstance(step, Batch):
+                    self.advance(step, self._sent(step))
+                else:
+                    self._pause(step.seconds)
+                    course.advance([])
         except ServerReplyError as error:
-            if error.code in ELSEWHERE:  # the next operation looks for the server again
-                self.connections.disconnect()
+            if is_elsewhere(error):
+                self._checkout.look_elsewhere()
+            raise
+        finally:
+            self.member.is_spoiled |= course.refused
+        return course.result
+
+    def _may_wait(self) -> bool:
+        """Whether the next step, which waits, is to be carried out; else the operation was stopped."""
+        course = self.course
+        if not self._is_stopped and (wish := self._attention.asked()) is not None:
+            self._is_stopped = True
+            course.stop(wish)
+            return False
+        if self.is_crowded_out:
+            self.crowd_out()
+            return False
+        if self.gives_way and isinstance(course.step, Wait):
+            self._pause(pause_before_look(course.step, self.member))
+        return True
+
+    def _pause(self, seconds: float) -> None:
+        """Sleep, until the operation is to be stopped; others have the connection meanwhile, if they may."""
+        turn = self.member.turn if self.gives_way else None
+        if turn is not None:
+            turn.release()
+        try:
+            end = time.monotonic() + seconds
+            while (left := end - time.monotonic()) > 0 and self._attention.asked() is None:
+                time.sleep(min(left, TICK))
+        finally:
+            if turn is not None:
+                turn.acquire(self._attention.asked)
+        if self.was_lost:
+            raise self.course.lost(ConnectionError("while another operation used it"))
+
+    def _sent(self, step: Batch) -> list[Reply]:
+        limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
+        self._attention.begin(limit, partial(self._end, step) if isinstance(step, Wait) else None)
+        try:
+            return exchange(self.connection, *self.packed(step), self._attention)
+        except BaseException as error:
+            self._checkout.lose(error)
+            if isinstance(error, LOST):
+                raise self.course.lost(error) from error
+            self.course.abandon()
             raise
 
-    def _whole(self, operation: Operation[T], interrupt: Interrupt | None, waiting: Waiting) -> T:
-        connection = self.connections.take()
-        course = Course(operation, self.connections.settings.address)
-        try:
-            course.begin()
-            while (step := course.step) is not None:
-                if interrupt is not None and course.waits and (stop := interrupt()) is not None:
-                    interrupt = None
-                    course.stop(stop)
-                    continue
-                waiting.connection = connection if type(step) is Wait else None
-                try:
-                    replies = _carry_out(connection, course, step, interrupt)
-                except BaseException as error:
-                    connection.disconnect()
-                    connection = None
-                    if isinstance(error, LOST):
-                        raise course.lost(error) from error
-                    course.abandon()
-                    raise
-                finally:
-                    waiting.connection = None
-                course.advance(replies)
-            return course.result
-        finally:
-            if connection is not None:
-                self.connections.put_back(connection, keep=not course.refused)
+    def _end(self, step: Wait) -> float:
+        return grace(step, self._checkout.driver.unblock(self.member.number))
 
 
-def _carry_out(connection: Any, course: Course[Any], step: Step, interrupt: Interrupt | None) -> list[Reply]:
-    if isinstance(step, Pause):
-        _pause(step.seconds, interrupt)
-        return []
-    connection.send_packed_command((course.packed(step),), check_health=False)
-    return [reply_on(connection) for _ in step.commands]
+#: ``signal``'s own functions turn numbers into enum members, and fail at it for handlers: 3 us a call, three
+#: calls an operation.
+_get: Final[Callable[[int], object]] = _signal.getsignal
+_set: Final[Callable[[int, object], object]] = _signal.signal
+_SIGINT: Final = int(signal.SIGINT)
+
+#: Seconds between the return of an operation and the KeyboardInterrupt that was held back during it.
+GRACE: Final = 0.02
 
 
-def _pause(seconds: float, interrupt: Interrupt | None) -> None:
-    """Sleep; early when asked to stop, which is then seen before the next wait."""
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0 and (interrupt is None or interrupt() is None):
-        time.sleep(min(left, SLICE))
+class HeldInterrupt:
+    """A context in which SIGINT is noted; ``pending`` says whether one was.
+
+    An operation that was stopped, or failed, raises KeyboardInterrupt. Its cause is the failure: an
+    OutcomeUnknownError says what may be lost. An operation that succeeded returns its result all the same;
+    KeyboardInterrupt is raised a moment later, when the caller has had time to keep it.
+    """
+
+    __slots__ = ("_installed", "_noted")
+
+    def __init__(self) -> None:
+        self._noted = False
+        self._installed = False
+
+    def pending(self) -> BaseException | None:
+        """What to stop the operation with, if a signal came."""
+        return KeyboardInterrupt() if self._noted else None
+
+    def _note(self, _signal: int, _frame: FrameType | None) -> None:
+        self._noted = True
+
+    def __enter__(self) -> HeldInterrupt:
+        if (
+            threading.current_thread() is threading.main_thread()
+            and _get(_SIGINT) is signal.default_int_handler
+        ):
+            _set(_SIGINT, self._note)
+            self._installed = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._installed:
+            _set(_SIGINT, signal.default_int_handler)
+        if not self._noted or isinstance(error, KeyboardInterrupt):
+            return
+        if error is not None:
+            raise KeyboardInterrupt from error
+        main = threading.main_thread().ident or 0
+        timer = threading.Timer(GRACE, signal.pthread_kill, (main, signal.SIGINT))
+        timer.daemon = True
+        timer.start()

@@ -22,7 +22,8 @@ class PressureError(Exception):
     """Base of every error of this package.
 
     Attributes:
-        done: How many values had been put, when ``put_many`` raises it.
+        done: How many values had been put, when ``put_many`` raises it. Of an ``OutcomeUnknownError`` it is a
+            lower bound: the server has confirmed so many, and may have stored more.
     """
 
     done: int = 0

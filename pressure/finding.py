@@ -6,7 +6,8 @@ has the keys is found by following redirections, since all keys of a queue are i
 Rules:
     - Everything is asked anew for every connection, so that after a failover the next operation finds the new
       master.
-    - Whoever is asked is asked once. Nobody waits for a failover to end: what cannot be found is an error.
+    - Whoever is asked is asked once, and where there are others to ask has ``NODE_TIMEOUT`` to answer. Nobody
+      waits for a failover to end: what cannot be found is an error.
     - A server that cannot do the work (it is loading, its cluster is down) is one that cannot be used.
 
 A flavour connects to ``Search.look``'s server, asks, and hands in what it heard, for as long as there is a
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from pressure.errors import ConnectionFailedError, ServerReplyError
@@ -51,7 +52,8 @@ class Look:
 
 #: What a look gives: the replies, or why there are none.
 Heard: TypeAlias = "list[Reply] | ConnectionFailedError"
-_Looks: TypeAlias = Generator[Look, Heard, "int | None"]
+#: In the end: our number, and which of the nodes has named the server.
+_Looks: TypeAlias = Generator[Look, Heard, "tuple[int | None, Settings | None]"]
 
 
 class Search:
@@ -63,6 +65,7 @@ class Search:
 
     Attributes:
         look: Whom to ask next; None when the last one is the server.
+        where: What to begin the next search with: the node that has named the server is asked first.
         number: Its number of our connection, by which another one can end a wait; None if it does not tell.
 
     Raises:
@@ -70,10 +73,11 @@ class Search:
         ClusterError: It is a cluster, and the queue's name has no hash tag; ``hear`` raises it.
     """
 
-    __slots__ = ("_looks", "look", "number")
+    __slots__ = ("_looks", "look", "number", "where")
 
     def __init__(self, where: Settings, keys: Located | None) -> None:
         self._looks = _found(where, keys)
+        self.where = where
         self.number: int | None = None
         self.look: Look | None = next(self._looks)
 
@@ -82,7 +86,11 @@ class Search:
         try:
             self.look = self._looks.send(heard)
         except StopIteration as stop:
-            self.look, self.number = None, stop.value
+            self.look = None
+            self.number, first = stop.value
+            if first is not None and first is not self.where.nodes[0]:
+                others = (node for node in self.where.nodes if node is not first)
+                self.where = replace(self.where, nodes=(first, *others))
 
 
 #: What redis-py and Redis say where a connection fails, and words that say what to do.
@@ -122,7 +130,7 @@ def failed(where: Settings, error: BaseException | str) -> ConnectionFailedError
 
 def _found(where: Settings, keys: Located | None) -> _Looks:
     if not where.nodes:
-        return (yield from _reached(where, keys))
+        return (yield from _reached(where, keys)), None
     problems: dict[str, ConnectionFailedError] = {}
     for node in where.nodes:
         server = node
@@ -131,7 +139,7 @@ def _found(where: Settings, keys: Located | None) -> _Looks:
                 server = where.at(*(yield from _master(node, where.service)))
             if server.address in problems:  # another sentinel has named it
                 continue
-            return (yield from _reached(server, keys, where.service))
+            return (yield from _reached(server, keys, where.service)), node
         except ConnectionFailedError as error:
             problems[server.address] = error
     first = next(iter(problems.values()))
@@ -153,7 +161,9 @@ def _master(sentinel: Settings, service: str) -> Generator[Look, Heard, tuple[st
     return host.decode(), int(port)
 
 
-def _reached(where: Settings, keys: Located | None, service: str | None = None) -> _Looks:
+def _reached(
+    where: Settings, keys: Located | None, service: str | None = None
+) -> Generator[Look, Heard, int | None]:
     """The server, or the node of its cluster that has the keys."""
     for _ in range(_HOPS):
         number, present, role = _replies((yield Look(where, _questions(keys, service))))

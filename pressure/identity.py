@@ -1,71 +1,45 @@
-"""Who we are: the identifier left in the role keys, and the name our connections carry.
+"""What the id of a hold says: who holds a role, and on which connection. ``pool.Holds`` makes the ids.
 
 Pressure protocol 0.15, Clients: each client needs a unique identifying value, suggested to be made of host,
-process and thread. Ours is ``<host>:<pid>/<thread>/<random>``, in printable ASCII without spaces. The part
-before the slash is also what every connection of the process carries as CLIENT SETNAME (which takes no
-spaces), so that CLIENT LIST tells whether the process behind an identifier is still connected.
-
-Rules:
-    - One identifier per thread and process, the same for every operation on every queue; on asyncio and Trio
-      one per task, since tasks of one thread hold roles beside one another.
-    - A forked child is another process: both are made anew there.
+process and thread. Ours is new for every time a role is taken, a hold:
+``<host>:<pid>:<nonce>/<connection>/<hold>``, in printable ASCII without spaces. What stands before the last
+slash is the name (CLIENT SETNAME) of the one connection on which the hold lives, so CLIENT LIST tells whether
+its holder is still there. Whoever gives the role back adds ``/released`` to the id in the holder key.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
-import socket
-import threading
-from functools import cache
 from typing import Final
-from weakref import WeakKeyDictionary
 
-_local = threading.local()
-_of_tasks: WeakKeyDictionary[object, tuple[int, bytes]] = WeakKeyDictionary()
-_ID: Final = re.compile(rb"([A-Za-z0-9._-]+:[0-9]+)/[A-Za-z0-9._-]+/[0-9a-f]{8}")
-_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
+__all__ = ["connection_in", "is_released", "process_in", "released", "unmarked"]
 
-
-@cache
-def _host() -> str:
-    return _plain(socket.gethostname()) or "localhost"
+_ID: Final = re.compile(rb"(([A-Za-z0-9._-]+:[0-9]+:[0-9a-f]{8})/[0-9]+)/[0-9]+")
+_RELEASED: Final = b"/released"
 
 
-def _plain(text: str) -> str:
-    """The text with everything but letters, digits, dot, underscore and hyphen replaced by hyphens."""
-    return _NOT_PLAIN.sub("-", text)
-
-
-def connection_name() -> str:
-    """The name of this process's connections: ``<host>:<pid>``."""
-    return f"{_host()}:{os.getpid()}"
-
-
-def client_id() -> bytes:
-    """This thread's identifier: ``<host>:<pid>/<thread>/<random>``."""
-    pid = os.getpid()
-    known: tuple[int, bytes] | None = getattr(_local, "known", None)
-    if known is None or known[0] != pid:
-        known = _local.known = (pid, _made(threading.current_thread().name or "thread"))
-    return known[1]
-
-
-def task_client_id(task: object, name: str) -> bytes:
-    """A task's identifier: ``<host>:<pid>/<task>/<random>``, for as long as there is the task."""
-    pid = os.getpid()
-    known = _of_tasks.get(task)
-    if known is None or known[0] != pid:
-        known = _of_tasks[task] = (pid, _made(name or "task"))
-    return known[1]
-
-
-def _made(who: str) -> bytes:
-    return f"{connection_name()}/{_plain(who)}/{secrets.token_hex(4)}".encode()
-
-
-def name_in(identifier: bytes) -> bytes | None:
-    """The connection name inside an identifier, or None when the identifier does not have our form."""
-    match = _ID.fullmatch(identifier)
+def connection_in(hold_id: bytes) -> bytes | None:
+    """The name of the connection of a hold; None if the id is marked as released, or not of our form."""
+    match = _ID.fullmatch(hold_id)
     return match[1] if match else None
+
+
+def process_in(hold_id: bytes) -> bytes | None:
+    """The process of a hold, ``<host>:<pid>:<nonce>``; None as with ``connection_in``."""
+    match = _ID.fullmatch(hold_id)
+    return match[2] if match else None
+
+
+def released(hold_id: bytes) -> bytes:
+    """What the holder key says after a hold was given back."""
+    return hold_id + _RELEASED
+
+
+def is_released(holder: bytes) -> bool:
+    """Whether a holder key says that the role was given back: an id of our form, marked."""
+    return holder.endswith(_RELEASED) and _ID.fullmatch(holder.removesuffix(_RELEASED)) is not None
+
+
+def unmarked(holder: bytes) -> bytes:
+    """The id in a holder key, whether or not it is marked."""
+    return holder.removesuffix(_RELEASED) if is_released(holder) else holder

@@ -1,10 +1,11 @@
-"""Keeping leases: who is at work on a queue, and has to be renewed.
+"""Keeping leases: the holds on a queue whose leases are renewed in the background.
 
 Rules:
-    - An identifier is kept from the beginning of an operation that takes a role to its end; of a message that
-      was received, to the end of its block.
-    - Renewing goes on in the background, over a connection of its own, three times in the time of a lease,
-      and only while anybody is at work. When nobody was for a while it ends by itself; ``stop`` ends it.
+    - A hold is kept from its begin to its end; that of a ``receive`` block to the end of the block.
+    - An attempt to renew begins three times in the time of a lease, while there are holds. Each has a
+      connection of its own, made for it, and a third of the lease to be done: an attempt that hangs is given
+      up, and the next begins at once. So one connection that hangs does not end a lease.
+    - When there was no hold for a while, renewing ends by itself; ``stop`` ends it.
     - A failure to renew is not reported: the next attempt may succeed, and if none does the holder is told at
       its next write.
     - A forked child renews nothing that its parent began.
@@ -16,8 +17,8 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Final, TypeAlias
@@ -25,13 +26,12 @@ from weakref import WeakSet
 
 from pressure.checks import milliseconds
 from pressure.errors import PressureError
-from pressure.protocol.steps import Operation, T
 
-__all__ = ["Keeper", "ThreadKeeper", "lease_of"]
+__all__ = ["ATTEMPTS", "Keeper", "ThreadKeeper", "lease_of"]
 
 Renew: TypeAlias = Callable[[Collection[bytes]], None]
 
-#: How often a lease is renewed in its time: two attempts may fail.
+#: How often renewing a lease begins in its time. The last attempt comes too late if both before it failed.
 ATTEMPTS: Final = 3
 
 
@@ -41,26 +41,31 @@ def lease_of(seconds: float | None) -> float | None:
 
 
 class Keeper(ABC):
-    """Those who are at work on one queue object.
+    """The holds of one queue object.
 
     Args:
         seconds: How long a lease lasts.
+
+    Attributes:
+        pause: Seconds from the begin of one attempt to that of the next, and the longest time for each.
     """
 
     def __init__(self, seconds: float) -> None:
         self.pause = seconds / ATTEMPTS
-        self._at_work: Counter[bytes] = Counter()
+        self._holds: set[bytes] = set()
 
-    def begin(self, name: bytes) -> None:
-        """Somebody begins to work."""
-        self._at_work[name] += 1
+    def begin(self, hold_id: bytes) -> None:
+        """Renew the lease of a hold from now on."""
+        self._holds.add(hold_id)
         self._go_on()
 
-    def end(self, name: bytes) -> None:
-        """Somebody is done with it."""
-        self._at_work[name] -= 1
-        if self._at_work[name] <= 0:
-            del self._at_work[name]
+    def end(self, hold_id: bytes) -> None:
+        """Renew it no more."""
+        self._holds.discard(hold_id)
+
+    def pause_after(self, began: float) -> float:
+        """Seconds to the next attempt, after one that began at this monotonic time."""
+        return max(self.pause - (time.monotonic() - began), 0)
 
     @abstractmethod
     def _go_on(self) -> None:
@@ -72,7 +77,7 @@ class ThreadKeeper(Keeper):
 
     Args:
         seconds: How long a lease lasts.
-        renew: Renews the leases of some clients.
+        renew: Renews the leases of some holds, within ``pause`` seconds.
     """
 
     def __init__(self, seconds: float, renew: Renew) -> None:
@@ -82,30 +87,30 @@ class ThreadKeeper(Keeper):
         _all.add(self)
 
     def _forget(self) -> None:
-        self._at_work = Counter()
+        self._holds = set()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._is_over = False
 
-    def begin(self, name: bytes) -> None:
-        """Somebody begins to work."""
+    def begin(self, hold_id: bytes) -> None:
+        """Renew the lease of a hold from now on."""
         with self._changed:
             self._is_over = False
-            super().begin(name)
+            super().begin(hold_id)
 
-    def end(self, name: bytes) -> None:
-        """Somebody is done with it."""
+    def end(self, hold_id: bytes) -> None:
+        """Renew it no more."""
         with self._changed:
-            super().end(name)
+            super().end(hold_id)
             if self._is_over:
                 self._changed.notify_all()
 
     def stop(self) -> None:
-        """End the thread; while others are still at work it goes on for them, and ends with them."""
+        """End the thread; while there are holds it goes on for them, and ends with the last."""
         with self._changed:
             self._is_over, thread = True, self._thread
             self._changed.notify_all()
-            if self._at_work or thread is None:
+            if self._holds or thread is None:
                 return
         thread.join()
 
@@ -115,18 +120,21 @@ class ThreadKeeper(Keeper):
             self._thread.start()
 
     def _work(self) -> None:
-        while names := self._names_after_a_while():
+        pause = self.pause
+        while holds := self._holds_after(pause):
+            began = time.monotonic()
             with suppress(PressureError):
-                self._renew(names)
+                self._renew(holds)
+            pause = self.pause_after(began)
 
-    def _names_after_a_while(self) -> Collection[bytes]:
-        """Whom to renew; nobody if the thread is to end, which it then has as far as others can see."""
+    def _holds_after(self, pause: float) -> Collection[bytes]:
+        """What to renew; nothing if the thread is to end, which it then has as far as others can see."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_over and not self._at_work, self.pause)
-            names = frozenset(self._at_work)
-            if not names:
+            self._changed.wait_for(lambda: self._is_over and not self._holds, pause)
+            holds = frozenset(self._holds)
+            if not holds:
                 self._thread = None
-            return names
+            return holds
 
 
 #: The keepers of this process that have threads.
@@ -140,14 +148,3 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-def kept(keeper: Keeper | None, name: bytes, operation: Operation[T]) -> Operation[T]:
-    """An operation, during which its client is at work."""
-    if keeper is None:
-        return (yield from operation)
-    keeper.begin(name)
-    try:
-        return (yield from operation)
-    finally:
-        keeper.end(name)

@@ -3,24 +3,21 @@
 Rules:
     - If the block ends without an exception, the message is acknowledged. If it raises, the message goes back
       to the front of the queue. A rejected message goes to the list ``:rejected`` in both cases.
-    - The thread or task that enters the block is the holder of the consumer role until the block ends.
+    - The block holds the consumer role from its beginning to its end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Final
+from typing import Generic
 
-from pressure.codecs import Codec, decoded
-from pressure.errors import ConnectionFailedError
-from pressure.lease import Keeper
-from pressure.protocol import Context, Operation, Patience, Settlement, receive, settle
+from pressure.codecs import Codec, V, decoded
+from pressure.kinds.methods import Span
+from pressure.protocol import Context, Operation, Patience, Received, Settlement, receive, settle
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(Generic[V]):
     """A message inside the ``with`` block of ``Queue.receive``; it is acknowledged when the block ends.
 
     Attributes:
@@ -28,10 +25,10 @@ class Message:
     """
 
     data: bytes
-    _reception: Reception = field(repr=False, compare=False)
+    _reception: Reception[V] = field(repr=False, compare=False)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> V:
         """The decoded message; its bytes if the queue has no codec.
 
         Raises:
@@ -51,121 +48,37 @@ class Message:
         self._reception.reject()
 
 
-class Reception:
+class Reception(Generic[V]):
     """The operations of one block."""
 
-    def __init__(
-        self, context: Context, patience: Patience, codec: Codec, keeper: Keeper | None = None
-    ) -> None:
+    def __init__(self, context: Context, codec: Codec[V]) -> None:
         self._context = context
-        self._patience = patience
         self._codec = codec
-        self._keeper = keeper
-        self._size = 0
-        self._rejected = self._is_over = False
+        self._received: Received | None = None
+        self._rejected = False
 
-    def take(self) -> Operation[bytes]:
-        """Takes the value; its lease is kept until ``over``."""
-        if self._keeper is not None:
-            self._keeper.begin(self._context.client_id)
-        try:
-            return (yield from receive(self._context, self._patience))
-        except BaseException:
-            self.over()
-            raise
+    def span(self, patience: Patience) -> Span[Message[V]]:
+        """The operations at both ends of the block."""
+        return Span(self._take(patience), self._leave, holds_role=True)
 
-    def over(self) -> None:
-        """Its lease is not kept any more."""
-        self._is_over = True
-        if self._keeper is not None:
-            self._keeper.end(self._context.client_id)
+    def _take(self, patience: Patience) -> Operation[Message[V]]:
+        self._received = yield from receive(self._context, patience)
+        return Message(self._received.value, self)
 
-    def settle(self, error: BaseException | None) -> Operation[None]:
-        """Is done with it, rejects it, or puts it back."""
+    def _leave(self, _message: Message[V], error: BaseException | None) -> Operation[None]:
+        """Acknowledges the message, rejects it, or puts it back."""
+        received, self._received = self._received, None
+        assert received is not None
         outcome = Settlement.DONE if error is None else Settlement.BACK
-        return settle(self._context, Settlement.REJECTED if self._rejected else outcome, self._size)
+        outcome = Settlement.REJECTED if self._rejected else outcome
+        return settle(self._context, received.hold_id, outcome, len(received.value))
 
     def reject(self) -> None:
         """Rejects it, when it is settled."""
-        if self._is_over:
+        if self._received is None:
             raise RuntimeError("a message can be rejected only inside the block that received it")
         self._rejected = True
 
-    def value(self, data: bytes) -> Any:
-        """What the bytes stand for."""
+    def value(self, data: bytes) -> V:
+        """The decoded bytes."""
         return decoded(self._codec, data, [data], self._context.keys)
-
-    def message(self, data: bytes) -> Message:
-        """The value as the block sees it."""
-        self._size = len(data)
-        return Message(data, self)
-
-
-_UNSETTLED: Final = "the message is not acknowledged and the consumer role is still held; repair mends both"
-
-
-def _note(error: BaseException, failure: Exception) -> None:
-    error.add_note(f"the message could not be put back ({failure}); repair puts it back")
-
-
-class Receiving:
-    """The context manager of ``Queue.receive``; it is entered once.
-
-    Args:
-        begin: Makes the reception, for whoever enters.
-        run: Runs an operation.
-    """
-
-    def __init__(self, begin: Callable[[], Reception], run: Callable[[Operation[Any]], Any]) -> None:
-        self._begin = begin
-        self._run = run
-
-    def __enter__(self) -> Message:
-        self._reception = self._begin()
-        return self._reception.message(self._run(self._reception.take()))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._run(self._reception.settle(error))
-        except Exception as failure:
-            if error is None:
-                if isinstance(failure, ConnectionFailedError):
-                    failure.add_note(_UNSETTLED)
-                raise
-            _note(error, failure)
-        finally:
-            self._reception.over()
-
-
-class AsyncReceiving:
-    """The same with coroutines; ``settle`` runs an operation whether or not the task is cancelled."""
-
-    def __init__(
-        self,
-        begin: Callable[[], Reception],
-        run: Callable[[Operation[Any]], Awaitable[Any]],
-        settle: Callable[[Operation[Any]], Awaitable[Any]],
-    ) -> None:
-        self._begin = begin
-        self._run = run
-        self._settle = settle
-
-    async def __aenter__(self) -> Message:
-        self._reception = self._begin()
-        return self._reception.message(await self._run(self._reception.take()))
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            await self._settle(self._reception.settle(error))
-        except Exception as failure:
-            if error is None:
-                if isinstance(failure, ConnectionFailedError):
-                    failure.add_note(_UNSETTLED)
-                raise
-            _note(error, failure)
-        finally:
-            self._reception.over()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import redis
 
 from pressure.errors import ServerReplyError
-from pressure.protocol.steps import Reply
 
 #: How redis-py raises an error reply; two of these are connection errors to it.
 REFUSED: Final = (redis.ResponseError, redis.BusyLoadingError, redis.AuthenticationError)
 
 #: How a connection is lost. One whose reply did not fit into memory is of no more use either.
 LOST: Final = (redis.RedisError, OSError, MemoryError)
+
+#: How a connection is lost on which nothing came for too long.
+SILENT: Final = (redis.TimeoutError, TimeoutError)
 
 #: redis-py takes the first word off these errors; it is put back.
 _CODES: Final = {
@@ -31,21 +33,6 @@ _CODES: Final = {
     redis.exceptions.BusyLoadingError: "LOADING",
     redis.exceptions.AuthenticationError: "NOAUTH",
 }
-
-
-def reply_on(connection: Any) -> Reply:
-    """The next reply on a connection; an error reply is a value."""
-    try:
-        return plain(connection.read_response(disconnect_on_error=False))
-    except REFUSED as error:
-        return refusal(error)
-
-
-def plain(reply: Any) -> Reply:
-    """A reply that arrived, errors in a transaction's as values."""
-    if type(reply) is list:
-        return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
-    return reply
 
 
 def refusal(error: redis.RedisError) -> ServerReplyError:

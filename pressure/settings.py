@@ -3,8 +3,9 @@
 Rules:
     - Nothing here connects. Whom to ask for the server, where that is not said, is in ``nodes``; ``finding``
       asks.
-    - Our connections never retry: a blocking pop that is sent twice pops twice. Their socket timeout is
-      longer than any wait, replies are bytes. ``ours`` sees to it, whatever the settings come from.
+    - Our connections never retry: a blocking pop that is sent twice pops twice. Replies are bytes. How long a
+      reply may take is the driver's business, not the socket's. ``made`` sees to it, whatever the settings
+      come from.
 """
 
 from __future__ import annotations
@@ -13,14 +14,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pressure.checks import whole
+
 #: Longest single wait for the server, in seconds. An operation can be stopped between two of them.
 SLICE: Final = 1.0
-#: How long (seconds) a reply may take beyond the wait that was asked for, before the connection counts as
-#: lost.
+#: How long (seconds) the server may be silent, beyond the wait that was asked for, before the connection
+#: counts as lost. ``socket_timeout`` of a URL or a client replaces it.
 REPLY_TIMEOUT: Final = 15.0
+#: How long (seconds) it may take to reach a server, log in, and hear whether it has the queue.
 CONNECT_TIMEOUT: Final = 10.0
-#: The same for a sentinel or a node of a cluster, beside which there are others to ask.
-NODE_TIMEOUT: Final = 3.0
+#: The same for a sentinel, a node of a cluster, and whoever these name: there are others to ask.
+NODE_TIMEOUT: Final = 2.0
+#: How long (seconds) an operation that is to be stopped waits for a server that does not answer.
+STOP_TIMEOUT: Final = 1.0
+#: How long (seconds) a connection may be idle; load balancers and firewalls forget one after minutes.
+IDLE_TIMEOUT: Final = 60.0
+#: How many connections a queue object has at most: as many as a pool of redis-py.
+MAX_CONNECTIONS: Final = 100
+#: Pools of redis-py before 6.0 stand for "no limit" by this.
+_NO_LIMIT: Final = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +45,8 @@ class Settings:
         prefix: The prefix.
         service: What sentinels call the server; None where they are not asked.
         nodes: The sentinels, or else some nodes of a cluster.
+        reply_timeout: How many seconds the server may be silent, beyond the wait that was asked for.
+        max_connections: How many connections a queue object has at most.
     """
 
     connection_class: Any
@@ -40,6 +54,8 @@ class Settings:
     prefix: bytes
     service: str | None = None
     nodes: tuple[Settings, ...] = ()
+    reply_timeout: float = REPLY_TIMEOUT
+    max_connections: int = MAX_CONNECTIONS
 
     @property
     def address(self) -> str:
@@ -52,18 +68,38 @@ class Settings:
         by = " by TLS" if "SSL" in self.connection_class.__name__ else ""
         return f"{self.kwargs.get('host', 'localhost')}:{self.kwargs.get('port', 6379)}{by}"
 
+    @property
+    def connect_timeout(self) -> float:
+        """How many seconds it may take to reach the server, log in, and hear whether it has the queue."""
+        return float(self.kwargs["socket_connect_timeout"])
+
+    def __str__(self) -> str:
+        return self.address
+
     def at(self, host: str, port: int) -> Settings:
-        """The same at a certain place."""
-        return replace(self, kwargs={**self.kwargs, "host": host, "port": port}, service=None, nodes=())
+        """The same at a place that another server has named."""
+        kwargs = {**self.kwargs, "host": host, "port": port}
+        return replace(self, kwargs=kwargs, service=None, nodes=()).as_node()
+
+    def as_node(self) -> Settings:
+        """The same for one of several servers to ask: the next is asked soon."""
+        limit = min(self.connect_timeout, NODE_TIMEOUT)
+        return replace(self, kwargs={**self.kwargs, "socket_connect_timeout": limit})
 
 
-def ours(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with ours in place of what would retry, decode, or give up on a wait."""
-    wanted = kwargs.get("socket_timeout") or 0
-    connect = kwargs.get("socket_connect_timeout")
-    return {
-        **{key: value for key, value in kwargs.items() if key not in ("max_connections", "timeout")},
-        "socket_timeout": SLICE + max(wanted, REPLY_TIMEOUT),
+def made(connection_class: Any, kwargs: Mapping[str, Any], prefix: bytes) -> Settings:
+    """The settings, with ours in place of what would retry, decode, or give up on a wait.
+
+    Raises:
+        ValueError: ``max_connections`` is below 1.
+    """
+    theirs = dict(kwargs)
+    limit = theirs.pop("max_connections", None)
+    theirs.pop("timeout", None)
+    reply = theirs.pop("socket_timeout", None)
+    connect = theirs.pop("socket_connect_timeout", None)
+    ours: dict[str, Any] = {
+        "socket_timeout": None,
         "socket_connect_timeout": CONNECT_TIMEOUT if connect is None else connect,
         "retry": None,
         "retry_on_timeout": False,
@@ -71,3 +107,10 @@ def ours(kwargs: Mapping[str, Any]) -> dict[str, Any]:
         "health_check_interval": 0,
         "decode_responses": False,
     }
+    return Settings(
+        connection_class,
+        {**theirs, **ours},
+        prefix,
+        reply_timeout=float(reply or REPLY_TIMEOUT),
+        max_connections=MAX_CONNECTIONS if limit in (None, _NO_LIMIT) else whole(limit, "max_connections"),
+    )

@@ -53,7 +53,7 @@ def survey(prefix: bytes, only: Sequence[bytes] | None = None) -> Operation[list
     names = (yield from _names(prefix + b":")) if only is None else only
     found: list[Diagnosis] = []
     for some in batched(names, _AT_ONCE):
-        contexts = [Context(Keys.of(name, prefix), b"", time.monotonic) for name in some]
+        contexts = [Context(Keys.of(name, prefix), time.monotonic) for name in some]
         seen = yield from examine(contexts)
         found += filter(None, map(_told, some, seen))
     return found

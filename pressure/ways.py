@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urls
 import redis
 from redis.connection import parse_url
 
-from pressure.settings import NODE_TIMEOUT, Settings, ours
+from pressure.settings import Settings, made
 
 _SENTINEL_PORT: Final = 26379
 
@@ -75,7 +75,7 @@ def _split(url: str) -> SplitResult:
 def _one(url: str, prefix: bytes, **defaults: Any) -> Settings:
     parse: Callable[[str], dict[str, Any]] = parse_url  # redis-py leaves it without types
     kwargs = {**defaults, **parse(url)}
-    found = Settings(kwargs.pop("connection_class", redis.Connection), ours(kwargs), prefix)
+    found = made(kwargs.pop("connection_class", redis.Connection), kwargs, prefix)
     parts = urlsplit(url)
     database = "" if parts.scheme == "unix" else unquote(parts.path).strip("/")
     if database and not database.isdigit():  # redis-py passes over it
@@ -100,7 +100,7 @@ def _cluster(url: SplitResult, prefix: bytes) -> Settings:
     """``redis+cluster://host:port,host:port``: any nodes of a cluster."""
     who, at, hosts = url.netloc.rpartition("@")
     urls = (url._replace(netloc=who + at + host).geturl() for host in hosts.split(","))
-    nodes = tuple(_node(_one(each, prefix)) for each in urls)
+    nodes = tuple(_one(each, prefix).as_node() for each in urls)
     return replace(nodes[0], nodes=nodes)
 
 
@@ -116,14 +116,8 @@ def _sentinels(url: SplitResult, prefix: bytes) -> Settings:
     plain = url._replace(query=urlencode(options))
     server = _one(plain._replace(netloc=who + at + "localhost", path="/" + database).geturl(), prefix)
     urls = (plain._replace(netloc=theirs + host, path="").geturl() for host in hosts.split(","))
-    nodes = tuple(_node(_one(each, prefix, port=_SENTINEL_PORT)) for each in urls)
+    nodes = tuple(_one(each, prefix, port=_SENTINEL_PORT).as_node() for each in urls)
     return replace(server, service=unquote(service), nodes=nodes)
-
-
-def _node(where: Settings) -> Settings:
-    """The settings of one of several to ask: the next is asked soon."""
-    connect = min(where.kwargs["socket_connect_timeout"], NODE_TIMEOUT)
-    return replace(where, kwargs={**where.kwargs, "socket_connect_timeout": connect})
 
 
 #: What follows the plus in the scheme of a URL, and what makes settings of the rest.
@@ -150,7 +144,7 @@ def from_client(client: Any, clients: tuple[type, ...], prefix: bytes) -> Settin
         return found
     if not pool.is_master:
         raise ValueError("client connects to a replica, which takes no writes; use Sentinel.master_for")
-    asked = tuple(_node(_of_pool(each.connection_pool, prefix)) for each in manager.sentinels)
+    asked = tuple(_of_pool(each.connection_pool, prefix).as_node() for each in manager.sentinels)
     # theirs asks the sentinels when it connects, each library's own way; the class below it just connects
     plain = next(kind for kind in pool.connection_class.__mro__ if "sentinel" not in kind.__module__)
     return replace(found, connection_class=plain, service=pool.service_name, nodes=asked)
@@ -158,4 +152,5 @@ def from_client(client: Any, clients: tuple[type, ...], prefix: bytes) -> Settin
 
 def _of_pool(pool: Any, prefix: bytes) -> Settings:
     taken = {key: value for key, value in pool.connection_kwargs.items() if not key.startswith(_NOT_TAKEN)}
-    return Settings(pool.connection_class, ours(taken), prefix)
+    taken["max_connections"] = pool.max_connections
+    return made(pool.connection_class, taken, prefix)

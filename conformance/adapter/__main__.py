@@ -41,7 +41,7 @@ OPERATIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "put_nowait": lambda queue, value: queue.put_nowait(data(value)),
     "get": lambda queue, **options: text(queue.get(**options)),
     "get_nowait": lambda queue: text(queue.get_nowait()),
-    "close": Queue.close,
+    "close": Queue.shutdown,
     "delete": Queue.delete,
     "wait_closed": Queue.wait_closed,
     "repair": lambda queue, **options: [queue.repair(**options), None][1],

@@ -108,6 +108,8 @@ class Foreign:
         self._busy: set[ClientProcess] = set()
 
     def __getattr__(self, name: str) -> Any:
+        if name == "shutdown":  # as ours calls what the protocol calls Close
+            name = "close"
         if name not in OPERATIONS:
             raise Unsupported(f"not supported by the client: {name}")
         return partial(self._operate, name)

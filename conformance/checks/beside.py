@@ -33,7 +33,7 @@ def put_all(queue: Judged, messages: Iterable[bytes], *, close: bool = True) -> 
     for message in messages:
         queue.put(message)
     if close:
-        queue.close()
+        queue.shutdown()
 
 
 def get_some(queue: Judged, count: int) -> list[bytes]:

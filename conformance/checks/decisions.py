@@ -68,8 +68,8 @@ def role_back_on_error(env: Environment) -> None:
     with expect_error(QueueEmptyError, "get from an empty queue"):
         queue.get(timeout=0.02)
     expect_roles_free(env)
-    queue.close()
-    for operate in (lambda: queue.put(b"v"), queue.get, queue.close):
+    queue.shutdown()
+    for operate in (lambda: queue.put(b"v"), queue.get, queue.shutdown):
         with expect_error(QueueClosedError, "an operation on a closed queue"):
             operate()
         expect_roles_free(env)
@@ -102,7 +102,7 @@ def deleted_meanwhile(env: Environment) -> None:
 def deleted_while_closing(env: Environment) -> None:
     queue = env.created()
     with held(env, PRODUCER):
-        closing = env.start(env.queue().close)
+        closing = env.start(env.queue().shutdown)
         env.until_blocked(1)
         delete = env.start(queue.delete)
         env.until(lambda: not env.redis.exists(env.queue_key(":bound")), "was the bound deleted")
@@ -200,7 +200,7 @@ def nothing_read(env: Environment) -> None:
 @check("decided.closed-first")
 def closed_first(env: Environment) -> None:
     queue = env.created()
-    queue.close()
+    queue.shutdown()
     with held(env, PRODUCER), expect_error(QueueClosedError, "put to a closed queue whose role is held"):
         env.start(lambda: queue.put(b"v")).finish("put to a closed queue whose role is held")
 
@@ -280,7 +280,7 @@ def wait_closed(env: Environment) -> None:
     queue = env.created()
     waiting = [env.start(env.queue().wait_closed) for _ in range(3)]
     env.until_blocked(3)
-    queue.close()
+    queue.shutdown()
     expect([each.finish("wait_closed") for each in waiting], [True] * 3, "what wait_closed says")
     expect(
         (length(env, ":closed"), queue.wait_closed()), (2, True), "marks, and wait_closed of a closed queue"
@@ -297,7 +297,7 @@ def mark_goes_back(env: Environment) -> None:
     queue = env.created()
     got = env.start(env.queue().get)
     env.until_blocked(1)
-    queue.close()
+    queue.shutdown()
     with expect_error(QueueClosedError, "a Get that waits when the queue is closed"):
         got.finish("a Get that waits when the queue is closed")
     expect(length(env, ":closed"), 2, "marks")

@@ -24,7 +24,7 @@ def needs_queue(env: Environment) -> None:
 def leaves_nothing(env: Environment) -> None:
     queue = filled(env, b"a", b"b")
     queue.get()
-    queue.close()
+    queue.shutdown()
     queue.delete()
     expect(count(env), 0, "keys that are left")
 
@@ -114,7 +114,7 @@ def in_order(env: Environment) -> None:
 @check("delete.then-create")
 def then_create(env: Environment) -> None:
     queue = filled(env, b"v")
-    queue.close()
+    queue.shutdown()
     queue.delete()
     queue.create(2)
     expect((queue.length(), queue.closed(), number(env, "produced_messages")), (0, False, 0), "the new queue")
@@ -134,7 +134,7 @@ def produce(env: Environment, messages: list[bytes], *, close: bool) -> None:
     for message in messages:
         queue.put(message)
     if close:
-        queue.close()
+        queue.shutdown()
 
 
 def consume(env: Environment, count: int) -> list[bytes]:

@@ -90,7 +90,7 @@ def wakes_at_close(env: Environment) -> None:
     queue = env.created()
     got = env.start(queue.get)
     env.until_blocked(1)
-    env.queue().close()
+    env.queue().shutdown()
     with expect_error(QueueClosedError, "a Get that waits when the queue is closed"):
         got.finish("a Get that waits when the queue is closed")
     expect_roles_free(env)
@@ -162,7 +162,7 @@ def gives_role_back(env: Environment) -> None:
 @check("get.drains-closed")
 def drains_closed(env: Environment) -> None:
     queue = filled(env, b"a", b"b")
-    queue.close()
+    queue.shutdown()
     expect([queue.get(), queue.get()], [b"a", b"b"], "what is got from a closed queue")
     with expect_error(QueueClosedError, "get from a closed and empty queue"):
         env.start(queue.get).finish("get from a closed and empty queue")
@@ -200,7 +200,7 @@ def nowait_empty(env: Environment) -> None:
 @check("get-nowait.closed")
 def nowait_closed(env: Environment) -> None:
     queue = env.created()
-    queue.close()
+    queue.shutdown()
     with expect_error(QueueClosedError, "get_nowait from a closed and empty queue"):
         env.start(queue.get_nowait).finish("get_nowait from a closed and empty queue")
     expect_roles_free(env)

@@ -90,7 +90,7 @@ def deleted_at_any_moment_of_close(env: Environment) -> None:
         begin_delete(env)
 
     for queue in moments(env, delete, setup=queue_of(env)):
-        done = unless_deleted(queue.close)
+        done = unless_deleted(queue.shutdown)
         deleted = len(marked)
         in_time = marked.pop() if marked else 2
         expect(

@@ -27,7 +27,7 @@ def needs_queue(env: Environment) -> None:
 @check("put.refuses-closed")
 def refuses_closed(env: Environment) -> None:
     queue = env.created()
-    queue.close()
+    queue.shutdown()
     with expect_error(QueueClosedError, "put to a closed queue"):
         queue.put(b"v")
     expect((values(env), number(env, "produced_messages")), ([], 0), "what is stored and counted")
@@ -200,7 +200,7 @@ def nowait_full(env: Environment) -> None:
 @check("put-nowait.closed")
 def nowait_closed(env: Environment) -> None:
     queue = env.created()
-    queue.close()
+    queue.shutdown()
     with expect_error(QueueClosedError, "put_nowait to a closed queue"):
         queue.put_nowait(b"v")
     expect_roles_free(env)

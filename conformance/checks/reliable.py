@@ -91,7 +91,7 @@ def hears_of_a_close(env: Environment) -> None:
 
         receiving = env.start(receive)
         env.until_blocked(1)
-        env.queue().close()
+        env.queue().shutdown()
         with expect_error(QueueClosedError, "a reliable get that waits when the queue is closed"):
             receiving.finish("a reliable get that waits when the queue is closed")
         expect(length(env, ":closed"), 2, "marks")

@@ -72,7 +72,7 @@ def textbook_produces(
     for message in messages:
         other.put(message)
     if close:
-        other.close()
+        other.shutdown()
 
 
 def expect_settled(env: Environment, edition: Edition) -> None:
@@ -154,10 +154,10 @@ def theirs_hears_of_a_close(env: Environment, edition: Edition, bound: int) -> N
     expect(other.get(), b"left", "what is got")
     waiting = env.start(other.get)
     env.until_blocked(1)
-    queue.close()
+    queue.shutdown()
     with expect_error(Shut, "a client from the documents that waits when the queue is closed"):
         waiting.finish("a client from the documents that waits when the queue is closed")
-    for operate in (other.get, other.close, lambda: other.put(b"v")):
+    for operate in (other.get, other.shutdown, lambda: other.put(b"v")):
         with expect_error(Shut, "a client from the documents at a closed queue"):
             operate()
     with expect_error(QueueClosedError, "our client at the queue whose mark the other one took"):

@@ -50,7 +50,7 @@ def produce(queue: Queue, log: Path, messages: int) -> None:
     for number in range(done[-1] + 1 if done else 0, messages):
         queue.put(b"%d" % number)
         acknowledged.add(number)
-    queue.close()
+    queue.shutdown()
 
 
 def consume(queue: Queue, log: Path, _: int) -> None:

@@ -154,7 +154,7 @@ def processes(address: Address, plan: Plan, flavour: str = "sync") -> History:
         mending = _Mending(queue, workers)
         _kill_some(plan, workers, mending)
         _until_over("producer", workers, mending)
-        RecordedQueue(queue, Recorder("closer", notebook)).close(timeout=STALLED)
+        RecordedQueue(queue, Recorder("closer", notebook)).shutdown(timeout=STALLED)
         _until_over("consumer", workers, mending)
         facts = Facts(
             address.origin, {QUEUE: plan.bound}, final_contents(address, f"{prefix}:{QUEUE}"),

@@ -185,9 +185,9 @@ class RecordedQueue:
         except ConnectionError:
             return
 
-    def close(self, *args: Any, **options: Any) -> None:
+    def shutdown(self, *args: Any, **options: Any) -> None:
         """Closes the queue."""
-        self._call("close", (), lambda: self._client.close(*args, **options))
+        self._call("close", (), lambda: self._client.shutdown(*args, **options))
 
     def disconnect(self) -> None:
         """Hangs up."""

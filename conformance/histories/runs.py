@@ -152,7 +152,7 @@ def threads(
     putting = [Running(partial(working, "p", place)) for place in range(plan.producers)]
     getting = [Running(partial(working, "c", place)) for place in range(plan.consumers)]
     _join(putting, limit)
-    client("closer").close()
+    client("closer").shutdown()
     _join(getting, limit)
     return History(notebook.operations, facts())
 

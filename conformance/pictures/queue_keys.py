@@ -104,7 +104,7 @@ def look() -> Seen:
                 waits[who] = waited_on(where, keys, who)
                 client.lpush(role, 0)
             queue.get()
-            queue.close()
+            queue.shutdown()
         types: dict[str, Any] = {short(keys, key): client.type(key) for key in keys.twelve}
     return Seen(
         root=keys.queue.decode(),
@@ -121,7 +121,7 @@ def short(keys: Keys, key: bytes) -> str:
 
 def waited_on(where: Settings, keys: Keys, who: str) -> tuple[str, ...]:
     """The keys on which an operation would wait; it is stopped there."""
-    ctx = Context(keys, b"somebody", time.monotonic)
+    ctx = Context(keys, time.monotonic)
     driver = Driver(where)
     try:
         driver.run(up_to_its_wait(SITUATIONS[who](ctx, Patience.of(ctx))))

@@ -23,7 +23,7 @@ from .moves import Game
 from .scenario import Deed, Member, Scenario
 from .scenarios import SCENARIOS
 from .wander import Wandered, wander
-from .world import Simulation, operation
+from .world import Simulation, held, operation
 
 __all__ = [
     "FAULTS",
@@ -43,6 +43,7 @@ __all__ = [
     "Wandered",
     "every_run",
     "explore",
+    "held",
     "operation",
     "picture",
     "replay",

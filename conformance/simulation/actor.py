@@ -9,7 +9,10 @@ import hiredis
 
 from pressure.course import Course
 from pressure.errors import ServerReplyError
-from pressure.protocol import Batch, Context, Operation, Pause, Server
+from pressure.pool import Holds
+from pressure.protocol import Batch, Context, Operation, Pause, Received, Server
+
+from .scenario import connection_of, process_of
 
 if TYPE_CHECKING:
     from .world import Simulation
@@ -36,6 +39,7 @@ class Actor:
     Attributes:
         name: as its identifier and its connection have it.
         results: what its operations returned, or the errors that they raised, in order.
+        received: what it has received, and not settled.
         sizes: of how many commands each of its steps was.
     """
 
@@ -47,16 +51,18 @@ class Actor:
         self._until: float | None = None  # when a pause is over
         self._reader = hiredis.Reader(replyError=ServerReplyError, notEnoughData=self)
         self._replies: list[Any] = []
+        self._holds: list[bytes] = []
         self._fault: tuple[int, Fault] | None = None
         self._cut = 0
         self.name = name
         self.results: list[Any] = []
+        self.received: Received | None = None
         self.sizes: list[int] = []
         self.alive = True
         self.session = simulation.connect(name)
         self.context = Context(
-            simulation.keys, f"{name}:1/main/{0:08x}".encode(), simulation.seconds, slice=1.0,
-            server=Server(scripts=simulation.scripts), lease=simulation.lease,
+            simulation.keys, simulation.seconds, slice=1.0, server=Server(scripts=simulation.scripts),
+            lease=simulation.lease, holds=Holds(process_of(name)),
         )  # fmt: skip
 
     def will(self, *operations: Callable[[Context], Operation[Any]]) -> Actor:
@@ -95,7 +101,7 @@ class Actor:
             return
         try:
             if self._course is None:
-                self._course = Course(self._todo.pop(0)(self.context), "simulation")
+                self._course = Course(self._todo.pop(0)(self.context), "simulation", self._begin_hold)
                 self._course.begin()
             else:
                 self._advance(self._course)
@@ -140,9 +146,18 @@ class Actor:
         self.kill()
         self._over(course.lost(OSError("the connection broke")))
 
+    def _begin_hold(self) -> bytes:
+        holds = self.context.holds
+        self._holds.append(holds.begin(connection_of(holds.process)))
+        return self._holds[-1]
+
     def _over(self, result: Any) -> None:
         self._course = None
-        self.results.append(result)
+        self.received = result if isinstance(result, Received) else None
+        for hold_id in self._holds:
+            if self.received is None or hold_id != self.received.hold_id:
+                self.context.holds.end(hold_id)
+        self.results.append(result.value if isinstance(result, Received) else result)
 
     def stop(self, wish: BaseException) -> None:
         """Throws an exception into its operation in place of a step that waits, which is broken off."""

@@ -81,7 +81,7 @@ def take(ctx: Context, free: bytes, holder: bytes) -> Operation[None]:
     if not (yield from ask(b"EXISTS", ctx.keys.bound)):
         raise QueueDoesNotExistError("there is none")
     yield from ask(b"BRPOP", free, 0)
-    yield from ask(b"SET", holder, ctx.client_id)
+    yield from ask(b"SET", holder, ctx.holds.process.partition(b":")[0])
 
 
 def has_room(ctx: Context) -> Operation[bool]:

@@ -21,8 +21,9 @@ from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any, Final
 
 from pressure.keys import Keys
+from pressure.pool import Holds
 from pressure.protocol import Context
-from pressure.protocol.roles import Role
+from pressure.protocol.role import Role
 
 __all__ = ["gist"]
 
@@ -86,5 +87,6 @@ GISTS: Final[dict[type, Callable[[Any], Hashable]]] = {
     partial: lambda value: gist(value.args),
     Keys: lambda keys: keys.name,
     Role: lambda role: role.name,
-    Context: lambda context: (context.client_id, context.server.scripts),
+    Holds: lambda holds: (holds.process, str(holds._numbers), frozenset(holds._live)),
+    Context: lambda context: (gist(context.holds), context.server.scripts),
 }

@@ -14,7 +14,8 @@ from pressure.protocol import Context, Operation, Settlement
 
 __all__ = [
     "ACKNOWLEDGE", "CLOSE", "DELETE", "FORCED_REPAIR", "GET", "PUT_BACK", "RECEIVE", "REPAIR", "WAIT_CLOSED",
-    "Begin", "Deed", "Member", "Scenario", "Tries", "create", "get_many", "put", "put_many",
+    "Begin", "Deed", "Member", "Scenario", "Tries", "connection_of", "create", "get_many", "process_of",
+    "put", "put_many",
 ]  # fmt: skip
 
 
@@ -43,7 +44,7 @@ class Tries:
 
 
 Begin: TypeAlias = Callable[[Context, Any], Operation[Any]]
-"""Begins an operation, with a patience."""
+"""Begins an operation, with a patience; one that settles is given the id of the hold instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +86,25 @@ def create(bound: int) -> Deed:
 GET = Deed("get", lambda ctx, patience: protocol.get(ctx, patience), takes=1)
 RECEIVE = Deed("receive", lambda ctx, patience: protocol.receive(ctx, patience))
 ACKNOWLEDGE = Deed(
-    "acknowledge", lambda ctx, _: protocol.settle(ctx, Settlement.DONE, 1), takes=1, settles=True
+    "acknowledge", lambda ctx, hold: protocol.settle(ctx, hold, Settlement.DONE, 1), takes=1, settles=True
 )
 """Values that are received have one byte."""
-PUT_BACK = Deed("put back", lambda ctx, _: protocol.settle(ctx, Settlement.BACK, 1), settles=True)
+PUT_BACK = Deed("put back", lambda ctx, hold: protocol.settle(ctx, hold, Settlement.BACK, 1), settles=True)
 CLOSE = Deed("close", lambda ctx, patience: protocol.close(ctx, patience))
 DELETE = Deed("delete", lambda ctx, patience: protocol.delete(ctx, patience))
 WAIT_CLOSED = Deed("wait for a close", lambda ctx, patience: protocol.wait_closed(ctx, patience))
 REPAIR = Deed("repair", lambda ctx, _: protocol.repair(ctx))
 FORCED_REPAIR = Deed("repair by force", lambda ctx, _: protocol.repair(ctx, True))
+
+
+def process_of(name: str, starts: int = 0) -> bytes:
+    """The process of a client, as its holds' ids have it; ``starts`` is how often it was started again."""
+    return f"{name}:1:{starts:08x}".encode()
+
+
+def connection_of(process: bytes) -> bytes:
+    """The name of the one connection that a client has."""
+    return process + b"/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +135,10 @@ class Scenario:
         members: the clients.
         bound: of the queue; None if there is none yet.
         values: what is in it at first, oldest first.
-        faults: how many clients may die in a run.
+        faults: how many clients may die in a run, or how often anything may fail where they go on.
         tries: after how many waits in vain a client gives up; None for never.
+        goes_on: whether those who fail go on: who lost a connection makes another one, who died is started
+            again under the same number of a process, and another server may take over. Nobody repairs.
         strong: whether the strong form of the invariant is asked for; None asks for it of scripts alone.
         text: what is shown by it.
     """
@@ -136,5 +149,6 @@ class Scenario:
     values: tuple[bytes, ...] = ()
     faults: int = 0
     tries: int | None = None
+    goes_on: bool = False
     strong: bool | None = None
     text: str = ""

@@ -17,8 +17,9 @@ from pressure.protocol import Context, Operation
 
 from .actor import Actor
 from .choices import Choose, StuckError
+from .scenario import connection_of, process_of
 
-__all__ = ["Simulation", "operation"]
+__all__ = ["Simulation", "held", "operation"]
 
 _SECOND: Final = 1_000_000
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
@@ -59,7 +60,9 @@ class Simulation:
     def connect(self, name: str) -> Any:
         """A connection that carries a name."""
         session = self._engine.connect(self._now)
-        self._engine.receive(session, _pack(("CLIENT", "SETNAME", f"{name}:1")), self._now)
+        self._engine.receive(
+            session, _pack(("CLIENT", "SETNAME", connection_of(process_of(name)))), self._now
+        )
         session.take_output()
         return session
 
@@ -156,6 +159,12 @@ class Simulation:
 def operation(function: Callable[..., Operation[Any]], *args: Any, **options: Any) -> Any:
     """What an actor ``will``: an operation of ``pressure.protocol``, with what follows its context."""
     return partial(_begun, function, args, options)
+
+
+def held(context: Context) -> bytes:
+    """The id of the hold by which a client has received a message: its only hold that lives."""
+    (hold_id,) = context.holds._live
+    return hold_id
 
 
 def _begun(

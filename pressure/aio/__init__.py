@@ -10,28 +10,21 @@ async with Queue("jobs", url="redis://127.0.0.1:6379/0") as queue:
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
-import redis
-import redis.asyncio
-
-from pressure.aio.connection import asynchronous
-from pressure.aio.driver import Driver
-from pressure.aio.kinds import BackupQueue, ReliableQueue, RingQueue
-from pressure.aio.lease import TaskKeeper
-from pressure.arguments import settings
-from pressure.asynchronous import AsyncQueue
-from pressure.codecs import Codec
-from pressure.identity import task_client_id
-from pressure.protocol import Operation
+from pressure.aio.flavour import OnAsyncio
+from pressure.codecs import Codec, CodecName, V
+from pressure.kinds.backup import BackupMethods
+from pressure.kinds.flavours import Values
+from pressure.kinds.reliable import ReliableMethods
+from pressure.kinds.ring import RingMethods
+from pressure.queue import Options, QueueMethods
 
 __all__ = ["BackupQueue", "Queue", "ReliableQueue", "RingQueue"]
 
-T = TypeVar("T")
 
-
-class Queue(AsyncQueue):
+class Queue(OnAsyncio, QueueMethods[V]):
     """``pressure.Queue`` for asyncio: the same methods, as coroutines.
 
     ``help(pressure.Queue)`` describes arguments, attributes and errors. ``client`` may also be a
@@ -44,40 +37,34 @@ class Queue(AsyncQueue):
     Close the connections before the event loop ends: with ``disconnect``, or with an ``async with`` block.
     """
 
-    def __init__(
-        self,
-        name: bytes | str,
-        *,
-        url: str | None = None,
-        client: Any = None,
-        host: str | None = None,
-        port: int | None = None,
-        db: int | None = None,
-        prefix: bytes | str | None = None,
-        scripts: bool = True,
-        codec: Codec | str | None = None,
-        lease: float | None = None,
-    ) -> None:
-        where = settings(
-            url=url, client=client, host=host, port=port, db=db, prefix=prefix,
-            clients=(redis.asyncio.Redis, redis.Redis),
-        )  # fmt: skip
-        super().__init__(name, where, scripts, codec, lease)
-        self._driver = Driver(asynchronous(where), self.keys)
-        self._keeper = None if lease is None else TaskKeeper(lease, self._renew)
-        self._define.keeper = self._keeper
+    if TYPE_CHECKING:  # which values it has follows from the codec
 
-    @staticmethod
-    def _client_id() -> bytes:
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a queue of pressure.aio is used by a task of asyncio")
-        return task_client_id(task, task.get_name())
+        @overload
+        def __init__(
+            self: Queue[bytes], name: bytes | str, *, codec: None = None, **options: Unpack[Options]
+        ) -> None: ...
+        @overload
+        def __init__(self, name: bytes | str, *, codec: Codec[V], **options: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self, name: bytes | str, *, codec: CodecName, **options: Unpack[Options]) -> None: ...
+        def __init__(self, *args: Any, **options: Any) -> None: ...
 
-    async def _run(self, operation: Operation[T]) -> T:
-        return await self._driver.run(operation)
+    def __aiter__(self) -> AsyncIterator[V]:
+        """Take values from the queue, one after the other, until it is closed and empty.
 
-    async def _disconnect(self) -> None:
-        if self._keeper is not None:
-            await self._keeper.stop()
-        await self._driver.connections.disconnect()
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted.
+        """
+        return Values(self.get)
+
+
+class BackupQueue(OnAsyncio, BackupMethods[V]):  # noqa: D101, that of the kind
+    __doc__ = BackupMethods.__doc__
+
+
+class RingQueue(OnAsyncio, RingMethods[V]):  # noqa: D101, that of the kind
+    __doc__ = RingMethods.__doc__
+
+
+class ReliableQueue(OnAsyncio, ReliableMethods[V]):  # noqa: D101, that of the kind
+    __doc__ = ReliableMethods.__doc__

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import select
-from collections import deque
 from dataclasses import replace
 from typing import Any, Final
 
@@ -18,12 +17,13 @@ import redis
 import redis.asyncio.connection as theirs
 import redis.connection
 
-from pressure.errors import ConnectionFailedError
+from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.finding import Look, Search, failed
-from pressure.identity import connection_name
+from pressure.greeting import Introduction
 from pressure.keys import Located
+from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.steps import Reply
-from pressure.refusals import REFUSED, plain, refusal
+from pressure.refusals import REFUSED, refusal
 from pressure.settings import Settings
 
 _CLASSES: Final = {
@@ -42,101 +42,113 @@ def asynchronous(where: Settings) -> Settings:
     kind = _CLASSES.get(where.connection_class, where.connection_class)
     if not issubclass(kind, theirs.AbstractConnection):
         raise TypeError(f"client connects by {kind.__name__}, which does not work on asyncio")
-    # their timeouts are cancellations, which would break a reply off; ours are in the driver
-    kwargs = {**where.kwargs, "socket_timeout": None}
-    nodes = tuple(map(asynchronous, where.nodes))
-    return replace(where, connection_class=kind, kwargs=kwargs, nodes=nodes)
+    return replace(where, connection_class=kind, nodes=tuple(map(asynchronous, where.nodes)))
 
 
 class Connections:
-    """The idle connections of one queue object, on one loop at a time."""
+    """The connections of one queue object, on one loop at a time.
+
+    Attributes:
+        settings: How they connect.
+        pool: Who uses which.
+        unblocks: Held while a wait is ended from a connection of its own: there is one such at a time.
+    """
 
     def __init__(self, where: Settings, keys: Located | None = None) -> None:
-        self.settings = where
+        self.settings = self._where = where
         self._keys = keys
-        self._idle: deque[Any] = deque()
+        self.pool = Pool(where.max_connections, asyncio.Lock)
         self._home: tuple[int, Any] = (0, None)
-        self._generation = 0  # how often all were closed; those in use then are not kept
+        self.unblocks = asyncio.Lock()
 
-    async def take(self) -> Any:
-        """A connected connection that nobody else uses; ``put_back`` or ``drop`` it.
+    def come_home(self) -> None:
+        """Forget the connections of another loop, or of the process that we were forked from."""
+        home = (os.getpid(), asyncio.get_running_loop())
+        if self._home != home:
+            self.pool.forget()
+            self._home, self.unblocks = home, asyncio.Lock()
+
+    async def ready(self, member: Member) -> None:
+        """See to it that a member has a connection that works, as far as that can be seen.
 
         Raises:
             ConnectionFailedError: The server cannot be reached or does not let us in.
+            ClusterError: It is a cluster's, and the queue's name has no hash tag.
         """
-        home = (os.getpid(), asyncio.get_running_loop())
-        if self._home != home:
-            self._forget()
-            self._home = home
-        while self._idle:
-            connection = self._idle.pop()
-            if _is_quiet(connection):
-                return connection
-            await drop(connection)
-        return await self._connect()
-
-    async def _connect(self) -> Any:
-        search, connection, generation = Search(self.settings, self._keys), None, self._generation
+        if member.connection is not None:
+            if _is_quiet(member.connection):
+                return
+            await drop(member.take_out())
+        generation, search = self.pool.generation, Search(self._where, self._keys)
+        connection, name = None, b""
         try:
             while (look := search.look) is not None:
-                if connection is not None:
-                    await drop(connection)
-                kwargs = {**look.where.kwargs, "client_name": connection_name()}
-                connection = look.where.connection_class(**kwargs)
-                search.hear(await _heard(connection, look))
-        except BaseException:
-            if connection is not None:
                 await drop(connection)
+                connection, name = _made(look, member), HOLDS.connection_name()
+                search.hear(await _heard(connection, look, name))
+        except BaseException:
+            await drop(connection)
             raise
-        assert connection is not None
-        connection.pressure_id = search.number
-        connection.pressure_generation = generation
-        return connection
+        self._where = search.where
+        member.set(connection, name, search.number, generation)
 
-    async def put_back(self, connection: Any, *, keep: bool = True) -> None:
-        """Keep the connection for the next operation, if it can be used; all replies were read."""
-        if keep and connection.pressure_generation == self._generation:
-            self._idle.append(connection)
-        else:
+    async def give_back(self, member: Member) -> None:
+        """End the use of a member."""
+        for connection in self.pool.give_back(member):
             await drop(connection)
 
-    async def disconnect(self) -> None:
+    async def disconnect(self, *, nowait: bool = False) -> None:
         """Close the idle connections, and those in use as soon as they are given back."""
-        self._generation += 1
-        if self._home != (os.getpid(), asyncio.get_running_loop()):
-            self._forget()
-        while self._idle:
-            await drop(self._idle.pop(), nowait=False)
-
-    def _forget(self) -> None:
-        """Another loop, or the process that we were forked from, had these: our copies go away unused."""
-        self._idle.clear()
+        self.come_home()
+        for connection in self.pool.drain():
+            await drop(connection, nowait=nowait)
 
 
-async def _heard(connection: Any, look: Look) -> list[Reply] | ConnectionFailedError:
-    """Connect, and ask."""
+async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
+    """Send commands, and read so many replies; raises one of ``LOST``."""
+    await connection.send_packed_command(data, check_health=False)
+    return [await reply_on(connection) for _ in range(count)]
+
+
+def _made(look: Look, member: Member) -> Any:
+    """A connection that is not connected yet, and says nothing by itself when it is."""
+
+    def prepare(connection: Any) -> None:
+        member.open_as(_socket_of(connection))
+        connection._parser.on_connect(connection)
+
+    return look.where.connection_class(**{**look.where.kwargs, "redis_connect_func": prepare})
+
+
+async def _heard(connection: Any, look: Look, name: bytes) -> list[Reply] | ConnectionFailedError:
+    """Connect, introduce ourselves, and ask."""
+    introduction = Introduction(look, name)
     try:
-        async with asyncio.timeout(look.where.kwargs["socket_connect_timeout"]):
+        async with asyncio.timeout(look.where.connect_timeout):
             await connection.connect()
-            for command in look.ask:
-                await connection.send_command(*command, check_health=False)
-            return [await reply_on(connection) for _ in look.ask]
-    except (redis.RedisError, OSError) as error:  # TimeoutError is one
-        problem = failed(look.where, error or "no answer in time")
+            replies = await exchange(connection, introduction.data, introduction.count)
+        return introduction.answers(replies)
+    except (redis.RedisError, OSError, ServerReplyError) as error:
+        problem = failed(look.where, str(error) or "no answer in time")
         problem.__cause__ = error
         return problem
 
 
 async def reply_on(connection: Any) -> Reply:
-    """The next reply on a connection; an error reply is a value."""
+    """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
     try:
-        return plain(await connection.read_response(disconnect_on_error=False))
+        reply = await connection.read_response(disconnect_on_error=False)
     except REFUSED as error:
         return refusal(error)
+    if type(reply) is not list:
+        return reply
+    return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
 
 
 async def drop(connection: Any, nowait: bool = True) -> None:
-    """Close a connection."""
+    """Close a connection, if there is one."""
+    if connection is None:
+        return
     with contextlib.suppress(redis.RedisError, OSError):
         await connection.disconnect(nowait=nowait)
 

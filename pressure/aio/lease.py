@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any
@@ -19,7 +20,7 @@ class TaskKeeper(Keeper):
 
     Args:
         seconds: How long a lease lasts.
-        renew: Renews the leases of some clients.
+        renew: Renews the leases of some holds, within ``pause`` seconds.
     """
 
     def __init__(self, seconds: float, renew: Callable[[Collection[bytes]], Awaitable[None]]) -> None:
@@ -28,18 +29,18 @@ class TaskKeeper(Keeper):
         self._task: asyncio.Task[None] | None = None
         self._home: tuple[int, Any] = (0, None)
 
-    def begin(self, name: bytes) -> None:
-        """Somebody begins to work."""
+    def begin(self, hold_id: bytes) -> None:
+        """Renew the lease of a hold from now on."""
         home = (os.getpid(), asyncio.get_running_loop())
-        if self._home != home:  # another loop, or a forked child: those at work there are not ours
-            self._at_work.clear()
+        if self._home != home:  # another loop, or a forked child: the holds there are not ours
+            self._holds.clear()
             self._home, self._task = home, None
-        super().begin(name)
+        super().begin(hold_id)
 
     async def stop(self) -> None:
-        """End the task; while others are still at work it goes on for them, and ends when it sees none."""
+        """End the task; while there are holds it goes on for them, and ends when it sees none."""
         task = self._task
-        if self._at_work or task is None or self._home != (os.getpid(), asyncio.get_running_loop()):
+        if self._holds or task is None or self._home != (os.getpid(), asyncio.get_running_loop()):
             return
         task.cancel()
         await asyncio.wait((task,))
@@ -49,10 +50,13 @@ class TaskKeeper(Keeper):
             self._task = asyncio.get_running_loop().create_task(self._work(), name="pressure-lease")
 
     async def _work(self) -> None:
+        pause = self.pause
         while True:
-            await asyncio.sleep(self.pause)
-            if not self._at_work:
+            await asyncio.sleep(pause)
+            if not self._holds:
                 self._task = None
                 return
+            began = time.monotonic()
             with suppress(PressureError):
-                await self._renew(frozenset(self._at_work))
+                await self._renew(frozenset(self._holds))
+            pause = self.pause_after(began)

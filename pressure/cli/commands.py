@@ -67,7 +67,7 @@ def closed(call: Call) -> int:
 
 def close(call: Call) -> int:
     """Close the queue."""
-    _queue(call).close(call.arguments.timeout)
+    _queue(call).shutdown(call.arguments.timeout)
     return DONE
 
 

@@ -47,7 +47,7 @@ def put(call: Call) -> int:
         for run in runs:
             producer.put(run)
         if options.close:
-            queue.close(options.timeout)
+            queue.shutdown(options.timeout)
     return DONE
 
 

@@ -99,7 +99,7 @@ def pipe(call: Call) -> int:
         target.put_many(work.rest(), timeout=options.timeout)
         work.check()
         if options.close and ended:
-            target.close(options.timeout)
+            target.shutdown(options.timeout)
     return DONE
 
 

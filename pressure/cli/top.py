@@ -23,7 +23,7 @@ from pressure.cli.looking import Look, look
 from pressure.cli.rates import Activity, History, Row
 from pressure.cli.status import DONE
 from pressure.cli.stop import Stop
-from pressure.identity import name_in
+from pressure.identity import process_in
 from pressure.protocol import Diagnosis
 from pressure.text import printable
 
@@ -133,7 +133,7 @@ def _activity(activity: Activity) -> str:
     if activity.doing == "free":
         return "-"
     holder = activity.holder or b"?"
-    return f"{activity.doing} {activity.seconds:.0f} s, {printable(name_in(holder) or holder)}"
+    return f"{activity.doing} {activity.seconds:.0f} s, {printable(process_in(holder) or holder)}"
 
 
 def record(row: Row) -> dict[str, Any]:

@@ -5,12 +5,12 @@ acknowledged) hold a class of definitions each, and the operations behind them, 
 batches like those of ``pressure.protocol``. ``methods`` and ``flavours`` make methods of definitions;
 ``asking`` is how a server is asked, ``kind`` what all have in common.
 
-To add a kind: a class of definitions, and a line here, in ``pressure.aio.kinds`` and in
-``pressure.trio.kinds``.
+To add a kind: a class of definitions, and a class here, in ``pressure.aio`` and in ``pressure.trio``.
 """
 
 from __future__ import annotations
 
+from pressure.codecs import V
 from pressure.kinds.backup import BackupMethods, InProgress
 from pressure.kinds.flavours import Synchronous
 from pressure.kinds.kind import Item
@@ -40,13 +40,13 @@ __all__ = [
 ]
 
 
-class BackupQueue(Synchronous, BackupMethods):  # noqa: D101, that of the kind
+class BackupQueue(Synchronous, BackupMethods[V]):  # noqa: D101, that of the kind
     __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(Synchronous, RingMethods):  # noqa: D101, that of the kind
+class RingQueue(Synchronous, RingMethods[V]):  # noqa: D101, that of the kind
     __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(Synchronous, ReliableMethods):  # noqa: D101, that of the kind
+class ReliableQueue(Synchronous, ReliableMethods[V]):  # noqa: D101, that of the kind
     __doc__ = ReliableMethods.__doc__

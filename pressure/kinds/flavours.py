@@ -1,9 +1,10 @@
-"""What runs the definitions of a kind: the part of a queue object that is not about its kind.
+"""The flavours: what runs the definitions of a kind, whichever kind it is.
 
-``Synchronous`` is the flavour with plain functions; ``Asynchronous`` is what the flavours with coroutines
-share.
+``Synchronous`` is the flavour with functions; ``Asynchronous`` is what the two flavours with coroutines
+share. To join a flavour and a kind: ``class BackupQueue(Synchronous, BackupMethods)``.
 
-To join a flavour and a kind: ``class BackupQueue(Synchronous, BackupMethods)``.
+Rules:
+    - A block that holds a role runs both its ends on one connection, on which the hold lives.
 """
 
 from __future__ import annotations
@@ -12,36 +13,69 @@ import contextlib
 import inspect
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Iterator,
+)
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
-from pressure.arguments import settings
-from pressure.driver import Driver, Interrupt, Waiting
-from pressure.errors import PressureError
-from pressure.interrupts import HeldInterrupt
-from pressure.kinds.kind import Kind, Place
-from pressure.kinds.methods import Block, Call, Definition, Errand, Method, Span, Work, definitions, like
+import redis
+
+from pressure.driver import Driver, Interrupt
+from pressure.errors import PressureError, QueueClosedError, QueueEmptyError
+from pressure.keys import Located
+from pressure.kinds.methods import (
+    Block,
+    Call,
+    Definition,
+    Each,
+    Errand,
+    Loop,
+    Method,
+    Methods,
+    Span,
+    Work,
+    definitions,
+    like,
+)
+from pressure.lease import ATTEMPTS, ThreadKeeper
 from pressure.protocol.steps import Operation
 from pressure.settings import Settings
 
+if TYPE_CHECKING:
+    import pressure.aio.driver
+    import pressure.trio.driver
+
 T = TypeVar("T")
+
+#: Makes the operation that renews the leases of some holds.
+Renewal: TypeAlias = Callable[[Collection[bytes]], Operation[None]]
+
+#: What makes the method of a definition, and what the method returns; see ``like``.
+Making: TypeAlias = tuple[Callable[[Callable[..., Any]], Callable[..., Any]], str]
 
 
 class Flavour(ABC):
     """Makes methods of definitions."""
 
-    _making: ClassVar[dict[type[Definition], Callable[[Definition], Callable[..., Any]]]]
+    _making: ClassVar[dict[type[Definition], Making]]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         made = {name: each for name, each in definitions(cls) if inspect.getattr_static(cls, name) is each}
         for name, definition in made.items():  # what a subclass has of its own stays
-            setattr(cls, name, like(definition, cls._making[type(definition)](definition)))
-        kinds = (base for base in cls.__mro__ if issubclass(base, Kind) and not issubclass(base, Flavour))
-        if made:  # what a queue does is told by its kind
+            make, returns = cls._making[type(definition)]
+            setattr(cls, name, like(definition, make(definition.define), returns))
+        kinds = (base for base in cls.__mro__ if issubclass(base, Methods) and not issubclass(base, Flavour))
+        if made and not vars(cls).get("__doc__"):  # what a queue does is told by its kind
             cls.__doc__ = next(kinds).__doc__
 
     _where: Settings
@@ -52,48 +86,72 @@ class Flavour(ABC):
         return self._where.address, self._where.kwargs.get("db") or 0
 
     def __repr__(self) -> str:
-        flavour = type(self).__module__.removeprefix("pressure.").removesuffix("kinds")
-        return f"<{flavour}{type(self).__qualname__} {self} at {self._where.address}>"
+        flavour = type(self).__module__.removeprefix("pressure").removesuffix(".queue").removesuffix(".kinds")
+        return f"<{flavour[1:]}{flavour and '.'}{type(self).__qualname__} {self} at {self._where.address}>"
 
 
-def _note(error: BaseException, failure: Exception) -> None:
-    error.add_note(f"at the end of the block, this failed, too: {failure}")
+@contextlib.contextmanager
+def _noted(error: BaseException) -> Iterator[None]:
+    """What fails at the end of a block that ended by an error becomes a note of that error."""
+    try:
+        yield
+    except Exception as failure:
+        error.add_note(f"at the end of the block, this failed, too: {failure}")
 
 
 class Synchronous(Flavour):
-    """The flavour with plain functions.
+    """The flavour with functions.
 
     Attributes:
         interrupt: Asked before each wait; see ``pressure.Queue``.
     """
 
     interrupt: Interrupt | None = None
+    _clients: ClassVar[tuple[type, ...]] = (redis.Redis,)
 
-    def _connect(self, place: Place, **where: Any) -> None:
-        self._where = settings(**where)
-        self._driver = Driver(self._where, place)
+    def _connect(
+        self, where: Settings, located: Located, lease: float | None = None, renewal: Renewal | None = None
+    ) -> None:
+        self._where = where
+        self._keeper = None
+        if lease is not None and renewal is not None:
+            within = lease / ATTEMPTS
+            self._keeper = ThreadKeeper(lease, lambda holds: self._driver.aside(renewal(holds), within))
+        self._driver = Driver(where, located, self._keeper)
+
+    def _wish(self) -> BaseException | None:
+        return None if self.interrupt is None else self.interrupt()
 
     def _run(self, operation: Operation[T]) -> T:
-        waiting = Waiting(self._driver.connections)
-        with HeldInterrupt(waiting.end) as held:
-            return self._driver.run(
-                operation, lambda: held.pending() or (self.interrupt and self.interrupt()), waiting
-            )
+        return self._driver.run(operation, self._wish)
 
     @contextlib.contextmanager
     def _block(self, span: Span[T]) -> Iterator[T]:
-        taken = self._run(span.enter)
-        try:
-            yield taken
-        except BaseException as error:
-            if (operation := span.leave(taken, error)) is not None:
+        with contextlib.ExitStack() as stack:
+            run: Callable[[Operation[Any]], Any] = self._run
+            if span.holds_role:
+                checkout = self._driver.checkout(self._wish)
+                stack.callback(checkout.close)
+                run = checkout.run
+            taken = run(span.enter)
+            try:
+                yield taken
+            except BaseException as error:
+                if (operation := span.end(taken, error)) is not None:
+                    with _noted(error):
+                        run(operation)
+                raise
+            if (operation := span.end(taken, None)) is not None:
+                run(operation)
+
+    def _loop(self, each: Each[T]) -> Generator[T, None, None]:
+        while True:
+            with contextlib.ExitStack() as stack:
                 try:
-                    self._run(operation)
-                except Exception as failure:
-                    _note(error, failure)
-            raise
-        if (operation := span.leave(taken, None)) is not None:
-            self._run(operation)
+                    taken = stack.enter_context(self._block(each()))
+                except (QueueClosedError, QueueEmptyError):
+                    return
+                yield taken
 
     def _errand(self, errand: Errand[T]) -> T:
         advance = partial(next, errand)
@@ -136,7 +194,13 @@ class Synchronous(Flavour):
 
     def disconnect(self) -> None:
         """Close this object's idle connections. The queue stays; the object can be used again."""
+        if self._keeper is not None:
+            self._keeper.stop()
         self._driver.connections.disconnect()
+
+    def close(self) -> None:
+        """``disconnect`` under the name that files and sockets give it, for ``contextlib.closing``."""
+        self.disconnect()
 
     def __enter__(self) -> Self:
         """The object itself. The end of the block disconnects it, and leaves the queue as it is."""
@@ -148,40 +212,62 @@ class Synchronous(Flavour):
         self.disconnect()
 
     _making = {  # noqa: RUF012, a table of the class
-        Method: lambda d: lambda self, *args, **options: self._run(d.define(self, *args, **options)),
-        Block: lambda d: lambda self, *args, **options: self._block(d.define(self, *args, **options)),
-        Work: lambda d: lambda self, *args, **options: self._errand(d.define(self, *args, **options)),
+        Method: (lambda define: lambda self, *args, **opts: self._run(define(self, *args, **opts)), "{}"),
+        Work: (lambda define: lambda self, *args, **opts: self._errand(define(self, *args, **opts)), "{}"),
+        Block: (
+            lambda define: lambda self, *args, **opts: self._block(define(self, *args, **opts)),
+            "AbstractContextManager[{}]",
+        ),
+        Loop: (
+            lambda define: lambda self, *args, **opts: self._loop(define(self, *args, **opts)),
+            "Generator[{}, None, None]",
+        ),
     }
 
 
-def _coroutine(definition: Definition) -> Callable[..., Any]:
+def _coroutine(define: Callable[..., Any]) -> Callable[..., Any]:
     async def run(self: Asynchronous, *args: Any, **options: Any) -> Any:
-        return await self._run(definition.define(self, *args, **options))
+        return await self._driver.run(define(self, *args, **options))
 
     return run
 
 
-def _working_coroutine(definition: Definition) -> Callable[..., Any]:
+def _working_coroutine(define: Callable[..., Any]) -> Callable[..., Any]:
     async def run(self: Asynchronous, *args: Any, **options: Any) -> Any:
-        return await self._errand(definition.define(self, *args, **options))
+        return await self._errand(define(self, *args, **options))
 
     return run
+
+
+class Values(Generic[T]):
+    """An asynchronous iteration over the values of a queue; leaving it early leaves nothing to be closed.
+
+    Args:
+        get: Takes one value.
+    """
+
+    def __init__(self, get: Callable[[], Awaitable[T]]) -> None:
+        self._get = get
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T:
+        try:
+            return await self._get()
+        except QueueClosedError:
+            raise StopAsyncIteration from None
 
 
 class Asynchronous(Flavour):
     """What the flavours with coroutines share."""
 
-    @abstractmethod
-    def _connect(self, place: Place, **where: Any) -> None:
-        """Prepare connections; nothing is sent."""
+    _driver: pressure.aio.driver.Driver | pressure.trio.driver.Driver
+    _keeper: Any = None
 
-    @abstractmethod
-    async def _run(self, operation: Operation[T]) -> T:
-        """Run an operation to its end."""
-
-    async def _settle(self, operation: Operation[T]) -> T:
-        """Run an operation that is to be run although the task is cancelled."""
-        return await self._run(operation)
+    async def _shielded(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+        """Call a coroutine function, which runs to its end although the task is cancelled."""
+        await function(*args)
 
     @abstractmethod
     def _beating(
@@ -189,24 +275,36 @@ class Asynchronous(Flavour):
     ) -> AbstractAsyncContextManager[None, bool | None]:
         """Runs an operation again and again, beside a block."""
 
-    @abstractmethod
-    async def _disconnect(self) -> None:
-        """Close the idle connections."""
+    async def _renewed(self, renewal: Renewal, lease: float, holds: Collection[bytes]) -> None:
+        await self._driver.aside(renewal(holds), lease / ATTEMPTS)
 
     @contextlib.asynccontextmanager
     async def _block(self, span: Span[T]) -> AsyncIterator[T]:
-        taken = await self._run(span.enter)
-        try:
-            yield taken
-        except BaseException as error:
-            if (operation := span.leave(taken, error)) is not None:
+        async with contextlib.AsyncExitStack() as stack:
+            run: Callable[[Operation[Any]], Awaitable[Any]] = self._driver.run
+            if span.holds_role:
+                checkout = await self._driver.checkout()
+                stack.push_async_callback(self._shielded, checkout.close)
+                run = checkout.run
+            taken = await run(span.enter)
+            try:
+                yield taken
+            except BaseException as error:
+                if (operation := span.end(taken, error)) is not None:
+                    with _noted(error):
+                        await self._shielded(run, operation)
+                raise
+            if (operation := span.end(taken, None)) is not None:
+                await self._shielded(run, operation)
+
+    async def _loop(self, each: Each[T]) -> AsyncGenerator[T, None]:
+        while True:
+            async with contextlib.AsyncExitStack() as stack:
                 try:
-                    await self._settle(operation)
-                except Exception as failure:
-                    _note(error, failure)
-            raise
-        if (operation := span.leave(taken, None)) is not None:
-            await self._settle(operation)
+                    taken = await stack.enter_async_context(self._block(each()))
+                except (QueueClosedError, QueueEmptyError):
+                    return
+                yield taken
 
     async def _errand(self, errand: Errand[T]) -> T:
         advance = partial(next, errand)
@@ -217,7 +315,7 @@ class Asynchronous(Flavour):
                 result: T = stop.value
                 return result
             try:
-                answer = await (self._call(step) if isinstance(step, Call) else self._run(step))
+                answer = await (self._call(step) if isinstance(step, Call) else self._driver.run(step))
             except BaseException as error:
                 advance = partial(errand.throw, error)
             else:
@@ -230,9 +328,15 @@ class Asynchronous(Flavour):
             return await call.function(call.argument)
 
     async def disconnect(self) -> None:  # noqa: D102, below
-        await self._disconnect()
+        if self._keeper is not None:
+            await self._keeper.stop()
+        await self._driver.connections.disconnect()
+
+    async def close(self) -> None:  # noqa: D102, below
+        await self.disconnect()
 
     disconnect.__doc__ = Synchronous.disconnect.__doc__
+    close.__doc__ = Synchronous.close.__doc__
 
     async def __aenter__(self) -> Self:
         """The object itself. The end of the block disconnects it, and leaves the queue as it is."""
@@ -244,7 +348,14 @@ class Asynchronous(Flavour):
         await self.disconnect()
 
     _making = {  # noqa: RUF012, a table of the class
-        Method: _coroutine,
-        Block: lambda d: lambda self, *args, **options: self._block(d.define(self, *args, **options)),
-        Work: _working_coroutine,
+        Method: (_coroutine, "{}"),
+        Work: (_working_coroutine, "{}"),
+        Block: (
+            lambda define: lambda self, *args, **opts: self._block(define(self, *args, **opts)),
+            "AbstractAsyncContextManager[{}]",
+        ),
+        Loop: (
+            lambda define: lambda self, *args, **opts: self._loop(define(self, *args, **opts)),
+            "AsyncGenerator[{}, None]",
+        ),
     }

@@ -15,11 +15,11 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Generic
 
-from pressure.checks import timeout_of
-from pressure.codecs import Codec, codec_of, decoded, sendable
+from pressure.codecs import Codec, V, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
+from pressure.kinds.methods import Methods
 from pressure.kinds.sharing import Guard, check_name
 from pressure.protocol.steps import Patience, Server
 from pressure.settings import SLICE
@@ -80,7 +80,7 @@ _BESIDE: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(Generic[V]):
     """An item of a queue: its bytes, its value, and what identifies it.
 
     Attributes:
@@ -92,7 +92,7 @@ class Item:
     data: bytes
     id: bytes | None = None
     token: bytes | None = None
-    _codec: Codec = field(default_factory=lambda: codec_of(None), repr=False, compare=False)
+    _codec: Codec[V] = field(default_factory=lambda: codec_of(None), repr=False, compare=False)
 
     @property
     def payload(self) -> bytes:
@@ -100,7 +100,7 @@ class Item:
         return self.data if self.id is None else self.data[len(self.id) + 1 :]
 
     @property
-    def value(self) -> Any:
+    def value(self) -> V:
         """The value that was pushed, decoded by the queue's codec; bytes if the queue has none.
 
         Raises:
@@ -110,7 +110,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrapping:
+class Wrapping(Generic[V]):
     """How values become items.
 
     Attributes:
@@ -118,7 +118,7 @@ class Wrapping:
         envelope: Whether each is given an identifier.
     """
 
-    codec: Codec
+    codec: Codec[V]
     envelope: bool
 
     def data(self, value: Any) -> bytes:
@@ -126,7 +126,7 @@ class Wrapping:
         payload = sendable(self.codec.encode(value), beside=_BESIDE)
         return b"%s %s" % (uuid.uuid4().hex.encode(), payload) if self.envelope else payload
 
-    def item(self, data: bytes, token: bytes | None = None) -> Item:
+    def item(self, data: bytes, token: bytes | None = None) -> Item[V]:
         """The item that is stored as this."""
         found = _ENVELOPE.match(data) if self.envelope else None
         return Item(data, found[1] if found else None, token, self.codec)
@@ -139,16 +139,16 @@ def bytes_of(item: Item | bytes) -> bytes:
     raise TypeError(f"an item is what claim returned, or its bytes, not {type(item).__name__}")
 
 
-class Kind:
-    """The part of a queue object that its kinds share; see ``pressure.kinds.methods``."""
+class Kind(Methods, Generic[V]):
+    """What the kinds of this package share, besides what all kinds do."""
 
     _context: Context
-    _wrapping: Wrapping
+    _wrapping: Wrapping[V]
     #: What the kind is called.
     _kind: str
 
     def _begin(
-        self, name: bytes | str, key: bytes | str | None, codec: Codec | str | None, *, scripts: bool,
+        self, name: bytes | str, key: bytes | str | None, codec: Codec[V] | str | None, *, scripts: bool,
         envelope: bool = False,
     ) -> None:  # fmt: skip
         name = as_bytes(name)
@@ -157,29 +157,11 @@ class Kind:
         self._context = Context(Place(name, (main,)), Server(scripts=scripts), guard=Guard(self._kind))
         self._wrapping = Wrapping(codec_of(codec), envelope)
 
+    def _patience(self, block: bool, timeout: float | None) -> Patience:
+        return Patience.of(self._context, block, timeout)
+
     def _end(self, *keys: bytes, **where: Any) -> None:
         """Tell of the other keys, and prepare connections."""
         place = self._context.keys
         self._context = replace(self._context, keys=replace(place, all=(place.main, *keys)))
-        self._connect(self._context.keys, **where)
-
-    def _connect(self, place: Place, **where: Any) -> None:
-        """Prepare connections, as the flavour does."""
-        raise NotImplementedError
-
-    @property
-    def _server(self) -> tuple[str, Any]:
-        """Which server and database it is on."""
-        raise NotImplementedError
-
-    @property
-    def name(self) -> bytes:
-        """The queue's name."""
-        return self._context.keys.name
-
-    def __str__(self) -> str:
-        """The queue's name for people."""
-        return str(self._context.keys)
-
-    def _patience(self, block: bool, timeout: float | None) -> Patience:
-        return Patience.of(self._context, block, timeout_of(timeout))
+        self._connect(self._settings(**where), self._context.keys)

@@ -1,26 +1,51 @@
-"""One definition of a method for every flavour: what makes a function of it, or a coroutine.
+"""How the methods of a kind of queue are declared: once, for every flavour.
 
-A kind of queue is a class of definitions. A definition is an ordinary function that checks its arguments and
-returns an operation (``@method``), the two operations around a block (``@block``) or an errand, which may
-also call back (``@errand``). A flavour is a class that runs operations; where it is joined with a kind, each
-definition becomes a real method of the flavour's, with the signature and the docstring of the definition.
+A kind is a subclass of ``Methods``. Its methods are definitions: functions that check their arguments and
+return what is to be done. ``pressure.kinds.flavours`` joins a kind with each flavour and makes methods of the
+definitions: functions, or coroutines.
+
+| decorator | the function returns | the method is |
+|---|---|---|
+| ``@method`` | an ``Operation`` | called for its result |
+| ``@block`` | a ``Span``: the operations at both ends of a block | used in ``with`` |
+| ``@loop`` | a function that makes such a block for each value | used in ``for`` |
+| ``@errand`` | an ``Errand``: operations, and calls of the user's functions | called for its result |
+
+Type checkers and editors see the methods through ``__get__``: its overloads turn the signature of a
+definition into that of the flavour's method.
 
 Rules:
     - A definition sends nothing itself, so that arguments are checked before a key is touched.
-    - What leaves a block runs whether or not the task is cancelled.
+    - What leaves a block runs whether or not the task is cancelled, and never in a forked child.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeAlias, TypeVar, overload
+from dataclasses import dataclass, field
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Final,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
-from pressure.protocol.steps import Operation
+from pressure.arguments import settings
+from pressure.keys import Located
+from pressure.protocol.steps import Operation, Timed
+from pressure.settings import Settings
 
 if TYPE_CHECKING:
     from pressure.kinds.flavours import Asynchronous, Synchronous
@@ -34,7 +59,7 @@ Coro: TypeAlias = Coroutine[Any, Any, T]
 
 
 class Definition:
-    """What ``@method`` and ``@block`` leave in a kind's class.
+    """What a decorator leaves in the class of a kind.
 
     Args:
         define: The function that was decorated.
@@ -69,10 +94,18 @@ class Span(Generic[T]):
     Attributes:
         enter: Gives what the block works on.
         leave: Told that, and the error by which the block ended, if it did; None to do nothing.
+        holds_role: Whether both ends run on one connection, on which the role lives that the block holds.
     """
 
     enter: Operation[T]
     leave: Callable[[T, BaseException | None], Operation[None] | None]
+    holds_role: bool = False
+    _process: int = field(default_factory=os.getpid)
+
+    def end(self, taken: T, error: BaseException | None) -> Operation[None] | None:
+        """What to do when the block is left; nothing in a forked child: the block is its parent's to end."""
+        operation = self.leave(taken, error)
+        return operation if os.getpid() == self._process else None
 
 
 class Block(Definition, Generic[S, P, T]):
@@ -91,6 +124,31 @@ class Block(Definition, Generic[S, P, T]):
         def __get__(
             self, queue: Asynchronous, kind: object = None
         ) -> Callable[P, AbstractAsyncContextManager[T, None]]: ...
+        @overload
+        def __get__(self, queue: None, kind: object = None) -> Callable[..., Any]: ...
+        def __get__(self, queue: object, kind: object = None) -> Callable[..., Any]: ...
+
+
+#: Makes the block of the next value; the loop ends when entering one raises ``QueueClosedError``.
+Each: TypeAlias = Callable[[], Span[T]]
+
+
+class Loop(Definition, Generic[S, P, T]):
+    """A method that is called for a ``for`` loop, whose body is a block for each value."""
+
+    def __init__(self, define: Callable[Concatenate[S, P], Each[T]]) -> None:
+        super().__init__(define)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(
+            self, queue: Synchronous, kind: object = None
+        ) -> Callable[P, Generator[T, None, None]]: ...
+        @overload
+        def __get__(
+            self, queue: Asynchronous, kind: object = None
+        ) -> Callable[P, AsyncGenerator[T, None]]: ...
         @overload
         def __get__(self, queue: None, kind: object = None) -> Callable[..., Any]: ...
         def __get__(self, queue: object, kind: object = None) -> Callable[..., Any]: ...
@@ -134,11 +192,6 @@ class Work(Definition, Generic[S, P, T]):
         def __get__(self, queue: object, kind: object = None) -> Callable[..., Any]: ...
 
 
-def errand(define: Callable[Concatenate[S, P], Errand[T]]) -> Work[S, P, T]:
-    """Declares a method that calls back; the function returns its errand."""
-    return Work(define)
-
-
 def method(define: Callable[Concatenate[S, P], Operation[T]]) -> Method[S, P, T]:
     """Declares a method; the function returns its operation."""
     return Method(define)
@@ -149,6 +202,65 @@ def block(define: Callable[Concatenate[S, P], Span[T]]) -> Block[S, P, T]:
     return Block(define)
 
 
+def loop(define: Callable[Concatenate[S, P], Each[T]]) -> Loop[S, P, T]:
+    """Declares a method for ``for`` loops; the function returns what makes the block of each value."""
+    return Loop(define)
+
+
+def errand(define: Callable[Concatenate[S, P], Errand[T]]) -> Work[S, P, T]:
+    """Declares a method that calls back; the function returns its errand."""
+    return Work(define)
+
+
+class _Context(Timed, Protocol):
+    """What every operation needs to know."""
+
+    @property
+    def keys(self) -> Located: ...
+
+
+class Methods:
+    """The methods of one kind of queue, declared once for every flavour."""
+
+    _context: _Context
+    _clients: ClassVar[tuple[type, ...]]
+
+    def _connect(
+        self,
+        where: Settings,
+        located: Located,
+        lease: float | None = None,
+        renewal: Callable[[Collection[bytes]], Operation[None]] | None = None,
+    ) -> None:
+        """Prepare connections, as the flavour does; nothing is sent.
+
+        Args:
+            where: The server.
+            located: The queue.
+            lease: For how many seconds a role is taken; None for no limit.
+            renewal: Makes the operation that renews the leases of some holds.
+        """
+        raise NotImplementedError
+
+    def _settings(self, **where: Any) -> Settings:
+        """What arguments and environment say of the server."""
+        return settings(**where, clients=self._clients)
+
+    @property
+    def _server(self) -> tuple[str, Any]:
+        """Which server and database it is on."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> bytes:
+        """The queue's name."""
+        return self._context.keys.name
+
+    def __str__(self) -> str:
+        """The queue's name for people."""
+        return str(self._context.keys)
+
+
 def definitions(kind: type) -> Iterator[tuple[str, Definition]]:
     """The definitions of a class and of those that it is made from, by their names."""
     for base in kind.__mro__:
@@ -157,16 +269,22 @@ def definitions(kind: type) -> Iterator[tuple[str, Definition]]:
                 yield name, each
 
 
-#: What a definition returns is what the flavour runs; what the method returns is inside the brackets.
-_RETURNS: Final = re.compile(r"(?:Operation|Errand)\[(.*)\]")
+#: What a definition returns is what the flavour runs; what the method returns is made of that in brackets.
+_RETURNS: Final = re.compile(r"(?:Operation|Errand|Span|Each)\[(.*)\]")
 
 
-def like(definition: Definition, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the name, the signature and the docstring of a definition."""
+def like(definition: Definition, function: Callable[..., Any], returns: str) -> Callable[..., Any]:
+    """A function with the name, the signature and the docstring of a definition.
+
+    Args:
+        definition: The definition.
+        function: The function.
+        returns: What it returns, where ``{}`` stands for what the definition's operation gives.
+    """
     functools.update_wrapper(function, definition.define)
     del function.__wrapped__  # type: ignore[attr-defined]
     signature = inspect.signature(definition.define)
-    returns = _RETURNS.sub(r"\1", str(signature.return_annotation))
-    function.__annotations__ = {**definition.define.__annotations__, "return": returns}
-    function.__signature__ = signature.replace(return_annotation=returns)  # type: ignore[attr-defined]
+    result = returns.format(_RETURNS.sub(r"\1", str(signature.return_annotation)))
+    function.__annotations__ = {**definition.define.__annotations__, "return": result}
+    function.__signature__ = signature.replace(return_annotation=result)  # type: ignore[attr-defined]
     return function

@@ -8,7 +8,7 @@ batches. What the protocol leaves open: ``reliable`` (a get that is acknowledged
 died; ``vitals`` tells whether it is dead), ``leases`` (a role for so long only), ``doctor`` (what is wrong
 with a queue; ``diagnosis`` is what it finds).
 
-To add an operation: a generator here, its name below, and a method in ``pressure.queue``.
+To add an operation: a generator here, its name below, and a method in ``pressure.queue`` (which see).
 """
 
 from pressure.protocol.diagnosis import Diagnosis, RoleState
@@ -19,13 +19,14 @@ from pressure.protocol.lifecycle import closed, create, delete, exists, length, 
 from pressure.protocol.looks import Stats, holder, peek, peek_many, rejected, stats
 from pressure.protocol.put import close, put, put_many
 from pressure.protocol.redriving import redrive
-from pressure.protocol.reliable import receive, settle
+from pressure.protocol.reliable import Received, receive, settle
 from pressure.protocol.repair import RepairReport, repair
 from pressure.protocol.scripted import Settlement
 from pressure.protocol.steps import (
     Batch,
     Command,
     Context,
+    NewHold,
     Operation,
     Patience,
     Pause,
@@ -40,9 +41,11 @@ __all__ = [
     "Command",
     "Context",
     "Diagnosis",
+    "NewHold",
     "Operation",
     "Patience",
     "Pause",
+    "Received",
     "RepairReport",
     "Reply",
     "RoleState",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pressure.text import printable
+from pressure.protocol.problems import shown
 
 State: TypeAlias = Literal["open", "closed", "half created", "half deleted", "unreadable"]
 
@@ -17,12 +17,14 @@ class RoleState:
     Attributes:
         role: ``"producer"`` or ``"consumer"``.
         free: How many elements the role's list has: 1 while the role is free, 0 while it is held.
-        holder: The id of the client that holds the role, or held it last; None if no client has written one.
+        holder: The id of the hold, or of the last one while the role is free; None if whoever took the role
+            has not written an id.
         seconds: About how many seconds ago the holder wrote its id; None if that is not known.
-        connected: Whether the holder's process has a connection to the server; None if that is not known, as
-            for clients that do not name their connections.
+        connected: Whether the holder's connection is open; None if that is not known, as for clients that do
+            not name their connections.
         lease: How many seconds are left of the holder's lease; None without a lease.
         lapsed: Whether the role is held, but the lease of its holder ran out.
+        about: What is known about the holder while the role is held, in words; else empty.
     """
 
     role: str
@@ -32,6 +34,7 @@ class RoleState:
     connected: bool | None
     lease: float | None = None
     lapsed: bool = False
+    about: str = ""
 
     @property
     def taken(self) -> bool:
@@ -97,10 +100,5 @@ def _about(role: RoleState) -> str:
         return "free"
     since = "" if role.seconds is None else f" for about {role.seconds} s"
     lease = "" if role.lease is None else f", with {role.lease:.0f} s left of its lease"
-    gone = ", which is not connected" if role.connected is False else ""
-    return f"held by {shown(role.holder)}{since}{lease}{gone}"
-
-
-def shown(holder: bytes | None) -> str:
-    """A holder for people."""
-    return printable(holder) if holder else "a client that has not written its id"
+    about = f": {role.about}" if role.about else ""
+    return f"held by {shown(role.holder)}{since}{lease}{about}"

@@ -15,13 +15,15 @@ from itertools import accumulate, chain
 from typing import Any, Final
 
 from pressure.errors import PressureError, ServerReplyError
-from pressure.identity import name_in
+from pressure.identity import connection_in, is_released, unmarked
 from pressure.keys import Keys
-from pressure.protocol.diagnosis import Diagnosis, RoleState, State, shown
+from pressure.protocol import vitals
+from pressure.protocol.diagnosis import Diagnosis, RoleState, State
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.looks import COUNTERS
 from pressure.protocol.numbers import bound_in, by_hand, count_in, not_a_number
-from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
+from pressure.protocol.problems import does_not_exist, shown
+from pressure.protocol.role import CONSUMER, PRODUCER, Role
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -33,7 +35,7 @@ from pressure.protocol.steps import (
     executed,
     operation,
 )
-from pressure.protocol.vitals import connected
+from pressure.protocol.vitals import Life, connected, life_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +142,26 @@ def _diagnosis(ctx: Context, clients: Reply, replies: list[Reply]) -> Diagnosis 
 def _role(
     ctx: Context, role: Role, free: int, holder: bytes | None, left: Reply, idle: Reply, clients: Reply
 ) -> RoleState:
-    names, name = connected(clients), None if holder is None else name_in(holder)
+    names, life = connected(clients), None
+    if not free:
+        life = life_of(holder, names, ctx.holds)
+    name = None if holder is None else connection_in(unmarked(holder))
     there = None if names is None or name is None else name in names
     lease = left / 1000 if isinstance(left, int) and left >= 0 else None
     lapsed = bool(ctx.lease) and not free and holder is None
-    return RoleState(role.name, free, holder, idle if isinstance(idle, int) else None, there, lease, lapsed)
+    who = None if holder is None or life is Life.SILENT else unmarked(holder)
+    idle = idle if isinstance(idle, int) else None
+    just_now = holder is not None and is_released(holder) and (idle is None or idle < vitals.LOOK_APART)
+    about = "" if life is None or (life is Life.SILENT and just_now) else life.value
+    return RoleState(role.name, free, who, idle, there, lease, lapsed, about)
+
+
+#: What is known about a holder, and what is wrong with it then.
+_DEAD: Final = {
+    Life.OWN.value: "held by {who}, an operation of this process that is over; the next operation frees it",
+    Life.GONE.value: "held by {who}, whose connection is gone; whoever waits for the role frees it",
+    Life.SILENT.value: "held by {who}; whoever waits for the role frees it",
+}
 
 
 #: What clients of a queue wait in.
@@ -182,11 +199,9 @@ def _problems(
     for role in (producer, consumer):
         if role.free > 1:
             yield f"the list :{role.role}_free has {role.free} elements instead of one; repair mends it"
-        if role.taken and role.connected is False:
-            who = shown(role.holder)
-            yield f"the {role.role} role is held by {who}, which is not connected; repair frees it"
-        if role.lapsed:
-            yield f"the {role.role} role is still taken, but the lease of its holder ran out; repair frees it"
+        if role.about in _DEAD:
+            who = "a client whose lease ran out" if role.lapsed else shown(role.holder)
+            yield f"the {role.role} role is {_DEAD[role.about].format(who=who)}, and so does repair"
     if seen.rejected:
         what, them = ("message", "it") if seen.rejected == 1 else ("messages", "them")
         shows = f"`pressure peek --rejected` shows {them}, `pressure redrive` puts {them} back"
@@ -223,8 +238,8 @@ def _deadlocks(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterato
     full = bool(seen.limit) and seen.length >= (seen.limit or 0)
     if producer.taken and full and not seen.tokens and (not consumer.taken or consumer.connected is False):
         gone = consumer.holder is not None and not consumer.connected
-        who = f"; the last consumer, {shown(consumer.holder)}, is not connected" if gone else ""
+        who = f"; the connection of the last consumer, {shown(consumer.holder)}, is gone" if gone else ""
         yield f"the producer waits for room in a full queue, and no client consumes{who}"
     if consumer.taken and not (seen.length or seen.marks or seen.unacked) and producer.connected is False:
         who = shown(producer.holder)
-        yield f"the consumer waits for values, but the last producer, {who}, is not connected"
+        yield f"the consumer waits for values, but the connection of the last producer, {who}, is gone"

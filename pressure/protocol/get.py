@@ -20,23 +20,14 @@ from collections.abc import Sequence
 
 from pressure.errors import PressureError, ServerReplyError
 from pressure.protocol import scripted
-from pressure.protocol.roles import (
-    CONSUMER,
-    Hold,
-    claim,
-    does_not_exist,
-    finish,
-    give_back,
-    holding,
-    is_closed,
-    refill,
-    take_role,
-    trouble,
-)
+from pressure.protocol.problems import does_not_exist, is_closed, note_uncounted, trouble
+from pressure.protocol.role import CONSUMER, Hold, refill
+from pressure.protocol.roles import finished, give_back, go_on, holding, is_ours, lost_role, take
 from pressure.protocol.steps import (
     Batch,
     Command,
     Context,
+    NewHold,
     Operation,
     Patience,
     Reply,
@@ -45,7 +36,6 @@ from pressure.protocol.steps import (
     operation,
 )
 from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
-from pressure.protocol.warned import warn
 
 
 @operation
@@ -73,27 +63,24 @@ def get_many(ctx: Context, patience: Patience, most: int) -> Operation[list[byte
 
 
 def _get(ctx: Context, patience: Patience, most: int) -> Operation[Sequence[bytes]]:
-    hold = Hold(CONSUMER, held=False)
+    hold = Hold(CONSUMER, *(yield NewHold()))
     if ctx.server.scripts:
         found = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
         if isinstance(found, Popped):
-            if (yield from carrying(found.values, _is_ours(ctx))):
+            if (yield from carrying(found.values, _still_ours(ctx, hold))):
                 yield from carrying(found.values, _finish(ctx, hold, found))
             return found.values
         if found:
             return found
-    if not hold.held:  # else scripts were forbidden in the middle
-        hold = yield from take_role(ctx, CONSUMER, patience)
     popped = yield from holding(ctx, hold, _pop(ctx, hold, patience, most))
     yield from carrying(popped.values, _finish(ctx, hold, popped))
     return popped.values
 
 
-def _is_ours(ctx: Context) -> Operation[bool]:
+def _still_ours(ctx: Context, hold: Hold) -> Operation[bool]:
     """Whether we are still the consumer, as far as the server tells; it is watched from here on."""
-    keys = ctx.keys
-    *_, holder = yield Batch(((b"WATCH", keys.consumer), (b"GET", keys.consumer)))
-    if isinstance(holder, ServerReplyError) or holder == ctx.client_id:
+    *_, holder = yield Batch(is_ours(ctx, hold))
+    if isinstance(holder, ServerReplyError) or holder == hold.id:
         return True
     yield Batch(((b"UNWATCH",),))
     return False
@@ -103,39 +90,45 @@ def _pop(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[P
     keys = ctx.keys
     asked = ctx.server.sizes.bounded(most)
     count = (asked,) if most > 1 else ()
-    replies = yield Batch(
-        (*claim(ctx, CONSUMER), (b"EXISTS", keys.closed), (b"RPOP", keys.queue, *count), *after_pop(ctx))
-    )
-    hold.claimed = not isinstance(replies[0], ServerReplyError)
-    closed, found, bound, length = replies[2:]
+    work: tuple[Command, ...] = ((b"EXISTS", keys.closed), (b"RPOP", keys.queue, *count), *after_pop(ctx))
+    replies = yield from take(ctx, hold, patience, work, is_ours(ctx, hold))
+    _, closed, found, bound, length, _, holder = replies
+    hold.held = holder == hold.id or isinstance(holder, ServerReplyError)
     if values := _values(found):
         ctx.server.sizes.note(values)
         popped = Popped(values, bound, length)
-        return (yield from _pop_more(ctx, popped, most)) if len(values) == asked < most else popped
+        return (yield from _pop_more(ctx, hold, popped, most)) if len(values) == asked < most else popped
     check(replies)
     if bound is None:
         raise does_not_exist(ctx)
     if closed:
         raise is_closed(ctx, CONSUMER)
+    if not hold.held:
+        raise (yield from lost_role(ctx, hold))
     popped = yield from wait_for_value(ctx, patience)
     ctx.server.sizes.note(popped.values)
-    return (yield from _pop_more(ctx, popped, most))
+    return (yield from _pop_more(ctx, hold, popped, most))
 
 
-def _pop_more(ctx: Context, popped: Popped, most: int) -> Operation[Popped]:
-    """What there is beside it, as long as it is not too much together (see ``sizes``)."""
+def _pop_more(ctx: Context, hold: Hold, popped: Popped, most: int) -> Operation[Popped]:
+    """What there is beside it, if it is not too much together (see ``sizes``) and the role is still ours."""
     sizes = ctx.server.sizes
-    while True:
+    while hold.held:
         asked = sizes.bounded(most - len(popped.values), popped.size)
         if asked == 0:
-            return popped
-        pop: Command = (b"RPOP", ctx.keys.queue, asked)
-        found, bound, length = yield Batch((pop, *after_pop(ctx)), taken=popped.values)
+            break
+        work: tuple[Command, ...] = ((b"RPOP", ctx.keys.queue, asked), *after_pop(ctx))
+        done = yield from carrying(popped.values, go_on(ctx, hold, work))
+        if done is None:
+            hold.held = False
+            break
+        found, bound, length = done
         more = _values(found)
         sizes.note(more)
         popped = Popped((*popped.values, *more), bound, length)
         if len(more) < asked:
-            return popped
+            break
+    return popped
 
 
 def _values(found: Reply) -> tuple[bytes, ...]:
@@ -147,23 +140,16 @@ def _values(found: Reply) -> tuple[bytes, ...]:
 
 def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
     """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
+    if not hold.held:  # the role was taken away, so nothing more is ours to write
+        yield Batch(((b"UNWATCH",),))
+        return
     seen = (len(popped.values), popped.size, popped.bound, popped.length)
-    work: tuple[Command, ...] = (*effects(ctx, *seen), (b"LPUSH", ctx.keys.consumer_free, 0))
-    done = yield from finish(ctx, CONSUMER, work)
-    if done is None:  # the role was taken away, so nothing more is ours to write
+    done = yield from finished(ctx, hold, effects(ctx, *seen))
+    if done is None:  # the same
         return
     refused = trouble([*done, popped.bound, popped.length])
-    if refused is None:
-        return
-    released = not isinstance(done[-1], ServerReplyError)
-    if not released:
-        released = trouble((yield from give_back(ctx, hold))) is None
-    role = "" if released else " and to free the consumer role"
-    warn(
-        f"queue {ctx.keys}: the value was taken, but the server refused to count it{role} ({refused}); "
-        "repair mends that",
-        popped.values,
-    )
+    stuck = hold.held and trouble((yield from give_back(ctx, hold))) is not None
+    note_uncounted(ctx, "the value was taken", refused, CONSUMER if stuck else None, popped.values)
 
 
 def effects(ctx: Context, number: int, size: int, bound: Reply, length: Reply) -> tuple[Command, ...]:

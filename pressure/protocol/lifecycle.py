@@ -15,7 +15,9 @@ Rules:
 from __future__ import annotations
 
 from pressure.errors import QueueAlreadyExistsError
-from pressure.protocol.roles import CONSUMER, PRODUCER, Role, attempt, does_not_exist, in_use
+from pressure.protocol.healing import heal
+from pressure.protocol.problems import does_not_exist, in_use
+from pressure.protocol.role import ROLES, Role
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -23,6 +25,7 @@ from pressure.protocol.steps import (
     Operation,
     Patience,
     atomic,
+    attempt,
     blocking,
     check,
     executed,
@@ -160,7 +163,7 @@ def delete(ctx: Context, patience: Patience) -> Operation[None]:
     """
     yield from _begin_delete(ctx)
     try:
-        for role in (PRODUCER, CONSUMER):
+        for role in ROLES:
             yield from _collect(ctx, role, patience)
         check((yield Batch(((b"DEL", *ctx.keys.all),))))
     except Exception as error:
@@ -196,7 +199,8 @@ def _collect(ctx: Context, role: Role, patience: Patience) -> Operation[None]:
     attempts = patience.attempts()
     absent = 0.0
     while popped is None and absent < ctx.slice:
-        seconds = next(attempts, None)
+        healed = held_by is not None and (yield from heal(ctx, role, held_by))
+        seconds = 0.0 if healed else next(attempts, None)
         if seconds is None:
             raise in_use(ctx, role, held_by)
         popped, held_by = check((yield attempt((free,), seconds, looks)))

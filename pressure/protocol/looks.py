@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import QueueEmptyError
+from pressure.identity import is_released
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.numbers import count_in, malformed
-from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist
+from pressure.protocol.problems import does_not_exist
+from pressure.protocol.role import CONSUMER, PRODUCER, Role
 from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed, operation
 from pressure.protocol.waits import bound_of
 
@@ -111,10 +113,10 @@ def _who(ctx: Context, role: Role) -> tuple[Command, Command]:
 
 
 def _named(free: object, holder: object) -> bytes | None:
-    """The key that names the holder is stale while the role is free."""
+    """The holder key is stale while the role is free, or marked as released."""
     if free:
         return None
-    return holder if isinstance(holder, bytes) else b""
+    return b"" if not isinstance(holder, bytes) or is_released(holder) else holder
 
 
 @operation

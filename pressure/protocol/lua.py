@@ -3,7 +3,8 @@
 Rules:
     - Everything that can fail is looked at before the first write. What fails all the same gives back role
       and token first (``release``), since a script that fails half-way keeps what it has done.
-    - A holder's script begins by asking whether the role is still its own.
+    - A script of who holds the role, or has popped it, begins by comparing what the holder key says.
+    - Whatever frees the role leaves the mark in the holder key that says so.
     - After it ``:not_full`` has one element if there is room, and none if there is not.
     - Each answers a list: status, number of values stored, a detail, what could not be counted, what could
       not be given back, and the values. ``scripted`` reads it.
@@ -32,12 +33,15 @@ class Script:
         object.__setattr__(self, "sha", hashlib.sha1(self.text).hexdigest().encode())  # noqa: S324, its name
 
 
-#: ``free`` and ``holder`` are the keys of the role; ``lease`` is ours in milliseconds, 0 for none; ``mode``
-#: says what we hold already: nothing (``free``), the role without having said so (``popped``), the role
-#: (``role``), the role and the token (``token``).
+#: ``free`` and ``holder`` are the keys of the role; ``me`` is the id of the hold, ``lease`` its length in
+#: milliseconds, 0 for none; ``mode`` says what we hold already: nothing (``free``), the role without having
+#: said so (``popped``), the role (``role``), the role and the token (``token``); ``expected`` is what the
+#: holder key says for as long as the role is ours. Most scripts free the role in the end. So the first thing
+#: that is written to the holder key is the mark that says so, and an id only where the role is kept.
 _BEGINNING: Final = b"""
 local bound_key, closed, free, holder, not_full = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local me, mode, lease = ARGV[1], ARGV[2], ARGV[3]
+local me, mode, lease, expected = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local mark, said = me .. '/released', nil
 local held, token, keep = mode ~= 'free', mode == 'token', false
 local stored, uncounted, stuck, left, values = 0, '', '', '', {}
 
@@ -58,11 +62,23 @@ local function set_token(room)
   return try('LPUSH', not_full, 0) or try('LTRIM', not_full, 0, 0)
 end
 
+local function say(how, what)
+  if said == what then return nil end
+  said = what
+  if what == mark or lease == '0' then return how('SET', holder, what) end
+  return how('SET', holder, what, 'PX', lease)
+end
+
 local function release()
   local refused = nil
   if token then refused = set_token(true) end
-  if held then refused = try('LPUSH', free, 0) or refused end
+  if held then
+    local taken = try('LPUSH', free, 0)
+    uncounted = say(try, taken and me or mark) or uncounted
+    refused = taken or refused
+  end
   stuck = refused or left
+  if stuck ~= '' then stuck = {err = stuck} end
 end
 
 local function count(messages, bytes, number, size)
@@ -74,13 +90,13 @@ local function count(messages, bytes, number, size)
   return refused
 end
 
-local function is_ours()
-  return mode == 'free' or mode == 'popped' or call('GET', holder) == me
-end
-
-local function say(how)
-  if lease == '0' then return how('SET', holder, me) end
-  return how('SET', holder, me, 'PX', lease)
+-- Nothing if the role is ours, or free for all that is known; else the status, and who has it.
+local function taken_away()
+  if mode == 'free' then return nil end
+  local name = call('GET', holder) or ''
+  if name == expected then return nil end
+  held = false
+  return mode == 'popped' and 'busy' or 'lost', name
 end
 
 local function limit_of(bound)
@@ -94,12 +110,16 @@ if not fine then
   detail = type(status) == 'table' and status.err or tostring(status)
   status, keep = 'error', false
 end
+if keep then
+  local refused = say(try, me)
+  if refused then status, detail, keep = 'error', refused, false end
+end
 if not keep then release() end
 return {status, stored, detail or '', uncounted, stuck, values}
 """
 
 #: KEYS: bound, closed, producer_free, producer, not_full, queue, produced messages, produced bytes.
-#: ARGV: our identifier, mode, lease, over-fill, whether we shall wait for room, whether more values follow,
+#: ARGV: our id, mode, lease, expected, over-fill, whether we shall wait for room, whether more values follow,
 #: values.
 PUT: Final = Script(
     _BEGINNING
@@ -115,11 +135,12 @@ local function push(first, last, length)
 end
 
 local function main()
-  local overfill, wait, more = ARGV[4] == '1', ARGV[5] == '1', ARGV[6] == '1'
-  if not is_ours() then
+  local overfill, wait, more = ARGV[5] == '1', ARGV[6] == '1', ARGV[7] == '1'
+  local status, name = taken_away()
+  if status then
     if token and call('EXISTS', bound_key) == 1 then left = set_token(true) or '' end
-    held, token = false, false
-    return 'lost', call('GET', holder)
+    token = false
+    return status, name
   end
   local bound = call('GET', bound_key)
   if not bound then return 'gone' end
@@ -128,7 +149,7 @@ local function main()
   if call('EXISTS', closed) == 1 then return 'closed' end
   if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
   local tokens, length = call('LLEN', not_full), call('LLEN', KEYS[6])
-  say(call)
+  say(call, mark)
   if not held then
     call('RPOP', free)
     held = true
@@ -137,7 +158,7 @@ local function main()
     call('RPOP', not_full)
     token = true
   end
-  local wanted = #ARGV - 6
+  local wanted = #ARGV - 7
   local room = wanted
   if not overfill then
     if not token then
@@ -147,7 +168,7 @@ local function main()
     end
   end
   if room > 0 then
-    length = push(7, 6 + room, length)
+    length = push(8, 7 + room, length)
     stored, token = room, false
     uncounted = set_token(limit == 0 or length < limit) or uncounted
   end
@@ -163,8 +184,8 @@ end
 )
 
 #: KEYS: bound, closed, consumer_free, consumer, not_full, queue, consumed messages, consumed bytes, unacked.
-#: ARGV: our identifier, mode, lease, how many values at most, whether we shall wait for one, number and bytes
-#: of those that we popped already, whether they are to be kept in unacked.
+#: ARGV: our id, mode, lease, expected, how many values at most, whether we shall wait for one, number and
+#: bytes of those that we popped already, whether they are to be kept in unacked.
 GET: Final = Script(
     _BEGINNING
     + b"local most_bytes = %d\n" % MOST_BYTES
@@ -204,12 +225,10 @@ local function move_to_unacked()
 end
 
 local function main()
-  local most, wait, number, size = tonumber(ARGV[4]), ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
-  local reliable = ARGV[8] == '1'
-  if not is_ours() then
-    held = false
-    return 'lost', call('GET', holder)
-  end
+  local most, wait, number, size = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7]), tonumber(ARGV[8])
+  local reliable = ARGV[9] == '1'
+  local status, name = taken_away()
+  if status then return status, name end
   local bound = call('GET', bound_key)
   if not bound and number == 0 then return 'gone' end
   if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
@@ -219,16 +238,13 @@ local function main()
     call('RPOP', free)
     held = true
   end
-  if reliable then say(call) end
+  if reliable then say(call, me) end
   if bound and reliable then
     move_to_unacked()
   elseif bound and most > 0 then
     pop(most)
   end
-  local refused = not reliable and say(try)
-  uncounted = refused or ''
   if #values + number == 0 then
-    if refused then return 'error', refused end
     if is_closed then return 'closed' end
     keep = wait
     return wait and 'wait' or 'empty'
@@ -245,8 +261,8 @@ end
     + _END
 )
 
-#: KEYS: as in GET, and rejected. ARGV: our identifier, ``role``, lease, what becomes of the message (0: it is
-#: put back, 1: it is done with, 2: it is rejected), how many bytes it has.
+#: KEYS: as in GET, and rejected. ARGV: our id, ``role``, lease, expected, what becomes of the message (0: it
+#: is put back, 1: it is done with, 2: it is rejected), how many bytes it has.
 SETTLE: Final = Script(
     _BEGINNING
     + b"""
@@ -261,25 +277,21 @@ local function acknowledge()
   local bound, length = call('GET', bound_key), call('LLEN', KEYS[6])
   local limit = bound and limit_of(bound)
   if call('LLEN', KEYS[9]) == 0 then return end
-  if ARGV[4] == '2' then
+  if ARGV[5] == '2' then
     call('LMOVE', KEYS[9], KEYS[10], 'RIGHT', 'LEFT')
   else
     call('LTRIM', KEYS[9], 0, -2)
   end
   if limit then
     uncounted = set_token(limit == 0 or length < limit) or ''
-    count(KEYS[7], KEYS[8], 1, ARGV[5])
+    count(KEYS[7], KEYS[8], 1, ARGV[6])
   end
 end
 
 local function main()
-  local fine, mine = pcall(is_ours)
-  if fine and not mine then
-    held = false
-    return 'lost', call('GET', holder)
-  end
-  local refused = mine
-  if fine and ARGV[4] ~= '0' then
+  local fine, refused, name = pcall(taken_away)
+  if fine and refused then return refused, name end
+  if fine and ARGV[5] ~= '0' then
     fine, refused = pcall(acknowledge)
     if fine then return 'ok' end
   end
@@ -292,15 +304,17 @@ end
     + _END
 )
 
-#: KEYS: bound, closed, producer_free, producer, not_full. ARGV: our identifier, mode, lease.
+#: KEYS: bound, closed, producer_free, producer, not_full. ARGV: our id, mode, lease, expected.
 CLOSE: Final = Script(
     _BEGINNING
     + b"""
 local function main()
+  local status, name = taken_away()
+  if status then return status, name end
   if not call('GET', bound_key) then return 'gone' end
   local is_closed = call('EXISTS', closed) == 1
   if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
-  say(call)
+  say(call, mark)
   if not held then
     call('RPOP', free)
     held = true

@@ -18,38 +18,25 @@ Rules:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
-from pressure.errors import PressureError, PressureWarning, ServerReplyError
+from pressure.errors import PressureError, ServerReplyError
 from pressure.keys import Keys
 from pressure.protocol import scripted
-from pressure.protocol.roles import (
-    PRODUCER,
-    Hold,
-    as_holder,
-    claim,
-    does_not_exist,
-    finish,
-    give_back,
-    holding,
-    is_closed,
-    is_closed_already,
-    lost_role,
-    refill,
-    take_role,
-    trouble,
-)
+from pressure.protocol.problems import does_not_exist, is_closed, is_closed_already, note_uncounted, trouble
+from pressure.protocol.role import PRODUCER, Hold, refill
+from pressure.protocol.roles import finish, finished, give_back, go_on, holding, is_ours, lost_role, take
 from pressure.protocol.scripted import Run
 from pressure.protocol.steps import (
     Batch,
     Command,
     Context,
+    NewHold,
     Operation,
     Patience,
     Reply,
-    atomic,
     check,
+    counting,
     operation,
 )
 from pressure.protocol.waits import bound_of, wait_for_room
@@ -75,13 +62,14 @@ def put_many(
     """Put values, one after the other, as the producer all the while.
 
     Raises:
-        PressureError: As in ``put``; its ``done`` says how many of them were put.
+        PressureError: As in ``put``; its ``done`` says how many of them were put, or if the connection was
+            lost, how many at least.
     """
     run = Run(values)
     if not values:
         return
     try:
-        yield from put_run(ctx, run, patience, overfill)
+        yield from counting(run, put_run(ctx, run, patience, overfill))
     except GeneratorExit:
         raise
     except BaseException as error:
@@ -93,13 +81,9 @@ def put_many(
 
 def put_run(ctx: Context, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
     """Put the values that are left of a run; see ``put_many``."""
-    hold = Hold(PRODUCER, held=False)
-    if ctx.server.scripts and (
-        yield from holding(ctx, hold, scripted.put(ctx, hold, run, patience, overfill))
-    ):
+    hold = Hold(PRODUCER, *(yield NewHold()))
+    if ctx.server.scripts and (yield from scripted.put(ctx, hold, run, patience, overfill)):
         return
-    if not hold.held:  # else scripts were forbidden in the middle
-        hold = yield from take_role(ctx, PRODUCER, patience, refuse_closed=True)
     yield from holding(ctx, hold, _put_as_producer(ctx, hold, run, patience, overfill))
 
 
@@ -112,7 +96,7 @@ def _put_as_producer(
 
 def _put_some(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
     """Put as many values as there is room for, one at least; the role is given back with the last."""
-    limit, length = yield from (_look_again(ctx, hold) if hold.claimed else _look(ctx, hold))
+    limit, length = yield from (_look_again(ctx, hold) if hold.claimed else _look(ctx, hold, patience))
     if not hold.token and not overfill:
         limit, length = yield from wait_for_room(ctx, hold, patience)
     values = run.next()
@@ -121,121 +105,89 @@ def _put_some(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: 
     yield from _push(ctx, hold, run, values, limit, length)
 
 
-def _look(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
-    """Say who we are, and pop the token if there is one; bound and length."""
-    keys = ctx.keys
-    replies = yield Batch(
-        (
-            *claim(ctx, PRODUCER, keys.bound),
-            (b"EXISTS", keys.closed),
-            (b"RPOP", keys.not_full),
-            (b"GET", keys.bound),
-            (b"LLEN", keys.queue),
-        )
-    )
-    claimed, _, closed, token, bound, length = replies
-    hold.claimed = not isinstance(claimed, ServerReplyError)
+def _look(ctx: Context, hold: Hold, patience: Patience) -> Operation[tuple[int, int]]:
+    """Take the role, and pop the token if there is one; bound and length."""
+    pop: Command = (b"RPOP", ctx.keys.not_full)
+    said, token, *seen = yield from take(ctx, hold, patience, (pop,), _looks(ctx, hold), refuse_closed=True)
     hold.token = isinstance(token, bytes)
-    check(replies)
+    check([said])
+    return (yield from _seen(ctx, hold, token, seen))
+
+
+def _look_again(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
+    """The same in the middle of a run, where the role may have been taken away."""
+    pop: Command = (b"LLEN" if hold.token else b"RPOP", ctx.keys.not_full)
+    token, *seen = yield Batch((pop, *_looks(ctx, hold)))
+    return (yield from _seen(ctx, hold, token, seen))
+
+
+def _looks(ctx: Context, hold: Hold) -> tuple[Command, ...]:
+    """What a producer looks at; its role and the bound are watched from here on."""
+    keys = ctx.keys
+    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"LLEN", keys.queue), (b"EXISTS", keys.closed))
+    return (*is_ours(ctx, hold, keys.bound), *looks)
+
+
+def _seen(ctx: Context, hold: Hold, token: Reply, seen: list[Reply]) -> Operation[tuple[int, int]]:
+    hold.token |= isinstance(token, bytes)
+    _, holder, bound, length, closed = seen
+    check([token, *seen])
+    if holder != hold.id:  # whoever has the role gets the token back
+        raise (yield from lost_role(ctx, hold))
     limit = bound_of(ctx, bound)
     if closed:
         raise is_closed(ctx, PRODUCER)
     return limit, length
 
 
-def _look_again(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
-    """The same in the middle of a run, where the role may have been taken away."""
-    keys = ctx.keys
-    pop: Command = (b"LLEN" if hold.token else b"RPOP", keys.not_full)
-    replies = yield Batch(
-        (
-            (b"WATCH", keys.producer, keys.bound),
-            (b"GET", keys.producer),
-            pop,
-            (b"GET", keys.bound),
-            (b"LLEN", keys.queue),
-        )
-    )
-    _, holder, token, bound, length = replies
-    if isinstance(token, bytes):
-        if holder != ctx.client_id:
-            yield Batch(refill(ctx))  # it was not ours to take
-        else:
-            hold.token = True
-    check(replies)
-    if holder != ctx.client_id:
-        raise (yield from lost_role(ctx, PRODUCER))
-    return bound_of(ctx, bound), length
-
-
 def _push(
     ctx: Context, hold: Hold, run: Run, values: Sequence[bytes], bound: int, length: int
 ) -> Operation[None]:
     """Push values, and give the role back after the last; the queue is no longer than ``length``."""
+    store = _store(ctx.keys, values)
     last = run.stored + len(values) == len(run.values)
-    if bound == 0 or length + len(values) < bound:
-        rest = (*refill(ctx), *_free(ctx.keys)) if last else ()
-        work = (*_store(ctx.keys, values), *rest)
-        replies = yield Batch(atomic(*work))
-        done = yield from _stored(
-            ctx, hold, run, values, (yield from as_holder(ctx, PRODUCER, replies, work))
-        )
-        hold.token = not last
-        if refused := trouble(done):
-            yield from _rescue(
-                ctx, hold, refused, released=not (last and isinstance(done[-1], ServerReplyError))
-            )
+    if last and (bound == 0 or length + len(values) < bound):
+        done = yield from _stored(ctx, hold, run, values, finish(ctx, hold, (*store, *refill(ctx))))
+        yield from _rescue(ctx, hold, trouble(done))
         return
-    producer, work = ctx.keys.producer, _store(ctx.keys, values)
-    replies = yield Batch((*atomic(*work), (b"WATCH", producer), (b"GET", producer)))
-    done = yield from _stored(
-        ctx, hold, run, values, (yield from as_holder(ctx, PRODUCER, replies, work, end=-3))
-    )
-    room = done[0] < bound
+    done = yield from _stored(ctx, hold, run, values, go_on(ctx, hold, store))
+    room = bound == 0 or done[0] < bound
     if not last:
         hold.token = room
-        if refused := trouble(done):
-            yield from _rescue(ctx, hold, refused, released=True)
-        return
-    holder = replies[-1]
-    if replies[-3] is None:  # it was done again, and that transaction has ended the watch
-        _, holder = yield Batch(((b"WATCH", producer), (b"GET", producer)))
-    if holder != ctx.client_id and not isinstance(holder, ServerReplyError):
-        yield Batch(((b"UNWATCH",),))  # the role was taken away since; only the values were ours to write
-        return
-    freed = yield from finish(ctx, PRODUCER, (*(refill(ctx) if room else ()), *_free(ctx.keys)))
-    if refused := trouble([done, freed]):
-        yield from _rescue(ctx, hold, refused, released=trouble([freed]) is None)
+        note_uncounted(ctx, "the value is stored", trouble(done))
+    elif not hold.held:  # the role was taken away since; only the values were ours to write
+        yield Batch(((b"UNWATCH",),))
+    else:
+        freed = yield from finished(ctx, hold, refill(ctx) if room else ())
+        yield from _rescue(ctx, hold, trouble([done, freed]))
 
 
 def _stored(
-    ctx: Context, hold: Hold, run: Run, values: Sequence[bytes], done: list[Reply] | None
+    ctx: Context,
+    hold: Hold,
+    run: Run,
+    values: Sequence[bytes],
+    transaction: Operation[list[Reply] | None],
 ) -> Operation[list[Reply]]:
-    """The replies of the transaction that pushed values; from here on only the role is to be given back.
+    """The replies of the transaction that pushes values; from there on only the role is to be given back.
 
     Raises:
         PressureError: The values were not stored.
     """
+    done = yield from transaction
     if done is None:
-        raise (yield from lost_role(ctx, PRODUCER))
+        raise (yield from lost_role(ctx, hold))
     check(done[:1])
     run.stored += len(values)
     hold.token = False
     return done
 
 
-def _rescue(ctx: Context, hold: Hold, refused: ServerReplyError, *, released: bool) -> Operation[None]:
-    """The value is stored, but something after it was refused: see to the role, and say so."""
-    if not released:
-        released = trouble((yield from give_back(ctx, hold))) is None
-        hold.held = False
-    role = "" if released else " and to free the producer role"
-    warnings.warn(
-        f"queue {ctx.keys}: the value is stored, but the server refused to count it{role} ({refused}); "
-        "repair mends that",
-        PressureWarning,
-        stacklevel=2,
-    )
+def _rescue(ctx: Context, hold: Hold, refused: ServerReplyError | None) -> Operation[None]:
+    """The value is stored; if something after it was refused, see to the role, and say so."""
+    if refused is not None:
+        stuck = hold.held and trouble((yield from give_back(ctx, hold))) is not None
+        note_uncounted(ctx, "the value is stored", refused, PRODUCER if stuck else None)
 
 
 def _store(keys: Keys, values: Sequence[bytes]) -> tuple[Command, ...]:
@@ -244,10 +196,6 @@ def _store(keys: Keys, values: Sequence[bytes]) -> tuple[Command, ...]:
         (b"INCRBY", keys.produced_messages, len(values)),
         (b"INCRBY", keys.produced_bytes, sum(map(len, values))),
     )
-
-
-def _free(keys: Keys) -> tuple[Command]:
-    return ((b"LPUSH", keys.producer_free, 0),)
 
 
 @operation
@@ -259,31 +207,24 @@ def close(ctx: Context, patience: Patience) -> Operation[None]:
         QueueClosedError: It is closed already: a queue can be closed at most once.
         QueueInUseError: The producer role did not come free in time.
     """
-    hold = Hold(PRODUCER, held=False)
+    hold = Hold(PRODUCER, *(yield NewHold()))
     if ctx.server.scripts and (yield from holding(ctx, hold, scripted.close(ctx, hold, patience))):
         return
-    if not hold.held:  # else scripts were forbidden in the middle
-        hold = yield from take_role(ctx, PRODUCER, patience)
-    yield from holding(ctx, hold, _close_as_producer(ctx, hold))
+    yield from holding(ctx, hold, _close_as_producer(ctx, hold, patience))
 
 
-def _close_as_producer(ctx: Context, hold: Hold) -> Operation[None]:
+def _close_as_producer(ctx: Context, hold: Hold, patience: Patience) -> Operation[None]:
     keys = ctx.keys
-    replies = yield Batch(
-        (
-            *claim(ctx, PRODUCER, keys.bound),
-            (b"EXISTS", keys.bound),
-            (b"EXISTS", keys.closed),
-        )
-    )
-    hold.claimed = not isinstance(replies[0], ServerReplyError)
-    exists, closed = check(replies)[-2:]
+    looks: tuple[Command, ...] = ((b"EXISTS", keys.bound), (b"EXISTS", keys.closed))
+    replies = yield from take(ctx, hold, patience, then=(*is_ours(ctx, hold, keys.bound), *looks))
+    *_, holder, exists, closed = check(replies)
+    if holder != hold.id:
+        raise (yield from lost_role(ctx, hold))
     if not exists:
         raise does_not_exist(ctx)
     if closed:
         raise is_closed_already(ctx)
-    work: tuple[Command, ...] = ((b"LPUSH", keys.closed, 0, 0), *_free(keys))
-    done = yield from as_holder(ctx, PRODUCER, (yield Batch(atomic(*work))), work)
+    done = yield from finish(ctx, hold, ((b"LPUSH", keys.closed, 0, 0),))
     if done is None:
-        raise (yield from lost_role(ctx, PRODUCER))
+        raise (yield from lost_role(ctx, hold))
     check(done)

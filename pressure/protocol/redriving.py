@@ -9,8 +9,8 @@ Rules:
 from __future__ import annotations
 
 from pressure.errors import PressureError
+from pressure.protocol.problems import does_not_exist
 from pressure.protocol.put import put_run
-from pressure.protocol.roles import does_not_exist
 from pressure.protocol.scripted import Run
 from pressure.protocol.steps import (
     Batch,
@@ -20,6 +20,7 @@ from pressure.protocol.steps import (
     Patience,
     atomic,
     check,
+    counting,
     executed,
     operation,
 )
@@ -45,7 +46,7 @@ def redrive(ctx: Context, patience: Patience, most: int) -> Operation[int]:
                 end = min(most, length)
             if not values:
                 break
-            yield from put_run(ctx, Run(values), patience, overfill=False)
+            yield from counting(done, put_run(ctx, Run(values), patience, overfill=False))
             done += 1
             yield from _remove(ctx, values)
     except PressureError as error:

@@ -18,33 +18,25 @@ Rules:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
-from pressure.errors import PressureWarning, QueueEmptyError, ServerReplyError
+from pressure.errors import QueueEmptyError, ServerReplyError
 from pressure.protocol import scripted
 from pressure.protocol.get import effects
-from pressure.protocol.roles import (
-    CONSUMER,
-    Hold,
-    as_holder,
-    does_not_exist,
-    holding,
-    is_closed,
-    not_ours,
-    put_back,
-    said,
-    take_role,
-    trouble,
-)
+from pressure.protocol.problems import does_not_exist, is_closed, not_ours, note_uncounted, problem, trouble
+from pressure.protocol.role import CONSUMER, Hold, put_back
+from pressure.protocol.roles import as_holder, finish, give_back, holding, is_ours, lost_role, take
 from pressure.protocol.scripted import Settlement
 from pressure.protocol.steps import (
     Batch,
     Command,
     Context,
+    NewHold,
     Operation,
     Patience,
+    Reply,
     atomic,
     blocking,
     check,
@@ -53,8 +45,16 @@ from pressure.protocol.steps import (
 from pressure.protocol.waits import after_pop
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A value that was received, and the hold that lasts until it is settled."""
+
+    value: bytes
+    hold_id: bytes
+
+
 @operation
-def receive(ctx: Context, patience: Patience) -> Operation[bytes]:
+def receive(ctx: Context, patience: Patience) -> Operation[Received]:
     """Move one value to ``:unacked``; the consumer role is held until ``settle``.
 
     Raises:
@@ -63,21 +63,19 @@ def receive(ctx: Context, patience: Patience) -> Operation[bytes]:
         QueueInUseError: The consumer role did not come free in time.
         QueueEmptyError: No value came in time.
     """
-    hold = Hold(CONSUMER, held=False)
+    hold = Hold(CONSUMER, *(yield NewHold()))
     if ctx.server.scripts:
         value = yield from holding(ctx, hold, _by_script(ctx, hold, patience))
         if value is not None:
-            return value
-    if not hold.held:  # else scripts were forbidden in the middle
-        hold = yield from take_role(ctx, CONSUMER, patience)
-    return (yield from holding(ctx, hold, _by_batches(ctx, hold, patience)))
+            return Received(value, hold.id)
+    return Received((yield from holding(ctx, hold, _by_batches(ctx, hold, patience))), hold.id)
 
 
 def _by_script(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes | None]:
     values = yield from scripted.receive(ctx, hold, patience)
     if values is None:
         return None
-    return values[0] if values else (yield from _wait(ctx, patience))
+    return values[0] if values else (yield from _wait(ctx, hold, patience))
 
 
 def _take(ctx: Context) -> Command:
@@ -86,80 +84,116 @@ def _take(ctx: Context) -> Command:
 
 def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
     keys = ctx.keys
-    # nothing is watched: the connection is others' until we settle
-    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
-    left: Command = (b"LLEN", keys.unacked)
-    claimed, _, orphans, value, bound, closed = yield Batch(
-        (said(ctx, CONSUMER), put_back(ctx), left, _take(ctx), *looks)
+    work: tuple[Command, ...] = (
+        put_back(ctx),
+        (b"LLEN", keys.unacked),
+        _take(ctx),
+        (b"GET", keys.bound),
+        (b"EXISTS", keys.closed),
     )
-    hold.claimed = not isinstance(claimed, ServerReplyError)
+    said, _, orphans, value, bound, closed = yield from take(ctx, hold, patience, work)
+    hold.unacked = int(isinstance(value, bytes))
     if isinstance(orphans, int) and orphans:
-        back = orphans + isinstance(value, bytes)
-        *_, value = yield Batch((*(put_back(ctx) for _ in range(back)), _take(ctx)))
+        value = yield from _after_orphans(ctx, hold, orphans)
     if isinstance(value, bytes):
-        hold.unacked = 1
-        check([claimed])  # who has not said that the role is theirs cannot settle; the value goes back
+        check([said])  # who has not said that the role is theirs cannot settle; the value goes back
         return value
-    check([claimed, orphans, value, bound, closed])
+    check([said, orphans, value, bound, closed])
     if bound is None:
         raise does_not_exist(ctx)
     if closed:
         raise is_closed(ctx, CONSUMER)
-    return (yield from _wait(ctx, patience))
+    return (yield from _wait(ctx, hold, patience))
 
 
-def _wait(ctx: Context, patience: Patience) -> Operation[bytes]:
+def _after_orphans(ctx: Context, hold: Hold, orphans: int) -> Operation[Reply]:
+    """Put back what others have left in ``:unacked``, and then take a value; the reply to that."""
+    _, holder = check((yield Batch(is_ours(ctx, hold))))
+    if holder != hold.id:
+        raise (yield from lost_role(ctx, hold))
+    work = (*(put_back(ctx),) * (orphans + hold.unacked), _take(ctx))
+    done = yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work)
+    if done is None:
+        raise (yield from lost_role(ctx, hold))
+    hold.unacked = int(isinstance(done[-1], bytes))
+    return done[-1]
+
+
+def _wait(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
     keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"EXISTS", keys.closed))
+    looks: tuple[Command, ...] = (
+        (b"GET", keys.consumer),
+        (b"GET", keys.bound),
+        (b"EXISTS", keys.closed),
+    )
     name, *arguments = _take(ctx)
     for seconds in patience.attempts():
         if seconds:
             words = [word for word in arguments if isinstance(word, bytes)]
-            value, bound, closed = replies = yield blocking(b"BLMOVE", *words, seconds=seconds, then=looks)
+            replies = yield blocking(b"BLMOVE", *words, seconds=seconds, then=looks)
         else:
-            value, bound, closed = replies = yield Batch(((name, *arguments), *looks))
+            replies = yield Batch(((name, *arguments), *looks))
+        value, holder, bound, closed = replies
+        if holder != hold.id and not isinstance(holder, ServerReplyError):
+            raise (yield from _lost_while_waiting(ctx, hold, value))
         if isinstance(value, bytes):
             return value
         check(replies)
         if bound is None:
             raise does_not_exist(ctx)
         if closed:
-            return (yield from _last_look(ctx))
+            return (yield from _last_look(ctx, hold))
     raise QueueEmptyError(f"queue {keys} is empty")
 
 
-def _last_look(ctx: Context) -> Operation[bytes]:
+def _lost_while_waiting(ctx: Context, hold: Hold, value: Reply) -> Operation[Exception]:
+    """The role was taken away during the wait: a value that came all the same goes back."""
+    if isinstance(value, bytes):
+        remove: Command = (b"LREM", ctx.keys.unacked, 1, value)
+        check((yield Batch(atomic(remove, (b"RPUSH", ctx.keys.queue, value)))))
+    return (yield from lost_role(ctx, hold))
+
+
+def _last_look(ctx: Context, hold: Hold) -> Operation[bytes]:
     """The queue was closed meanwhile: take what was put before that."""
-    (value,) = check((yield Batch((_take(ctx),))))
+    _, holder = check((yield Batch(is_ours(ctx, hold))))
+    done = None
+    if holder == hold.id:
+        work = (_take(ctx),)
+        done = yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work)
+    if done is None:
+        raise (yield from lost_role(ctx, hold))
+    (value,) = check(done)
     if not isinstance(value, bytes):
         raise is_closed(ctx, CONSUMER)
     return value
 
 
 @operation
-def settle(ctx: Context, outcome: Settlement, size: int) -> Operation[None]:
+def settle(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Operation[None]:
     """Be done with the value in ``:unacked``, reject it, or put it back; the role is given back.
 
-    ``size`` is how many bytes it has: it is not looked at again.
+    ``hold_id`` is that of the hold by which it was received, ``size`` how many bytes it has: it is not looked
+    at again.
 
     Raises:
         QueueInUseError: A repair has freed the role meanwhile; the message will be redelivered.
     """
     try:
-        yield from _settled(ctx, outcome, size)
+        yield from _settled(ctx, hold_id, outcome, size)
     except ServerReplyError as error:
         error.add_note(f"the message of queue {ctx.keys} is not acknowledged; it will be redelivered")
         raise
 
 
-def _settled(ctx: Context, outcome: Settlement, size: int) -> Operation[None]:
-    hold = Hold(CONSUMER, claimed=True, unacked=1)
+def _settled(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Operation[None]:
+    hold = Hold(CONSUMER, hold_id, claimed=True, held=True, unacked=1)
     if ctx.server.scripts:
-        answer = yield from holding(ctx, hold, scripted.settle(ctx, outcome, size))
+        answer = yield from holding(ctx, hold, scripted.settle(ctx, hold, outcome, size))
         if answer is not None:
-            if error := scripted.problem(ctx, CONSUMER, answer):
+            if error := problem(ctx, CONSUMER, answer):
                 raise error
-            scripted.note_uncounted(ctx, CONSUMER, answer, "the message is acknowledged")
+            scripted.note_refused(ctx, CONSUMER, answer, "the message is acknowledged")
             return
     yield from holding(ctx, hold, _by_transaction(ctx, hold, outcome, size))
 
@@ -170,7 +204,7 @@ def _by_transaction(ctx: Context, hold: Hold, outcome: Settlement, size: int) ->
     watch: Command = (b"WATCH", keys.consumer, keys.unacked)
     room: tuple[Command, ...] = ((b"LLEN", keys.rejected),) if outcome is Settlement.REJECTED else ()
     _, holder, there, bound, length, *_ = check((yield Batch((watch, *looks, *after_pop(ctx), *room))))
-    if holder != ctx.client_id:
+    if holder != hold.id:
         hold.held = False
         yield Batch(((b"UNWATCH",),))
         raise not_ours(ctx, CONSUMER, holder)
@@ -191,21 +225,11 @@ _REMOVALS: Final[dict[Settlement, Callable[[Context], Command]]] = {
 
 
 def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[None]:
-    keys = ctx.keys
-    free: Command = (b"LPUSH", keys.consumer_free, 0)
-    replies = yield Batch(atomic(*work, free))
-    result = yield from as_holder(ctx, CONSUMER, replies, (*work, free))
+    result = yield from finish(ctx, hold, work)
     if result is None:
-        hold.held = False
-        (holder,) = check((yield Batch(((b"GET", keys.consumer),))))
+        (holder,) = check((yield Batch(((b"GET", ctx.keys.consumer),))))
         raise not_ours(ctx, CONSUMER, holder)
-    hold.held = isinstance(result[-1], ServerReplyError)
     check(result[: 1 if work else 0])
     hold.unacked = 0
-    if refused := trouble(result):
-        warnings.warn(
-            f"queue {keys}: the message is acknowledged, but the server refused to count it ({refused}); "
-            "repair mends that",
-            PressureWarning,
-            stacklevel=2,
-        )
+    stuck = hold.held and trouble((yield from give_back(ctx, hold))) is not None
+    note_uncounted(ctx, "the message is acknowledged", trouble(result), CONSUMER if stuck else None)

@@ -1,20 +1,11 @@
-"""Repair: the way out when a client died holding a role.
+"""Repair: free the roles of dead holders at once, and restore what they lost.
 
-The protocol is silent about it: such a queue is stuck for ever. What makes it hard is to tell who is dead;
-``vitals`` does that.
+The protocol is silent about it: such a queue is stuck for ever. Whoever waits for a role frees it, too
+(``healing``); a repair needs nobody who waits, and mends whatever else is wrong.
 
 Rules:
-    - Without force a holder counts as dead only if its identifier has our form, the role list was empty and
-      the identifier the same at two looks ``LOOK_APART`` seconds apart, no connection carried its name at
-      either, and the server has been up, and nobody's replica, for ``STEADY`` seconds.
-    - A holder whose lease ran out (``leases``) has no name any more, and loses its role whoever is connected:
-      if it had a lease at the first look and no name at the second, or no name at either and we were told
-      that holders have leases.
-    - With force whatever holds a role loses it.
-    - A role is compared and freed in one transaction. Its holder key goes with it, so that the last
-      transaction of a holder that was alive after all fails instead of freeing the role a second time. What
-      a dead consumer received and did not acknowledge goes back in the same transaction, and so does the mark
-      of a close that it had popped: afterwards the next one may be at work, and have popped one itself.
+    - Without force the role of a dead holder is freed (see ``vitals``), after two looks, or at once if it was
+      a hold of this process. With force whatever holds a role loses it.
     - A queue without ``:bound`` is a Delete that did not finish: it is finished. A queue whose roles were
       never filled in is a Create that did not finish: it is finished.
 """
@@ -23,25 +14,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pressure.protocol import vitals
 from pressure.protocol.counters import restore_counters
 from pressure.protocol.foreign import naming_foreign_keys
+from pressure.protocol.healing import free_role, mark_back, restore_token, was_done
 from pressure.protocol.numbers import bound_in, by_hand, not_a_number
-from pressure.protocol.roles import CONSUMER, PRODUCER, Role, does_not_exist, put_back, refill
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Context,
-    Operation,
-    Pause,
-    Reply,
-    atomic,
-    check,
-    executed,
-    operation,
-)
-from pressure.protocol.vitals import LOOK_APART, ROLES, Seen, look
-from pressure.protocol.vitals import doubt as doubt_about
-from pressure.text import printable
+from pressure.protocol.problems import does_not_exist, shown
+from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role, put_back
+from pressure.protocol.steps import Batch, Command, Context, Operation, Pause, atomic, check, operation
+from pressure.protocol.vitals import Life, Seen, doubt, life_of, look
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +79,24 @@ class _Findings:
 def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operation[RepairReport]:
     """Free the roles of dead holders, finish a half done Create or Delete, restore what they lost.
 
-    ``only`` names the one role that may be freed. Without force and with a role taken this takes
-    ``LOOK_APART`` seconds.
+    ``only`` names the one role that may be freed. Unless all that holds a role was left by this process, this
+    takes ``LOOK_APART`` seconds without force.
 
     Raises:
         QueueDoesNotExistError: There is nothing of it.
     """
     found = _Findings()
-    first = last = yield from look(ctx, ask_server=not force)
+    first = last = yield from look(ctx)
     if not first.keys:
         raise does_not_exist(ctx)
-    if not force and not all(first.free.values()):
-        yield Pause(LOOK_APART)
-        last = yield from look(ctx, ask_server=True)
+    if not force and any(_needs_another_look(ctx, role, first) for role in ROLES):
+        yield Pause(vitals.LOOK_APART)
+        last = yield from look(ctx)
     settled: dict[Role, bool] = {}
     for role in ROLES:
         if only in (None, role.name):
-            doubt = None if force else doubt_about(role, first, last)
-            settled[role] = yield from _settle(ctx, role, doubt, last, found)
+            why = None if force else doubt(role, first, last, ctx.holds)
+            settled[role] = yield from _settle(ctx, role, why, last, found)
         else:
             settled[role] = bool(last.free[role])
     if last.bound is None:
@@ -125,45 +106,32 @@ def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operat
     return RepairReport(ctx.keys.name, tuple(found.done), tuple(found.left))
 
 
-def _settle(ctx: Context, role: Role, doubt: str | None, last: Seen, found: _Findings) -> Operation[bool]:
+def _needs_another_look(ctx: Context, role: Role, seen: Seen) -> bool:
+    """Whether one look does not tell that nobody lives who holds the role."""
+    if seen.free[role]:
+        return False
+    return life_of(seen.holder[role], seen.connections, ctx.holds) is not Life.OWN
+
+
+def _settle(ctx: Context, role: Role, why: str | None, last: Seen, found: _Findings) -> Operation[bool]:
     """Free the role unless there is doubt; whether nobody holds it now."""
     if last.free[role]:
         return True
     holder = last.holder[role]
-    by = f"held by {printable(holder)}" if holder else "held by a client that has not written its id"
-    if doubt is not None:
-        found.left.append(f"did not free the {role.name} role, {by}: {doubt}; force frees it all the same")
+    by = f"held by {shown(holder)}"
+    if why is not None:
+        found.left.append(f"did not free the {role.name} role, {by}: {why}; force frees it all the same")
         return False
     if last.bound is None:
         return True  # nothing to free: the Delete that is finished now removes it
-    if not (yield from _free(ctx, role, holder, found)):
+    freed = yield from free_role(ctx, role, holder)
+    if freed is None:
         found.left.append(f"did not free the {role.name} role: its holder changed during the repair")
         return False
+    found.note_put_back(freed.orphans)
+    found.note_mark(freed.mark)
     found.freed.add(role)
     found.done.append(f"freed the {role.name} role, {by}")
-    return True
-
-
-def _free(ctx: Context, role: Role, holder: bytes | None, found: _Findings) -> Operation[bool]:
-    """Free the role if it is still taken, and taken by the same holder, in one transaction."""
-    keys = ctx.keys
-    free, holder_key = role.free(keys), role.holder(keys)
-    watch: Command = (b"WATCH", free, holder_key, keys.unacked, keys.closed)
-    looks: tuple[Command, ...] = ((b"LLEN", free), (b"GET", holder_key))
-    lengths: tuple[Command, ...] = ((b"LLEN", keys.unacked), (b"LLEN", keys.closed))
-    _, count, now, unacked, marks = check((yield Batch((watch, *looks, *lengths))))
-    if count or now != holder:
-        yield Batch(((b"UNWATCH",),))
-        return False
-    orphans = unacked if role is CONSUMER else 0
-    popped = role is CONSUMER and marks == 1
-    back = (*(put_back(ctx),) * orphans, *(_mark_back(ctx),) * popped)
-    replies = yield Batch(atomic((b"DEL", holder_key), *back, (b"LPUSH", free, 0)))
-    done = executed(replies)
-    if done is None or not check(done):
-        return False
-    found.note_put_back(orphans)
-    found.note_mark(popped)
     return True
 
 
@@ -176,7 +144,7 @@ def _restore_orphans(ctx: Context, found: _Findings) -> Operation[None]:
         yield Batch(((b"UNWATCH",),))
         return
     replies = yield Batch(atomic(*(put_back(ctx),) * orphans))
-    if _was_done(replies):
+    if was_done(replies):
         found.note_put_back(orphans)
 
 
@@ -216,42 +184,17 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
         found.note_counted(*(yield from restore_counters(ctx)))
 
 
-def _was_done(replies: list[Reply]) -> bool:
-    """Whether a transaction was carried out, and not given up since somebody was at work."""
-    done = executed(replies)
-    return done is not None and bool(check(done))
-
-
 def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None]:
-    """Have one token in ``:not_full`` if there is room, and no producer works or a dead consumer owed it.
-
-    In the second case a producer may wait for the token for ever. If it was not waiting but just about to
-    push, the bound is passed by one this once, as the documents' own clients may. More than one is what is
-    left where a client could push and not trim.
-    """
-    keys = ctx.keys
-    looks: tuple[Command, ...] = (
-        (b"WATCH", keys.producer_free, keys.not_full, keys.bound),
-        (b"LLEN", keys.producer_free),
-        (b"LLEN", keys.not_full),
-        (b"GET", keys.bound),
-        (b"LLEN", keys.queue),
-        (b"LLEN", keys.unacked),  # a consumer at work gives the token when it is done with these
-    )
-    _, free, tokens, limit, length, unacked = check((yield Batch(looks)))
-    bound = bound_in(limit)
-    if bound is None or not (free or owed) or tokens == 1 or (bound and length + unacked >= bound):
-        yield Batch(((b"UNWATCH",),))
-        if limit is None:
-            raise does_not_exist(ctx)
-        if bound is None:
-            found.left.append(f"{not_a_number('bound', limit)}; {by_hand(keys)}")
-        return
-    replies = yield Batch(atomic(*refill(ctx)))
-    if _was_done(replies):
-        what = f"reduced :not_full from {tokens} elements to one"
+    """Have one token in ``:not_full`` if there is room; see ``restore_token``."""
+    token = yield from restore_token(ctx, owed)
+    if token.bound is None:
+        raise does_not_exist(ctx)
+    if bound_in(token.bound) is None:
+        found.left.append(f"{not_a_number('bound', token.bound)}; {by_hand(ctx.keys)}")
+    if token.restored:
+        what = f"reduced :not_full from {token.tokens} elements to one"
         found.done.append(
-            what if tokens else "restored the token in :not_full, which says that there is room"
+            what if token.tokens else "restored the token in :not_full, which says that there is room"
         )
 
 
@@ -266,10 +209,5 @@ def _restore_mark(ctx: Context) -> Operation[bool]:
     if not free or marks != 1:
         yield Batch(((b"UNWATCH",),))
         return False
-    replies = yield Batch(atomic(_mark_back(ctx)))
-    return _was_done(replies)
-
-
-def _mark_back(ctx: Context) -> Command:
-    """The command that pushes the mark back that somebody has popped."""
-    return (b"LPUSH", ctx.keys.closed, 0)
+    replies = yield Batch(atomic(mark_back(ctx)))
+    return was_done(replies)

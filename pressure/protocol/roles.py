@@ -1,28 +1,28 @@
 """Taking one of a queue's two roles, and giving it back on every way out.
 
-A role is a list with one element while it is free (``:producer_free``, ``:consumer_free``); popping the
-element takes the role, pushing one gives it back. ``:producer`` and ``:consumer`` say who took it last.
 Beside its role a producer may hold the token it popped from ``:not_full``.
 
 Rules:
     - The looks that tell whether the queue is usable travel with every attempt to pop. An attempt that
       finds the queue gone or closed but popped the role gives it back before it raises.
     - Nobody waits for ever: after each slice of waiting the looks are repeated, since Delete removes the
-      very list that is waited for.
-    - The holder's key is watched from the moment it is written. What a holder does last, giving the role back
-      included, is one transaction, so that nothing is written by a holder whose role was taken away.
+      very list that is waited for. And whoever waits heals (``healing``).
+    - Who has popped a role becomes its holder by compare-and-set: from what the holder key said right after
+      the pop to the id of the hold. If it says something else by then, somebody has freed the role. Then we
+      have not got it, and go on waiting.
+    - The holder key is watched from then on, and every later write compares it. What a holder does last,
+      giving the role back included, is one transaction that marks the id in the holder key as released. So
+      nothing is written by a holder whose role was taken away.
     - The documents' pseudocode raises without giving the role back; here ``holding`` gives it back whatever
       happens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
-
-from pressure.errors import QueueClosedError, QueueDoesNotExistError, QueueInUseError, ServerReplyError
-from pressure.keys import Keys
+from pressure.errors import ServerReplyError
+from pressure.protocol.healing import heal
+from pressure.protocol.problems import does_not_exist, in_use, is_closed, not_ours, note_failure, trouble
+from pressure.protocol.role import PRODUCER, Hold, freeing, put_back, refill, said, token_back
 from pressure.protocol.steps import (
     Batch,
     Command,
@@ -32,100 +32,29 @@ from pressure.protocol.steps import (
     Reply,
     T,
     atomic,
-    blocking,
+    attempt,
     check,
     executed,
     told,
 )
-from pressure.text import printable
 
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """One of the two roles and where its keys are.
-
-    Attributes:
-        name: ``"producer"`` or ``"consumer"``.
-        free: The key of the list that has an element while the role is free.
-        holder: The key that says who took the role last.
-    """
-
-    name: str
-    free: Callable[[Keys], bytes]
-    holder: Callable[[Keys], bytes]
-
-
-PRODUCER: Final = Role("producer", lambda keys: keys.producer_free, lambda keys: keys.producer)
-CONSUMER: Final = Role("consumer", lambda keys: keys.consumer_free, lambda keys: keys.consumer)
-
-
-@dataclass(slots=True)
-class Hold:
-    """What an operation holds at the moment, and so has to give back.
-
-    Attributes:
-        role: The role that was popped.
-        claimed: Whether our identifier was written to the role's holder key.
-        token: Whether we hold the element of ``:not_full``.
-        held: Whether we hold the role at all.
-        unacked: How many messages we have that are not acknowledged; they go back with the role.
-    """
-
-    role: Role
-    claimed: bool = False
-    token: bool = False
-    held: bool = True
-    unacked: int = 0
-
-    def become(self, other: Hold) -> None:
-        """Hold what the other one holds."""
-        self.claimed, self.token, self.held = other.claimed, other.token, other.held
-
-
-def does_not_exist(ctx: Context) -> QueueDoesNotExistError:
-    """The error for a queue whose ``:bound`` is gone."""
-    return QueueDoesNotExistError(
-        f"queue {ctx.keys} does not exist: it was never created, or it has been deleted"
-    )
-
-
-def is_closed(ctx: Context, role: Role) -> QueueClosedError:
-    """The error of a Put, or of a Get, for a queue whose ``:closed`` has marks."""
-    why = " and empty" if role is CONSUMER else ": nothing can be put into it any more"
-    return QueueClosedError(f"queue {ctx.keys} is closed{why}")
-
-
-def is_closed_already(ctx: Context) -> QueueClosedError:
-    """The error of a Close for such a queue."""
-    return QueueClosedError(f"queue {ctx.keys} is closed already")
-
-
-def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
-    """The error for a role that another client holds."""
-    by = printable(holder) if holder else "a client that has not written its id"
-    return QueueInUseError(
-        f"queue {ctx.keys}: the {role.name} role is held by {by}; repair frees it if that client is dead",
-        role.name,
-        holder,
-    )
-
-
-def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
-    """The error for a role that we held, and hold no more."""
-    if holder:
-        why = f"it was freed by a repair, and is held by {printable(holder)} now"
-    elif ctx.lease:
-        why = f"its lease of {ctx.lease:g} s ran out; repair frees it"
-    else:
-        why = "it was freed by a repair"
-    return QueueInUseError(
-        f"queue {ctx.keys}: this client has lost the {role.name} role: {why}", role.name, holder
-    )
+__all__ = [
+    "as_holder",
+    "finish",
+    "finished",
+    "give_back",
+    "go_on",
+    "holding",
+    "is_ours",
+    "lost_role",
+    "take",
+    "take_role",
+]
 
 
 def take_role(
-    ctx: Context, role: Role, patience: Patience, *, refuse_closed: bool = False
-) -> Operation[Hold]:
+    ctx: Context, hold: Hold, patience: Patience, *, refuse_closed: bool = False
+) -> Operation[None]:
     """Take a role, waiting for it as long as ``patience`` allows.
 
     Raises:
@@ -133,72 +62,94 @@ def take_role(
         QueueClosedError: The queue is closed and ``refuse_closed`` is set.
         QueueInUseError: The role did not come free in time; names its holder.
     """
-    keys, free = ctx.keys, role.free(ctx.keys)
-    looks: tuple[Command, ...] = ((b"EXISTS", keys.bound), (b"EXISTS", keys.closed))
-    *seen, popped = yield Batch((*looks, (b"RPOP", free)))
-    attempts = patience.attempts()
-    while True:
-        yield from _usable(ctx, free, popped, seen, refuse_closed)
-        if popped is not None:
-            return Hold(role)
-        seconds = next(attempts, None)
-        if seconds is None:
-            raise in_use(ctx, role, (yield from _holder(ctx, role)))
-        popped, *seen = yield attempt((free,), seconds, looks)
-
-
-def attempt(lists: tuple[bytes, ...], seconds: float, looks: tuple[Command, ...]) -> Batch:
-    """One more try to pop from the first of the lists that has something, with looks right after it.
-
-    Without waiting only the first list is tried. The popped reply is ``[list, value]`` with waiting, a
-    value without.
-    """
-    if seconds:
-        return blocking(b"BRPOP", *lists, seconds=seconds, then=looks)
-    return Batch(((b"RPOP", lists[0]), *looks))
-
-
-def _usable(
-    ctx: Context, free: bytes, popped: Reply, seen: list[Reply], refuse_closed: bool
-) -> Operation[None]:
-    """Raise if the queue is gone, or closed and so refused; a role popped on the way goes back first."""
-    problem: Exception | None = None
+    hold.watched = not ctx.server.scripts  # a script compares by itself
     try:
-        exists, closed = check([popped, *seen])[1:]
-    except ServerReplyError as error:
-        problem = error
-    else:
+        yield from _popped(ctx, hold, patience, refuse_closed)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        if hold.held:
+            note_failure(error, ctx, (yield from give_back(ctx, hold)))
+        elif hold.watched:
+            yield Batch(((b"UNWATCH",),))
+        raise
+
+
+def _popped(ctx: Context, hold: Hold, patience: Patience, refuse_closed: bool) -> Operation[None]:
+    keys, role = ctx.keys, hold.role
+    holder = role.holder(keys)
+    watch: tuple[Command, ...] = ((b"UNWATCH",), (b"WATCH", holder)) if hold.watched else ()
+    looks: tuple[Command, ...] = ((b"GET", holder), (b"EXISTS", keys.bound), (b"EXISTS", keys.closed))
+    seconds: float | None = 0.0
+    attempts = patience.attempts()
+    while seconds is not None:
+        popped, *seen = yield attempt((role.free(keys),), seconds, (*watch, *looks))
+        before, exists, closed = seen[-3:]
+        hold.held = popped is not None and not isinstance(popped, ServerReplyError)
+        hold.before, hold.claimed, hold.token = before, False, False
+        check([popped, before, exists, closed])
         if not exists:
-            problem = does_not_exist(ctx)
-        elif closed and refuse_closed:
-            problem = is_closed(ctx, PRODUCER)
-    if problem is None:
-        return
-    if popped is not None and not isinstance(popped, ServerReplyError):
-        _note_failure(problem, ctx, (yield Batch(((b"LPUSH", free, 0),))))
-    raise problem
+            raise does_not_exist(ctx)
+        if closed and refuse_closed:
+            raise is_closed(ctx, PRODUCER)
+        if hold.held:
+            return
+        healed = yield from heal(ctx, role, before)
+        seconds = 0.0 if healed else next(attempts, None)
+    raise in_use(ctx, role, hold.before)
 
 
-def _holder(ctx: Context, role: Role) -> Operation[bytes | None]:
-    """Who took the role last, if anybody did."""
-    (holder,) = yield Batch(((b"GET", role.holder(ctx.keys)),))
-    return holder if isinstance(holder, bytes) else None
+def take(
+    ctx: Context,
+    hold: Hold,
+    patience: Patience,
+    work: tuple[Command, ...] = (),
+    then: tuple[Command, ...] = (),
+    *,
+    refuse_closed: bool = False,
+) -> Operation[list[Reply]]:
+    """Take a role unless it was popped already, and say so.
+
+    The replies to the SET that says so, to the work, which is done in the same transaction, and to what is to
+    follow it.
+    """
+    while True:
+        if not hold.held:
+            yield from take_role(ctx, hold, patience, refuse_closed=refuse_closed)
+        replies = yield from _claimed(ctx, hold, work, then)
+        if replies is not None:
+            return replies
+        hold.held = False
 
 
-def claim(ctx: Context, role: Role, *watched: bytes) -> tuple[Command, Command]:
-    """The commands that say we hold the role, and watch that nobody says so after us (and more keys)."""
-    holder = role.holder(ctx.keys)
-    return said(ctx, role), (b"WATCH", holder, *watched)
+def _claimed(
+    ctx: Context, hold: Hold, work: tuple[Command, ...], then: tuple[Command, ...]
+) -> Operation[list[Reply] | None]:
+    """Say that a role that was popped is ours; None if it is not."""
+    if not hold.watched:  # scripts were forbidden in the middle
+        *_, holder = yield Batch(is_ours(ctx, hold))
+        if holder != hold.before and not isinstance(holder, ServerReplyError):
+            return None
+    claim = atomic(said(ctx, hold), *work)
+    replies = yield Batch((*claim, *then))
+    hold.watched = True
+    first, rest = replies[: len(claim)], replies[len(claim) :]
+    done = executed(first)
+    if done is None:
+        yield Batch(((b"UNWATCH",),))
+        return None
+    hold.claimed = not isinstance(done[0], ServerReplyError)
+    return [*done, *rest]
 
 
-def said(ctx: Context, role: Role) -> Command:
-    """The command that says we hold the role, for as long as our lease lasts if we have one."""
-    lease = (b"PX", ctx.lease_ms) if ctx.lease else ()
-    return (b"SET", role.holder(ctx.keys), ctx.client_id, *lease)
+def is_ours(ctx: Context, hold: Hold, *watched: bytes) -> tuple[Command, Command]:
+    """The commands that tell whose the role is, and watch that it stays so (and more keys)."""
+    holder = hold.role.holder(ctx.keys)
+    return (b"WATCH", holder, *watched), (b"GET", holder)
 
 
 def as_holder(
-    ctx: Context, role: Role, replies: list[Reply], work: tuple[Command, ...], end: int = -1
+    ctx: Context, hold: Hold, replies: list[Reply], work: tuple[Command, ...], end: int = -1
 ) -> Operation[list[Reply] | None]:
     """What a holder's transaction answered (see ``executed``), or answers when its work is done again.
 
@@ -210,23 +161,49 @@ def as_holder(
         ServerReplyError: The server refused the transaction as a whole, or the look that comes before it is
             tried again; nothing was done.
     """
-    keys, holder = ctx.keys, role.holder(ctx.keys)
+    bound = ctx.keys.bound
     done = executed(replies, end)
     while done is None and ctx.lease:
-        _, bound, name = check(
-            (yield Batch(((b"WATCH", holder, keys.bound), (b"EXISTS", keys.bound), (b"GET", holder))))
-        )
-        if name != ctx.client_id or (role is PRODUCER and not bound):
+        *_, holder, exists = check((yield Batch((*is_ours(ctx, hold, bound), (b"EXISTS", bound)))))
+        if holder != hold.id or (hold.role is PRODUCER and not exists):
             yield Batch(((b"UNWATCH",),))
             return None
         done = executed((yield Batch(atomic(*work))))
     return done
 
 
-def finish(ctx: Context, role: Role, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
-    """Do the last work of a holder, as ``as_holder`` does it; a refusal of the whole is a reply, too."""
+def go_on(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
+    """Do a holder's work, as ``as_holder`` does it, and stay the holder if it was done.
+
+    Whether we still are when it was done, ``hold.held`` says.
+    """
+    replies = yield Batch((*atomic(*work), *is_ours(ctx, hold)))
+    done = yield from as_holder(ctx, hold, replies, work, end=-3)
+    if done is None:
+        return None
+    holder = replies[-1]
+    if replies[-3] is None:  # it was done again, and that transaction has ended the watch
+        *_, holder = yield Batch(is_ours(ctx, hold))
+    hold.held = holder == hold.id or isinstance(holder, ServerReplyError)
+    return done
+
+
+def finish(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
+    """Do the last work of a holder and free the role, as ``as_holder`` does it.
+
+    Whether the role is freed, ``hold.held`` says.
+    """
+    whole = (*work, *freeing(ctx.keys, hold.role, hold.id))
+    done = yield from as_holder(ctx, hold, (yield Batch(atomic(*whole))), whole)
+    if done is not None:
+        hold.held = isinstance(done[-1], ServerReplyError)
+    return done
+
+
+def finished(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
+    """The same; a refusal of the whole is a reply, too."""
     try:
-        return (yield from as_holder(ctx, role, (yield Batch(atomic(*work))), work))
+        return (yield from finish(ctx, hold, work))
     except ServerReplyError as error:
         return [error]
 
@@ -242,10 +219,8 @@ def holding(ctx: Context, hold: Hold, body: Operation[T]) -> Operation[T]:
     except GeneratorExit:
         raise
     except BaseException as error:
-        if not hold.held:
-            raise
-        replies = yield from give_back(ctx, hold)
-        _note_failure(error, ctx, replies)
+        if hold.held or hold.token:
+            note_failure(error, ctx, (yield from give_back(ctx, hold)))
         raise
 
 
@@ -254,17 +229,17 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
 
     Where the server does not let us ask whose the role is, it counts as ours.
     """
-    messages = (put_back(ctx),) * hold.unacked
-    release = (*token_back(ctx, hold), *messages, (b"LPUSH", hold.role.free(ctx.keys), 0))
-    if not hold.claimed:
-        return (yield Batch(((b"UNWATCH",), *release)))
-    holder = hold.role.holder(ctx.keys)
+    release: tuple[Command, ...] = (*token_back(ctx, hold), *(put_back(ctx),) * hold.unacked)
+    free = freeing(ctx.keys, hold.role, hold.id)
+    release = (*release, *(free if hold.claimed else free[-1:]))
+    hold.held = False
     while True:
-        replies = yield Batch(((b"UNWATCH",), (b"WATCH", holder), (b"GET", holder)))
-        if replies[-1] != ctx.client_id and not isinstance(replies[-1], ServerReplyError):
+        replies = yield Batch(((b"UNWATCH",), *is_ours(ctx, hold)))
+        holder = replies[-1]
+        if holder != hold.expected and trouble([holder, hold.expected]) is None:
             return (yield from _token_that_was_not_ours(ctx, hold))
         replies = yield Batch(atomic(*release))
-        if replies[-1] is not None or not ctx.lease:  # a lease that is renewed changes the key
+        if replies[-1] is not None:  # a lease that is renewed changes the key
             return told(replies)
 
 
@@ -280,68 +255,8 @@ def _token_that_was_not_ours(ctx: Context, hold: Hold) -> Operation[list[Reply]]
     return replies
 
 
-def token_back(ctx: Context, hold: Hold) -> tuple[Command, ...]:
-    """The commands that put the token back which a failed Put had popped."""
-    return refill(ctx) if hold.token else ()
-
-
-def put_back(ctx: Context) -> Command:
-    """The command that puts back what was received last; once for each value, the order holds."""
-    return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"RIGHT")
-
-
-def refill(ctx: Context) -> tuple[Command, Command]:
-    """The commands after which ``:not_full`` has exactly one element, whatever others left in it.
-
-    The documents' earlier ``LTRIM 0 1`` leaves two; any value and any length is accepted from other clients.
-    """
-    return (b"LPUSH", ctx.keys.not_full, 0), (b"LTRIM", ctx.keys.not_full, 0, 0)
-
-
-def trouble(replies: list[Reply]) -> ServerReplyError | None:
-    """The first error among the replies of a batch, inside its transaction too."""
-    for reply in replies:
-        if isinstance(reply, ServerReplyError):
-            return reply
-        if isinstance(reply, list) and (inner := trouble(reply)):
-            return inner
-    return None
-
-
-def _note_failure(error: BaseException, ctx: Context, replies: list[Reply]) -> None:
-    """Say in the error that the role could not be given back, if the replies say so."""
-    if refused := trouble(replies):
-        error.add_note(f"a role of queue {ctx.keys} could not be given back ({refused}); repair frees it")
-
-
-def lost_role(ctx: Context, role: Role) -> Operation[Exception]:
+def lost_role(ctx: Context, hold: Hold) -> Operation[Exception]:
     """The error for a transaction that was not carried out: the queue was deleted, or the role taken away."""
     keys = ctx.keys
-    bound, holder = check((yield Batch(((b"GET", keys.bound), (b"GET", role.holder(keys))))))
-    return does_not_exist(ctx) if bound is None else not_ours(ctx, role, holder)
-
-
-__all__ = [
-    "CONSUMER",
-    "PRODUCER",
-    "Hold",
-    "Role",
-    "as_holder",
-    "attempt",
-    "claim",
-    "does_not_exist",
-    "finish",
-    "give_back",
-    "holding",
-    "in_use",
-    "is_closed",
-    "is_closed_already",
-    "lost_role",
-    "not_ours",
-    "put_back",
-    "refill",
-    "said",
-    "take_role",
-    "token_back",
-    "trouble",
-]
+    bound, holder = check((yield Batch(((b"GET", keys.bound), (b"GET", hold.role.holder(keys))))))
+    return does_not_exist(ctx) if bound is None else not_ours(ctx, hold.role, holder)

@@ -1,6 +1,9 @@
 """Operations where the server runs scripts: one round trip where nothing has to be waited for.
 
-Where it runs none (see ``evaluating``) each function here returns None, and plain batches do the same work.
+A script that the server does not know is sent whole. A server that runs none for us, since it has no such
+command or we may not use it, is not asked again (``Server.scripts``). A value of more than ``MOST_BYTES`` is
+handed to no script, which would need memory for it a second time. Then each function here returns None, and
+plain batches do the same work.
 
 Rules:
     - A script that would have to wait for the role touches nothing. One that would have to wait for room or
@@ -15,35 +18,46 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from pressure.errors import (
-    QueueEmptyError,
-    QueueFullError,
-    ServerReplyError,
-)
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated, plain_text
+from pressure.errors import ServerReplyError
+from pressure.protocol.healing import heal
 from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
-from pressure.protocol.numbers import by_hand, malformed
-from pressure.protocol.roles import (
-    CONSUMER,
-    PRODUCER,
-    Hold,
-    Role,
-    does_not_exist,
-    in_use,
-    is_closed,
-    is_closed_already,
-    not_ours,
-    take_role,
-)
+from pressure.protocol.problems import note_uncounted, plain_refusal, plain_text, problem
+from pressure.protocol.role import CONSUMER, PRODUCER, Hold, Role
+from pressure.protocol.roles import holding, take_role
 from pressure.protocol.sizes import MOST_BYTES
-from pressure.protocol.steps import Context, Operation, Patience, carrying
+from pressure.protocol.steps import Batch, Context, Operation, Patience, Reply, Server, carrying
 from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
-from pressure.protocol.warned import warn
-from pressure.text import printable
 
 #: Most values, and most bytes of several, that one script is sent: others wait while it runs.
 _MOST_VALUES: Final = 1000
 _MOST_PUT_BYTES: Final = 1 << 20
+
+
+class _Nothing:
+    """The answer of a server that runs no scripts."""
+
+
+NO_SCRIPTS: Final = _Nothing()
+
+
+def evaluated(server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int) -> Operation[Reply]:
+    """Run a script; ``NO_SCRIPTS`` if the server runs none for us, or an argument is too long for one.
+
+    Raises:
+        ServerReplyError: It was refused or failed.
+    """
+    if not server.scripts or any(isinstance(arg, bytes) and len(arg) > MOST_BYTES for arg in args):
+        return NO_SCRIPTS
+    operands = (len(keys), *keys, *args)
+    (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
+    if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
+        (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
+    if isinstance(reply, ServerReplyError) and (reply.code == "NOPERM" or "unknown command" in str(reply)):
+        server.scripts = False
+        return NO_SCRIPTS
+    if isinstance(reply, ServerReplyError):
+        raise ServerReplyError(plain_text(str(reply)))
+    return reply
 
 
 class Settlement(Enum):
@@ -62,60 +76,43 @@ class Answer:
     stored: int
     detail: bytes
     uncounted: bytes
-    stuck: bytes
+    stuck: bytes | ServerReplyError
     values: list[bytes]
 
 
 def ask(
-    ctx: Context, script: Script, keys: Sequence[bytes], mode: bytes, *args: bytes | int
+    ctx: Context, hold: Hold, script: Script, keys: Sequence[bytes], mode: bytes, *args: bytes | int
 ) -> Operation[Answer | None]:
     """Run a script; None if the server runs none for us.
 
     Raises:
         ServerReplyError: It was refused as a whole; nothing was done.
     """
-    reply = yield from evaluated(ctx.server, script, keys, ctx.client_id, mode, ctx.lease_ms, *args)
+    expected = (mode != b"free" and hold.expected) or b""
+    reply = yield from evaluated(ctx.server, script, keys, hold.id, mode, ctx.lease_ms, expected, *args)
     return None if reply is NO_SCRIPTS else Answer(*reply)
 
 
-def problem(ctx: Context, role: Role, answer: Answer, *, closing: bool = False) -> Exception | None:
-    """The error that an answer, of a Close or of another operation, stands for, if any."""
-    error: Exception
-    if answer.status in (b"ok", b"wait"):
-        return None
-    if answer.status == b"gone":
-        error = does_not_exist(ctx)
-    elif answer.status == b"closed":
-        error = is_closed_already(ctx) if closing else is_closed(ctx, role)
-    elif answer.status == b"busy":
-        error = in_use(ctx, role, answer.detail or None)
-    elif answer.status == b"lost":
-        error = not_ours(ctx, role, answer.detail or None)
-    elif answer.status == b"full":
-        error = QueueFullError(f"queue {ctx.keys} is full")
-    elif answer.status == b"empty":
-        error = QueueEmptyError(f"queue {ctx.keys} is empty")
-    elif answer.status == b"bound":
-        error = malformed(ctx.keys, "bound", answer.detail, by_hand(ctx.keys))
-    else:
-        error = ServerReplyError(plain_text(printable(answer.detail)))
-    if answer.stuck:
-        stuck = plain_text(printable(answer.stuck))
-        error.add_note(f"a role of queue {ctx.keys} could not be given back ({stuck}); repair frees it")
-    return error
-
-
-def note_uncounted(ctx: Context, role: Role, answer: Answer, what: str, taken: Sequence[bytes] = ()) -> None:
+def note_refused(ctx: Context, role: Role, answer: Answer, what: str, taken: Sequence[bytes] = ()) -> None:
     """Warn of what was refused after the operation was done."""
     refused = answer.stuck or answer.uncounted
-    if not refused:
-        return
-    released = f" and to free the {role.name} role" if answer.stuck else ""
-    why = plain_text(printable(refused))
-    warn(
-        f"queue {ctx.keys}: {what}, but the server refused to count it{released} ({why}); repair mends that",
-        taken,
-    )
+    if refused:
+        note_uncounted(ctx, what, plain_refusal(refused), role if answer.stuck else None, taken)
+
+
+def _taken(
+    ctx: Context, hold: Hold, answer: Answer, patience: Patience, *, refuse_closed: bool = False
+) -> Operation[bytes | None]:
+    """A script found the role taken: free it if its holder is dead, or wait for it.
+
+    How the next script is to begin; None if there is no time left to wait.
+    """
+    if (yield from heal(ctx, hold.role, answer.detail or None)):
+        return b"free"
+    if not patience.waits:
+        return None
+    yield from take_role(ctx, hold, patience, refuse_closed=refuse_closed)
+    return b"popped"
 
 
 # Put
@@ -142,36 +139,58 @@ class Run:
 def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) -> Operation[bool | None]:
     """Put all values; None if the server runs no scripts, or the next value is too long for one.
 
-    ``hold`` says what is held at each moment.
+    Nothing is held before the first script, and nothing after it if it has put all values. Otherwise ``hold``
+    says what is held at each moment, and it is given back if anything fails.
     """
+    answer = yield from _put_some(ctx, hold, run, patience, overfill, b"free")
+    if answer is None:
+        return None
+    body = _put_on(ctx, hold, run, patience, overfill, answer)
+    return (yield from holding(ctx, hold, body) if hold.held or answer.status != b"ok" else body)
+
+
+def _put_some(
+    ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool, mode: bytes
+) -> Operation[Answer | None]:
+    """One script: as many values as it takes."""
     keys = ctx.keys
     names = (
         keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full, keys.queue,
         keys.produced_messages, keys.produced_bytes,
     )  # fmt: skip
-    mode = b"free"
-    while True:
-        chunk = run.next()
-        more = run.stored + len(chunk) < len(run.values)
-        flags = (int(overfill), int(patience.waits), int(more))
-        answer = yield from ask(ctx, PUT, names, mode, *flags, *chunk)
-        if answer is None:
-            return None
+    chunk = run.next()
+    more = run.stored + len(chunk) < len(run.values)
+    flags = (int(overfill), int(patience.waits), int(more))
+    answer = yield from ask(ctx, hold, PUT, names, mode, *flags, *chunk)
+    if answer is not None:
         run.stored += answer.stored
         kept = (answer.status == b"ok" and more) or (answer.status == b"full" and bool(flags[1]))
         hold.held, hold.claimed, hold.token = kept, kept, False
+    return answer
+
+
+def _put_on(
+    ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool, answer: Answer
+) -> Operation[bool | None]:
+    """Go on after the first script."""
+    while True:
         if answer.stored:
-            note_uncounted(ctx, PRODUCER, answer, "the value is stored")
-        if answer.status == b"ok" and not more:
+            note_refused(ctx, PRODUCER, answer, "the value is stored")
+        if answer.status == b"ok" and not hold.held:
             return True
         mode = yield from _after_put(ctx, hold, answer, patience)
+        found = yield from _put_some(ctx, hold, run, patience, overfill, mode)
+        if found is None:
+            return None
+        answer = found
 
 
 def _after_put(ctx: Context, hold: Hold, answer: Answer, patience: Patience) -> Operation[bytes]:
     """Wait for what a script did not find; how the next one is to begin."""
-    if answer.status == b"busy" and patience.waits:
-        hold.become((yield from take_role(ctx, PRODUCER, patience, refuse_closed=True)))
-        return b"popped"
+    if answer.status == b"busy":
+        mode = yield from _taken(ctx, hold, answer, patience, refuse_closed=True)
+        if mode is not None:
+            return mode
     if answer.status == b"full" and hold.held:
         yield from wait_for_room(ctx, hold, patience)
         return b"token"
@@ -198,7 +217,7 @@ def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[li
     values = list(popped.values)
     args = (most - len(values) if popped.size < MOST_BYTES else 0, 0, len(values), popped.size, 0)
     try:
-        answer = yield from carrying(values, ask(ctx, GET, _consumer_keys(ctx), b"role", *args))
+        answer = yield from carrying(values, ask(ctx, hold, GET, _consumer_keys(ctx), b"role", *args))
     except ServerReplyError:
         return popped
     if answer is None:
@@ -217,7 +236,7 @@ def _begin(
     while True:
         wait = patience.waits
         args = (most, int(wait), 0, 0, int(reliable))
-        answer = yield from ask(ctx, GET, _consumer_keys(ctx), mode, *args)
+        answer = yield from ask(ctx, hold, GET, _consumer_keys(ctx), mode, *args)
         if answer is None:
             return None
         kept = answer.status == b"wait" or (reliable and answer.status == b"ok")
@@ -225,12 +244,12 @@ def _begin(
         if answer.values:
             _note_delivered(ctx, answer)
             return answer
-        if answer.status != b"busy" or not patience.waits:
+        again = (yield from _taken(ctx, hold, answer, patience)) if answer.status == b"busy" else None
+        if again is None:
             if error := problem(ctx, CONSUMER, answer):
                 raise error
             return answer
-        hold.become((yield from take_role(ctx, CONSUMER, patience)))
-        mode = b"popped"
+        mode = again
 
 
 def _consumer_keys(ctx: Context) -> tuple[bytes, ...]:
@@ -244,7 +263,7 @@ def _consumer_keys(ctx: Context) -> tuple[bytes, ...]:
 def _note_delivered(ctx: Context, answer: Answer, taken: Sequence[bytes] = ()) -> None:
     if answer.status == b"error":
         answer = Answer(answer.status, 0, b"", answer.uncounted or answer.detail, answer.stuck, answer.values)
-    note_uncounted(ctx, CONSUMER, answer, "the value was taken", (*taken, *answer.values))
+    note_refused(ctx, CONSUMER, answer, "the value was taken", (*taken, *answer.values))
 
 
 def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[bytes] | None]:
@@ -253,10 +272,10 @@ def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[byte
     return None if answer is None else answer.values
 
 
-def settle(ctx: Context, outcome: Settlement, size: int) -> Operation[Answer | None]:
+def settle(ctx: Context, hold: Hold, outcome: Settlement, size: int) -> Operation[Answer | None]:
     """Settle the message in unacked; None if the server runs no scripts."""
     keys = (*_consumer_keys(ctx), ctx.keys.rejected)
-    return (yield from ask(ctx, SETTLE, keys, b"role", outcome.value, size))
+    return (yield from ask(ctx, hold, SETTLE, keys, b"role", outcome.value, size))
 
 
 # Close
@@ -268,17 +287,16 @@ def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None
     names = (keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full)
     mode = b"free"
     while True:
-        answer = yield from ask(ctx, CLOSE, names, mode)
+        answer = yield from ask(ctx, hold, CLOSE, names, mode)
         if answer is None:
             return None
         hold.held = False
-        if answer.status == b"busy" and patience.waits:
-            hold.become((yield from take_role(ctx, PRODUCER, patience)))
-            mode = b"popped"
-            continue
-        if error := problem(ctx, PRODUCER, answer, closing=True):
-            raise error
-        return True
+        again = (yield from _taken(ctx, hold, answer, patience)) if answer.status == b"busy" else None
+        if again is None:
+            if error := problem(ctx, PRODUCER, answer, closing=True):
+                raise error
+            return True
+        mode = again
 
 
 __all__ = ["Answer", "Run", "Settlement", "close", "get", "put", "receive", "settle"]

@@ -1,7 +1,8 @@
 """What an operation asks of its driver, and what it is given.
 
-An operation is a generator without I/O. It yields a ``Batch``, a ``Wait`` or a ``Pause``, is sent the list
-of replies, and returns its result or raises. It reads no clock but ``Context.clock``.
+An operation is a generator without I/O. It yields a ``Batch``, a ``Wait`` or a ``Pause`` (or a ``NewHold``,
+which ``Course`` answers), is sent the list of replies, and returns its result or raises. It reads no clock
+but ``Context.clock``.
 
 What a driver has to keep:
     - One connection carries the whole operation: WATCH and MULTI travel as ordinary commands of a batch.
@@ -22,8 +23,10 @@ from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
+from pressure.checks import duration
 from pressure.errors import ClusterError, ServerReplyError
 from pressure.keys import Keys, Located
+from pressure.pool import HOLDS, Holds
 from pressure.protocol.sizes import Sizes
 
 T = TypeVar("T")
@@ -46,10 +49,12 @@ class Batch:
         commands: The commands.
         taken: The values that the operation has taken so far. If the connection is lost, they are in the
             error.
+        done: How many values the operation has put so far, if it puts several; in the error, too.
     """
 
     commands: tuple[Command, ...]
     taken: tuple[bytes, ...] = field(default=(), kw_only=True)
+    done: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +71,31 @@ class Pause:
     seconds: float
 
 
-Step: TypeAlias = Batch | Pause
+@dataclass(frozen=True, slots=True)
+class NewHold:
+    """Nothing to send: a role is about to be taken. The reply is a list of one, the id of the new hold.
+
+    ``Course`` answers it itself, so drivers never see it.
+    """
+
+
+Step: TypeAlias = Batch | Pause | NewHold
 Operation: TypeAlias = Generator[Step, list[Reply], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Vigil:
+    """What operations that wait for a role have seen of its holder.
+
+    Attributes:
+        holder: What the holder key says.
+        since: The time since when it says so, as far as is known, or that of the last look.
+        seen: The last look at who is connected (``vitals.Seen``); None before the first.
+    """
+
+    holder: bytes | None
+    since: float
+    seen: Any = None
 
 
 @dataclass(slots=True)
@@ -77,10 +105,12 @@ class Server:
     Attributes:
         scripts: It runs scripts, as far as is known; False once it refused one.
         sizes: How long the queue's values are.
+        vigils: What was seen of the holder of each role for which somebody waits, by the role's name.
     """
 
     scripts: bool = False
     sizes: Sizes = field(default_factory=Sizes)
+    vigils: dict[str, Vigil] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +119,23 @@ class Context:
 
     Attributes:
         keys: The queue.
-        client_id: Our unique identifying value (pressure protocol 0.15, Clients).
         clock: Monotonic time in seconds.
         slice: Longest single wait in seconds. Between two of them ``:bound`` is looked at, so that nobody
             waits for ever on a queue that was deleted, and the driver may stop the operation.
         server: What is known of the server.
         lease: After how many seconds a role that we take is no longer ours unless it is renewed; None if it
             is ours until we give it back.
+        holds: The holds of this process, by which an operation knows a role that one of them has left behind.
+        heal: Whether an operation that waits frees the role of a holder that is dead.
     """
 
     keys: Keys
-    client_id: bytes
     clock: Callable[[], float]
     slice: float = 1.0
     server: Server = field(default_factory=Server)
     lease: float | None = None
+    holds: Holds = HOLDS
+    heal: bool = True
 
     @property
     def lease_ms(self) -> int:
@@ -112,16 +144,33 @@ class Context:
 
 
 def carrying(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
-    """Run a body of Batches only. If the connection is lost in it, the error has ``values``.
+    """Run a body. If the connection is lost in it, the error has ``values``.
 
     What the body itself has taken comes after them.
     """
+    return _noted(body, lambda step: replace(step, taken=(*values, *step.taken)))
+
+
+class Counted(Protocol):
+    """What is put, and how much of it so far."""
+
+    @property
+    def stored(self) -> int: ...  # noqa: D102
+
+
+def counting(so_far: Counted | int, body: Operation[T]) -> Operation[T]:
+    """Run a body. If the connection is lost in it, the error says how many values were put."""
+    if isinstance(so_far, int):
+        return _noted(body, lambda step: replace(step, done=so_far))
+    return _noted(body, lambda step: replace(step, done=so_far.stored))
+
+
+def _noted(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
     try:
         step = next(body)
         while True:
-            assert isinstance(step, Batch)
             try:
-                replies = yield replace(step, taken=(*values, *step.taken))
+                replies = yield note(step) if isinstance(step, Batch) else step
             except GeneratorExit:
                 body.close()
                 raise
@@ -193,10 +242,19 @@ class Patience:
 
     @classmethod
     def of(cls, context: Timed, block: bool = True, timeout: float | None = None) -> Patience:
-        """No waiting at all, waiting up to ``timeout`` seconds from now, or (None) for ever."""
+        """No waiting at all, waiting up to ``timeout`` seconds from now, or (None) for ever.
+
+        Raises:
+            TypeError: ``block`` is neither True nor False, or ``timeout`` is no number.
+            ValueError: ``timeout`` is below 0, or there is one although nothing is waited for.
+        """
+        if block not in (True, False):
+            raise TypeError(f"block must be True or False, not {block!r}")
+        if timeout is None:
+            return cls(context, float("inf") if block else None)
         if not block:
-            return cls(context, None)
-        return cls(context, float("inf") if timeout is None else context.clock() + timeout)
+            raise ValueError(f"block=False does not wait, so it takes no timeout, such as {timeout!r}")
+        return cls(context, context.clock() + duration(timeout, "timeout"))
 
     @property
     def waits(self) -> bool:
@@ -215,6 +273,17 @@ class Patience:
 def blocking(name: bytes, *arguments: bytes, seconds: float, then: tuple[Command, ...] = ()) -> Wait:
     """A wait on one blocking command, whose last argument is its timeout."""
     return Wait(((name, *arguments, b"%.3f" % seconds), *then), seconds)
+
+
+def attempt(lists: tuple[bytes, ...], seconds: float, looks: tuple[Command, ...]) -> Batch:
+    """One more try to pop from the first of the lists that has something, with looks right after it.
+
+    Without waiting only the first list is tried. The popped reply is ``[list, value]`` with waiting, a
+    value without.
+    """
+    if seconds:
+        return blocking(b"BRPOP", *lists, seconds=seconds, then=looks)
+    return Batch(((b"RPOP", lists[0]), *looks))
 
 
 def atomic(*commands: Command) -> tuple[Command, ...]:

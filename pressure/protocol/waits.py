@@ -4,7 +4,8 @@ Rules:
     - A wait for a value is on the values and on ``:closed`` at once, and which wins when both are ready is
       never relied on: after a mark was popped the values are looked at once more, so that no value is lost to
       a close. The mark is pushed back before the role is given back, or the queue would open again.
-    - After each slice the bound is looked at, and with what came the length.
+    - After each slice the bound is looked at, and with what came the length. Who waits for room looks at the
+      consumer, too, and heals (``healing``).
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from pressure.errors import (
     QueueFullError,
     ServerReplyError,
 )
+from pressure.protocol.healing import heal_room
 from pressure.protocol.numbers import bound_in, by_hand, malformed
-from pressure.protocol.roles import CONSUMER, Hold, attempt, does_not_exist, is_closed
-from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, check
+from pressure.protocol.problems import does_not_exist, is_closed
+from pressure.protocol.role import CONSUMER, Hold
+from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, attempt, check
 from pressure.protocol.warned import warn
 
 #: What is looked at right after every pop of a value: bound and length.
@@ -58,15 +61,21 @@ def bound_of(ctx: Context, reply: bytes | None) -> int:
 def wait_for_room(ctx: Context, hold: Hold, patience: Patience) -> Operation[tuple[int, int]]:
     """Wait for the token; the bound and the length seen right after it came."""
     keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"LLEN", keys.queue))
+    looks: tuple[Command, ...] = (
+        (b"GET", keys.bound),
+        (b"LLEN", keys.queue),
+        (b"LLEN", keys.consumer_free),
+        (b"GET", keys.consumer),
+    )
     for seconds in patience.attempts():
         replies = yield attempt((keys.not_full,), seconds, looks)
-        token, bound, length = replies
+        token, bound, length, free, consumer = replies
         hold.token = token is not None and not isinstance(token, ServerReplyError)
         check(replies)
         limit = bound_of(ctx, bound)
         if hold.token:
             return limit, length
+        yield from heal_room(ctx, limit == 0 or length < limit, free, consumer)
     raise QueueFullError(f"queue {keys} is full")
 
 

@@ -13,8 +13,8 @@ from pressure.kinds.reliable.carrying import BACKENDS
 from pressure.kinds.reliable.delaying import move
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.operations import Carried
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.lua import Script
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, Server, check
 from pressure.spark.lua import Step
 from pressure.spark.options import Options

@@ -10,15 +10,15 @@ Rules:
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import Collection
 from contextlib import suppress
 from typing import Final
 
 from pressure.errors import PressureError, QueueInUseError
-from pressure.identity import connection_name, name_in
+from pressure.identity import process_in
 from pressure.lease import ThreadKeeper
+from pressure.pool import HOLDS
 from pressure.protocol.vitals import connected
 from pressure.spark.asking import Asking
 from pressure.spark.lua import RELEASE, TAKE
@@ -41,7 +41,7 @@ class Ownership:
     """
 
     def __init__(self, asking: Asking) -> None:
-        self.me = f"{connection_name()}/spark/{secrets.token_hex(4)}"
+        self.me = HOLDS.begin(HOLDS.connection_name()).decode()
         self._asking = asking
         self._key = asking.places.beside("owner")
         self._lease = asking.options.lease
@@ -73,11 +73,11 @@ class Ownership:
         return tuple(found) if found else None
 
     def _has_gone(self, holder: bytes) -> bool:
-        name = name_in(holder)
-        if name is None or not _ended(name):
+        process = process_in(holder)
+        if process is None or not _ended(process):
             return False
         names = connected(self._asking.told(b"CLIENT", b"LIST"))
-        return names is not None and name not in names
+        return names is not None and not any(name.startswith(process + b"/") for name in names)
 
     def _renew(self, names: Collection[bytes]) -> None:
         for name in names:
@@ -103,10 +103,10 @@ def in_use(asking: Asking, holder: bytes) -> QueueInUseError:
     return QueueInUseError(f"queue {asking.places.located} is read by another query ({who})", "consumer")
 
 
-def _ended(name: bytes) -> bool:
+def _ended(process: bytes) -> bool:
     """Whether a process is none any more, as far as one can tell here: it ran on this machine."""
-    host, _, pid = name.decode().rpartition(":")
-    if host != connection_name().rpartition(":")[0]:
+    host, pid, _ = process.split(b":")
+    if host != HOLDS.process.split(b":")[0]:
         return False
     try:
         os.kill(int(pid), 0)

@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pressure.errors import PressureError, QueueClosedError, QueueDoesNotExistError
-from pressure.identity import client_id
+from pressure.identity import released
+from pressure.pool import HOLDS
 from pressure.spark.asking import Asking
 from pressure.spark.errors import NotDeliveredError, RowsGoneError
 from pressure.spark.lua import ABANDON, DECIDE, END, MOVE
@@ -75,6 +76,7 @@ class Sink:
     def __init__(self, options: Options) -> None:
         self.options = options
         self._asking = Asking(options)
+        self._me = released(HOLDS.begin(HOLDS.connection_name()))  # each step gives the role back
 
     def __enter__(self) -> Sink:
         return self
@@ -147,7 +149,7 @@ class Sink:
             left = 1
             while left:
                 keys = (marker, self._stage(name), marker)
-                status, moved, left = self._asking.step(MOVE, keys, client_id(), batch, MOVED_TOGETHER)
+                status, moved, left = self._asking.step(MOVE, keys, self._me, batch, MOVED_TOGETHER)
                 put += int(moved)
                 if moved:
                     since, pause = time.monotonic(), SHORTEST

@@ -10,28 +10,21 @@ async with Queue("jobs", url="redis://127.0.0.1:6379/0") as queue:
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
-import redis
-import redis.asyncio
-import trio
-
-from pressure.arguments import settings
-from pressure.asynchronous import AsyncQueue
-from pressure.codecs import Codec
-from pressure.identity import task_client_id
-from pressure.protocol import Operation
-from pressure.trio.connection import check
-from pressure.trio.driver import Driver
-from pressure.trio.kinds import BackupQueue, ReliableQueue, RingQueue
-from pressure.trio.lease import SystemTaskKeeper
+from pressure.codecs import Codec, CodecName, V
+from pressure.kinds.backup import BackupMethods
+from pressure.kinds.flavours import Values
+from pressure.kinds.reliable import ReliableMethods
+from pressure.kinds.ring import RingMethods
+from pressure.queue import Options, QueueMethods
+from pressure.trio.flavour import OnTrio
 
 __all__ = ["BackupQueue", "Queue", "ReliableQueue", "RingQueue"]
 
-T = TypeVar("T")
 
-
-class Queue(AsyncQueue):
+class Queue(OnTrio, QueueMethods[V]):
     """``pressure.Queue`` for Trio: the same methods, as coroutines.
 
     ``help(pressure.Queue)`` describes arguments, attributes and errors. The settings of a ``client`` are
@@ -41,44 +34,34 @@ class Queue(AsyncQueue):
     it has already succeeded, it returns its result, and the cancellation is raised at the next checkpoint.
     """
 
-    def __init__(
-        self,
-        name: bytes | str,
-        *,
-        url: str | None = None,
-        client: Any = None,
-        host: str | None = None,
-        port: int | None = None,
-        db: int | None = None,
-        prefix: bytes | str | None = None,
-        scripts: bool = True,
-        codec: Codec | str | None = None,
-        lease: float | None = None,
-    ) -> None:
-        where = settings(
-            url=url, client=client, host=host, port=port, db=db, prefix=prefix,
-            clients=(redis.Redis, redis.asyncio.Redis),
-        )  # fmt: skip
-        check(where)
-        super().__init__(name, where, scripts, codec, lease)
-        self._driver = Driver(where, self.keys)
-        self._keeper = None if lease is None else SystemTaskKeeper(lease, self._renew)
-        self._define.keeper = self._keeper
+    if TYPE_CHECKING:  # which values it has follows from the codec
 
-    @staticmethod
-    def _client_id() -> bytes:
-        task = trio.lowlevel.current_task()
-        return task_client_id(task, task.name)
+        @overload
+        def __init__(
+            self: Queue[bytes], name: bytes | str, *, codec: None = None, **options: Unpack[Options]
+        ) -> None: ...
+        @overload
+        def __init__(self, name: bytes | str, *, codec: Codec[V], **options: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(self, name: bytes | str, *, codec: CodecName, **options: Unpack[Options]) -> None: ...
+        def __init__(self, *args: Any, **options: Any) -> None: ...
 
-    async def _run(self, operation: Operation[T]) -> T:
-        return await self._driver.run(operation)
+    def __aiter__(self) -> AsyncIterator[V]:
+        """Take values from the queue, one after the other, until it is closed and empty.
 
-    async def _settle(self, operation: Operation[T]) -> T:
-        with trio.CancelScope(shield=True):  # what it waits for has limits of its own
-            result = await self._driver.run(operation)
-        return result  # noqa: RET504, what leaves a scope may be taken for nothing
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted.
+        """
+        return Values(self.get)
 
-    async def _disconnect(self) -> None:
-        if self._keeper is not None:
-            await self._keeper.stop()
-        await self._driver.connections.disconnect()
+
+class BackupQueue(OnTrio, BackupMethods[V]):  # noqa: D101, that of the kind
+    __doc__ = BackupMethods.__doc__
+
+
+class RingQueue(OnTrio, RingMethods[V]):  # noqa: D101, that of the kind
+    __doc__ = RingMethods.__doc__
+
+
+class ReliableQueue(OnTrio, ReliableMethods[V]):  # noqa: D101, that of the kind
+    __doc__ = ReliableMethods.__doc__

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import os
 import select
-from collections import deque
 from typing import Any, Final
 
 import hiredis
@@ -22,8 +21,9 @@ import trio
 
 from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.finding import Look, Search, failed
-from pressure.identity import connection_name
+from pressure.greeting import Introduction
 from pressure.keys import Located
+from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.steps import Reply
 from pressure.settings import Settings
 
@@ -59,19 +59,13 @@ def check(where: Settings) -> None:
 
 
 class Connection:
-    """A connection that is used by one operation at a time; ``opened`` makes one.
-
-    Attributes:
-        id: Its number on the server, by which another one can end its wait; None if the server does not tell.
-    """
+    """A connection that is used by one operation at a time; ``Connections.ready`` opens one."""
 
     def __init__(self, stream: trio.abc.Stream) -> None:
         self._stream = stream
         self._reader = hiredis.Reader(
             protocolError=OSError, replyError=ServerReplyError, notEnoughData=_INCOMPLETE
         )
-        self.id: int | None = None
-        self.generation = 0
 
     async def exchange(self, data: bytes, count: int, limit: float = math.inf) -> list[Reply]:
         """Send commands, and return so many replies; ``limit`` is how many seconds nothing may move.
@@ -102,52 +96,35 @@ class Connection:
     @property
     def is_quiet(self) -> bool:
         """Whether it is open and has nothing to read; a server that hung up makes it readable."""
-        stream: Any = self._stream
-        stream = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
         poll = select.poll()
-        poll.register(stream.socket.fileno(), select.POLLIN)
+        poll.register(_socket_of(self._stream).fileno(), select.POLLIN)
         return not poll.poll(0)
 
 
 _INCOMPLETE: Final = object()
 
 
-async def opened(where: Settings, keys: Located | None = None) -> Connection:
-    """A connection to the server of a queue, which has let it in.
+def _socket_of(stream: Any) -> Any:
+    return stream.transport_stream.socket if isinstance(stream, trio.SSLStream) else stream.socket
 
-    Raises:
-        ConnectionFailedError: The server cannot be reached or does not let us in.
-        ClusterError: It is a cluster's, and the queue's name has no hash tag.
-    """
-    search, connection = Search(where, keys), None
+
+async def _heard(
+    look: Look, name: bytes, member: Member
+) -> tuple[Connection | None, list[Reply] | ConnectionFailedError]:
+    """Connect, introduce ourselves, and ask."""
+    where, stream, introduction = look.where, None, Introduction(look, name)
     try:
-        while (look := search.look) is not None:
-            if connection is not None:
-                await connection.close()
-            connection, heard = await _heard(look)
-            search.hear(heard)
-    except BaseException:
-        if connection is not None:
-            await connection.close()
-        raise
-    assert connection is not None
-    connection.id = search.number
-    return connection
-
-
-async def _heard(look: Look) -> tuple[Connection | None, list[Reply] | ConnectionFailedError]:
-    """Connect, and ask."""
-    where, stream = look.where, None
-    try:
-        with trio.fail_after(where.kwargs["socket_connect_timeout"]):
+        with trio.fail_after(where.connect_timeout):
             stream = await _stream(where)
+            member.open_as(_socket_of(stream))
             connection = Connection(stream)
-            return connection, await _introduce(connection, look)
+            replies = await connection.exchange(introduction.data, introduction.count)
+        return connection, introduction.answers(replies)
     except BaseException as error:
         if stream is not None:
             await trio.aclose_forcefully(stream)
         if isinstance(error, (*BROKEN, ServerReplyError)):
-            problem = failed(where, str(error) or str(error.__cause__ or type(error).__name__))
+            problem = failed(where, str(error) or str(error.__cause__ or "no answer in time"))
             problem.__cause__ = error
             return None, problem
         raise
@@ -171,76 +148,68 @@ async def _stream(where: Settings) -> trio.abc.Stream:
     return secure
 
 
-async def _introduce(connection: Connection, look: Look) -> list[Reply]:
-    """Say who we are, and ask; raises ServerReplyError if the server does not accept it."""
-    greeting = [*_greeting(look.where), ("CLIENT", "SETNAME", connection_name())]
-    commands = [*greeting, *look.ask]
-    replies = await connection.exchange(b"".join(map(hiredis.pack_command, commands)), len(commands))
-    for reply in replies[: len(greeting)]:
-        if isinstance(reply, ServerReplyError):
-            raise reply
-    return replies[len(greeting) :]
-
-
-def _greeting(where: Settings) -> list[tuple[Any, ...]]:
-    """What logs in, and chooses RESP version and database."""
-    settings = where.kwargs
-    who: tuple[Any, ...] = ()
-    if provider := settings.get("credential_provider"):
-        who = tuple(provider.get_credentials())
-    elif settings.get("username") or settings.get("password"):
-        who = tuple(word for word in (settings.get("username"), settings.get("password")) if word is not None)
-    greeting: list[tuple[Any, ...]] = []
-    if int(settings.get("protocol") or 2) == 3:
-        greeting.append(("HELLO", 3, *(("AUTH", *(("default", *who)[-2:])) if who else ())))
-    elif who:
-        greeting.append(("AUTH", *who))
-    if database := settings.get("db"):
-        greeting.append(("SELECT", database))
-    return greeting
-
-
 class Connections:
-    """The idle connections of one queue object."""
+    """The connections of one queue object, in one run of Trio at a time.
+
+    Attributes:
+        settings: How they connect.
+        pool: Who uses which.
+        unblocks: Held while a wait is ended from a connection of its own: there is one such at a time.
+    """
 
     def __init__(self, where: Settings, keys: Located | None = None) -> None:
-        self.settings = where
+        self.settings = self._where = where
         self._keys = keys
-        self._idle: deque[Connection] = deque()
+        self.pool = Pool(where.max_connections, trio.Lock)
         self._home: tuple[int, Any] = (0, None)
-        self._generation = 0  # how often all were closed; those in use then are not kept
+        self.unblocks = trio.Lock()
 
-    async def take(self) -> Connection:
-        """A connection that nobody else uses; ``put_back`` it, or close it.
+    def come_home(self) -> None:
+        """Forget the connections of another run of Trio, or of the process that we were forked from."""
+        home = (os.getpid(), trio.lowlevel.current_trio_token())
+        if self._home != home:
+            self.pool.forget()
+            self._home, self.unblocks = home, trio.Lock()
+
+    async def ready(self, member: Member) -> None:
+        """See to it that a member has a connection that works, as far as that can be seen.
 
         Raises:
             ConnectionFailedError: The server cannot be reached or does not let us in.
+            ClusterError: It is a cluster's, and the queue's name has no hash tag.
         """
-        home = (os.getpid(), trio.lowlevel.current_trio_token())
-        if self._home != home:  # another run of Trio, or a forked child: those belong to the other
-            self._idle.clear()
-            self._home = home
-        while self._idle:
-            connection = self._idle.pop()
-            if connection.is_quiet:
-                return connection
-            await connection.close()
-        generation = self._generation
-        connection = await opened(self.settings, self._keys)
-        connection.generation = generation
-        return connection
+        if member.connection is not None:
+            if member.connection.is_quiet:
+                return
+            await close(member.take_out())
+        generation, search = self.pool.generation, Search(self._where, self._keys)
+        connection, name = None, b""
+        try:
+            while (look := search.look) is not None:
+                await close(connection)
+                name = HOLDS.connection_name()
+                connection, heard = await _heard(look, name, member)
+                search.hear(heard)
+        except BaseException:
+            await close(connection)
+            raise
+        self._where = search.where
+        member.set(connection, name, search.number, generation)
 
-    async def put_back(self, connection: Connection, *, keep: bool = True) -> None:
-        """Keep the connection for the next operation, if it can be used; all replies were read."""
-        if keep and connection.generation == self._generation:
-            self._idle.append(connection)
-            return
-        with trio.CancelScope(shield=True):
-            await connection.close()
+    async def give_back(self, member: Member) -> None:
+        """End the use of a member."""
+        for connection in self.pool.give_back(member):
+            await close(connection)
 
     async def disconnect(self) -> None:
         """Close the idle connections, and those in use as soon as they are given back."""
-        self._generation += 1
+        self.come_home()
+        for connection in self.pool.drain():
+            await close(connection)
+
+
+async def close(connection: Connection | None) -> None:
+    """Hang up, if there is a connection, whoever is cancelled."""
+    if connection is not None:
         with trio.CancelScope(shield=True):
-            while self._idle:
-                await self._idle.pop().close()
+            await connection.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any
@@ -19,7 +20,7 @@ class SystemTaskKeeper(Keeper):
 
     Args:
         seconds: How long a lease lasts.
-        renew: Renews the leases of some clients.
+        renew: Renews the leases of some holds, within ``pause`` seconds.
     """
 
     def __init__(self, seconds: float, renew: Callable[[Collection[bytes]], Awaitable[None]]) -> None:
@@ -28,18 +29,18 @@ class SystemTaskKeeper(Keeper):
         self._home: tuple[int, Any] = (0, None)
         self._running: _Running | None = None
 
-    def begin(self, name: bytes) -> None:
-        """Somebody begins to work."""
+    def begin(self, hold_id: bytes) -> None:
+        """Renew the lease of a hold from now on."""
         home = (os.getpid(), trio.lowlevel.current_trio_token())
-        if self._home != home:  # another run of Trio, or a forked child: those at work there are not ours
-            self._at_work.clear()
+        if self._home != home:  # another run of Trio, or a forked child: the holds there are not ours
+            self._holds.clear()
             self._home, self._running = home, None
-        super().begin(name)
+        super().begin(hold_id)
 
     async def stop(self) -> None:
-        """End the task; while others are still at work it goes on for them, and ends when it sees none."""
+        """End the task; while there are holds it goes on for them, and ends when it sees none."""
         running = self._running
-        if self._at_work or running is None or self._home[1] != trio.lowlevel.current_trio_token():
+        if self._holds or running is None or self._home[1] != trio.lowlevel.current_trio_token():
             return
         running.scope.cancel()
         with trio.CancelScope(shield=True):
@@ -51,21 +52,24 @@ class SystemTaskKeeper(Keeper):
             trio.lowlevel.spawn_system_task(self._work, self._running, name="pressure-lease")
 
     async def _work(self, running: _Running) -> None:
+        pause = self.pause
         try:
             with running.scope:
-                while await self._somebody_after_a_while():
+                while await self._has_holds_after(pause):
+                    began = time.monotonic()
                     with suppress(Exception):  # what a system task raises ends the whole run
-                        await self._renew(frozenset(self._at_work))
+                        await self._renew(frozenset(self._holds))
+                    pause = self.pause_after(began)
         finally:
             if self._running is running:
                 self._running = None
             running.is_over.set()
 
-    async def _somebody_after_a_while(self) -> bool:
-        await trio.sleep(self.pause)
-        if not self._at_work:
+    async def _has_holds_after(self, pause: float) -> bool:
+        await trio.sleep(pause)
+        if not self._holds:
             self._running = None
-        return bool(self._at_work)
+        return bool(self._holds)
 
 
 class _Running:

@@ -151,7 +151,7 @@ def ask(simulation: Simulation, *commands: str) -> None:
         simulation.ask(*words)
 
 
-DEAD = "gone:1/main/00000000"
+DEAD = "gone:1:00000000/1/1"
 
 
 def leave_orphans(simulation: Simulation) -> None:

@@ -102,7 +102,7 @@ def test_a_gate_keeps_the_rest_of_the_url() -> None:
 
 
 def operations(client: Textbook) -> list[Callable[[], object]]:
-    return [lambda: client.put(b"v"), client.get, client.close, client.delete]
+    return [lambda: client.put(b"v"), client.get, client.shutdown, client.delete]
 
 
 def test_the_textbook_client_puts_gets_closes_and_deletes_as_documented(
@@ -119,11 +119,11 @@ def test_the_textbook_client_puts_gets_closes_and_deletes_as_documented(
         client.put(b"a")
         client.put(b"b")
         assert direct.llen(f"{key}:not_full") == 0
-        client.close()
+        client.shutdown()
         with pytest.raises(Shut):
             client.put(b"v")
         with pytest.raises(Shut):
-            client.close()
+            client.shutdown()
         assert [client.get(), client.get()] == [b"a", b"b"]
         with pytest.raises(Shut):
             client.get()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.simulation import Choose, Simulation, StuckError, every_run, operation, seeded
+from conformance.simulation import Choose, Simulation, StuckError, every_run, held, operation, seeded
 from pressure import QueueClosedError, QueueDoesNotExistError, protocol
 from pressure.protocol import Context, Patience
 
@@ -139,7 +139,7 @@ def test_a_waiting_put_succeeds_beside_a_reliable_get_in_every_interleaving() ->
     def run(choose: Choose) -> None:
         simulation = queue(choose, 1, b"a")
         simulation.actor("p").will(put(b"b"))
-        simulation.actor("c").will(RECEIVE, operation(protocol.settle, protocol.Settlement.DONE, 1))
+        simulation.actor("c").will(RECEIVE, operation(protocol.settle, held, protocol.Settlement.DONE, 1))
         simulation.run()
         assert holds(simulation) == [b"b"]
 

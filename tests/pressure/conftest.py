@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ OPERATIONS: dict[str, Callable[[Queue], object]] = {
     "put_nowait": lambda q: q.put_nowait(b"v"),
     "get": lambda q: q.get(),
     "get_nowait": lambda q: q.get_nowait(),
-    "close": lambda q: q.close(),
+    "close": lambda q: q.shutdown(),
     "delete": lambda q: q.delete(),
     "length": lambda q: q.length(),
     "closed": lambda q: q.closed(),
@@ -46,6 +47,11 @@ OPERATIONS: dict[str, Callable[[Queue], object]] = {
     "repair": lambda q: q.repair(),
     "iteration": lambda q: list(q),
 }
+
+
+def wait_long(queue: Any) -> None:
+    """From now on no single wait of this queue object ends by itself."""
+    queue._context = replace(queue._context, slice=1000.0)
 
 
 def free_port() -> int:

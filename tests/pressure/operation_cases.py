@@ -90,16 +90,16 @@ OPERATION_CASES: Final[dict[str, OperationCase]] = {
     "put, over-filling": OperationCase(lambda q: q.put(A, overfill=True), bound=1, values=(B,), puts=(A,)),
     "put many": OperationCase(lambda q: q.put_many([A, B]), puts=(A, B)),
     "put too many": OperationCase(lambda q: q.put_many([A, B, C], timeout=SOON), bound=2, puts=(A, B)),
-    "put many, closed": OperationCase(lambda q: q.put_many([A]), more=lambda q, _: q.close()),
+    "put many, closed": OperationCase(lambda q: q.put_many([A]), more=lambda q, _: q.shutdown()),
     "get": OperationCase(lambda q: [q.get()], values=(A, B)),
     "get, full": OperationCase(lambda q: [q.get()], bound=1, values=(A,)),
     "get, empty": OperationCase(lambda q: [q.get(timeout=SOON)]),
     "get, empty at first": OperationCase(
         lambda q: [q.get(timeout=LATER)], puts=(A,), other=lambda q: q.put(A)
     ),
-    "get, closed": OperationCase(lambda q: [q.get()], values=(A,), more=lambda q, _: q.close()),
-    "get, closed and empty": OperationCase(lambda q: [q.get()], more=lambda q, _: q.close()),
-    "get, closed meanwhile": OperationCase(lambda q: [q.get(timeout=LATER)], other=lambda q: q.close()),
+    "get, closed": OperationCase(lambda q: [q.get()], values=(A,), more=lambda q, _: q.shutdown()),
+    "get, closed and empty": OperationCase(lambda q: [q.get()], more=lambda q, _: q.shutdown()),
+    "get, closed meanwhile": OperationCase(lambda q: [q.get(timeout=LATER)], other=lambda q: q.shutdown()),
     "get many": OperationCase(lambda q: q.get_many(2), bound=3, values=(A, B, C)),
     "get many, empty at first": OperationCase(
         lambda q: q.get_many(2, timeout=LATER), puts=(A,), other=lambda q: q.put(A)
@@ -108,14 +108,14 @@ OPERATION_CASES: Final[dict[str, OperationCase]] = {
     "receive, full": OperationCase(received, bound=1, values=(A,)),
     "receive, empty": OperationCase(received),
     "receive, and fail": OperationCase(lambda q: received(q, Boom()), values=(A, B)),
-    "close": OperationCase(lambda q: q.close(), values=(A,)),
-    "close, closed": OperationCase(lambda q: q.close(), more=lambda q, _: q.close()),
+    "close": OperationCase(lambda q: q.shutdown(), values=(A,)),
+    "close, closed": OperationCase(lambda q: q.shutdown(), more=lambda q, _: q.shutdown()),
     "delete": OperationCase(lambda q: q.delete(), values=(A,)),
     "delete, in use": OperationCase(
         lambda q: q.delete(SOON), more=lambda _, raw: raw.rpop("__pressure__:{jobs}:producer_free")
     ),
     "delete, half deleted": OperationCase(lambda q: q.delete(), more=_half_deleted),
-    "wait for the close": OperationCase(lambda q: q.wait_closed(LATER), other=lambda q: q.close()),
+    "wait for the close": OperationCase(lambda q: q.wait_closed(LATER), other=lambda q: q.shutdown()),
     "wait for no close": OperationCase(lambda q: q.wait_closed(SOON)),
     "repair": OperationCase(lambda q: q.repair(force=True), values=(A, B), more=_stuck),
     "repair, half deleted": OperationCase(lambda q: q.repair(force=True), more=_half_deleted),

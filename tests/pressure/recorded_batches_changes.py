@@ -24,7 +24,7 @@ def refused_on(_: Any) -> Any:
 def another(reply: Any) -> Any:
     """A reply of the same command that could have been; the same if there is none."""
     if isinstance(reply, bytes) and reply not in SAID_ALWAYS:
-        return b"7" if reply.isdigit() else b"somebody:1/main/00000000"
+        return b"7" if reply.isdigit() else b"somebody:1:00000000/1/1"
     if isinstance(reply, int):
         return 0 if reply else 2
     return b"5" if reply is None else reply

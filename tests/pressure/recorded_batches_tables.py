@@ -10,13 +10,16 @@ from pressure.protocol import Context, Patience, Settlement
 __all__ = ["ACTS", "CHOSEN", "MEANWHILE", "OPERATIONS", "SITUATIONS", "command"]
 
 
+ME: Final = b"me:1:00000000/1/1"
+
+
 def patient(ctx: Context) -> Patience:
     return Patience.of(ctx, timeout=2.5)
 
 
 def received(ctx: Context, outcome: Settlement) -> Any:
-    value = yield from protocol.receive(ctx, patient(ctx))
-    yield from protocol.settle(ctx, outcome, len(value))
+    got = yield from protocol.receive(ctx, patient(ctx))
+    yield from protocol.settle(ctx, got.hold_id, outcome, len(got.value))
 
 
 OPERATIONS: Final[dict[str, Any]] = {
@@ -42,14 +45,14 @@ OPERATIONS: Final[dict[str, Any]] = {
     "receive": lambda ctx: protocol.receive(ctx, patient(ctx)),
     "settle": lambda ctx: received(ctx, Settlement.DONE),
     "settle back": lambda ctx: received(ctx, Settlement.BACK),
-    "settle alone": lambda ctx: protocol.settle(ctx, Settlement.BACK, 5),
+    "settle alone": lambda ctx: protocol.settle(ctx, ME, Settlement.BACK, 5),
     "settle strict": lambda ctx: received(ctx, Settlement.DONE),
     "put strict": lambda ctx: protocol.put(ctx, b"value", patient(ctx)),
     "peek": lambda ctx: protocol.peek(ctx),
     "peek_many": lambda ctx: protocol.peek_many(ctx, 2),
     "holder": lambda ctx: protocol.holder(ctx, "consumer"),
     "stats": lambda ctx: protocol.stats(ctx),
-    "renew": lambda ctx: protocol.renew(ctx, [b"me:1/main/00000000"]),
+    "renew": lambda ctx: protocol.renew(ctx, [ME]),
     "repair": lambda ctx: protocol.repair(ctx),
     "repair force": lambda ctx: protocol.repair(ctx, True),
     "repair consumer": lambda ctx: protocol.repair(ctx, only="consumer"),
@@ -57,7 +60,7 @@ OPERATIONS: Final[dict[str, Any]] = {
     "doctor": lambda ctx: protocol.doctor(ctx),
 }
 
-DEAD: Final = "dead:9/main/00000000"
+DEAD: Final = "dead:9:00000000/1/1"
 
 SITUATIONS: Final[dict[str, tuple[str, ...]]] = {
     "gone": (),
@@ -74,7 +77,7 @@ SITUATIONS: Final[dict[str, tuple[str, ...]]] = {
     "no number": ("create 2", "put first", "SET @:bound many"),
     "produced": ("create 2", "put first", "RPOP @:producer_free", f"SET @:producer {DEAD}"),
     "consumed": ("create 2", "put first", "RPOP @:consumer_free", f"SET @:consumer {DEAD}"),
-    "watched": ("create 2", "put first", "RPOP @:consumer_free", "SET @:consumer watcher:1/main/00000000"),
+    "watched": ("create 2", "put first", "RPOP @:consumer_free", "SET @:consumer watcher:1:00000000/1/9"),
     "taken": ("create 2", "put first", "RPOP @:consumer_free", "RPOP @:producer_free"),
     "unacked": ("create 3", "put first", "LPUSH @:unacked a bb", "RPOP @:consumer_free", f"SET @:consumer {DEAD}"),
     "orphans": ("create 3", "put first", "LPUSH @:unacked a"),
@@ -85,7 +88,7 @@ SITUATIONS: Final[dict[str, tuple[str, ...]]] = {
     "half created": ("SET @:bound 2",),
     "half created, producer": ("SET @:bound 2", "LPUSH @:producer_free 0"),
     "half created, both": ("SET @:bound 2", "LPUSH @:producer_free 0", "LPUSH @:consumer_free 0"),
-    "mine": ("create 2", "put first", "RPOP @:consumer_free", "SET @:consumer me:1/main/00000000"),
+    "mine": ("create 2", "put first", "RPOP @:consumer_free", "SET @:consumer me:1:00000000/1/1"),
     "no list": ("create 3", "put first", "DEL @:not_full", "SET @:not_full x"),
     "fed by a robber": ("create 3",),
     "fed by another robber": ("create 3",),
@@ -109,19 +112,19 @@ ROLES: Final = ("producer", "consumer")
 ACTS: Final = {
     "deleted": (command("DEL @:bound"),),
     "robbed": (
-        command("SET @:producer thief:1/main/00000000"),
-        command("SET @:consumer thief:1/main/00000000"),
+        command("SET @:producer thief:1:00000000/1/1"),
+        command("SET @:consumer thief:1:00000000/1/1"),
     ),
     "freed": (command("LPUSH @:producer_free 0"), command("LPUSH @:consumer_free 0")),
     "closes": (command("LPUSH @:closed 0 0"),),
     "fills": (command("LPUSH @ more"), command("LPUSH @:not_full 0")),
     "empties": (command("RPOP @"), command("LPUSH @:not_full 0")),
     "robbed of room": (
-        *(command(f"SET @:{role} a:1/main/00000000") for role in ROLES),
+        *(command(f"SET @:{role} a:1:00000000/1/1") for role in ROLES),
         command("LPUSH @:not_full 0"),
     ),
     "and robbed": (
-        *(command(f"SET @:{role} z:1/main/00000000") for role in ROLES),
+        *(command(f"SET @:{role} z:1:00000000/1/1") for role in ROLES),
         command("LPUSH @:not_full 0"),
     ),
 }
@@ -129,8 +132,8 @@ ACTS: Final = {
 MEANWHILE: Final = {
     "fed": (command("LPUSH @ late later latest last"),),
     "fed uncountable": (command("LPUSH @ late"),),
-    "fed by a robber": (command("LPUSH @ late later"), command("SET @:consumer a:1/main/00000000")),
-    "fed by another robber": (command("LPUSH @ late later"), command("SET @:consumer z:1/main/00000000")),
+    "fed by a robber": (command("LPUSH @ late later"), command("SET @:consumer a:1:00000000/1/1")),
+    "fed by another robber": (command("LPUSH @ late later"), command("SET @:consumer z:1:00000000/1/1")),
     "drained": (command("RPOP @"), command("LPUSH @:not_full 0")),
     "shut": (command("LPUSH @:closed 0 0"),),
     "given up": (command("LPUSH @:producer_free 0"), command("LPUSH @:consumer_free 0")),

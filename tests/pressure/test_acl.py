@@ -78,7 +78,7 @@ def whole_life(queue: Any) -> None:
     assert not queue.wait_closed(0.02)
     assert queue.repair(force=True).left == ()
     assert queue.doctor().problems == ()
-    queue.close()
+    queue.shutdown()
     queue.delete()
 
 
@@ -140,7 +140,7 @@ def test_no_documented_acl_rule_is_superfluous(user: Callable[..., str], word: s
                 whole_life(queue)
             except (PressureError, PressureWarning, AssertionError, pytest.fail.Exception) as error:
                 failed.append(error)
-            if not queue._define.server.scripts and flavour == "sync":
+            if not queue._context.server.scripts and flavour == "sync":
                 failed.append(PressureError("scripts are not run"))
         user(word)
     assert failed

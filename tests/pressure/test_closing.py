@@ -26,18 +26,18 @@ Make = Callable[..., Queue]
 def test_close_pushes_two_marks_and_a_second_close_is_an_error(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     assert queue.closed() is False
-    queue.close()
+    queue.shutdown()
     assert queue.closed() is True
     assert raw.llen(f"{JOBS}:closed") == 2
     with pytest.raises(QueueClosedError, match="'jobs' is closed"):
-        queue.close()
+        queue.shutdown()
     invariant(raw)
 
 
 @pytest.mark.parametrize("overfill", [False, True])
 def test_a_put_on_a_closed_queue_fails_at_once(queue: Queue, raw: redis.Redis, overfill: bool) -> None:
     queue.create()
-    queue.close()
+    queue.shutdown()
     with pytest.raises(QueueClosedError):
         queue.put(b"v", overfill=overfill)
     invariant(raw)
@@ -62,7 +62,7 @@ def test_a_closed_queue_delivers_the_values_it_still_has(queue: Queue, raw: redi
     queue.create()
     queue.put(b"1")
     queue.put(b"2")
-    queue.close()
+    queue.shutdown()
     assert list(queue) == [b"1", b"2"]
     for call in (queue.get, queue.get_nowait, lambda: queue.get(timeout=1)):
         with pytest.raises(QueueClosedError):
@@ -76,7 +76,7 @@ def test_a_waiting_get_sees_the_close_and_leaves_both_marks(
     queue.create()
     get = task(queue.get)
     waiting(raw)
-    queue.close()
+    queue.shutdown()
     with pytest.raises(QueueClosedError):
         get.result()
     invariant(raw)
@@ -143,7 +143,7 @@ def test_delete_removes_every_key(queue: Queue, raw: redis.Redis) -> None:
     queue.put(b"1")
     queue.put(b"2")
     queue.get()
-    queue.close()
+    queue.shutdown()
     raw.lpush(f"{JOBS}:unacked", "in flight")
     queue.delete()
     assert raw.keys() == []
@@ -190,7 +190,7 @@ def test_wait_closed_waits_until_the_queue_is_closed_or_the_timeout_ends(
     assert queue.wait_closed(timeout=0) is False
     waits = [task(queue.wait_closed) for _ in range(3)]
     waiting(raw, 3)
-    queue.close()
+    queue.shutdown()
     assert [wait.result() for wait in waits] == [True] * 3
     assert queue.wait_closed() is True
     invariant(raw)
@@ -209,7 +209,7 @@ def test_wait_closed_sees_the_close_although_other_clients_pop_the_marks(
 
     eaters = [task(eat) for _ in range(2)]
     waiting(raw, 3)
-    queue.close()
+    queue.shutdown()
     assert wait.result() is True
     for eater in eaters:
         eater.result()

@@ -22,11 +22,23 @@ from pressure import (
     QueueEmptyError,
     ServerReplyError,
 )
-from pressure.connection import settings
-from pressure.driver import Waiting
-from pressure.identity import connection_name
+from pressure.arguments import settings
+from pressure.driver import Driver
+from pressure.identity import connection_in
+from pressure.pool import HOLDS
 
-from .conftest import PREFIX, Server, Task, execute, free_port, invariant, roles_free, until, waiting
+from .conftest import (
+    PREFIX,
+    Server,
+    Task,
+    execute,
+    free_port,
+    invariant,
+    roles_free,
+    until,
+    wait_long,
+    waiting,
+)
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
@@ -94,7 +106,7 @@ def test_a_client_or_name_of_the_wrong_type_is_a_type_error() -> None:
     with pytest.raises(TypeError, match=r"redis\.Redis"):
         Queue("jobs", client=object())
     with pytest.raises(TypeError, match="name"):
-        Queue(1)  # type: ignore[arg-type]
+        Queue(1)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("url", ["redis://h:1/0?client_name=a@b", "redis://[::1]/0?client_name=a@b"])
@@ -120,9 +132,9 @@ def test_only_the_settings_of_a_given_client_are_used(
         waiting(raw)
         queue.put(b"v")
         assert get.result() == b"v"
-        kwargs = queue._driver.connections.settings.kwargs
-        assert kwargs["socket_timeout"] > 10
-        assert (kwargs["retry"], kwargs["decode_responses"]) == (None, False)
+        found = queue._driver.connections.settings
+        assert found.reply_timeout == options.get("socket_timeout", 15)
+        assert (found.kwargs["retry"], found.kwargs["decode_responses"]) == (None, False)
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
@@ -139,9 +151,15 @@ def test_a_queue_works_with_both_versions_of_the_wire_protocol(
         invariant(raw)
 
 
-def test_connections_carry_the_name_of_the_process(queue: Queue, raw: redis.Redis) -> None:
-    queue.exists()
-    assert connection_name() in [client["name"] for client in raw.client_list()]
+def ours(raw: redis.Redis) -> list[dict[str, Any]]:
+    """The connections of this process."""
+    return [each for each in raw.client_list() if each["name"].startswith(HOLDS.process.decode() + "/")]
+
+
+def test_each_connection_carries_a_name_of_its_own(make: Callable[..., Queue], raw: redis.Redis) -> None:
+    first, second = make(), make()
+    assert (first.exists(), second.exists()) == (False, False)
+    assert len({each["name"] for each in ours(raw)}) == 2
 
 
 OPERATIONS: dict[str, Callable[[Queue], object]] = {
@@ -151,7 +169,7 @@ OPERATIONS: dict[str, Callable[[Queue], object]] = {
     "closed": lambda q: q.closed(),
     "put": lambda q: q.put(b"v"),
     "get": lambda q: q.get(),
-    "close": lambda q: q.close(),
+    "close": lambda q: q.shutdown(),
     "delete": lambda q: q.delete(),
     "wait_closed": lambda q: q.wait_closed(),
     "repair": lambda q: q.repair(),
@@ -205,29 +223,23 @@ def test_a_connection_killed_during_a_wait_is_reported_and_not_retried(
     invariant(raw)
 
 
-def test_each_thread_has_one_client_id_for_all_its_operations(
-    queue: Queue, raw: redis.Redis, task: Start
-) -> None:
+def test_each_hold_has_an_id_of_its_own_and_names_its_connection(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
-
-    def producers() -> set[Any]:
-        found = set()
-        for _ in range(3):
-            queue.put(b"v")
-            found.add(raw.get(f"{JOBS}:producer"))
-        return found
-
-    mine, another = producers(), task(producers).result()
-    assert len(mine) == len(another) == 1
-    assert mine != another
-    (identifier,) = mine
-    assert identifier.startswith(connection_name().encode() + b"/MainThread/")
+    found: list[Any] = []
+    for _ in range(3):
+        queue.put(b"v")
+        with queue.receive():
+            found.append(raw.get(f"{JOBS}:consumer"))
+    assert len(set(found)) == 3
+    names = [each["name"] for each in ours(raw)]
+    for hold_id in found:
+        assert (connection_in(hold_id) or b"").decode() in names
 
 
 def test_disconnect_leaves_queue_and_object_usable(redis_url: str, raw: redis.Redis) -> None:
     with Queue("jobs", url=redis_url) as queue:
         queue.create()
-    until(lambda: connection_name() not in [client["name"] for client in raw.client_list()])
+    until(lambda: not ours(raw))
     assert queue.exists()
     assert not queue.closed()
     queue.disconnect()
@@ -273,7 +285,12 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
 ) -> None:
     queue.create()
     come = threading.Event()
-    monkeypatch.setattr(Waiting, "end", lambda _: make().put(b"v"))
+
+    def put_instead(*_: object) -> bool:
+        make().put(b"v")
+        return True
+
+    monkeypatch.setattr(Driver, "unblock", put_instead)
 
     def interrupt() -> None:
         waiting(raw)
@@ -290,10 +307,8 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
     invariant(raw)
 
 
-def test_ctrl_c_ends_a_long_wait_at_once(
-    queue: Queue, raw: redis.Redis, task: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pressure.definition.SLICE", 1000.0)
+def test_ctrl_c_ends_a_long_wait_at_once(queue: Queue, raw: redis.Redis, task: Start) -> None:
+    wait_long(queue)
     queue.create()
 
     def interrupt() -> None:
@@ -317,13 +332,15 @@ def test_the_error_for_a_server_out_of_memory_says_that_the_role_is_still_held(r
         with pytest.raises(Exception, match="OOM") as caught:
             queue.put(b"w")
         assert any("repair frees it" in note for note in caught.value.__notes__)
-        with pytest.warns(RuntimeWarning, match="to count it and to free the consumer role"):
-            assert queue.get() == b"v"
+        with pytest.raises(ServerReplyError, match="OOM"):
+            queue.get()
     finally:
         raw.config_set("maxmemory", 0)
         queue.disconnect()
     queue.repair(force=True)
     assert roles_free(raw)
+    assert queue.get() == b"v"
+    queue.disconnect()
 
 
 @pytest.mark.usefixtures("with_maxmemory")
@@ -351,8 +368,7 @@ def test_a_connection_on_which_a_command_was_refused_is_not_reused(
     queue = make("jobs", url=redis_url)
     others = {client["id"] for client in raw.client_list()}
     queue.create()
-    ours = [client["id"] for client in raw.client_list() if client["name"] == connection_name()]
-    kept = set(ours) - others
+    kept = {client["id"] for client in ours(raw)} - others
     raw.delete(f"{JOBS}:bound")
     raw.lpush(f"{JOBS}:bound", 0)
     with pytest.raises(ServerReplyError, match="WRONGTYPE"):

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
+from pressure.identity import released
 from pressure.keys import Keys
+from pressure.pool import Holds
 from pressure.protocol import Context, Diagnosis, examine
-from pressure.protocol.roles import CONSUMER, PRODUCER
-from pressure.protocol.vitals import STEADY, Seen, _is_zero, _others, doubt, steady
+from pressure.protocol.role import CONSUMER, PRODUCER
+from pressure.protocol.vitals import Life, Seen, doubt
 
-ME, DEAD, HERE = b"me:1/main/00000000", b"dead:1/main/00000000", b"here:1/main/00000000"
-CLIENTS: Final = b"id=3 name=me:1 flags=N cmd=client\nid=10 name=here:1 flags=b cmd=brpop\n"
+MINE: Final = Holds(b"me:1:00000000")
+OVER: Final = MINE.begin(b"me:1:00000000/1")
+MINE.end(OVER)
+LIVE: Final = MINE.begin(b"me:1:00000000/1")
+DEAD, HERE = b"dead:1:00000000/1/1", b"here:1:00000000/1/1"
+CLIENTS: Final = (
+    b"id=3 name=me:1:00000000/1 flags=N cmd=client\nid=10 name=here:1:00000000/1 flags=b cmd=brpop\n"
+)
 
 HEALTHY: Final[dict[str, Any]] = {
     "bound": b"2", "length": 1, "tokens": 1, "marks": 0, "unacked": 0, "rejected": 0,
@@ -29,8 +36,8 @@ DEAD_C: Final = {"consumer_free": 0, "consumer": DEAD}
 FULL: Final = {"length": 2, "tokens": 0, "counters": [b"4", b"9", b"2", b"5"]}
 
 
-def context(name: str = "jobs") -> Context:
-    return Context(Keys.of(name), ME, lambda: 1.0)
+def context(name: str = "jobs", lease: float | None = None) -> Context:
+    return Context(Keys.of(name), lambda: 1.0, lease=lease, holds=MINE)
 
 
 def seen(*changes: dict[str, Any]) -> list[Any]:
@@ -45,7 +52,8 @@ def seen(*changes: dict[str, Any]) -> list[Any]:
 
 def told(*changes: dict[str, Any]) -> Diagnosis:
     clients = next((each["clients"] for each in changes if "clients" in each), CLIENTS)
-    (found,) = examined([clients, *seen(*changes)], context())
+    lease = next((each["lease"] for each in changes if "lease" in each), None)
+    (found,) = examined([clients, *seen(*changes)], context(lease=lease))
     assert isinstance(found, Diagnosis)
     return found
 
@@ -71,7 +79,7 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
     ((NEW,), ["a create did not finish"]),
     ((NEW, {"consumer_free": 0}), ["a create did not finish"]),
     ((NEW, {"producer_free": 0, "consumer_free": 0}), ["a create did not finish"]),
-    ((NEW, {"producer_free": 0}), []),
+    ((NEW, {"producer_free": 0}), ["has not written its id"]),
     ((NEW, {"producer_free": 0, "producer": HERE}), []),
     ((NEW, {"length": 1}), ["the token", "add up"]),
     ((NEW, {"tokens": 1}), []),
@@ -87,8 +95,15 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
     ((BUSY_P,), []),
     ((BUSY_P, {"tokens": 0}), []),
     ((BUSY_C, {"tokens": 0, "unacked": 1}), []),
-    ((DEAD_C,), ["held by dead:1/main/00000000, which is not connected"]),
+    ((DEAD_C,), ["held by dead:1:00000000/1/1, whose connection is gone"]),
     (({"producer_free": 0, "producer": b"another program"},), []),
+    (({"producer_free": 0, "producer": DEAD, "clients": None},), []),
+    (({"producer_free": 0, "producer": LIVE},), []),
+    (({"producer_free": 0, "producer": OVER},), [f"held by {OVER.decode()}, an operation of this process that is over"]),
+    (({"producer_free": 0, "producer": released(DEAD)},), []),
+    (({"producer_free": 0, "producer": released(DEAD), "idle": 5},), ["held by a client that has not written its id"]),
+    (({"producer_free": 0},), ["held by a client that has not written its id; whoever waits for the role frees it"]),
+    (({"producer_free": 0, "lease": 3.0},), ["held by a client whose lease ran out"]),
     # what is there, and room for more: the numbers are such that nothing but a sum will do
     ((lengths(7, 3, 3, 9, 3), {"tokens": 0}), ["3 messages are unacknowledged", "the token"]),
     ((lengths(6, 3, 3, 9, 3), {"tokens": 0}), ["3 messages are unacknowledged"]),
@@ -108,12 +123,12 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
     ((FULL, BUSY_P, {"tokens": 1}), []),
     ((FULL, BUSY_P, BUSY_C), []),
     ((FULL, BUSY_P, BUSY_C, {"consumer": b"another program"}), []),
-    ((FULL, BUSY_P, DEAD_C), ["not connected", "no client consumes; the last consumer, dead:1/main/00000000, is not connected"]),
-    ((FULL, BUSY_P, {"consumer": DEAD}), ["no client consumes; the last consumer, dead:1/main/00000000, is not connected"]),
+    ((FULL, BUSY_P, DEAD_C), ["connection is gone", "no client consumes; the connection of the last consumer, dead:1:00000000/1/1, is gone"]),
+    ((FULL, BUSY_P, {"consumer": DEAD}), ["no client consumes; the connection of the last consumer, dead:1:00000000/1/1, is gone"]),
     ((FULL, BUSY_P, {"consumer": HERE}), ["and no client consumes$"]),
     ((FULL, BUSY_P, {"clients": None}), ["and no client consumes$"]),
     ((FULL, BUSY_C), []),
-    ((BUSY_C, {"length": 0, "producer": DEAD}), ["the last producer, dead:1/main/00000000, is not connected"]),
+    ((BUSY_C, {"length": 0, "producer": DEAD}), ["the connection of the last producer, dead:1:00000000/1/1, is gone"]),
     ((BUSY_C, {"length": 0, "producer": HERE}), []),
     ((BUSY_C, {"length": 1, "producer": DEAD}), []),
     ((BUSY_C, {"length": 0, "marks": 2, "producer": DEAD}), []),
@@ -161,83 +176,56 @@ def test_a_diagnosis_is_printed_as_sentences() -> None:
     dead = told(DEAD_C, {"left_c": 2400, "idle": None}, BUSY_P, {"bound": b"0"})
     assert str(dead).splitlines()[:3] == [
         "'jobs': open, 1 values",
-        "  producer: held by here:1/main/00000000",
-        "  consumer: held by dead:1/main/00000000, with 2 s left of its lease, which is not connected",
+        "  producer: held by here:1:00000000/1/1: its connection is open",
+        "  consumer: held by dead:1:00000000/1/1, with 2 s left of its lease: its connection is gone",
     ]
-    waiting = told(BUSY_P)
+    waiting = told({"producer_free": 0, "producer": b"another program"})
     assert str(waiting).splitlines() == [
         "'jobs': open, 1 of 2 values",
-        "  producer: held by here:1/main/00000000 for about 4 s",
+        f"  producer: held by another program for about 4 s: {Life.FOREIGN.value}",
         "  consumer: free",
     ]
+
+
+def test_the_mark_of_the_last_holder_is_not_shown() -> None:
+    free = told({"producer": released(HERE)}).producer
+    assert (free.holder, free.connected, free.about) == (HERE, True, "")
+    popped = told({"producer_free": 0, "producer": released(HERE)}).producer
+    assert (popped.holder, popped.about) == (None, "")
 
 
 # Who may be dead
 
 
-@pytest.mark.parametrize(("me", "others"), [(3, 2), (10, 2), (4, 3), (100, 3), (None, None)])
-def test_other_clients_are_counted(me: int | None, others: int | None) -> None:
-    assert _others(b"id=3 addr=a id=4\nid=10 a=b\nid=11\n\nno client\n", me) == others
+def looked(holder: bytes | None, free: int = 0, connections: frozenset[bytes] | None = frozenset()) -> Seen:
+    return Seen(b"2", 9, {PRODUCER: free, CONSUMER: 1}, {PRODUCER: holder, CONSUMER: DEAD}, connections)
 
 
-def test_without_a_client_list_other_clients_are_not_counted() -> None:
-    assert _others(None, 3) is None
+HERE_IT_IS: Final = frozenset({b"here:1:00000000/1"})
 
-
-@pytest.mark.parametrize(
-    ("reply", "zero"),
-    [
-        ([b"timeout", b"0"], True), ([b"timeout", b"10"], False), ([], False), ([b"timeout"], False),
-        ({b"timeout": b"0"}, True), ({b"timeout": b"10"}, False), ({b"timeout": b"+"}, False), ({}, False), (None, False),
-    ],
-)  # fmt: skip
-def test_a_directive_of_0_is_recognized_in_the_reply_of_config_get(reply: Any, zero: bool) -> None:
-    assert _is_zero(reply) is zero
-
-
-@pytest.mark.parametrize(("seconds", "trusted"), [(STEADY, True), (STEADY + 1, True), (STEADY - 1, False)])
-def test_a_server_is_trusted_if_it_has_been_master_for_long_enough(seconds: int, trusted: bool) -> None:
-    info = [b"uptime_in_seconds:%d\n" % seconds, b"role:master\nmaster_replid2:0000\n"]
-    assert steady(info) is trusted
-    assert not steady([info[0], b"role:slave\nmaster_replid2:0000\n"])
-    assert not steady([info[0], b"role:master\nmaster_replid2:00ab\n"])
-
-
-SEEN: Final = Seen(
-    b"2", 9, {PRODUCER: 0, CONSUMER: 0}, {PRODUCER: DEAD, CONSUMER: DEAD},
-    connected=frozenset({b"me:1"}), others=0, steady=True, patient=True,
-)  # fmt: skip
-NOBODY: Final = replace(SEEN, holder={PRODUCER: None, CONSUMER: None})
-
-DOUBTS: Final[list[tuple[Any, Seen, Seen, str | None]]] = [
-    (CONSUMER, SEEN, SEEN, None),
-    (CONSUMER, SEEN, replace(SEEN, unacked=1), None),
-    (CONSUMER, SEEN, replace(SEEN, unacked=1, patient=False), "closes idle"),
-    (CONSUMER, SEEN, replace(SEEN, unacked=0, patient=False), None),
-    (PRODUCER, SEEN, replace(SEEN, unacked=1, patient=False), None),
-    (PRODUCER, NOBODY, NOBODY, None),
-    (PRODUCER, replace(NOBODY, others=1), NOBODY, "other clients are connected"),
-    (PRODUCER, NOBODY, replace(NOBODY, others=1), "other clients are connected"),
-    (PRODUCER, replace(NOBODY, others=1), replace(NOBODY, others=1), "other clients are connected"),
-    (PRODUCER, replace(NOBODY, others=None), replace(NOBODY, others=None), "other clients are connected"),
+DOUBTS: Final[list[tuple[Seen, Seen, str | None]]] = [
+    (looked(DEAD), looked(DEAD), None),
+    (looked(DEAD, connections=HERE_IT_IS), looked(DEAD, connections=HERE_IT_IS), None),
+    (looked(HERE, connections=HERE_IT_IS), looked(HERE), "its connection is open"),
+    (looked(HERE), looked(HERE, connections=HERE_IT_IS), "its connection is open"),
+    (looked(DEAD, free=1), looked(DEAD), "it was free for a moment"),
+    (looked(DEAD), looked(DEAD, free=1), "it was free for a moment"),
+    (looked(DEAD), looked(HERE), "its holder changed"),
+    (looked(released(DEAD)), looked(DEAD), "its holder changed"),
+    (looked(DEAD, connections=None), looked(DEAD), "the server does not tell who is connected"),
+    (looked(DEAD), looked(DEAD, connections=None), "the server does not tell who is connected"),
+    (looked(b"another program"), looked(b"another program"), "not of this package's form"),
+    (looked(released(DEAD)), looked(released(DEAD)), None),
+    (looked(released(HERE), connections=HERE_IT_IS), looked(released(HERE), connections=HERE_IT_IS), None),
+    (looked(None, connections=None), looked(None, connections=None), None),
+    (looked(HERE, connections=HERE_IT_IS), looked(None, connections=HERE_IT_IS), None),
+    (looked(OVER, connections=None), looked(OVER, connections=None), None),
+    (looked(LIVE, connections=None), looked(LIVE, connections=None), "the server does not tell"),
+    (looked(OVER), looked(LIVE), "its holder changed"),
 ]
 
 
-@pytest.mark.parametrize(("role", "first", "last", "why"), DOUBTS)
-def test_the_reason_why_a_holder_may_be_alive_is_given(
-    role: Any, first: Seen, last: Seen, why: str | None
-) -> None:
-    found = doubt(role, first, last)
+@pytest.mark.parametrize(("first", "last", "why"), DOUBTS)
+def test_the_reason_why_a_holder_may_be_alive_is_given(first: Seen, last: Seen, why: str | None) -> None:
+    found = doubt(PRODUCER, first, last, MINE)
     assert found is None if why is None else why in str(found)
-
-
-def half(bound: bytes | None, producer: int, consumer: int, used: bool = False) -> Seen:
-    return replace(SEEN, bound=bound, used=used, free={PRODUCER: producer, CONSUMER: consumer})
-
-
-def test_an_unfinished_create_is_recognized_by_its_missing_list_elements() -> None:
-    numbers = range(-1, 3)
-    free = [(producer, consumer) for producer in numbers for consumer in numbers]
-    assert [each for each in free if half(b"2", *each).half_created] == [(0, 0), (1, 0), (1, 1)]
-    assert not half(None, 0, 0).half_created
-    assert not half(b"2", 0, 0, used=True).half_created

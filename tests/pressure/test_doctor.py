@@ -11,13 +11,14 @@ import redis
 
 import pressure
 from pressure import CodecError, Queue, QueueDoesNotExistError, QueueEmptyError
-from pressure.identity import client_id
+from pressure.identity import process_in, unmarked
+from pressure.pool import HOLDS
 
 from .conftest import PREFIX, Task, execute, waiting
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
-DEAD = b"host:1/MainThread/01234567"
+DEAD = b"host:1:01234567/1/1"
 
 
 def take(raw: redis.Redis, role: str, holder: bytes | None = DEAD) -> None:
@@ -44,7 +45,9 @@ def test_stats_report_length_counters_and_holders(queue: Queue, raw: redis.Redis
 def test_holder_returns_the_client_that_holds_a_role(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put(b"v")
-    assert raw.get(f"{JOBS}:producer") == client_id()
+    last = raw.get(f"{JOBS}:producer")
+    assert isinstance(last, bytes)
+    assert process_in(unmarked(last)) == HOLDS.process
     assert queue.holder("producer") is queue.holder("consumer") is None
     take(raw, "consumer", None)
     assert queue.holder("consumer") == b""
@@ -86,9 +89,12 @@ def test_a_healthy_queue_has_no_problems(queue: Queue) -> None:
     assert (found.state, found.length, found.bound, found.problems) == ("open", 2, 2, ())
     with queue.receive():
         assert queue.doctor().problems == ()
-        assert queue.doctor().consumer.holder == client_id()
+        holder = queue.doctor().consumer.holder
+        assert holder == queue.holder("consumer")
+        assert holder is not None
+        assert process_in(holder) == HOLDS.process
         assert queue.doctor().consumer.connected is True
-    queue.close()
+    queue.shutdown()
     assert queue.doctor().state == "closed"
     assert queue.doctor().problems == ()
 
@@ -110,7 +116,10 @@ ILLS: dict[str, tuple[Callable[[redis.Redis], object], str]] = {
         "its bound is not a number of 0 or more",
     ),
     "unacknowledged": (lambda raw: raw.lpush(f"{JOBS}:unacked", "v"), "1 message is unacknowledged"),
-    "dead producer": (lambda raw: take(raw, "producer"), "held by host:1/MainThread/01234567, which is not"),
+    "dead producer": (
+        lambda raw: take(raw, "producer"),
+        f"held by {DEAD.decode()}, whose connection is gone",
+    ),
     "half deleted": (lambda raw: raw.delete(f"{JOBS}:bound"), "a delete did not finish"),
     "half created": (
         lambda raw: raw.delete(f"{JOBS}:not_full", f"{JOBS}:consumer_free"),
@@ -142,11 +151,11 @@ def test_the_doctor_reports_a_full_queue_whose_last_consumer_is_not_connected(
     found = queue.doctor()
     (said,) = found.problems
     assert said.startswith(
-        "the producer waits for room in a full queue, and no client consumes; the last consumer, "
+        "the producer waits for room in a full queue, and no client consumes; the connection of the "
     )
-    assert said.endswith(f"{DEAD.decode()}, is not connected")
+    assert said.endswith(f"last consumer, {DEAD.decode()}, is gone")
     assert (found.producer.taken, found.producer.connected, found.blocked) == (True, True, 1)
-    assert f":{os.getpid()}/" in str(found)
+    assert f":{os.getpid()}:" in str(found)
     queue.get()
     putting.result()
 
@@ -158,7 +167,7 @@ def test_the_doctor_reports_a_waiting_consumer_whose_last_producer_is_not_connec
     raw.set(f"{JOBS}:producer", DEAD)
     getting = task(queue.get)
     waiting(raw)
-    assert "the last producer, host:1/MainThread/01234567, is not connected" in queue.doctor().problems[0]
+    assert f"the connection of the last producer, {DEAD.decode()}, is gone" in queue.doctor().problems[0]
     queue.put(b"v")
     getting.result()
 
@@ -216,7 +225,7 @@ def test_a_codec_returns_objects_as_they_were_put(
     assert queue.get_many(1) == [item]
     with queue.receive() as message:
         assert message.value == item
-    queue.close()
+    queue.shutdown()
     assert list(queue) == [item]
 
 

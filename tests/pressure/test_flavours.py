@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -20,13 +19,14 @@ import pressure.aio
 import pressure.trio
 from conformance.targets import Address
 from pressure import Queue, QueueEmptyError
-from pressure.asynchronous import AsyncQueue
 
-from .conftest import PREFIX, invariant, until
+from .conftest import PREFIX, invariant, until, wait_long
 
 JOBS = PREFIX + "jobs"
 FLAVOURS: dict[str, Any] = {"aio": pressure.aio.Queue, "trio": pressure.trio.Queue}
-Main = Callable[[AsyncQueue], Awaitable[None]]
+#: A queue of either flavour.
+AnyQueue = pressure.aio.Queue[bytes] | pressure.trio.Queue[bytes]
+Main = Callable[[AnyQueue], Awaitable[None]]
 
 
 @pytest.fixture(params=["embedded_server", "real_server"])
@@ -58,23 +58,6 @@ def play(flavour: str, redis_url: str) -> Callable[..., None]:
     return run
 
 
-def public(kind: type) -> set[str]:
-    return {name for name in dir(kind) if not name.startswith("_")}
-
-
-@pytest.mark.parametrize("kind", FLAVOURS.values())
-def test_each_flavour_has_the_same_names_signatures_and_docstrings(kind: type[AsyncQueue]) -> None:
-    attributes = {"interrupt"}
-    assert public(kind) == public(Queue) - attributes
-    twins = [(name, getattr(Queue, name), getattr(kind, name)) for name in public(kind)]
-    for name, ours, theirs in twins:
-        if isinstance(ours, property):
-            continue
-        assert inspect.getdoc(theirs) == inspect.getdoc(ours), name
-        assert inspect.signature(theirs).parameters == inspect.signature(ours).parameters, name
-    assert inspect.signature(kind).parameters == inspect.signature(Queue).parameters
-
-
 @pytest.mark.parametrize(
     ("statement", "absent"),
     [
@@ -88,13 +71,13 @@ def test_a_flavour_is_imported_only_when_it_is_used(statement: str, absent: str)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     with pytest.raises(AttributeError, match="no attribute 'curio'"):
-        _ = pressure.curio
+        _ = pressure.curio  # type: ignore[attr-defined]
 
 
 def test_each_flavour_has_every_operation_from_create_to_delete(
     play: Callable[..., None], raw: redis.Redis
 ) -> None:
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         assert (queue.name, await queue.exists()) == (b"jobs", False)
         await queue.create(2)
         assert (await queue.empty(), await queue.full(), await queue.closed()) == (True, False, False)
@@ -105,7 +88,7 @@ def test_each_flavour_has_every_operation_from_create_to_delete(
         assert str(await queue.repair()) == "nothing to repair"
         assert await queue.get() == b"1"
         invariant(raw)
-        await queue.close()
+        await queue.shutdown()
         assert await queue.wait_closed()
         assert [value async for value in queue] == [b"2"]
         await queue.delete()
@@ -115,13 +98,13 @@ def test_each_flavour_has_every_operation_from_create_to_delete(
 
 
 def test_arguments_are_checked_before_anything_is_sent(play: Callable[..., None], raw: redis.Redis) -> None:
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         with pytest.raises(ValueError, match="bound must be"):
             await queue.create(-1)
         with pytest.raises(ValueError, match="timeout must be"):
             await queue.get(timeout=-1)
         with pytest.raises(TypeError, match="a value must be"):
-            await queue.put(1)
+            await queue.put(1)  # type: ignore[arg-type]
 
     play(main)
     assert raw.keys() == []
@@ -133,14 +116,6 @@ def test_another_type_of_client_is_a_type_error(flavour: str) -> None:
 
 
 # Cancellation
-
-
-@contextmanager
-def long_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No wait ends by itself."""
-    with monkeypatch.context() as patch:
-        patch.setattr("pressure.definition.SLICE", 1000.0)
-        yield
 
 
 async def blocked(raw: redis.Redis) -> None:
@@ -194,24 +169,24 @@ async def nothing() -> None:
 
 
 #: What waits -> the key whose element it waits for, and the call.
-WAITS: dict[str, tuple[str, Callable[[AsyncQueue], Awaitable[Any]]]] = {
+WAITS: dict[str, tuple[str, Callable[[AnyQueue], Awaitable[Any]]]] = {
     "get": ("none", lambda queue: queue.get()),
     "put": ("not_full", lambda queue: queue.put(b"v")),
-    "role": ("producer_free", lambda queue: queue.close()),
+    "role": ("producer_free", lambda queue: queue.shutdown()),
     "wait_closed": ("none", lambda queue: queue.wait_closed()),
 }
 
 
 @pytest.mark.parametrize("wait", WAITS)
 def test_a_cancelled_wait_ends_at_once_and_leaves_no_role_held(
-    play: Callable[..., None], raw: redis.Redis, monkeypatch: pytest.MonkeyPatch, wait: str
+    play: Callable[..., None], raw: redis.Redis, wait: str
 ) -> None:
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         await queue.create(1)
         key, call = WAITS[wait]
         taken = raw.rpop(f"{JOBS}:{key}")
-        with long_waits(monkeypatch):
-            assert await cancelled_while_blocked(raw, lambda: call(queue), nothing) is None
+        wait_long(queue)
+        assert await cancelled_while_blocked(raw, lambda: call(queue), nothing) is None
         if taken is not None:
             raw.lpush(f"{JOBS}:{key}", 0)
         invariant(raw)
@@ -222,23 +197,23 @@ def test_a_cancelled_wait_ends_at_once_and_leaves_no_role_held(
 
 
 def test_a_value_that_arrives_with_the_cancellation_is_returned(
-    play: Callable[..., None], raw: redis.Redis, monkeypatch: pytest.MonkeyPatch, redis_url: str
+    play: Callable[..., None], raw: redis.Redis, redis_url: str
 ) -> None:
     async def put() -> None:  # without giving the other task its turn
         with Queue("jobs", url=redis_url) as other:
             other.put(b"v")
 
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         await queue.create(1)
-        with long_waits(monkeypatch):
-            assert await cancelled_while_blocked(raw, queue.get, put) == b"v"
+        wait_long(queue)
+        assert await cancelled_while_blocked(raw, queue.get, put) == b"v"
         invariant(raw)
 
     play(main)
 
 
 def test_a_cancellation_ends_the_pause_of_a_repair(play: Callable[..., None], raw: redis.Redis) -> None:
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         await queue.create(1)
         raw.rpop(f"{JOBS}:consumer_free")
         if running() == "aio":
@@ -253,10 +228,8 @@ def test_a_cancellation_ends_the_pause_of_a_repair(play: Callable[..., None], ra
     play(main)
 
 
-def test_two_tasks_that_wait_are_both_cancelled(
-    play: Callable[..., None], raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def both(queue: AsyncQueue) -> None:
+def test_two_tasks_that_wait_are_both_cancelled(play: Callable[..., None], raw: redis.Redis) -> None:
+    async def both(queue: AnyQueue) -> None:
         if running() == "aio":
             # gather would wait for one of them only
             async with asyncio.timeout(0.1), asyncio.TaskGroup() as group:
@@ -268,10 +241,11 @@ def test_two_tasks_that_wait_are_both_cancelled(
                     nursery.start_soon(queue.get)
                     nursery.start_soon(queue.put, b"2")
 
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         await queue.create(1)
         raw.delete(f"{JOBS}:not_full")
-        with long_waits(monkeypatch), pytest.raises((TimeoutError, trio.TooSlowError)):
+        wait_long(queue)
+        with pytest.raises((TimeoutError, trio.TooSlowError)):
             await both(queue)
         raw.lpush(f"{JOBS}:not_full", 0)
         invariant(raw)
@@ -280,7 +254,7 @@ def test_two_tasks_that_wait_are_both_cancelled(
 
 
 def test_ctrl_c_ends_a_wait_like_a_cancellation(play: Callable[..., None], raw: redis.Redis) -> None:
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         await queue.create(1)
 
         async def interrupt() -> None:
@@ -331,7 +305,7 @@ def test_a_cancellation_that_was_held_back_is_raised_later(redis_url: str, raw: 
     """Not where asyncio.timeout() took it back, and not lost where nobody did."""
     said: list[str] = []
 
-    async def lose_no_cancellation(queue: AsyncQueue) -> None:
+    async def lose_no_cancellation(queue: AnyQueue) -> None:
         said.append((await queue.get()).decode())
         await asyncio.sleep(10)
 
@@ -359,7 +333,7 @@ def test_connections_are_named_kept_and_closed(play: Callable[..., None], raw: r
     def connected() -> int:
         return sum(f":{os.getpid()}" in client["name"] for client in raw.client_list())
 
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         await queue.create(1)
         for _ in range(3):
             await queue.put(b"v")
@@ -377,7 +351,7 @@ def test_connections_are_named_kept_and_closed(play: Callable[..., None], raw: r
 def test_operations_work_again_after_connections_were_killed(
     play: Callable[..., None], raw: redis.Redis
 ) -> None:
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         await queue.create(2)
         raw.client_kill_filter(_type="normal", skipme=True)
         await queue.put(b"v")
@@ -390,7 +364,7 @@ def test_operations_work_again_after_connections_were_killed(
 
 
 def test_an_unreachable_server_is_named_in_the_error(play: Callable[..., None]) -> None:
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         with pytest.raises(pressure.ConnectionFailedError, match=r"127\.0\.0\.1:1\b"):
             await queue.length()
 
@@ -403,7 +377,7 @@ def test_a_connection_lost_during_a_wait_is_an_unknown_outcome(
     async def kill() -> None:
         raw.client_kill_filter(_type="normal", skipme=True)
 
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         await queue.create(1)
 
         async def get() -> None:
@@ -419,7 +393,7 @@ def test_a_connection_lost_during_a_wait_is_an_unknown_outcome(
 def test_each_flavour_works_with_both_versions_of_the_wire_protocol(
     play: Callable[..., None], redis_url: str, raw: redis.Redis, protocol: int
 ) -> None:
-    async def main(queue: AsyncQueue) -> None:
+    async def main(queue: AnyQueue) -> None:
         await queue.create(1)
         with pytest.raises(QueueEmptyError):
             await queue.get(timeout=0.05)
@@ -430,25 +404,3 @@ def test_each_flavour_works_with_both_versions_of_the_wire_protocol(
         assert len(report.done) == 1
 
     play(main, url=f"{redis_url}?protocol={protocol}")
-
-
-def test_every_task_has_its_own_client_id(play: Callable[..., None], raw: redis.Redis) -> None:
-    async def producers(queue: AsyncQueue, found: set[Any]) -> None:
-        for _ in range(2):
-            await queue.put(b"v")
-            found.add(raw.get(f"{JOBS}:producer"))
-
-    async def main(queue: AsyncQueue) -> None:
-        await queue.create()
-        mine: set[Any] = set()
-        await producers(queue, mine)
-        others: set[Any] = set()
-        if running() == "aio":
-            await asyncio.create_task(producers(queue, others))
-        else:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(producers, queue, others)
-        assert len(mine) == len(others) == 1
-        assert mine != others
-
-    play(main)

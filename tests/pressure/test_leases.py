@@ -13,6 +13,7 @@ import redis
 import miniredis
 from conformance.flavours import FLAVOURS
 from conformance.simulation import Actor, Choose, Simulation, every_run, operation
+from conformance.simulation import held as received_by
 from pressure import Queue, QueueFullError, QueueInUseError, protocol
 from pressure.protocol import Context, Patience
 
@@ -60,17 +61,15 @@ def left(raw: redis.Redis, role: str) -> int:
 def test_a_role_is_held_for_the_time_of_the_lease(make: Callable[[float], Any], raw: redis.Redis) -> None:
     queue = make(LONG)
     queue.create(2)
-    queue.put(b"v")
-    assert left(raw, "producer") == LONG * 1000
-    assert queue.get() == b"v"
-    assert left(raw, "consumer") == LONG * 1000
     queue.put_many([b"1", b"2"])
+    assert left(raw, "producer") == -1, "what says that the role was given back is kept"
     with queue.receive() as message:
         assert message.data == b"1"
         assert left(raw, "consumer") == LONG * 1000
         assert queue.doctor().consumer.lease == LONG
+    assert left(raw, "consumer") == -1
     assert queue.get_many(2) == [b"2"]
-    queue.close()
+    queue.shutdown()
 
 
 def test_a_working_client_keeps_its_role(
@@ -114,7 +113,9 @@ def test_a_hung_client_loses_its_role_and_gets_an_error(
         with queue.receive():
             held.fast_forward(LONG + 1)
             assert left(raw, "consumer") == -2
-            assert "the lease of its holder ran out; repair frees it" in " ".join(other.doctor().problems)
+            assert "held by a client whose lease ran out; whoever waits for the role frees it" in " ".join(
+                other.doctor().problems
+            )
             report = other.repair()
             assert report.done == (
                 "put 1 unacknowledged message back into the queue",
@@ -134,7 +135,7 @@ def test_a_holder_without_a_lease_is_not_expired(held: miniredis.Server, raw: re
         with plain.receive():
             held.fast_forward(2 * LONG)
             assert left(raw, "consumer") == -1
-            assert "is connected" in " ".join(queue.repair().left)
+            assert "its connection is open" in " ".join(queue.repair().left)
         assert plain.doctor().consumer.lease is None
 
 
@@ -238,7 +239,7 @@ class Renewer:
     """Somebody who renews the leases of another client."""
 
     def __init__(self, simulation: Simulation, of: Actor, times: int = 1) -> None:
-        names = (of.context.client_id,)
+        names = of.context.holds._live
         simulation.actor("renewer").will(*[operation(protocol.renew, names)] * times)
 
 
@@ -253,8 +254,8 @@ RECEIVE = operation(protocol.receive, a_while)
         (2, (PUT,), [None]),
         (3, (operation(protocol.put_many, [b"1", b"2"], a_while),), [None]),
         (2, (operation(protocol.get, a_while),), [b"a"]),
-        (2, (RECEIVE, operation(protocol.settle, protocol.Settlement.DONE, 1)), [b"a", None]),
-        (2, (RECEIVE, operation(protocol.settle, protocol.Settlement.BACK, 1)), [b"a", None]),
+        (2, (RECEIVE, operation(protocol.settle, received_by, protocol.Settlement.DONE, 1)), [b"a", None]),
+        (2, (RECEIVE, operation(protocol.settle, received_by, protocol.Settlement.BACK, 1)), [b"a", None]),
         (2, (operation(protocol.close, a_while),), [None]),
     ],
     ids=["put", "put that fills the queue", "put_many", "get", "receive", "receive and put back", "close"],
@@ -302,7 +303,7 @@ def test_a_consumer_whose_lease_is_renewed_does_not_keep_a_delete_waiting() -> N
     getting = simulation.actor("getting").will(operation(protocol.get, a_while))
     while simulation.ask("LLEN", simulation.keys.queue):
         getting.go_on()
-    simulation.do(operation(protocol.renew, (getting.context.client_id,)))
+    simulation.do(operation(protocol.renew, getting.context.holds._live))
     deleting = simulation.actor("deleting").will(operation(protocol.delete, a_while))
     while simulation.ask("EXISTS", simulation.keys.bound):
         deleting.go_on()
@@ -349,11 +350,15 @@ def test_renewing_does_not_take_a_lost_role_back() -> None:
     simulation = Simulation(lambda _: 0, lease=10)
     simulation.do(operation(protocol.create, 1))
     simulation.do(operation(protocol.put, b"a", a_while))
+    receiving = simulation.actor("receiving").will(RECEIVE)
+    while not receiving.is_done:
+        simulation.step()
+    mine, consumer = receiving.context.holds._live, simulation.keys.consumer
     simulation.pass_time(4)
     simulation.do(operation(protocol.renew, (b"somebody else",)))
-    assert simulation.ask("PTTL", simulation.keys.producer) == 6000
-    simulation.do(operation(protocol.renew, (simulation.ask("GET", simulation.keys.producer),)))
-    assert simulation.ask("PTTL", simulation.keys.producer) == 10_000
+    assert simulation.ask("PTTL", consumer) == 6000
+    simulation.do(operation(protocol.renew, mine))
+    assert simulation.ask("PTTL", consumer) == 10_000
     simulation.pass_time(11)
-    simulation.do(operation(protocol.renew, (b"somebody else",)))
-    assert simulation.ask("EXISTS", simulation.keys.producer) == 0
+    simulation.do(operation(protocol.renew, mine))
+    assert simulation.ask("EXISTS", consumer) == 0

@@ -32,4 +32,4 @@ def test_each_name_is_what_type_checkers_take_it_for() -> None:
 
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'pressure' has no attribute 'nosuch'"):
-        _ = pressure.nosuch
+        _ = pressure.nosuch  # type: ignore[attr-defined]

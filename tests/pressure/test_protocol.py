@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -21,17 +20,48 @@ from pressure import (
     ServerReplyError,
     protocol,
 )
-from pressure.identity import client_id, name_in
+from pressure.identity import connection_in, is_released, released
 from pressure.keys import SUFFIXES, Keys
-from pressure.protocol import Batch, Context, Operation, Patience, Pause, Server, Step, Wait
-from pressure.protocol.roles import PRODUCER
-from pressure.protocol.scripted import Answer, Run, problem
+from pressure.pool import HOLDS
+from pressure.protocol import Batch, Context, NewHold, Operation, Patience, Pause, Server, Step, Wait
+from pressure.protocol.problems import problem
+from pressure.protocol.role import PRODUCER
+from pressure.protocol.scripted import Answer, Run
 from pressure.protocol.steps import carrying
 from pressure.protocol.vitals import LOOK_APART
 
 KEYS = Keys.of("q", "p")
-ME = b"host:1/main/00000000"
+ME = b"host:1:00000000/1/1"
+MARK = ME.decode() + "/released"
+#: What the holder key says when a role is popped.
+BEFORE = b"host:2:00000000/1/1/released"
 OK, NULL, QUEUED = b"OK", None, b"QUEUED"
+ERROR = ServerReplyError("OOM command not allowed")
+
+
+def pop(popped: Any, exists: Any = 1, closed: int = 0, before: Any = BEFORE) -> list[Any]:
+    """The replies to an attempt to pop a role."""
+    return [popped, OK, OK, before, exists, closed]
+
+
+def as_producer(closed: int, token: Any, bound: Any, length: Any, *, said: Any = OK) -> list[Any]:
+    """The replies to a producer who says that the role is theirs, and looks around."""
+    done = [QUEUED, [OK, token]] if said is OK else [QUEUED, ERROR]
+    return [
+        OK,
+        QUEUED if said is OK else said,
+        *done,
+        OK,
+        ME if said is OK else BEFORE,
+        bound,
+        length,
+        closed,
+    ]
+
+
+def as_consumer(closed: int, value: Any, bound: Any, length: Any) -> list[Any]:
+    """The replies to a consumer who says that the role is theirs, and pops a value."""
+    return [OK, *[QUEUED] * 5, [OK, closed, value, bound, length], OK, ME]
 
 
 class Clock:
@@ -42,7 +72,7 @@ class Clock:
 
 
 def context(clock: Callable[[], float] | None = None) -> Context:
-    return Context(KEYS, ME, clock or Clock(), 1.0)
+    return Context(KEYS, clock or Clock(), 1.0)
 
 
 def words(step: Step) -> list[str]:
@@ -62,13 +92,16 @@ class Play:
 
     def __init__(self, operation: Operation[Any]) -> None:
         self.operation = operation
-        self.step: Step | None = next(operation)
+        self.step: Step | None = None
         self.result: Any = None
         self.error: BaseException | None = None
+        self._go(lambda: next(operation))
 
     def _go(self, advance: Callable[[], Step]) -> None:
         try:
             self.step = advance()
+            while isinstance(self.step, NewHold):
+                self.step = self.operation.send([ME])
         except StopIteration as stop:
             self.step, self.result = None, stop.value
         except BaseException as error:
@@ -101,7 +134,7 @@ def get(block: bool = True, timeout: float | None = None) -> Play:
 
 
 def test_a_get_that_waited_returns_its_value_when_scripts_turn_out_to_be_refused_meanwhile() -> None:
-    ctx = Context(KEYS, ME, Clock(), 1.0, Server(scripts=True))
+    ctx = Context(KEYS, Clock(), 1.0, Server(scripts=True))
     play = Play(protocol.get(ctx, Patience.of(ctx)))
     play.reply([b"wait", 0, b"", b"", b"", []])
     ctx.server.scripts = False  # what is known of the server is shared by all threads
@@ -109,7 +142,7 @@ def test_a_get_that_waited_returns_its_value_when_scripts_turn_out_to_be_refused
     assert play.sent == ["WATCH :consumer", "GET :consumer"]
     assert isinstance(play.step, Batch)
     assert play.step.taken == (b"v",)
-    play.reply(OK, ME).reply(*[QUEUED] * 6, [1, OK, 1, 1, 1])
+    play.reply(OK, ME).reply(OK, *[QUEUED] * 6, [1, OK, 1, 1, OK, 1])
     assert (play.result, play.error) == (b"v", None)
 
 
@@ -147,17 +180,27 @@ def test_carrying_adds_its_values_to_each_batch_and_passes_on_errors_and_close()
 
 def test_a_put_with_room_is_three_round_trips() -> None:
     play = put()
-    assert play.sent == ["EXISTS :bound", "EXISTS :closed", "RPOP :producer_free"]
-    play.reply(1, 0, b"0")
     assert play.sent == [
-        f"SET :producer {ME.decode()}",
-        "WATCH :producer :bound",
+        "RPOP :producer_free",
+        "UNWATCH",
+        "WATCH :producer",
+        "GET :producer",
+        "EXISTS :bound",
         "EXISTS :closed",
+    ]
+    play.reply(*WITH_ROLE)
+    assert play.sent == [
+        "MULTI",
+        f"SET :producer {ME.decode()}",
         "RPOP :not_full",
+        "EXEC",
+        "WATCH :producer :bound",
+        "GET :producer",
         "GET :bound",
         "LLEN queue",
+        "EXISTS :closed",
     ]
-    play.reply(OK, OK, 0, b"0", b"5", 3)
+    play.reply(*as_producer(0, b"0", b"5", 3))
     assert play.sent == [
         "MULTI",
         "LPUSH queue v",
@@ -165,10 +208,10 @@ def test_a_put_with_room_is_three_round_trips() -> None:
         "INCRBY :stats:produced_bytes 1",
         "LPUSH :not_full 0",
         "LTRIM :not_full 0 0",
-        "LPUSH :producer_free 0",
+        *RELEASE["producer"],
         "EXEC",
     ]
-    play.reply(OK, *[QUEUED] * 6, [4, 1, 1, 1, OK, 1])
+    play.reply(OK, *[QUEUED] * 7, [4, 1, 1, 1, OK, OK, 1])
     assert (play.step, play.error) == (None, None)
 
 
@@ -176,138 +219,147 @@ def test_a_put_with_room_is_three_round_trips() -> None:
 def test_a_put_at_the_bound_refills_the_token_by_the_length_that_the_push_returned(
     length: int, room: bool
 ) -> None:
-    play = put().reply(1, 0, b"0").reply(OK, OK, 0, b"0", b"5", 4)
+    play = put().reply(*WITH_ROLE).reply(*as_producer(0, b"0", b"5", 4))
     assert play.sent[-2:] == ["WATCH :producer", "GET :producer"]
     assert "LPUSH :not_full 0" not in play.sent
     play.reply(OK, *[QUEUED] * 3, [length, 1, 1], OK, ME)
     refill = ["LPUSH :not_full 0", "LTRIM :not_full 0 0"] if room else []
-    assert play.sent == ["MULTI", *refill, "LPUSH :producer_free 0", "EXEC"]
+    assert play.sent == ["MULTI", *refill, *RELEASE["producer"], "EXEC"]
 
 
 def test_a_get_with_a_value_is_three_round_trips() -> None:
     play = get()
-    assert play.sent == ["EXISTS :bound", "EXISTS :closed", "RPOP :consumer_free"]
-    play.reply(1, 0, b"0")
     assert play.sent == [
-        f"SET :consumer {ME.decode()}",
+        "RPOP :consumer_free",
+        "UNWATCH",
         "WATCH :consumer",
+        "GET :consumer",
+        "EXISTS :bound",
+        "EXISTS :closed",
+    ]
+    play.reply(*WITH_ROLE)
+    assert play.sent == [
+        "MULTI",
+        f"SET :consumer {ME.decode()}",
         "EXISTS :closed",
         "RPOP queue",
         "GET :bound",
         "LLEN queue",
+        "EXEC",
+        "WATCH :consumer",
+        "GET :consumer",
     ]
-    play.reply(OK, OK, 0, b"value", b"5", 4)
+    play.reply(*as_consumer(0, b"value", b"5", 4))
     assert play.sent == [
         "MULTI",
         "LPUSH :not_full 0",
         "LTRIM :not_full 0 0",
         "INCRBY :stats:consumed_messages 1",
         "INCRBY :stats:consumed_bytes 5",
-        "LPUSH :consumer_free 0",
+        *RELEASE["consumer"],
         "EXEC",
     ]
-    play.reply(OK, *[QUEUED] * 5, [1, OK, 1, 1, 1])
+    play.reply(OK, *[QUEUED] * 6, [1, OK, 1, 1, OK, 1])
     assert play.result == b"value"
 
 
 def test_a_get_from_an_overfilled_queue_does_not_refill_the_token() -> None:
-    play = get().reply(1, 0, b"0").reply(OK, OK, 0, b"v", b"5", 5)
+    play = get().reply(*WITH_ROLE).reply(*as_consumer(0, b"v", b"5", 5))
     assert not [command for command in play.sent if "not_full" in command]
 
 
 def test_a_get_during_a_delete_keeps_its_value_and_writes_nothing_but_its_release() -> None:
-    play = get().reply(1, 0, b"0").reply(OK, OK, 0, b"v", NULL, 3)
-    assert play.sent == ["MULTI", "LPUSH :consumer_free 0", "EXEC"]
-    assert play.reply(OK, QUEUED, [1]).result == b"v"
+    play = get().reply(*WITH_ROLE).reply(*as_consumer(0, b"v", NULL, 3))
+    assert play.sent == ["MULTI", *RELEASE["consumer"], "EXEC"]
+    assert play.reply(OK, QUEUED, QUEUED, [OK, 1]).result == b"v"
 
 
 def test_a_get_whose_role_was_taken_away_keeps_its_value() -> None:
-    play = get().reply(1, 0, b"0").reply(OK, OK, 0, b"v", b"5", 3)
-    assert play.reply(OK, *[QUEUED] * 5, NULL).result == b"v"
+    play = get().reply(*WITH_ROLE).reply(*as_consumer(0, b"v", b"5", 3))
+    assert play.reply(OK, *[QUEUED] * 6, NULL).result == b"v"
 
 
 def test_a_get_that_pops_a_mark_of_close_pushes_it_back_and_tries_the_queue_again() -> None:
-    play = get().reply(1, 0, b"0").reply(OK, OK, 0, NULL, b"5", 0)
+    play = get().reply(*WITH_ROLE).reply(*as_consumer(0, NULL, b"5", 0))
     assert isinstance(play.step, Wait)
     assert play.sent == ["BRPOP queue :closed 1.000", "GET :bound", "LLEN queue"]
     play.reply([KEYS.closed, b"mark"], b"5", 1)
     assert play.sent == ["LPUSH :closed mark", "RPOP queue", "GET :bound", "LLEN queue"]
-    assert play.reply(2, b"last", b"5", 0).reply(OK, *[QUEUED] * 5, [1] * 5).result == b"last"
+    assert play.reply(2, b"last", b"5", 0).reply(OK, *[QUEUED] * 6, [1] * 6).result == b"last"
 
 
-ERROR = ServerReplyError("OOM command not allowed")
 OURS = [OK, OK, ME]
-RELEASE = {"producer": "LPUSH :producer_free 0", "consumer": "LPUSH :consumer_free 0"}
+RELEASE = {role: [f"SET :{role} {MARK}", f"LPUSH :{role}_free 0"] for role in ("producer", "consumer")}
 TOKEN = ["LPUSH :not_full 0", "LTRIM :not_full 0 0"]
-WITH_ROLE = [1, 0, b"0"]
+WITH_ROLE = pop(b"0")
 
 #: What an operation was answered -> the error it raises, and what it gives back before.
 WAYS_OUT: dict[str, tuple[Callable[[], Play], list[list[Any]], type[Exception], list[str]]] = {
     "put: closed meanwhile": (
         put,
-        [WITH_ROLE, [OK, OK, 1, b"0", b"5", 0]],
+        [WITH_ROLE, as_producer(1, b"0", b"5", 0)],
         QueueClosedError,
-        [*TOKEN, RELEASE["producer"]],
+        [*TOKEN, *RELEASE["producer"]],
     ),
     "put: deleted meanwhile": (
         put,
-        [WITH_ROLE, [OK, OK, 0, NULL, NULL, 0]],
+        [WITH_ROLE, as_producer(0, NULL, NULL, 0)],
         QueueDoesNotExistError,
-        [RELEASE["producer"]],
+        RELEASE["producer"],
     ),
     "put: full": (
         lambda: put(block=False),
-        [WITH_ROLE, [OK, OK, 0, NULL, b"5", 5]],
+        [WITH_ROLE, as_producer(0, NULL, b"5", 5)],
         QueueFullError,
-        [RELEASE["producer"]],
+        RELEASE["producer"],
     ),
     "put: an error beside the token": (
         put,
-        [WITH_ROLE, [OK, OK, 0, b"0", b"5", ERROR]],
+        [WITH_ROLE, as_producer(0, b"0", b"5", ERROR)],
         ServerReplyError,
-        [*TOKEN, RELEASE["producer"]],
+        [*TOKEN, *RELEASE["producer"]],
     ),
     "put: the transaction refused": (
         put,
-        [WITH_ROLE, [OK, OK, 0, b"0", b"5", 0], [OK, ERROR, *[QUEUED] * 5, ERROR]],
+        [WITH_ROLE, as_producer(0, b"0", b"5", 0), [OK, ERROR, *[QUEUED] * 6, ERROR]],
         ServerReplyError,
-        [*TOKEN, RELEASE["producer"]],
+        [*TOKEN, *RELEASE["producer"]],
     ),
     "put: deleted before the transaction": (
         put,
-        [WITH_ROLE, [OK, OK, 0, b"0", b"5", 0], [OK, *[QUEUED] * 6, NULL], [NULL, ME]],
+        [WITH_ROLE, as_producer(0, b"0", b"5", 0), [OK, *[QUEUED] * 7, NULL], [NULL, ME]],
         QueueDoesNotExistError,
-        [*TOKEN, RELEASE["producer"]],
+        [*TOKEN, *RELEASE["producer"]],
     ),
     "put: deleted while waiting for room": (
         put,
-        [WITH_ROLE, [OK, OK, 0, NULL, b"5", 5], [[KEYS.not_full, b"0"], NULL, 5]],
+        [WITH_ROLE, as_producer(0, NULL, b"5", 5), [[KEYS.not_full, b"0"], NULL, 5, 1, NULL]],
         QueueDoesNotExistError,
-        [*TOKEN, RELEASE["producer"]],
+        [*TOKEN, *RELEASE["producer"]],
     ),
     "get: empty": (
         lambda: get(block=False),
-        [WITH_ROLE, [OK, OK, 0, NULL, b"5", 0]],
+        [WITH_ROLE, as_consumer(0, NULL, b"5", 0)],
         QueueEmptyError,
-        [RELEASE["consumer"]],
+        RELEASE["consumer"],
     ),
     "get: closed and empty": (
         get,
-        [WITH_ROLE, [OK, OK, 1, NULL, b"5", 0]],
+        [WITH_ROLE, as_consumer(1, NULL, b"5", 0)],
         QueueClosedError,
-        [RELEASE["consumer"]],
+        RELEASE["consumer"],
     ),
     "get: deleted while waiting": (
         get,
-        [WITH_ROLE, [OK, OK, 0, NULL, b"5", 0], [NULL, NULL, 0]],
+        [WITH_ROLE, as_consumer(0, NULL, b"5", 0), [NULL, NULL, 0]],
         QueueDoesNotExistError,
-        [RELEASE["consumer"]],
+        RELEASE["consumer"],
     ),
     "get: an error while waiting": (
         get,
-        [WITH_ROLE, [OK, OK, 0, NULL, b"5", 0], [ERROR, b"5", 0]],
+        [WITH_ROLE, as_consumer(0, NULL, b"5", 0), [ERROR, b"5", 0]],
         ServerReplyError,
-        [RELEASE["consumer"]],
+        RELEASE["consumer"],
     ),
 }
 
@@ -346,25 +398,40 @@ def test_a_role_that_another_client_holds_is_not_given_back(way: str) -> None:
 @pytest.mark.parametrize(
     ("replies", "error"),
     [
-        ([0, 0, b"0"], QueueDoesNotExistError),
-        ([1, 1, b"0"], QueueClosedError),
-        ([ERROR, 0, b"0"], ServerReplyError),
+        (pop(b"0", exists=0), QueueDoesNotExistError),
+        (pop(b"0", closed=1), QueueClosedError),
+        (pop(b"0", exists=ERROR), ServerReplyError),
     ],
 )
-def test_a_role_popped_by_an_operation_that_cannot_start_is_given_back_at_once(
+def test_a_role_popped_by_an_operation_that_cannot_start_is_given_back_unless_it_was_freed(
     replies: list[Any], error: type[Exception]
 ) -> None:
     play = put().reply(*replies)
-    assert play.sent == ["LPUSH :producer_free 0"]
-    assert isinstance(play.reply(1).error, error)
+    assert play.sent == ["UNWATCH", "WATCH :producer", "GET :producer"]
+    play.reply(OK, OK, BEFORE)
+    assert play.sent == ["MULTI", "LPUSH :producer_free 0", "EXEC"]
+    assert isinstance(play.reply(OK, QUEUED, [1]).error, error)
+    play = put().reply(*replies).reply(OK, OK, b"another")
+    assert play.sent == ["UNWATCH"]
+    assert isinstance(play.reply(OK).error, error)
 
 
-def test_a_client_that_could_not_write_its_id_gives_the_role_back_without_reading_it() -> None:
-    play = put().reply(*WITH_ROLE).reply(ERROR, OK, 0, NULL, b"5", 0)
-    assert play.sent == ["UNWATCH", "LPUSH :producer_free 0"]
-    play.reply(OK, ERROR)
+def test_a_client_that_could_not_write_its_id_gives_the_role_back_unless_it_was_freed() -> None:
+    play = put().reply(*WITH_ROLE).reply(*as_producer(0, NULL, b"5", 0, said=ERROR))
+    play.reply(OK, OK, BEFORE)
+    assert play.sent == ["MULTI", "LPUSH :producer_free 0", "EXEC"]
+    play.reply(OK, ERROR, ERROR)
     assert play.error is not None
     assert "repair frees it" in play.error.__notes__[0]
+
+
+def test_a_client_that_finds_the_role_it_popped_freed_goes_on_waiting() -> None:
+    play = put().reply(*WITH_ROLE).reply(OK, QUEUED, QUEUED, NULL, OK, b"another", b"5", 0, 0)
+    assert play.sent == ["UNWATCH"]
+    play.reply(OK)
+    assert play.sent[0] == "RPOP :producer_free"
+    play.reply(*pop(NULL, before=b"another"))
+    assert isinstance(play.step, Wait)
 
 
 @pytest.mark.parametrize("start", [put, get])
@@ -372,17 +439,19 @@ def test_a_client_that_could_not_write_its_id_gives_the_role_back_without_readin
 def test_an_exception_during_a_wait_gives_the_role_back_and_is_raised(
     start: Callable[[], Play], error: BaseException
 ) -> None:
-    play = start().reply(*WITH_ROLE).reply(OK, OK, 0, NULL, b"1", 1)
+    replies = as_producer if start is put else as_consumer
+    play = start().reply(*WITH_ROLE).reply(*replies(0, NULL, b"1", 1))
     assert isinstance(play.step, Wait)
     play.throw(error).reply(*OURS)
     assert play.sent[0] == "MULTI"
-    assert play.sent[1] in RELEASE.values()
-    assert play.reply(OK, QUEUED, [1]).error is error
+    assert play.sent[1:-1] in RELEASE.values()
+    assert play.reply(OK, QUEUED, QUEUED, [OK, 1]).error is error
 
 
 @pytest.mark.parametrize("start", [put, get])
 def test_an_operation_whose_connection_is_lost_sends_nothing_more(start: Callable[[], Play]) -> None:
-    play = start().reply(*WITH_ROLE).reply(OK, OK, 0, NULL, b"1", 1)
+    replies = as_producer if start is put else as_consumer
+    play = start().reply(*WITH_ROLE).reply(*replies(0, NULL, b"1", 1))
     play.operation.close()
 
 
@@ -391,36 +460,36 @@ def test_one_deadline_holds_for_all_slices_of_all_waits() -> None:
     ctx = context(clock)
     play = Play(protocol.put(ctx, b"v", Patience.of(ctx, True, 2.5)))
     seconds: list[float] = []
-    play.reply(1, 0, NULL)
+    play.reply(*pop(NULL))
     for popped in (NULL, [KEYS.producer_free, b"0"]):
         assert isinstance(play.step, Wait)
         seconds.append(play.step.seconds)
         clock.now += play.step.seconds
-        play.reply(popped, 1, 0)
-    play.reply(OK, OK, 0, NULL, b"5", 5)
+        play.reply(*pop(popped))
+    play.reply(*as_producer(0, NULL, b"5", 5))
     assert isinstance(play.step, Wait)
     seconds.append(play.step.seconds)
     clock.now += play.step.seconds
-    play.reply(NULL, b"5", 5)
+    play.reply(NULL, b"5", 5, 1, NULL)
     assert seconds == [1.0, 1.0, 0.5]
     assert type(play.step) is Batch
     assert play.sent[0] == "RPOP :not_full"
-    play.reply(NULL, b"5", 5).reply(*OURS).reply(OK, QUEUED, [1])
+    play.reply(NULL, b"5", 5, 1, NULL).reply(*OURS).reply(OK, QUEUED, QUEUED, [OK, 1])
     assert isinstance(play.error, QueueFullError)
 
 
 @pytest.mark.parametrize("timeout", [0.0, 0.0004, 0.004])
 def test_a_wait_is_never_rounded_to_0(timeout: float) -> None:
-    play = get(timeout=timeout).reply(1, 0, NULL)
+    play = get(timeout=timeout).reply(*pop(NULL))
     assert type(play.step) is Batch
     assert play.sent[0] == "RPOP :consumer_free"
-    play.reply(NULL, 1, 0).reply(b"somebody")
+    play.reply(*pop(NULL)).reply(OK)
     assert isinstance(play.error, QueueInUseError)
 
 
 @pytest.mark.parametrize(("lease", "told"), [(None, 0), (0.0001, 1), (0.0014, 1), (0.0016, 2), (2.5, 2500)])
 def test_a_lease_is_sent_in_milliseconds_at_least_1(lease: float | None, told: int) -> None:
-    made = Context(KEYS, ME, Clock(), lease=lease)
+    made = Context(KEYS, Clock(), lease=lease)
     assert (made.lease_ms, made.slice) == (told, 1.0)
 
 
@@ -459,10 +528,10 @@ def test_a_script_gets_at_most_a_thousand_values_or_a_mebibyte_but_at_least_one_
     ],
 )
 def test_only_a_client_that_may_not_run_scripts_falls_back_to_batches(refusal: str, goes_on: bool) -> None:
-    ctx = Context(KEYS, ME, Clock(), server=Server(scripts=True))
+    ctx = Context(KEYS, Clock(), server=Server(scripts=True))
     play = Play(protocol.put(ctx, b"v", Patience.of(ctx))).reply(ServerReplyError(refusal))
     if goes_on:
-        assert play.sent[0] == "EXISTS :bound"
+        assert play.sent[0] == "RPOP :producer_free"
     else:
         assert isinstance(play.error, ServerReplyError)
     assert ctx.server.scripts is not goes_on
@@ -569,25 +638,30 @@ def test_delete_sends_its_steps_in_order() -> None:
 
 
 def test_repair_looks_twice_five_seconds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        sys.modules["pressure.protocol.repair"], "LOOK_APART", LOOK_APART
-    )  # as it is for users
+    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)  # as it is for users
     play = Play(protocol.repair(context()))
-    info = [b"id=1 name=other:9 db=0\n", 1, [b"timeout", b"0"]]
-    info += [b"uptime_in_seconds:99\n", b"role:master\nmaster_replid2:00\n"]
-    look = [b"5", 4, 1, 0, 0, 1, ME, NULL, *info, -1, -2]
+    look = [b"5", 4, 0, 1, ME, NULL, b"id=1 name=other:9:00000000/1 db=0\n"]
     play.reply(*look)
     assert play.step == Pause(5.0)
     play.reply().reply(*look)
     assert play.sent == [
+        "UNWATCH",
         "WATCH :producer_free :producer :unacked :closed",
         "LLEN :producer_free",
         "GET :producer",
         "LLEN :unacked",
         "LLEN :closed",
     ]
-    play.reply(OK, 0, ME, 0, 0)
-    assert play.sent == ["MULTI", "DEL :producer", "LPUSH :producer_free 0", "EXEC"]
+    play.reply(OK, OK, 0, ME, 0, 0)
+    assert play.sent == ["MULTI", *RELEASE["producer"], "EXEC"]
+
+
+def test_repair_frees_what_this_process_has_left_behind_without_a_second_look() -> None:
+    over = HOLDS.begin(HOLDS.connection_name())
+    HOLDS.end(over)
+    play = Play(protocol.repair(context()))
+    play.reply(b"5", 4, 0, 1, over, NULL, b"id=1 name= db=0\n")
+    assert play.sent[1] == "WATCH :producer_free :producer :unacked :closed"
 
 
 def test_the_operations_do_no_io_and_read_no_clock() -> None:
@@ -610,17 +684,40 @@ def test_a_queue_has_the_twelve_documented_keys() -> None:
     assert KEYS.produced_bytes == b"p:q:stats:produced_bytes"
 
 
-def test_client_ids_of_this_package_are_recognized_and_no_others() -> None:
-    assert name_in(client_id()) is not None
-    assert name_in(b"web-1.example:77/worker_3/0123abcd") == b"web-1.example:77"
-    for other in (b"", b"host:1", b"host:1/t", b"host:1/t/xyz", b"host:x/t/0123abcd", b"a b:1/t/0123abcd"):
-        assert name_in(other) is None
+def test_hold_ids_of_this_package_are_recognized_and_no_others() -> None:
+    name = HOLDS.connection_name()
+    hold = HOLDS.begin(name)
+    assert connection_in(hold) == name
+    assert connection_in(b"web-1.example:77:0123abcd/4/5") == b"web-1.example:77:0123abcd/4"
+    others = (
+        b"",
+        b"host:1",
+        b"host:1:0123abcd",
+        b"host:1:0123abcd/1",
+        b"host:1:0123/1/1",
+        b"a b:1:0123abcd/1/1",
+    )
+    for other in (*others, b"host:1/main/0123abcd", released(hold)):
+        assert connection_in(other) is None
+    assert is_released(released(hold))
+    for other in (*others, hold, b"somebody/released"):
+        assert not is_released(other)
+
+
+def test_a_hold_of_this_process_is_dead_when_it_is_over_and_those_of_others_are_not_known() -> None:
+    hold = HOLDS.begin(HOLDS.connection_name())
+    assert not HOLDS.is_dead(hold)
+    HOLDS.end(hold)
+    assert HOLDS.is_dead(hold)
+    assert not HOLDS.is_dead(released(hold))
+    assert not HOLDS.is_dead(ME)
+    assert not HOLDS.is_dead(None)
 
 
 @pytest.mark.parametrize("now", [[1, ME], [0, b"another"], [0, NULL]])
 def test_repair_frees_no_role_whose_holder_has_changed(now: list[Any]) -> None:
-    play = Play(protocol.repair(context(), force=True)).reply(b"5", 4, 1, 0, 0, 1, ME, NULL)
-    play.reply(OK, *now, 0, 0)
+    play = Play(protocol.repair(context(), force=True)).reply(b"5", 4, 0, 1, ME, NULL, b"")
+    play.reply(OK, OK, *now, 0, 0)
     assert play.sent == ["UNWATCH"]
     play.reply(OK)
     assert play.sent[0] == "WATCH :consumer_free :unacked"

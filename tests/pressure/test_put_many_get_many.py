@@ -148,7 +148,7 @@ def test_an_empty_or_closed_queue_is_an_error_for_get_many_and_put_many(
             queue.get_many(2, **options)
         invariant(raw)
     queue.put_many([b"1"])
-    queue.close()
+    queue.shutdown()
     assert queue.get_many(2) == [b"1"]
     with pytest.raises(QueueClosedError):
         queue.get_many(2)

@@ -176,7 +176,7 @@ def test_an_operation_waits_for_its_role(queue: Queue, raw: redis.Redis, task: S
         (lambda q: q.put_nowait(b"v"), "producer"),
         (lambda q: q.put(b"v", timeout=0.05), "producer"),
         (lambda q: q.put(b"v", timeout=0), "producer"),
-        (lambda q: q.close(timeout=0.05), "producer"),
+        (lambda q: q.shutdown(timeout=0.05), "producer"),
         (lambda q: q.delete(timeout=0.05), "producer"),
         (lambda q: q.get_nowait(), "consumer"),
         (lambda q: q.get(timeout=0.05), "consumer"),
@@ -238,7 +238,7 @@ def test_a_get_from_an_empty_queue_writes_no_key_but_those_of_the_role(
 
 @pytest.mark.parametrize("timeout", [-1, -0.001, math.nan])
 def test_a_negative_timeout_is_a_value_error(queue: Queue, timeout: float) -> None:
-    for call in (queue.get, queue.wait_closed, queue.delete, queue.close, lambda **t: queue.put(b"", **t)):
+    for call in (queue.get, queue.wait_closed, queue.delete, queue.shutdown, lambda **t: queue.put(b"", **t)):
         with pytest.raises(ValueError, match="timeout"):
             call(timeout=timeout)
 
@@ -400,7 +400,7 @@ def test_threads_share_one_object(queue: Queue, raw: redis.Redis, task: Start) -
     consumers = [task(lambda: got.extend(queue)) for _ in range(2)]
     for producer in producers:
         producer.result()
-    queue.close()
+    queue.shutdown()
     for consumer in consumers:
         consumer.result()
     assert sorted(map(int, got)) == [*range(50), *range(100, 150), *range(200, 250)]

@@ -123,7 +123,7 @@ def test_a_close_ends_a_receive_that_waits(queue: Queue, raw: redis.Redis, task:
 
     working = task(work)
     waiting(raw)
-    queue.close()
+    queue.shutdown()
     with pytest.raises(QueueClosedError):
         working.result()
     assert raw.llen(f"{JOBS}:closed") == 2
@@ -133,7 +133,7 @@ def test_a_close_ends_a_receive_that_waits(queue: Queue, raw: redis.Redis, task:
 def test_receive_takes_the_remaining_messages_of_a_closed_queue(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put(b"v")
-    queue.close()
+    queue.shutdown()
     with queue.receive() as message:
         assert message.data == b"v"
     with pytest.raises(QueueClosedError), queue.receive():

@@ -11,15 +11,15 @@ import pytest
 import redis
 
 from pressure import Queue, ServerReplyError
-from pressure.identity import client_id, connection_name
-from pressure.protocol.roles import CONSUMER, PRODUCER
-from pressure.protocol.vitals import Seen, connected, doubt, steady
+from pressure.identity import process_in, unmarked
+from pressure.pool import HOLDS
+from pressure.protocol.vitals import connected
 
 from .conftest import PREFIX, Task, invariant, roles_free, waiting
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
-DEAD = b"host:1/MainThread/01234567"
+DEAD = b"host:1:01234567/1/1"
 
 
 def take(raw: redis.Redis, role: str, holder: bytes | None = DEAD) -> None:
@@ -81,12 +81,12 @@ def test_a_waiting_producer_gets_the_token_that_a_dead_consumer_kept(
     waiting(raw)
     jobs = "__pressure__:jobs"
     assert raw.rpop(f"{jobs}:consumer_free")
-    raw.set(f"{jobs}:consumer", "somewhere:1/dead/00000000")
+    raw.set(f"{jobs}:consumer", "somewhere:1:00000000/1/1")
     assert raw.rpop(jobs) == b"a"  # and there it died
     report = queue.repair(force=True, role="consumer")
     put.result()
     assert report.done == (
-        "freed the consumer role, held by somewhere:1/dead/00000000",
+        "freed the consumer role, held by somewhere:1:00000000/1/1",
         "restored the token in :not_full, which says that there is room",
     )
     assert queue.get() == b"b"
@@ -96,10 +96,10 @@ def test_a_waiting_producer_gets_the_token_that_a_dead_consumer_kept(
 def test_repair_reports_a_malformed_bound_and_leaves_no_key_watched(queue: Queue, raw: redis.Redis) -> None:
     queue.create(2)
     raw.set(f"{JOBS}:bound", "many")
-    raw.set(f"{JOBS}:consumer", "somewhere:1/dead/00000000")
+    raw.set(f"{JOBS}:consumer", "somewhere:1:00000000/1/1")
     raw.delete(f"{JOBS}:consumer_free")
     report = queue.repair(force=True)
-    assert report.done == ("freed the consumer role, held by somewhere:1/dead/00000000",)
+    assert report.done == ("freed the consumer role, held by somewhere:1:00000000/1/1",)
     assert report.left == (
         (
             "its bound is not a number of 0 or more: b'many'; set key __pressure__:jobs:bound to the right number "
@@ -132,7 +132,7 @@ def test_one_role_can_be_freed_and_the_other_left(queue: Queue, raw: redis.Redis
 
 def test_repair_restores_a_lost_token_and_a_lost_mark(queue: Queue, raw: redis.Redis) -> None:
     queue.create(1)
-    queue.close()
+    queue.shutdown()
     take(raw, "producer")
     raw.delete(f"{JOBS}:not_full")
     raw.rpop(f"{JOBS}:closed")
@@ -190,87 +190,28 @@ def test_a_live_holder_whose_role_was_freed_by_force_does_not_free_it_again(
     assert roles_free(raw)
 
 
-def seen(**changes: Any) -> Seen:
-    look: dict[str, Any] = {
-        "bound": b"1",
-        "keys": 5,
-        "free": {PRODUCER: 0, CONSUMER: 1},
-        "holder": {PRODUCER: DEAD, CONSUMER: None},
-        "connected": frozenset({b"host:2"}),
-        "others": 1,
-        "steady": True,
-        "patient": True,
-    }
-    return Seen(**{**look, **changes})
-
-
-ALIVE: dict[str, tuple[Seen, Seen]] = {
-    "free at the first look": (seen(free={PRODUCER: 1, CONSUMER: 1}), seen()),
-    "free at the second look": (seen(), seen(free={PRODUCER: 1, CONSUMER: 1})),
-    "another holder by now": (seen(), seen(holder={PRODUCER: DEAD[:-1] + b"0", CONSUMER: None})),
-    "a foreign client": (seen(holder={PRODUCER: b"me", CONSUMER: None}),) * 2,
-    "connected at the first look": (seen(connected=frozenset({b"host:1"})), seen()),
-    "connected at the second look": (seen(), seen(connected=frozenset({b"host:1"}))),
-    "the server does not list its clients": (seen(), seen(connected=None)),
-    "just started, or promoted": (seen(steady=False), seen()),
-    "before its first SET": (seen(holder={PRODUCER: None, CONSUMER: None}),) * 2,
-    "before its first SET, other clients not counted": (
-        seen(holder={PRODUCER: None, CONSUMER: None}, others=None),
-    )
-    * 2,
-}
-
-
-@pytest.mark.parametrize("sign", ALIVE)
-def test_a_holder_with_any_sign_of_life_is_not_declared_dead(sign: str) -> None:
-    assert doubt(PRODUCER, *ALIVE[sign]) is not None
-
-
-def test_a_holder_without_any_sign_of_life_is_dead() -> None:
-    assert doubt(PRODUCER, seen(), seen()) is None
-
-
-STEADY = [b"uptime_in_seconds:60\r\n", b"role:master\r\nmaster_replid2:0000\r\n"]
-
-
-@pytest.mark.parametrize(
-    ("replies", "trusted"),
-    [
-        (STEADY, True),
-        ([b"uptime_in_seconds:59\r\n", STEADY[1]], False),
-        ([STEADY[0], b"role:slave\r\nmaster_replid2:0000\r\n"], False),
-        ([STEADY[0], b"role:master\r\nmaster_replid2:00a0\r\n"], False),
-        ([STEADY[0], b"role:master\r\n"], False),
-        ([b"", b""], False),
-    ],
-)
-def test_only_a_server_that_is_up_and_was_never_a_replica_is_trusted(
-    replies: list[bytes], trusted: bool
-) -> None:
-    assert steady(replies) is trusted
-
-
 def test_a_forked_child_has_an_identity_and_a_connection_of_its_own(
     queue: Queue, raw: redis.Redis, redis_url: str
 ) -> None:
     queue.create()
     queue.put(b"v")
-    identifier = raw.get(f"{JOBS}:producer")
-    assert identifier == client_id()
-    assert connection_name() in [client["name"] for client in raw.client_list()]
+    holder = raw.get(f"{JOBS}:producer")
+    assert isinstance(holder, bytes)
+    assert process_in(unmarked(holder)) == HOLDS.process
     child = os.fork()
     if child == 0:
         named = False
         with contextlib.suppress(BaseException):
             queue.put(b"from the child")
             with redis.Redis.from_url(redis_url) as look:
-                named = connection_name() in [client["name"] for client in look.client_list()]
+                names = [client["name"] for client in look.client_list()]
+                named = any(name.startswith(HOLDS.process.decode()) for name in names)
         os._exit(0 if named else 1)
     assert os.waitpid(child, 0)[1] == 0, "the child has no connection of its own"
     holder = raw.get(f"{JOBS}:producer")
     assert isinstance(holder, bytes)
-    assert holder != identifier
-    assert f":{child}/".encode() in holder
+    assert process_in(unmarked(holder)) != HOLDS.process
+    assert f":{child}:".encode() in holder
     assert [queue.get(), queue.get()] == [b"v", b"from the child"]
     invariant(raw)
 

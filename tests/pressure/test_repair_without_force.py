@@ -13,19 +13,13 @@ import pytest
 import redis
 
 from pressure import Queue
-from pressure.identity import connection_name
+from pressure.identity import connection_in, released
 
 from .conftest import PREFIX, ROOT, Server, execute, invariant, until
 
 JOBS = PREFIX + "jobs"
-DEAD = b"host:1/MainThread/01234567"
+DEAD = b"host:1:01234567/1/1"
 ROLES = ["producer", "consumer"]
-
-
-@pytest.fixture(autouse=True)
-def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server need not have been up for long."""
-    monkeypatch.setattr("pressure.protocol.vitals.STEADY", 0)
 
 
 def take(raw: redis.Redis, role: str, holder: bytes = DEAD) -> None:
@@ -61,33 +55,31 @@ def test_a_holder_whose_id_has_another_form_keeps_its_role(queue: Queue, raw: re
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_holder_that_has_not_written_its_id_keeps_its_role(
-    queue: Queue, raw: redis.Redis, role: str
+@pytest.mark.parametrize("before", [None, released(DEAD)])
+def test_the_role_of_a_client_that_popped_it_and_never_said_so_is_freed(
+    queue: Queue, raw: redis.Redis, role: str, before: bytes | None
 ) -> None:
     queue.create()
     raw.rpop(f"{JOBS}:{role}_free")
-    left_alone(queue, "has not written its id")
+    if before is not None:
+        raw.set(f"{JOBS}:{role}", before)
+    assert queue.repair().done == (f"freed the {role} role, held by a client that has not written its id",)
+    invariant(raw)
 
 
-def test_a_holder_whose_process_is_connected_keeps_its_role(
+def test_a_holder_whose_connection_is_open_keeps_its_role(
     queue: Queue, raw: redis.Redis, redis_url: str
 ) -> None:
     queue.create()
     take(raw, "producer")
-    with redis.Redis.from_url(redis_url, client_name="host:1") as other:
+    name = connection_in(DEAD)
+    assert name is not None
+    with redis.Redis.from_url(redis_url, client_name=name.decode()) as other:
         other.ping()
-        left_alone(queue, "its holder's process is connected")
-
-
-def test_a_holder_that_reconnected_keeps_its_role(queue: Queue, raw: redis.Redis) -> None:
-    queue.create()
-    queue.put(b"v")
-    with queue.receive() as message:
-        execute(raw, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-        assert queue.length() == 0
-        left_alone(queue, "its holder's process is connected")
-    assert message.data == b"v"
-    invariant(raw)
+        left_alone(queue, "its connection is open")
+    with redis.Redis.from_url(redis_url, client_name=name.decode() + "0") as other:
+        other.ping()
+        assert queue.repair().left == ()
 
 
 def test_a_role_that_passes_to_another_holder_during_the_repair_is_not_freed(
@@ -96,7 +88,7 @@ def test_a_role_that_passes_to_another_holder_during_the_repair_is_not_freed(
     queue.create()
     take(raw, "producer")
     monkeypatch.setattr("pressure.driver._pause", lambda *_: raw.set(f"{JOBS}:producer", DEAD + b"0"))
-    left_alone(queue, "its holder changed during the repair")
+    left_alone(queue, "its holder changed")
 
 
 def test_a_role_that_was_free_during_the_repair_needs_no_repair(
@@ -108,21 +100,9 @@ def test_a_role_that_was_free_during_the_repair_needs_no_repair(
     assert str(queue.repair()) == "nothing to repair"
 
 
-def test_no_role_is_freed_on_a_server_that_closes_idle_connections(
+def test_the_role_of_a_dead_client_is_freed_on_a_server_that_was_a_replica(
     start_server: Callable[..., Server],
 ) -> None:
-    server = start_server("--timeout", "60")
-    with Queue("jobs", port=server.port) as queue, redis.Redis(port=server.port) as raw:
-        queue.create()
-        queue.put(b"v")
-        take(raw, "consumer")
-        raw.lmove(JOBS, f"{JOBS}:unacked", "RIGHT", "LEFT")
-        left_alone(queue, "closes idle connections")
-        raw.config_set("timeout", 0)
-        assert "put 1 unacknowledged message back" in str(queue.repair())
-
-
-def test_no_role_is_freed_on_a_server_that_was_a_replica(start_server: Callable[..., Server]) -> None:
     master, replica = start_server(), start_server()
     with Queue("jobs", port=replica.port) as queue, redis.Redis(port=replica.port) as raw:
         execute(raw, "REPLICAOF", "127.0.0.1", str(master.port))
@@ -130,16 +110,7 @@ def test_no_role_is_freed_on_a_server_that_was_a_replica(start_server: Callable[
         execute(raw, "REPLICAOF", "NO", "ONE")
         queue.create()
         take(raw, "producer")
-        left_alone(queue, "may have been started, or become master")
-
-
-def test_no_role_is_freed_on_a_server_that_was_just_started(
-    queue: Queue, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pressure.protocol.vitals.STEADY", 10**9)
-    queue.create()
-    take(raw, "producer")
-    left_alone(queue, "may have been started, or become master")
+        assert queue.repair().done == (f"freed the producer role, held by {DEAD.decode()}",)
 
 
 #: A process that receives a message and dies, and whose child lives on.
@@ -186,8 +157,7 @@ def test_a_forked_child_does_not_make_its_dead_parent_look_alive(
     queue.put(b"v")
     parent, child = orphan()
     os.kill(child, 0)
-    name = connection_name().replace(str(os.getpid()), str(parent))
-    until(lambda: name not in [client["name"] for client in raw.client_list()])
+    until(lambda: not any(f":{parent}:" in client["name"] for client in raw.client_list()))
     assert "put 1 unacknowledged message back into the queue" in queue.repair().done
     assert queue.get() == b"v"
     invariant(raw)

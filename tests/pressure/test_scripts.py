@@ -10,7 +10,7 @@ import redis
 
 from conformance.targets import Address
 from pressure import Queue, QueueClosedError, QueueEmptyError, QueueFullError, ServerReplyError
-from pressure.protocol.evaluating import plain_text
+from pressure.protocol.problems import plain_text
 
 from .conftest import PREFIX, Task, execute, invariant, waiting
 
@@ -60,7 +60,7 @@ def test_an_operation_that_does_not_wait_is_one_script(
     queue.put(b"v")
     with queue.receive():
         pass
-    queue.close()
+    queue.shutdown()
     assert sent() == {"evalsha": 4, "eval": 2}  # two are new to the server, and were sent whole
     invariant(raw)
 
@@ -102,7 +102,7 @@ def test_a_client_that_may_not_run_scripts_sends_batches(
     assert queue.get() == b"1"
     with queue.receive() as message:
         assert message.data == b"2"
-    queue.close()
+    queue.shutdown()
     assert not {"evalsha", "eval"} & sent().keys()
     invariant(raw)
 
@@ -113,7 +113,7 @@ def test_scripts_false_sends_no_scripts(redis_url: str, sent: Callable[[], dict[
         sent()
         queue.put(b"1")
         queue.get()
-        queue.close()
+        queue.shutdown()
     assert "evalsha" not in sent()
 
 
@@ -137,7 +137,7 @@ def test_a_script_that_fails_leaves_no_role_held(
         "put_many": lambda q: q.put_many([b"w", b"x"]),
         "get": lambda q: q.get_nowait(),
         "receive": lambda q: q.receive(block=False).__enter__(),
-        "close": lambda q: q.close(),
+        "close": lambda q: q.shutdown(),
     }
     queue.create(5)
     queue.put(b"v")
@@ -161,9 +161,9 @@ def test_a_close_of_a_closed_queue_reports_a_role_that_cannot_be_given_back(
     queue: Queue, limited: Callable[..., Queue]
 ) -> None:
     queue.create()
-    queue.close()
+    queue.shutdown()
     with pytest.raises(QueueClosedError, match="is closed already") as caught:
-        limited("-lpush").close()
+        limited("-lpush").shutdown()
     assert "repair frees it" in caught.value.__notes__[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,7 @@ import redis.sentinel
 from conformance.flavours import FLAVOURS as CLIENTS
 from pressure import OutcomeUnknownError, Queue, QueueDoesNotExistError, ServerReplyError
 from pressure.cli import main
+from pressure.protocol import Context, exists
 
 from .conftest import Server, Task, execute, free_port, until, waiting
 from .runs import in_and_out, refused
@@ -183,9 +185,11 @@ def test_after_a_slot_has_moved_one_operation_fails_and_the_next_succeeds(
 def test_all_connections_to_a_node_that_lost_the_slot_are_dropped(nodes: Cluster) -> None:
     home = nodes.home("idle")
     with Queue("{idle}", url=nodes.nodes[home].url) as queue:
-        connections = queue._driver.connections
-        for connection in [connections.take() for _ in range(3)]:
-            connections.put_back(connection)
+        checkouts = [queue._driver.checkout() for _ in range(3)]
+        for checkout in checkouts:
+            checkout.run(exists(Context(queue.keys, time.monotonic)))
+        for checkout in checkouts:
+            checkout.close()
         nodes.give(nodes.slot("idle"), (home + 1) % 3)
         with pytest.raises(ServerReplyError, match="MOVED"):
             queue.exists()

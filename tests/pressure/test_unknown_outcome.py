@@ -9,7 +9,7 @@ import pytest
 from pressure import ServerReplyError
 from pressure.course import Course
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError
-from pressure.protocol import Batch, Operation, Pause, Step, Wait
+from pressure.protocol import Batch, NewHold, Operation, Pause, Step, Wait
 
 LOOK, WRITE = (b"GET", b"k"), (b"SET", b"k", b"GET")
 
@@ -21,7 +21,7 @@ def operation(*steps: Step) -> Operation[str]:
 
 
 def begun(*steps: Step) -> Course[str]:
-    course = Course(operation(*steps), "here")
+    course = Course(operation(*steps), "here", lambda: b"a hold")
     course.begin()
     return course
 
@@ -56,6 +56,7 @@ def test_the_outcome_is_unknown_when_a_command_that_writes_was_sent(
         (ServerReplyError("NOSCRIPT none"), False),
         (ServerReplyError("ERR no such key"), False),
         (ServerReplyError("OOM no memory"), True),
+        ([b"OK", ServerReplyError("OOM no memory")], True),
     ],
 )
 def test_a_refused_command_is_remembered_unless_the_refusal_was_expected(reply: Any, refused: bool) -> None:
@@ -65,6 +66,30 @@ def test_a_refused_command_is_remembered_unless_the_refusal_was_expected(reply: 
     assert course.refused is refused
     course.advance([b"OK"])
     assert course.refused is refused
+
+
+def test_what_was_done_and_taken_so_far_is_in_the_error() -> None:
+    course = begun(Batch((WRITE,), taken=(b"v",), done=7))
+    assert isinstance(course.step, Batch)
+    course.packed(course.step)
+    error = course.lost(OSError("gone"))
+    assert isinstance(error, OutcomeUnknownError)
+    assert (error.taken, error.done, error.__notes__) == ([b"v"], 7, ["at least 7 of the values were put"])
+
+
+def test_a_step_that_asks_for_a_hold_is_answered_by_the_course() -> None:
+    def asks() -> Operation[list[bytes]]:
+        (one,) = yield NewHold()
+        (other,) = yield NewHold()
+        yield Batch((LOOK,))
+        return [one, other]
+
+    ids = iter((b"1", b"2"))
+    course = Course(asks(), "here", lambda: next(ids))
+    course.begin()
+    assert course.step == Batch((LOOK,))
+    course.advance([None])
+    assert course.result == [b"1", b"2"]
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from pressure import BackupQueue, Queue, ReliableQueue, RingQueue
 
 #: What is done with queues that are never asked for anything, and what the error says.
 CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "name": (lambda: Queue(5), TypeError, "a queue's name must be bytes or str, not int"),  # type: ignore[arg-type]
-    "prefix": (lambda: Queue("j", prefix=5), TypeError, "prefix must be bytes or str, not int"),  # type: ignore[arg-type]
-    "host": (lambda: Queue("j", host=5), TypeError, "host must be a str, not int"),  # type: ignore[arg-type]
+    "name": (lambda: Queue(5), TypeError, "a queue's name must be bytes or str, not int"),  # type: ignore[call-overload]
+    "prefix": (lambda: Queue("j", prefix=5), TypeError, "prefix must be bytes or str, not int"),  # type: ignore[call-overload]
+    "host": (lambda: Queue("j", host=5), TypeError, "host must be a str, not int"),  # type: ignore[call-overload]
     "db": (lambda: Queue("j", db=-1), ValueError, "db must be 0 or more, not -1"),
-    "url": (lambda: Queue("j", url=5), TypeError, "url must be a str, not int"),  # type: ignore[arg-type]
+    "url": (lambda: Queue("j", url=5), TypeError, "url must be a str, not int"),  # type: ignore[call-overload]
     "scheme": (
         lambda: Queue("j", url="redsi://me:secret@h"),
         ValueError,
@@ -49,7 +49,7 @@ CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "pass either url or host, port and db, not both",
     ),
-    "lease": (lambda: Queue("j", lease="x"), TypeError, "lease must be a number of seconds, not 'x'"),  # type: ignore[arg-type]
+    "lease": (lambda: Queue("j", lease="x"), TypeError, "lease must be a number of seconds, not 'x'"),  # type: ignore[call-overload]
     "endless lease": (
         lambda: Queue("j", lease=float("inf")),
         ValueError,
@@ -64,7 +64,7 @@ CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "negative timeout": (lambda: Queue("j").put("x", timeout=-1), ValueError, "timeout must be 0 or more seconds, not -1"),
     "max": (lambda: Queue("j").get_many(1.5), TypeError, "max must be an integer, not 1.5"),  # type: ignore[arg-type]
     "value": (
-        lambda: Queue("j").put(5),
+        lambda: Queue("j").put(5),  # type: ignore[arg-type]
         TypeError,
         "a value must be bytes-like or str, not int; codec='json' and others take more types",
     ),

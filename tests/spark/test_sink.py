@@ -217,7 +217,7 @@ def test_a_commit_to_a_closed_or_deleted_queue_is_an_error(make: Callable[..., P
     place = make()
     with Sink(place.options()) as sink:
         rows = staged(sink, some(0, 3))
-        place.queue.close()
+        place.queue.shutdown()
         with pytest.raises(QueueClosedError):
             sink.commit("w", 0, rows)
         place.queue.delete()

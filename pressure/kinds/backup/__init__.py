@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 from pressure.checks import milliseconds, whole
-from pressure.codecs import Codec
+from pressure.codecs import Codec, Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.keys import as_bytes
 from pressure.kinds.backup import operations
@@ -19,7 +19,7 @@ __all__ = ["BackupKeys", "BackupMethods", "InProgress"]
 
 
 @dataclass(frozen=True, slots=True)
-class InProgress:
+class InProgress(Generic[V]):
     """An item that a worker has claimed and not completed yet.
 
     Attributes:
@@ -28,12 +28,12 @@ class InProgress:
         age: How many seconds ago that was; None if that is not known.
     """
 
-    item: Item
+    item: Item[V]
     since: float | None
     age: float | None
 
 
-class BackupMethods(Kind):
+class BackupMethods(Kind[V]):
     """A queue that keeps claimed items in a second list until they are completed; at-least-once delivery.
 
     This is the reliable queue of the Redis documentation (LMOVE): LPUSH, ``LMOVE queue processing RIGHT
@@ -80,7 +80,7 @@ class BackupMethods(Kind):
         port: int | None = None,
         db: int | None = None,
         scripts: bool = True,
-        codec: Codec | str | None = None,
+        codec: Codec[V] | str | None = None,
         maxlen: int | None = None,
         envelope: bool = False,
         key: bytes | str | None = None,
@@ -98,7 +98,7 @@ class BackupMethods(Kind):
         self._end(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
 
     @method
-    def push(self, *values: Any) -> Operation[int]:
+    def push(self, *values: Sendable[V]) -> Operation[int]:
         """Add values at the end of the queue, in one step (LPUSH). One round trip.
 
         With ``maxlen``, the oldest waiting items are dropped if there are too many.
@@ -113,7 +113,7 @@ class BackupMethods(Kind):
         return operations.push(self._context, self.keys, data, self._maxlen)
 
     @method
-    def claim(self, block: bool = True, timeout: float | None = None) -> Operation[Item | None]:
+    def claim(self, block: bool = True, timeout: float | None = None) -> Operation[Item[V] | None]:
         """Take the item at the front, and keep it in progress until it is completed (LMOVE).
 
         One round trip, or two without scripts; a wait adds two.
@@ -127,12 +127,12 @@ class BackupMethods(Kind):
         """
         return self._claim(self._patience(block, timeout))
 
-    def _claim(self, patience: Patience) -> Operation[Item | None]:
+    def _claim(self, patience: Patience) -> Operation[Item[V] | None]:
         data = yield from operations.claim(self._context, self.keys, patience)
         return None if data is None else self._wrapping.item(data)
 
     @method
-    def complete(self, item: Item | bytes) -> Operation[None]:
+    def complete(self, item: Item[V] | bytes) -> Operation[None]:
         """Remove an item that is done (LREM). One round trip.
 
         Raises:
@@ -141,14 +141,14 @@ class BackupMethods(Kind):
         """
         return self._complete(item)
 
-    def _complete(self, item: Item | bytes) -> Operation[None]:
+    def _complete(self, item: Item[V] | bytes) -> Operation[None]:
         if not (yield from operations.remove(self._context, self.keys, bytes_of(item))):
             raise ItemLostError(
                 f"queue {self}: the item is not in progress any more, so it may be done twice"
             )
 
     @block
-    def take(self, block: bool = True, timeout: float | None = None) -> Span[Item]:
+    def take(self, block: bool = True, timeout: float | None = None) -> Span[Item[V]]:
         """Claim an item for the length of a ``with`` block: completed when the block ends well.
 
         When the block ends by an exception the item stays in progress, for ``requeue_stale`` or ``requeue``.
@@ -167,14 +167,14 @@ class BackupMethods(Kind):
         patience = self._patience(block, timeout)
         return Span(self._take(patience), lambda item, error: None if error else self._complete(item))
 
-    def _take(self, patience: Patience) -> Operation[Item]:
+    def _take(self, patience: Patience) -> Operation[Item[V]]:
         item = yield from self._claim(patience)
         if item is None:
             raise QueueEmptyError(f"queue {self} is empty")
         return item
 
     @method
-    def requeue_stale(self, older_than: float) -> Operation[list[Item]]:
+    def requeue_stale(self, older_than: float) -> Operation[list[Item[V]]]:
         """Put back the items that were claimed too long ago; they are claimed next, the oldest first.
 
         Several clients may call this at the same time. For an item whose time of claim is not known, the time
@@ -188,12 +188,12 @@ class BackupMethods(Kind):
         """
         return self._reap(milliseconds(older_than, "older_than"))
 
-    def _reap(self, older: int) -> Operation[list[Item]]:
+    def _reap(self, older: int) -> Operation[list[Item[V]]]:
         back = yield from operations.reap(self._context, self.keys, older)
         return [self._wrapping.item(data) for data in back]
 
     @method
-    def requeue(self, item: Item | bytes) -> Operation[bool]:
+    def requeue(self, item: Item[V] | bytes) -> Operation[bool]:
         """Put one item that is in progress back, to be claimed next. One round trip, or two without scripts.
 
         Returns:
@@ -202,7 +202,7 @@ class BackupMethods(Kind):
         return operations.requeue(self._context, self.keys, bytes_of(item))
 
     @method
-    def discard(self, item: Item | bytes) -> Operation[bool]:
+    def discard(self, item: Item[V] | bytes) -> Operation[bool]:
         """Remove one item that is in progress, for good. One round trip.
 
         Returns:
@@ -211,11 +211,11 @@ class BackupMethods(Kind):
         return operations.remove(self._context, self.keys, bytes_of(item))
 
     @method
-    def in_progress(self) -> Operation[list[InProgress]]:
+    def in_progress(self) -> Operation[list[InProgress[V]]]:
         """The items in progress at one moment, the oldest claim first. One round trip."""
         return self._in_progress()
 
-    def _in_progress(self) -> Operation[list[InProgress]]:
+    def _in_progress(self) -> Operation[list[InProgress[V]]]:
         found = yield from operations.in_progress(self._context, self.keys)
         return [
             InProgress(
@@ -227,7 +227,7 @@ class BackupMethods(Kind):
         ]
 
     @method
-    def peek(self, count: int = 1) -> Operation[list[Item]]:
+    def peek(self, count: int = 1) -> Operation[list[Item[V]]]:
         """The items that will be claimed next, in order; they stay in the queue. One round trip.
 
         Args:
@@ -235,7 +235,7 @@ class BackupMethods(Kind):
         """
         return self._peek(whole(count, "count"))
 
-    def _peek(self, count: int) -> Operation[list[Item]]:
+    def _peek(self, count: int) -> Operation[list[Item[V]]]:
         found = yield from operations.peek(self._context, self.keys, count)
         return [self._wrapping.item(data) for data in found]
 

@@ -21,8 +21,8 @@ from pressure.kinds.asking import asked, front, now, pairs, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.kind import Context
 from pressure.kinds.sharing import changing, make_sure, making, operation
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
 from pressure.protocol.numbers import moment
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
     Batch,
     Command,

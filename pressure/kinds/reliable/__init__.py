@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic
 
 from pressure.checks import milliseconds
+from pressure.codecs import Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.kinds.methods import Errand, Span, block, errand, method
 from pressure.kinds.reliable import delaying, operations
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-class ReliableMethods(Taking, Looking):
+class ReliableMethods(Taking[V], Looking[V]):
     """A queue whose messages are acknowledged; at-least-once delivery, with delays, retries and dead letters.
 
     A popped message stays on the server until it is acknowledged. A message that is not acknowledged in time
@@ -65,7 +66,7 @@ class ReliableMethods(Taking, Looking):
     """
 
     @method
-    def push(self, *values: Any, delay: float = 0.0) -> Operation[list[bytes]]:
+    def push(self, *values: Sendable[V], delay: float = 0.0) -> Operation[list[bytes]]:
         """Add messages at the end of the queue, in one step. One round trip; with a delay, two.
 
         Args:
@@ -106,7 +107,7 @@ class ReliableMethods(Taking, Looking):
         return delaying.cancel(self._context, self._carried, id)
 
     @method
-    def ack(self, *messages: Delivered | bytes) -> Operation[list[bytes]]:
+    def ack(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
         """Acknowledge messages, given as messages or as their ids: they are removed.
 
         One round trip; without scripts two on a stream. If there are messages among them that were delayed,
@@ -142,11 +143,11 @@ class ReliableMethods(Taking, Looking):
         seconds = exponential()(message.deliveries) if delay is None else delay
         return self._retry(message, milliseconds(seconds, "delay"), error)
 
-    def _retry(self, message: Delivered, delay: int, error: BaseException | None) -> Operation[bool]:
+    def _retry(self, message: Delivered[V], delay: int, error: BaseException | None) -> Operation[bool]:
         return (yield from operations.retry(self._context, self._carried, message, delay, error))
 
     @method
-    def heartbeat(self, *messages: Delivered | bytes) -> Operation[list[bytes]]:
+    def heartbeat(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
         """Restart the idle time of messages, so that nobody recovers them for another ``min_idle``.
 
         One round trip; with the module two.
@@ -161,7 +162,7 @@ class ReliableMethods(Taking, Looking):
         return (yield from operations.heartbeat(self._context, self._carried, ids))
 
     @block
-    def take(self, block: bool = True, timeout: float | None = None) -> Span[Delivered]:
+    def take(self, block: bool = True, timeout: float | None = None) -> Span[Delivered[V]]:
         """Pop a message for the length of a ``with`` block: acknowledged when the block ends well.
 
         When the block ends by an exception the message stays delivered, to be recovered.
@@ -180,13 +181,13 @@ class ReliableMethods(Taking, Looking):
         enter = self._take(self._patience(block, timeout))
         return Span(enter, lambda message, error: None if error else self._taken(message))
 
-    def _take(self, patience: Patience) -> Operation[Delivered]:
+    def _take(self, patience: Patience) -> Operation[Delivered[V]]:
         found = yield from self._pop(1, patience)
         if not found:
             raise QueueEmptyError(f"queue {self} is empty")
         return found[0]
 
-    def _taken(self, message: Delivered) -> Operation[None]:
+    def _taken(self, message: Delivered[V]) -> Operation[None]:
         if not (yield from self._ack([message.id])):
             raise ItemLostError(
                 f"queue {self}: another client has acknowledged the message; it was done twice"
@@ -195,7 +196,7 @@ class ReliableMethods(Taking, Looking):
     @errand
     def work(
         self,
-        handle: Callable[[Delivered], Any],
+        handle: Callable[[Delivered[V]], Any],
         *,
         min_idle: float = 60.0,
         heartbeat: float | None = None,
@@ -226,27 +227,27 @@ class ReliableMethods(Taking, Looking):
         return working(plan, plan.check(), _WorkerSteps(self), self._context.clock)
 
 
-class _WorkerSteps:
+class _WorkerSteps(Generic[V]):
     """What a worker does with a queue."""
 
-    def __init__(self, queue: ReliableMethods) -> None:
+    def __init__(self, queue: ReliableMethods[V]) -> None:
         self.recover = queue._recover
         self.ack = queue._ack
         self.heartbeat = queue._heartbeat
         self._queue = queue
 
-    def pop(self, count: int, timeout: float) -> Operation[list[Delivered]]:
+    def pop(self, count: int, timeout: float) -> Operation[list[Delivered[V]]]:
         return self._queue._pop(count, self._queue._patience(True, timeout))
 
-    def retry(self, message: Delivered, delay: float, error: Exception) -> Operation[bool]:
+    def retry(self, message: Delivered[V], delay: float, error: Exception) -> Operation[bool]:
         return self._queue._retry(message, milliseconds(delay, "backoff"), error)
 
 
-def _ids(messages: tuple[Delivered | bytes, ...]) -> list[bytes]:
+def _ids(messages: tuple[Delivered[V] | bytes, ...]) -> list[bytes]:
     return [_id(each) for each in messages]
 
 
-def _id(message: Delivered | bytes) -> bytes:
+def _id(message: Delivered[V] | bytes) -> bytes:
     if isinstance(message, Delivered | bytes):
         return message.id if isinstance(message, Delivered) else message
     raise TypeError(f"a message is what pop or recover returned, or its id, not {type(message).__name__}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pressure.checks import whole
-from pressure.codecs import Codec
+from pressure.codecs import Codec, V
 from pressure.keys import as_bytes
 from pressure.kinds.kind import Kind
 from pressure.kinds.methods import method
@@ -22,7 +22,7 @@ BACKENDS: Final[dict[str, Callable[[], Backend]]] = {"module": Module, "stream":
 """What carries a queue, by the name that ``backend=`` takes."""
 
 
-class Carrying(Kind):
+class Carrying(Kind[V]):
     """The part of a reliable queue that knows where it is; see ``ReliableMethods``."""
 
     _kind = "reliable"
@@ -37,7 +37,7 @@ class Carrying(Kind):
         port: int | None = None,
         db: int | None = None,
         scripts: bool = True,
-        codec: Codec | str | None = None,
+        codec: Codec[V] | str | None = None,
         key: bytes | str | None = None,
         backend: str = "stream",
         group: bytes | str = GROUP,
@@ -51,7 +51,7 @@ class Carrying(Kind):
         self._carried = Carried(self.keys, BACKENDS[backend](), self._most)
         self._end(*self.keys.all[1:], *self.keys.due.all, url=url, client=client, host=host, port=port, db=db)
 
-    def _decoding(self, message: Delivered) -> Delivered:
+    def _decoding(self, message: Delivered[V]) -> Delivered[V]:
         return replace(message, _codec=self._wrapping.codec)
 
     @method

@@ -16,7 +16,7 @@ from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.notes import beginning_of, parts_of, place_of, pushed_later
 from pressure.kinds.reliable.operations import TOGETHER, Carried
 from pressure.kinds.sharing import changing, making
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import Command, Operation, Reply
 
 

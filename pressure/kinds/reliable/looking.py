@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pressure.checks import whole
+from pressure.codecs import V
 from pressure.kinds.methods import method
 from pressure.kinds.reliable import delaying, operations, redriving
 from pressure.kinds.reliable.carrying import Carrying
@@ -12,7 +13,7 @@ from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending
 from pressure.protocol.steps import Operation
 
 
-class Looking(Carrying):
+class Looking(Carrying[V]):
     """The part of a reliable queue that tells how it is; see ``ReliableMethods``."""
 
     @method
@@ -31,7 +32,7 @@ class Looking(Carrying):
         return (yield from delaying.move(self._context, self._carried))
 
     @method
-    def inspect(self, start: int = 0, count: int = 10) -> Operation[list[Delivered]]:
+    def inspect(self, start: int = 0, count: int = 10) -> Operation[list[Delivered[V]]]:
         """The messages that wait to be delivered, in order; they stay in the queue. Two round trips.
 
         Delayed messages are not among them, not even if they are due.
@@ -42,12 +43,12 @@ class Looking(Carrying):
         """
         return self._inspect(whole(start, "start", None), whole(count, "count"))
 
-    def _inspect(self, start: int, count: int) -> Operation[list[Delivered]]:
+    def _inspect(self, start: int, count: int) -> Operation[list[Delivered[V]]]:
         found = yield from operations.inspect(self._context, self._carried, start, count)
         return [self._decoding(each) for each in found]
 
     @method
-    def pending(self, start: int = 0, count: int = 10) -> Operation[list[Pending]]:
+    def pending(self, start: int = 0, count: int = 10) -> Operation[list[Pending[V]]]:
         """The messages that are delivered and not acknowledged yet. Three round trips at most.
 
         Those that were delayed come first. With the module they are in the order of their last delivery, on
@@ -59,7 +60,7 @@ class Looking(Carrying):
         """
         return self._pending(whole(start, "start", None), whole(count, "count"))
 
-    def _pending(self, start: int, count: int) -> Operation[list[Pending]]:
+    def _pending(self, start: int, count: int) -> Operation[list[Pending[V]]]:
         found = yield from operations.pending(self._context, self._carried, start, count)
         return [Pending(self._decoding(each.message), each.since, each.idle) for each in found]
 
@@ -72,7 +73,7 @@ class Looking(Carrying):
         return (yield from operations.info(self._context, self._carried))
 
     @method
-    def dead(self, max: int = 10) -> Operation[list[DeadLetter]]:  # noqa: A002
+    def dead(self, max: int = 10) -> Operation[list[DeadLetter[V]]]:  # noqa: A002
         """The oldest dead letters, with the reason for each; they stay where they are. One round trip.
 
         With the module, three. The dead-letter queue is a queue like any other:
@@ -83,7 +84,7 @@ class Looking(Carrying):
         """
         return self._dead(whole(max, "max"))
 
-    def _dead(self, count: int) -> Operation[list[DeadLetter]]:
+    def _dead(self, count: int) -> Operation[list[DeadLetter[V]]]:
         found = yield from operations.letters(self._context, self._carried, count)
         return [replace(each, message=self._decoding(each.message)) for each in found]
 

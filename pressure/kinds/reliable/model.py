@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, Generic
 
-from pressure.codecs import Codec, codec_of, decoded
+from pressure.codecs import Codec, V, codec_of, decoded
 
 #: The consumer group of whoever names no other.
 GROUP: Final = b"workers"
@@ -64,7 +64,7 @@ class ReliableKeys:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(Generic[V]):
     """A message of a reliable queue.
 
     Attributes:
@@ -82,10 +82,10 @@ class Delivered:
     deliveries: int = 1
     first: float | None = None
     at: float | None = None
-    _codec: Codec = field(default_factory=lambda: codec_of(None), repr=False, compare=False)
+    _codec: Codec[V] = field(default_factory=lambda: codec_of(None), repr=False, compare=False)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> V:
         """The value that was pushed, decoded by the queue's codec; bytes if the queue has none.
 
         Raises:
@@ -95,7 +95,7 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True)
-class DeadLetter:
+class DeadLetter(Generic[V]):
     """A message that was delivered too often, and why it failed.
 
     Attributes:
@@ -110,7 +110,7 @@ class DeadLetter:
         last: The time of its last delivery; None if that is not known.
     """
 
-    message: Delivered
+    message: Delivered[V]
     origin: bytes = b""
     error: str = ""
     text: str = ""
@@ -119,13 +119,13 @@ class DeadLetter:
     last: float | None = None
 
     @property
-    def value(self) -> Any:
+    def value(self) -> V:
         """The value that was pushed; see ``Delivered.value``."""
         return self.message.value
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Generic[V]):
     """A message that was delivered and not acknowledged yet.
 
     Attributes:
@@ -134,7 +134,7 @@ class Pending:
         idle: How many seconds ago that was.
     """
 
-    message: Delivered
+    message: Delivered[V]
     since: float
     idle: float
 

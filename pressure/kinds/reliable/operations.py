@@ -28,7 +28,7 @@ from pressure.kinds.reliable.notes import (
     retried,
 )
 from pressure.kinds.sharing import changing, making, operation
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
     Batch,
     Command,

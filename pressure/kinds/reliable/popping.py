@@ -25,7 +25,7 @@ from pressure.kinds.reliable.delaying import due_by_transaction
 from pressure.kinds.reliable.model import Delivered
 from pressure.kinds.reliable.operations import Carried
 from pressure.kinds.sharing import changing
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (
     Batch,
     Command,

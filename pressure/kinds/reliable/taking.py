@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from pressure.checks import milliseconds, whole
+from pressure.codecs import V
 from pressure.kinds.methods import method
 from pressure.kinds.reliable import operations, popping
 from pressure.kinds.reliable.carrying import Carrying
@@ -13,13 +14,13 @@ from pressure.kinds.sharing import make_sure
 from pressure.protocol.steps import Operation, Patience
 
 
-class Taking(Carrying):
+class Taking(Carrying[V]):
     """The part of a reliable queue that delivers; see ``ReliableMethods``."""
 
     @method
     def pop(
         self, count: int = 1, block: bool = True, timeout: float | None = None
-    ) -> Operation[list[Delivered]]:
+    ) -> Operation[list[Delivered[V]]]:
         """Deliver the messages at the front of the queue, and those that were delayed and are due.
 
         What is due does not wait behind the others: it is delivered first, in the order of its time, as up to
@@ -36,14 +37,14 @@ class Taking(Carrying):
         """
         return self._pop(whole(count, "count"), self._patience(block, timeout))
 
-    def _pop(self, count: int, patience: Patience) -> Operation[list[Delivered]]:
+    def _pop(self, count: int, patience: Patience) -> Operation[list[Delivered[V]]]:
         found = yield from popping.pop(self._context, self._carried, count, patience)
         return [self._decoding(each) for each in found]
 
     @method
     def pop_any(
         self, *others: Self, count: int = 1, block: bool = True, timeout: float | None = None
-    ) -> Operation[list[tuple[Self, Delivered]]]:
+    ) -> Operation[list[tuple[Self, Delivered[V]]]]:
         """Deliver messages of several queues: those of this queue first, then of the others in their order.
 
             for queue, message in urgent.pop_any(normal, count=10):
@@ -81,7 +82,7 @@ class Taking(Carrying):
 
     def _pop_any(
         self, queues: tuple[Self, ...], count: int, patience: Patience
-    ) -> Operation[list[tuple[Self, Delivered]]]:
+    ) -> Operation[list[tuple[Self, Delivered[V]]]]:
         for each in queues[1:]:
             yield from make_sure(each._context)
         on = [queue._carried for queue in queues]
@@ -89,7 +90,7 @@ class Taking(Carrying):
         return [(queues[number], queues[number]._decoding(each)) for number, each in found]
 
     @method
-    def recover(self, min_idle: float, count: int = 1) -> Operation[list[Delivered]]:
+    def recover(self, min_idle: float, count: int = 1) -> Operation[list[Delivered[V]]]:
         """Redeliver messages that were not acknowledged in time. Two to six round trips.
 
         Args:
@@ -103,6 +104,6 @@ class Taking(Carrying):
         """
         return self._recover(whole(count, "count"), milliseconds(min_idle, "min_idle"))
 
-    def _recover(self, count: int, idle: int) -> Operation[list[Delivered]]:
+    def _recover(self, count: int, idle: int) -> Operation[list[Delivered[V]]]:
         found = yield from operations.recover(self._context, self._carried, count, idle)
         return [self._decoding(each) for each in found]

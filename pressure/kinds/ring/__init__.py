@@ -6,7 +6,7 @@ import secrets
 from typing import Any
 
 from pressure.checks import milliseconds, whole
-from pressure.codecs import Codec
+from pressure.codecs import Codec, Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.keys import as_bytes
 from pressure.kinds.kind import Item, Kind
@@ -17,7 +17,7 @@ from pressure.protocol.steps import Operation
 __all__ = ["RingMethods"]
 
 
-class RingMethods(Kind):
+class RingMethods(Kind[V]):
     """A circular list whose items are locked while workers have them; at-least-once delivery.
 
     An item stays in the list until it is completed. ``claim`` moves it from the front to the back (LMOVE)
@@ -60,7 +60,7 @@ class RingMethods(Kind):
         port: int | None = None,
         db: int | None = None,
         scripts: bool = True,
-        codec: Codec | str | None = None,
+        codec: Codec[V] | str | None = None,
         envelope: bool = False,
         key: bytes | str | None = None,
         locks: bytes | str | None = None,
@@ -70,7 +70,7 @@ class RingMethods(Kind):
         self._end(self._locks, url=url, client=client, host=host, port=port, db=db)
 
     @method
-    def push(self, *values: Any) -> Operation[int]:
+    def push(self, *values: Sendable[V]) -> Operation[int]:
         """Add values at the back, together. One round trip.
 
         Returns:
@@ -82,7 +82,7 @@ class RingMethods(Kind):
         return operations.push(self._context, [self._wrapping.data(value) for value in values])
 
     @method
-    def claim(self, lock_ttl: float) -> Operation[Item | None]:
+    def claim(self, lock_ttl: float) -> Operation[Item[V] | None]:
         """Move the item at the front to the back and lock it. One round trip, or two without scripts.
 
         Args:
@@ -94,7 +94,7 @@ class RingMethods(Kind):
         return self._claim(milliseconds(lock_ttl, "lock_ttl", 1), walk=False)
 
     @method
-    def claim_next(self, lock_ttl: float) -> Operation[Item | None]:
+    def claim_next(self, lock_ttl: float) -> Operation[Item[V] | None]:
         """Claim the first item that is not locked, once around at most.
 
         One round trip; without scripts, two for each item that is tried.
@@ -107,13 +107,13 @@ class RingMethods(Kind):
         """
         return self._claim(milliseconds(lock_ttl, "lock_ttl", 1), walk=True)
 
-    def _claim(self, ttl: int, *, walk: bool) -> Operation[Item | None]:
+    def _claim(self, ttl: int, *, walk: bool) -> Operation[Item[V] | None]:
         token = secrets.token_hex(16).encode()
         data = yield from operations.claim(self._context, self._locks, token, ttl, walk=walk)
         return None if data is None else self._wrapping.item(data, token)
 
     @method
-    def complete(self, item: Item) -> Operation[None]:
+    def complete(self, item: Item[V]) -> Operation[None]:
         """Remove an item that was worked on, and free its lock. One round trip, or two without scripts.
 
         Raises:
@@ -122,7 +122,7 @@ class RingMethods(Kind):
         """
         return self._complete(item)
 
-    def _complete(self, item: Item) -> Operation[None]:
+    def _complete(self, item: Item[V]) -> Operation[None]:
         token, data = _lock_of(item)
         return self._completed(token, data)
 
@@ -133,7 +133,7 @@ class RingMethods(Kind):
             raise ItemLostError(f"queue {self}: the lock of the item had expired, {what}", removed)
 
     @method
-    def extend(self, item: Item, lock_ttl: float) -> Operation[None]:
+    def extend(self, item: Item[V], lock_ttl: float) -> Operation[None]:
         """Give the item's lock this long from now on. One round trip, or two without scripts.
 
         Args:
@@ -150,7 +150,7 @@ class RingMethods(Kind):
             raise ItemLostError(f"queue {self}: the lock of the item had expired; another client may have it")
 
     @method
-    def release(self, item: Item) -> Operation[bool]:
+    def release(self, item: Item[V]) -> Operation[bool]:
         """Free the item's lock before its time: anybody may claim it. One round trip, or two without scripts.
 
         Returns:
@@ -159,7 +159,7 @@ class RingMethods(Kind):
         return operations.extend(self._context, self._locks, *_lock_of(item), 0)
 
     @block
-    def take(self, lock_ttl: float) -> Span[Item]:
+    def take(self, lock_ttl: float) -> Span[Item[V]]:
         """Claim the first item that is not locked for a ``with`` block: completed when the block ends well.
 
         When the block ends by an exception the lock is left to expire, so that the item is not tried again at
@@ -178,14 +178,14 @@ class RingMethods(Kind):
         enter = self._take(milliseconds(lock_ttl, "lock_ttl", 1))
         return Span(enter, lambda item, error: None if error else self._complete(item))
 
-    def _take(self, ttl: int) -> Operation[Item]:
+    def _take(self, ttl: int) -> Operation[Item[V]]:
         item = yield from self._claim(ttl, walk=True)
         if item is None:
             raise QueueEmptyError(f"queue {self} has no unlocked item")
         return item
 
     @method
-    def peek(self, count: int = 1) -> Operation[list[Item]]:
+    def peek(self, count: int = 1) -> Operation[list[Item[V]]]:
         """The items at the front, locked or not, in order; they stay in the queue. One round trip.
 
         Args:
@@ -193,16 +193,16 @@ class RingMethods(Kind):
         """
         return self._peek(whole(count, "count"))
 
-    def _peek(self, count: int) -> Operation[list[Item]]:
+    def _peek(self, count: int) -> Operation[list[Item[V]]]:
         found = yield from operations.peek(self._context, count)
         return [self._wrapping.item(data) for data in found]
 
     @method
-    def items(self) -> Operation[list[tuple[Item, bool]]]:
+    def items(self) -> Operation[list[tuple[Item[V], bool]]]:
         """All items, the one at the front first, and whether each is locked. Two round trips."""
         return self._items()
 
-    def _items(self) -> Operation[list[tuple[Item, bool]]]:
+    def _items(self) -> Operation[list[tuple[Item[V], bool]]]:
         found = yield from operations.items(self._context, self._locks)
         return [(self._wrapping.item(data), locked) for data, locked in found]
 
@@ -212,7 +212,7 @@ class RingMethods(Kind):
         return operations.length(self._context)
 
 
-def _lock_of(item: Item) -> tuple[bytes, bytes]:
+def _lock_of(item: Item[V]) -> tuple[bytes, bytes]:
     """An item's token and its bytes; raises TypeError for what is no item."""
     if not isinstance(item, Item):
         raise TypeError(f"an item is what claim or claim_next returned, not {type(item).__name__}")

@@ -15,7 +15,7 @@ from pressure.kinds.asking import asked, front, transaction
 from pressure.kinds.kind import Context
 from pressure.kinds.ring.lua import CLAIM, COMPLETE, EXTEND
 from pressure.kinds.sharing import changing, making, operation
-from pressure.protocol.evaluating import NO_SCRIPTS, evaluated
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import Command, Operation, Reply
 
 

@@ -36,7 +36,7 @@ class Playing:
     """A client whose operations do what they are told to."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
-        self.put = self.put_many = self.get = self.get_many = self.close = lambda *_, **__: act()
+        self.put = self.put_many = self.get = self.get_many = self.shutdown = lambda *_, **__: act()
 
 
 def recorded(act: Callable[[], Any]) -> tuple[RecordedQueue, Notebook]:
@@ -88,7 +88,7 @@ def test_a_put_many_that_failed_is_recorded_with_the_number_of_values_put() -> N
 def test_an_operation_is_recorded_when_it_begins() -> None:
     seen: list[Operation] = []
     queue, notebook = recorded(lambda: seen.extend(notebook.operations))
-    queue.close()
+    queue.shutdown()
     assert [(each.name, each.outcome) for each in seen] == [("close", "open")]
     assert [(each.name, each.outcome) for each in notebook.operations] == [("close", "ok")]
 
@@ -109,7 +109,7 @@ def test_every_operation_of_a_queue_is_recorded_with_its_outcome(
         with suppress(ZeroDivisionError), queue.receive():
             raise ZeroDivisionError
         assert queue.get_many(5) == [b"c", b"d"]
-        queue.close()
+        queue.shutdown()
         with pytest.raises(QueueClosedError):
             queue.get()
         client.delete()

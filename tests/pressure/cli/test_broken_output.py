@@ -121,7 +121,7 @@ def test_get_with_run_256_sends_few_commands(
     queue.create()
     messages = [b"%d" % number for number in range(1000)]
     queue.put_many(messages)
-    queue.close()
+    queue.shutdown()
     raw.config_resetstat()
     with (tmp_path / "out").open("wb") as out:
         assert finish(cli("get", "jobs", "--run", "256", stdout=out))[0] == 0

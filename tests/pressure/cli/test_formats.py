@@ -43,7 +43,7 @@ def test_malformed_binary_input_is_reported_before_the_input_ends(cli: Cli, queu
 def test_messages_are_got_as_lines_of_json(run: Run, queue: Queue) -> None:
     queue.create()
     queue.put_many(MESSAGES[:4])
-    queue.close()
+    queue.shutdown()
     status, out, err = run("get", "jobs", "--json")
     assert (status, err) == (0, "pressure get: 4 lines acknowledged\n")
     assert [json.loads(line) for line in out.splitlines()] == [
@@ -176,7 +176,7 @@ def test_get_from_an_empty_queue_has_its_own_exit_status(run: Run, queue: Queue,
 def test_get_ends_after_the_given_number_of_messages(run: Run, queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put_many("abcde")
-    queue.close()
+    queue.shutdown()
     assert run("get", "jobs", "-n", "2", "--delete")[:2] == (0, "a\nb\n")
     assert run("get", "jobs", "-n", "2", "--reliable")[:2] == (0, "c\nd\n")
     assert queue.length() == 1
@@ -191,6 +191,6 @@ def test_get_writes_each_message_at_once(cli: Cli, queue: Queue, raw: redis.Redi
         waiting(raw)
         queue.put(word)
         assert stream(get.stdout).read(4) == word + b"\0"
-    queue.close()
+    queue.shutdown()
     assert finish(get)[0] == 0
     invariant(raw)

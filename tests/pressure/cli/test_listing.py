@@ -32,7 +32,7 @@ def two(make: Callable[..., Queue], raw: redis.Redis) -> list[Queue]:
     raw.rpop(f"{PREFIX}jobs:consumer_free")
     raw.set(f"{PREFIX}jobs:consumer", DEAD)
     done.create()
-    done.close()
+    done.shutdown()
     return [jobs, done]
 
 

@@ -28,7 +28,7 @@ def source(make: Callable[..., Queue]) -> Queue:
     queue = make("jobs")
     queue.create()
     queue.put_many([b"1", b"2", b"3"])
-    queue.close()
+    queue.shutdown()
     return queue
 
 
@@ -130,7 +130,7 @@ def test_a_message_whose_result_cannot_be_put_goes_back_to_its_queue(
         target.create(1)
         target.put(b"already there")
     if state == "closed":
-        target.close()
+        target.shutdown()
     assert run("pipe", "jobs", "--timeout", "0", "--", *PREFIXED, "--", "out")[0] == status
     assert source.peek_many(9) == [b"1", b"2", b"3"]
     invariant(raw)
@@ -176,7 +176,7 @@ def test_with_each_the_output_is_read_in_the_format_given(
     source = make("jobs")
     source.create()
     source.put(b"a\nb\0c")
-    source.close()
+    source.shutdown()
     assert run("pipe", "jobs", "--each", option, "--", "sh", "-c", script, "--", "out")[0] == 0
     assert target.peek_many(9) == made
 
@@ -191,7 +191,7 @@ def test_with_binary_any_bytes_go_through_unchanged(
     source = make("jobs")
     source.create()
     source.put_many([message, b"after it"])
-    source.close()
+    source.shutdown()
     assert run("pipe", "jobs", "--binary", "--", "cat", "--", "out")[0] == 0
     assert target.peek_many(9) == [message, b"after it"]
 

@@ -44,7 +44,7 @@ def test_get_shows_its_progress_on_a_terminal(
     get = start("get", "jobs", stdout=subprocess.PIPE, stderr=screen.fd)
     waiting(raw)
     screen.wait_for(b"get: 1 messages, 1.5 kB, ", b"queue 0")
-    queue.close()
+    queue.shutdown()
     assert finish(get)[0] == 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -15,12 +16,17 @@ import pressure
 import pressure.aio
 import pressure.trio
 from conformance.targets import Address
+from pressure.queue import Options
 
 from ..conftest import waiting
 
-KINDS = ("BackupQueue", "RingQueue", "ReliableQueue")
+KINDS = ("Queue", "BackupQueue", "RingQueue", "ReliableQueue")
 FLAVOURS = {"aio": pressure.aio, "trio": pressure.trio}
-SPANS = {"take"}
+
+#: Methods that are no coroutines where the others are.
+BLOCKS = {"take", "receive"}
+LOOPS = {"messages"}
+LOCAL = {"task_done"}
 
 
 @pytest.fixture(params=["embedded_server", "real_server"])
@@ -38,7 +44,6 @@ def public(kind: type) -> set[str]:
 def test_each_flavour_has_the_same_names_signatures_and_docstrings(name: str, flavour: str) -> None:
     ours, theirs = getattr(pressure, name), getattr(FLAVOURS[flavour], name)
     assert public(theirs) == public(ours) - {"interrupt"}
-    assert inspect.getdoc(theirs) == inspect.getdoc(ours)
     assert inspect.signature(theirs) == inspect.signature(ours)
     for each in public(theirs):
         ours_, theirs_ = getattr(ours, each), getattr(theirs, each)
@@ -46,13 +51,39 @@ def test_each_flavour_has_the_same_names_signatures_and_docstrings(name: str, fl
             continue
         assert inspect.getdoc(theirs_), each
         assert inspect.getdoc(theirs_) == inspect.getdoc(ours_), each
-        assert inspect.signature(theirs_) == inspect.signature(ours_), each
-        assert inspect.iscoroutinefunction(theirs_) == (each not in SPANS), each
+        assert theirs_.__qualname__.split(".")[0] == ours_.__qualname__.split(".")[0] or each in {
+            "disconnect",
+            "close",
+        }
+        ours_, theirs_ = inspect.signature(ours_), inspect.signature(theirs_)
+        assert theirs_.parameters == ours_.parameters, each
+        same = each not in BLOCKS | LOOPS
+        assert (theirs_.return_annotation == ours_.return_annotation) == same, each
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("name", KINDS)
+def test_methods_are_coroutine_functions_but_for_blocks_and_loops(name: str, flavour: str) -> None:
+    kind = getattr(FLAVOURS[flavour], name)
+    methods = {each for each in public(kind) if inspect.isfunction(getattr(kind, each))}
+    coroutines = {each for each in methods if inspect.iscoroutinefunction(getattr(kind, each))}
+    assert methods - coroutines == methods & (BLOCKS | LOOPS | LOCAL)
+    assert coroutines
+
+
+def test_the_overloads_that_type_checkers_see_have_the_arguments_of_the_class() -> None:
+    options = set(typing.get_type_hints(Options))
+    assert set(inspect.signature(pressure.Queue).parameters) == {"name", "codec"} | options
 
 
 def test_signatures_show_what_a_method_returns_and_repr_names_queue_and_server() -> None:
-    assert "-> 'Item | None'" in str(inspect.signature(pressure.BackupQueue.claim))
+    assert str(inspect.signature(pressure.BackupQueue.claim)).endswith("-> 'Item[V] | None'")
+    assert str(inspect.signature(pressure.Queue.receive)).endswith("-> 'AbstractContextManager[Message[V]]'")
+    messages = inspect.signature(pressure.trio.Queue.messages)
+    assert messages.return_annotation == "AsyncGenerator[Message[V], None]"
     assert repr(pressure.BackupQueue("jobs", port=1)) == "<BackupQueue 'jobs' at 127.0.0.1:1>"
+    assert repr(pressure.Queue("jobs", port=1)) == "<Queue 'jobs' at 127.0.0.1:1>"
+    assert repr(pressure.aio.Queue("jobs", port=1)) == "<aio.Queue 'jobs' at 127.0.0.1:1>"
     assert repr(pressure.trio.RingQueue("jobs", port=1)) == "<trio.RingQueue 'jobs' at 127.0.0.1:1>"
 
 

@@ -1,0 +1,52 @@
+"""The flavour for asyncio: what runs the operations of a queue, and what goes on beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Any, ClassVar
+
+import redis
+import redis.asyncio
+
+from pressure.aio.connection import asynchronous
+from pressure.aio.driver import Driver
+from pressure.aio.lease import TaskKeeper
+from pressure.errors import PressureError
+from pressure.keys import Located
+from pressure.kinds.flavours import Asynchronous, Renewal
+from pressure.protocol.steps import Operation
+from pressure.settings import Settings
+
+__all__ = ["OnAsyncio"]
+
+
+class OnAsyncio(Asynchronous):
+    """The flavour for asyncio."""
+
+    _clients: ClassVar[tuple[type, ...]] = (redis.asyncio.Redis, redis.Redis)
+
+    def _connect(
+        self, where: Settings, located: Located, lease: float | None = None, renewal: Renewal | None = None
+    ) -> None:
+        self._where = where
+        if lease is not None and renewal is not None:
+            self._keeper = TaskKeeper(lease, partial(self._renewed, renewal, lease))
+        self._driver = Driver(asynchronous(where), located, self._keeper)
+
+    @contextlib.asynccontextmanager
+    async def _beating(self, beat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
+        async def run() -> None:
+            while True:
+                await asyncio.sleep(every)
+                with contextlib.suppress(PressureError):  # the next may do better
+                    await self._driver.run(beat())
+
+        task = asyncio.create_task(run(), name="heartbeat")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])

@@ -1,0 +1,119 @@
+"""The methods that change a queue as a whole: its creation and its end, and its repair."""
+
+from __future__ import annotations
+
+from pressure import protocol
+from pressure.codecs import V
+from pressure.errors import QueueAlreadyExistsError, QueueDoesNotExistError
+from pressure.kinds.methods import method
+from pressure.looking import Looking, check_role
+from pressure.protocol import Operation, Patience, RepairReport
+
+
+class Lifecycle(Looking[V]):
+    """How ``pressure.Queue`` creates, closes, repairs and deletes a queue."""
+
+    @method
+    def create(self, bound: int = 0, *, exist_ok: bool = False) -> Operation[None]:
+        """Create the queue (pressure protocol 0.15, Create), in one step that either happens or does not.
+
+        Args:
+            bound: How many values the queue may hold; 0 means any number.
+            exist_ok: Leave a queue alone that exists with this bound.
+
+        Raises:
+            QueueAlreadyExistsError: The queue exists (with ``exist_ok``: with another bound), an unfinished
+                delete left one of its keys, or it would share a key with another queue (``jobs:closed``
+                beside ``jobs``).
+            ValueError: The bound is not an integer from 0 to 2**63 - 1.
+        """
+        if not isinstance(bound, int) or isinstance(bound, bool) or not 0 <= bound < 1 << 63:
+            raise ValueError(f"bound must be an integer from 0 to {(1 << 63) - 1}, not {bound!r}")
+        return self._existing(bound) if exist_ok else protocol.create(self._context, bound)
+
+    def _existing(self, bound: int) -> Operation[None]:
+        try:
+            yield from protocol.create(self._context, bound)
+        except QueueAlreadyExistsError as error:
+            try:
+                _, found = yield from protocol.length_and_bound(self._context)
+            except QueueDoesNotExistError:  # it is not the queue that exists: another one uses a key of it
+                raise error from None
+            if found != bound:
+                raise QueueAlreadyExistsError(
+                    f"queue {self} already exists, with bound {found} instead of {bound}"
+                ) from None
+
+    @method
+    def shutdown(self, timeout: float | None = None) -> Operation[None]:
+        """Close the queue for ever, for every client (pressure protocol 0.15, Close).
+
+        Nothing can be put any more; the values that are in it can still be got. ``queue.Queue`` calls it
+        ``shutdown``, too. ``close`` is about this object only: it closes connections, like that of a file.
+
+        Args:
+            timeout: Longest time to wait for the producer role, in seconds; None for no limit.
+
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted.
+            QueueClosedError: It is closed already.
+            QueueInUseError: Another client held the producer role until the timeout.
+        """
+        return protocol.close(self._context, Patience.of(self._context, True, timeout))
+
+    @method
+    def wait_closed(self, timeout: float | None = None) -> Operation[bool]:
+        """Wait until the queue is closed.
+
+        Args:
+            timeout: Longest time to wait, in seconds; None for no limit.
+
+        Returns:
+            True if the queue is closed, False if it was still open at the timeout.
+
+        Raises:
+            QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.
+        """
+        return protocol.wait_closed(self._context, Patience.of(self._context, True, timeout))
+
+    @method
+    def delete(self, timeout: float | None = None) -> Operation[None]:
+        """Delete the queue and its values (pressure protocol 0.15, Delete), or finish an interrupted delete.
+
+        Clients that wait in ``put``, ``get`` or ``close`` get ``QueueDoesNotExistError``. The holders of the
+        roles finish what they do; the delete waits for them.
+
+        Args:
+            timeout: Longest time to wait for both roles, in seconds; None for no limit.
+
+        Raises:
+            QueueDoesNotExistError: None of its keys exists.
+            QueueInUseError: Another client held a role until the timeout. The queue is half deleted: it does
+                not exist for other clients, and a second ``delete`` or ``repair`` removes its last keys.
+        """
+        return protocol.delete(self._context, Patience.of(self._context, True, timeout))
+
+    @method
+    def repair(self, force: bool = False, role: str | None = None) -> Operation[RepairReport]:
+        """Free the roles of dead clients, and finish an interrupted create or delete.
+
+        Without ``force`` a role is freed only if its holder is certainly dead: the holder is a client of
+        this package, the role has not changed for five seconds, the holder's process has no connection to
+        the server, and the server has been up, and master, for a minute. So the call takes five seconds if a
+        role is held. Unacknowledged messages go back to the front, and wrong counters are corrected.
+
+        Args:
+            force: Free the roles even if their holders are alive. The next operation of such a holder fails
+                with ``QueueInUseError``.
+            role: Free only this role, ``"producer"`` or ``"consumer"``.
+
+        Returns:
+            What was repaired, and what was not, with the reason.
+
+        Raises:
+            QueueDoesNotExistError: None of its keys exists.
+            ValueError: There is no such role.
+        """
+        if role is not None:
+            check_role(role)
+        return protocol.repair(self._context, force, role)

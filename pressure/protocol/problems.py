@@ -1,0 +1,166 @@
+"""The errors that more than one operation raises, and what the replies to a batch say of refusals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from pressure.errors import (
+    QueueClosedError,
+    QueueDoesNotExistError,
+    QueueEmptyError,
+    QueueFullError,
+    QueueInUseError,
+    ServerReplyError,
+)
+from pressure.identity import is_released
+from pressure.protocol.numbers import by_hand, malformed
+from pressure.protocol.role import CONSUMER, Role
+from pressure.protocol.steps import Context, Reply
+from pressure.protocol.warned import warn
+from pressure.text import printable
+
+if TYPE_CHECKING:
+    from pressure.protocol.scripted import Answer
+
+__all__ = [
+    "does_not_exist",
+    "in_use",
+    "is_closed",
+    "is_closed_already",
+    "not_ours",
+    "note_failure",
+    "note_uncounted",
+    "plain_refusal",
+    "plain_text",
+    "problem",
+    "shown",
+    "trouble",
+]
+
+
+def shown(holder: bytes | None) -> str:
+    """Who holds a role, for people; the mark of the holder before tells that nobody has written an id yet."""
+    if not holder or is_released(holder):
+        return "a client that has not written its id"
+    return printable(holder)
+
+
+def does_not_exist(ctx: Context) -> QueueDoesNotExistError:
+    """The error for a queue whose ``:bound`` is gone."""
+    return QueueDoesNotExistError(
+        f"queue {ctx.keys} does not exist: it was never created, or it has been deleted"
+    )
+
+
+def is_closed(ctx: Context, role: Role) -> QueueClosedError:
+    """The error of a Put, or of a Get, for a queue whose ``:closed`` has marks."""
+    why = " and empty" if role is CONSUMER else ": nothing can be put into it any more"
+    return QueueClosedError(f"queue {ctx.keys} is closed{why}")
+
+
+def is_closed_already(ctx: Context) -> QueueClosedError:
+    """The error of a Close for such a queue."""
+    return QueueClosedError(f"queue {ctx.keys} is closed already")
+
+
+def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
+    """The error for a role that another client holds."""
+    return QueueInUseError(
+        f"queue {ctx.keys}: the {role.name} role is held by {shown(holder)}; if that client is dead, whoever "
+        "waits for the role frees it after a while, and so does repair",
+        role.name,
+        None if holder is None or is_released(holder) else holder,
+    )
+
+
+def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
+    """The error for a role that we held, and hold no more."""
+    if holder and not is_released(holder):
+        why = f"it was freed, and is held by {printable(holder)} now"
+    elif ctx.lease and not holder:
+        why = f"its lease of {ctx.lease:g} s ran out"
+    else:
+        late = f", maybe since its lease of {ctx.lease:g} s ran out" if ctx.lease else ""
+        why = f"it was freed, by a repair or by a client that waited for it{late}"
+    return QueueInUseError(
+        f"queue {ctx.keys}: this client has lost the {role.name} role: {why}", role.name, holder
+    )
+
+
+def trouble(replies: list[Reply]) -> ServerReplyError | None:
+    """The first error among the replies of a batch, inside its transaction too."""
+    for reply in replies:
+        if isinstance(reply, ServerReplyError):
+            return reply
+        if isinstance(reply, list) and (inner := trouble(reply)):
+            return inner
+    return None
+
+
+def note_uncounted(
+    ctx: Context,
+    what: str,
+    refused: object,
+    stuck: Role | None = None,
+    taken: Sequence[bytes] = (),
+) -> None:
+    """Warn of what was refused, if anything was, after the operation was done; ``stuck`` was not freed."""
+    if refused:
+        released = f" and to free the {stuck.name} role" if stuck else ""
+        warn(
+            f"queue {ctx.keys}: {what}, but the server refused to count it{released} ({refused}); "
+            "repair mends that",
+            taken,
+        )
+
+
+def note_failure(error: BaseException, ctx: Context, replies: list[Reply]) -> None:
+    """Say in the error that the role could not be given back, if the replies say so."""
+    if refused := trouble(replies):
+        error.add_note(f"a role of queue {ctx.keys} could not be given back ({refused}); repair frees it")
+
+
+def problem(ctx: Context, role: Role, answer: Answer, *, closing: bool = False) -> Exception | None:
+    """The error that an answer, of a Close or of another operation, stands for, if any."""
+    error: Exception
+    if answer.status in (b"ok", b"wait"):
+        return None
+    if answer.status == b"gone":
+        error = does_not_exist(ctx)
+    elif answer.status == b"closed":
+        error = is_closed_already(ctx) if closing else is_closed(ctx, role)
+    elif answer.status == b"busy":
+        error = in_use(ctx, role, answer.detail or None)
+    elif answer.status == b"lost":
+        error = not_ours(ctx, role, answer.detail or None)
+    elif answer.status == b"full":
+        error = QueueFullError(f"queue {ctx.keys} is full")
+    elif answer.status == b"empty":
+        error = QueueEmptyError(f"queue {ctx.keys} is empty")
+    elif answer.status == b"bound":
+        error = malformed(ctx.keys, "bound", answer.detail, by_hand(ctx.keys))
+    else:
+        error = ServerReplyError(plain_refusal(answer.detail))
+    if answer.stuck:
+        stuck = plain_refusal(answer.stuck)
+        error.add_note(f"a role of queue {ctx.keys} could not be given back ({stuck}); repair frees it")
+    return error
+
+
+def plain_refusal(refusal: bytes | ServerReplyError) -> str:
+    """What a refusal in a script says, as the command itself would be answered."""
+    return plain_text(printable(refusal) if isinstance(refusal, bytes) else str(refusal))
+
+
+#: Where a script failed, as Redis 6.2 says it before an error's text, and 7.0 after it; and what 7.0 says for
+#: NOPERM.
+_BEFORE: Final = re.compile(r"^((ERR )?Error running script \(call to f_\w+\): )?@user_script: ?\d+: ?-?")
+_AFTER: Final = re.compile(r" script: \w+, on @user_script:\d+\.$")
+_NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
+
+
+def plain_text(text: str) -> str:
+    """The text of an error in a script, as the command would be answered that is sent by itself."""
+    return _NOT_ALLOWED.sub("NOPERM the user", _AFTER.sub("", _BEFORE.sub("", text)))

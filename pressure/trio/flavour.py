@@ -1,0 +1,61 @@
+"""The flavour for Trio: what runs the operations of a queue, and what goes on beside them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import Any, ClassVar
+
+import redis
+import redis.asyncio
+import trio
+
+from pressure.errors import PressureError
+from pressure.keys import Located
+from pressure.kinds.flavours import Asynchronous, Renewal
+from pressure.protocol.steps import Operation
+from pressure.settings import Settings
+from pressure.trio.connection import check
+from pressure.trio.driver import Driver
+from pressure.trio.lease import SystemTaskKeeper
+
+__all__ = ["OnTrio"]
+
+
+class OnTrio(Asynchronous):
+    """The flavour for Trio."""
+
+    _clients: ClassVar[tuple[type, ...]] = (redis.Redis, redis.asyncio.Redis)
+
+    def _connect(
+        self, where: Settings, located: Located, lease: float | None = None, renewal: Renewal | None = None
+    ) -> None:
+        check(where)
+        self._where = where
+        if lease is not None and renewal is not None:
+            self._keeper = SystemTaskKeeper(lease, partial(self._renewed, renewal, lease))
+        self._driver = Driver(where, located, self._keeper)
+
+    async def _shielded(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+        with trio.CancelScope(shield=True):  # what an operation waits for has limits of its own
+            await function(*args)
+
+    @contextlib.asynccontextmanager
+    async def _beating(self, beat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
+        async def run() -> None:
+            while True:
+                await trio.sleep(every)
+                with contextlib.suppress(PressureError):  # the next may do better
+                    await self._driver.run(beat())
+
+        error: BaseException | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run)
+            try:
+                yield
+            except BaseException as raised:  # raised outside, where no group is made of it
+                error = raised
+            nursery.cancel_scope.cancel()
+        if error is not None:
+            raise error

@@ -1,0 +1,250 @@
+"""A queue object has so many connections at most, however many operations wait; and none for long when idle."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import pytest
+import redis
+
+from conformance.targets import Address
+from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError, ServerReplyError
+from pressure.arguments import settings
+from pressure.protocol.steps import Wait, blocking
+from pressure.turns import brief, looked, still_watches
+
+from .conftest import PREFIX, invariant, waiting
+from .loops import QUEUES, cancelled, live, ours, pause, play, together, until
+
+JOBS = PREFIX + "jobs"
+
+
+@pytest.fixture(params=["embedded_server", "real_server"])
+def server_address(request: pytest.FixtureRequest) -> Address:
+    """A server of either kind, over sockets."""
+    address: Address = request.getfixturevalue(request.param)
+    return address
+
+
+@pytest.fixture(params=QUEUES)
+def flavour(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_more_waiting_operations_than_connections_all_come_to_their_end(
+    flavour: str, redis_url: str, raw: redis.Redis, limit: int
+) -> None:
+    count, seen = 20, []
+
+    async def main(queue: Any) -> None:
+        await queue.create()
+
+        async def put() -> None:
+            await until(lambda: len(ours(raw)) >= limit, "were there connections")
+            await pause(0.05)
+            for number in range(count):
+                await queue.put(b"%d" % number)
+                seen.append(len(ours(raw)))
+
+        *got, _ = await together(*[queue.get] * count, put)
+        assert sorted(got) == sorted(b"%d" % number for number in range(count))
+
+    play(flavour, main, url=f"{redis_url}?max_connections={limit}")
+    assert max(seen) == limit
+    invariant(raw)
+
+
+def test_the_block_of_a_message_never_keeps_its_own_process_from_the_queue(
+    flavour: str, redis_url: str, raw: redis.Redis
+) -> None:
+    async def main(queue: Any) -> None:
+        await queue.create()
+        await queue.put(b"1")
+        async with queue.receive() as message:
+            await queue.put(message.data + b"2")
+            assert await queue.length() == 1
+            assert len(ours(raw)) == 1
+        assert await queue.get() == b"12"
+
+    play(flavour, main, url=f"{redis_url}?max_connections=1")
+    invariant(raw)
+
+
+def test_a_timeout_is_kept_by_those_that_share_a_connection(
+    flavour: str, redis_url: str, raw: redis.Redis
+) -> None:
+    async def main(queue: Any) -> None:
+        await queue.create()
+        results = await together(*[partial(queue.get, timeout=0.2)] * 8, partial(queue.get, block=False))
+        assert {type(each) for each in results} <= {QueueEmptyError, QueueInUseError}
+
+    play(flavour, main, url=f"{redis_url}?max_connections=2")
+    invariant(raw)
+
+
+def test_a_cancelled_wait_on_a_shared_connection_leaves_no_role_held(
+    flavour: str, redis_url: str, raw: redis.Redis
+) -> None:
+    async def main(queue: Any) -> None:
+        await queue.create()
+        assert await cancelled(queue.get, lambda: not raw.llen(f"{JOBS}:consumer_free")) == "cancelled"
+        invariant(raw)
+        await queue.put(b"v")
+        assert await queue.get() == b"v"
+
+    play(flavour, main, url=f"{redis_url}?max_connections=1")
+
+
+def test_an_operation_that_waits_for_its_turn_can_be_cancelled(
+    flavour: str, redis_url: str, raw: redis.Redis
+) -> None:
+    async def main(queue: Any) -> None:
+        await queue.create()
+        connections = (queue.queue if flavour == "sync" else queue)._driver.connections
+        member = connections.pool.take()
+        if flavour == "sync":
+            member.turn.acquire(lambda: None)
+        else:
+            await member.turn.acquire()
+        assert await cancelled(queue.length, lambda: member.users == 2) == "cancelled"
+        member.turn.release()
+        assert await queue.length() == 0
+        if flavour == "sync":
+            connections.give_back(member)
+        else:
+            await connections.give_back(member)
+
+    play(flavour, main, url=f"{redis_url}?max_connections=1")
+
+
+def test_without_scripts_an_operation_that_cannot_share_a_connection_gets_an_error(
+    flavour: str, redis_url: str, raw: redis.Redis
+) -> None:
+    async def main(queue: Any) -> None:
+        await queue.create(1)
+        await queue.put(b"full")
+        with pytest.raises(
+            ConnectionFailedError, match=r"all connections .* are in use \(max_connections=1\)"
+        ):
+            await queue.put(b"more")
+        invariant(raw)
+        assert await queue.get() == b"full"
+
+    play(flavour, main, url=f"{redis_url}?max_connections=1", scripts=False)
+
+
+def test_a_connection_that_others_use_and_lose_is_lost_for_all(
+    flavour: str, redis_url: str, raw: redis.Redis
+) -> None:
+    async def main(queue: Any) -> None:
+        await queue.create()
+        before = set(live())
+
+        async def kill() -> None:
+            await until(lambda: len(live() - before) == 2, "do both wait")
+            (one,) = ours(raw)
+            raw.client_kill_filter(_id=one["id"])
+
+        *got, _ = await together(queue.get, queue.get, kill)
+        assert all(isinstance(each, ConnectionError) for each in got)
+        await queue.repair(force=True)
+        await queue.put(b"v")
+        assert await queue.get() == b"v"
+
+    play(flavour, main, url=f"{redis_url}?max_connections=1")
+
+
+def test_idle_connections_are_closed_after_a_while(
+    flavour: str, redis_url: str, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main(queue: Any) -> None:
+        await queue.create()
+        calls: list[Callable[[], Awaitable[Any]]] = [partial(queue.wait_closed, timeout=0.3)] * 4
+        await together(*calls)
+        assert len(ours(raw)) == 4
+        await queue.length()
+        assert len(ours(raw)) == 4
+        monkeypatch.setattr("pressure.pool.IDLE_TIMEOUT", 0.0)
+        await queue.length()
+        await until(lambda: len(ours(raw)) == 1, "were the others closed")
+
+    play(flavour, main, url=redis_url)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({}, 100),
+        ({"url": "redis://h?max_connections=5"}, 5),
+        ({"url": "redis://h?max_connections=5", "max_connections": 7}, 7),
+        ({"client": redis.Redis(max_connections=9)}, 9),
+        ({"client": redis.Redis()}, 100),
+        ({"max_connections": 1}, 1),
+    ],
+)
+def test_the_limit_comes_from_the_argument_the_url_or_the_client(
+    arguments: dict[str, Any], expected: int
+) -> None:
+    assert settings(**arguments, environ={}).max_connections == expected
+
+
+@pytest.mark.parametrize("url", ["redis://h?max_connections=0", "redis://h?max_connections=-1"])
+def test_a_limit_below_1_is_a_value_error(url: str) -> None:
+    with pytest.raises(ValueError, match="max_connections must be 1 or more"):
+        Queue("jobs", url=url)
+
+
+POP = blocking(b"BRPOP", b"BLOCK", b"k", seconds=1, then=((b"LLEN", b"k"),))
+READ = Wait(((b"XREADGROUP", b"GROUP", b"g", b"me", b"BLOCK", 900, b"STREAMS", b"s", b">"), (b"TIME",)), 0.9)
+NO = ServerReplyError("NOPERM no")
+
+
+def test_a_wait_becomes_a_look_that_does_not_wait() -> None:
+    assert brief(POP).commands == (
+        (b"MULTI",),
+        (b"BRPOP", b"BLOCK", b"k", b"0.001"),
+        (b"EXEC",),
+        (b"LLEN", b"k"),
+    )
+    assert brief(READ).commands == (
+        (b"XREADGROUP", b"GROUP", b"g", b"me", b"STREAMS", b"s", b">"),
+        (b"TIME",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("wait", "replies", "expected"),
+    [
+        (POP, [b"OK", b"QUEUED", [[b"k", b"v"]], 3], [[b"k", b"v"], 3]),
+        (POP, [b"OK", b"QUEUED", [None], 0], [None, 0]),
+        (POP, [NO, [b"k", b"v"], NO, 3], [[b"k", b"v"], 3]),
+        (POP, [b"OK", NO, ServerReplyError("EXECABORT"), 3], [NO, 3]),
+        (READ, [None, 3], [None, 3]),
+    ],
+    ids=["popped", "nothing", "no transactions", "refused", "another command"],
+)
+def test_the_replies_to_a_look_are_those_to_the_wait(
+    wait: Wait, replies: list[Any], expected: list[Any]
+) -> None:
+    assert looked(wait, replies) == expected
+
+
+def test_keys_are_watched_from_watch_to_the_end_of_a_transaction() -> None:
+    assert still_watches(((b"WATCH", b"k"), (b"GET", b"k")), before=False)
+    assert still_watches(((b"GET", b"k"),), before=True)
+    assert not still_watches(((b"MULTI",), (b"EXEC",)), before=True)
+    assert not still_watches(((b"UNWATCH",), (b"GET", b"k")), before=True)
+
+
+def test_a_wait_on_a_connection_of_its_own_is_a_real_one(
+    redis_url: str, raw: redis.Redis, task: Callable[..., Any]
+) -> None:
+    with Queue("jobs", url=f"{redis_url}?max_connections=2") as queue:
+        queue.create()
+        get = task(queue.get)
+        waiting(raw)
+        queue.put(b"v")
+        assert get.result() == b"v"

@@ -1,0 +1,307 @@
+"""A server that says nothing, or one connection that hangs: nobody waits longer than was asked for.
+
+Where an operation must not wait for the server's answer, the socket timeout is 1000 s: code that waits for it
+does not come to an end in the time of a test.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from conformance.gate import Gate
+from conformance.targets import Address
+from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
+
+from .conftest import PREFIX, Server, Task, invariant, until, waiting
+from .loops import QUEUES, cancelled, pause, play
+from .loops import until as come
+
+JOBS = PREFIX + "jobs"
+LONG = "socket_timeout=1000"
+Start = Callable[[Callable[[], Any]], Task]
+
+
+@pytest.fixture(params=QUEUES)
+def flavour(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=["embedded_server", "real_server"])
+def server_address(request: pytest.FixtureRequest) -> Address:
+    """A server of either kind, over sockets."""
+    address: Address = request.getfixturevalue(request.param)
+    return address
+
+
+@pytest.fixture
+def gate(empty_server: Address) -> Iterator[Gate]:
+    """A way to the server on which a message can be held up; whatever is held up goes on at the end."""
+    with Gate(empty_server) as made:
+        yield made
+
+
+class Hang(threading.Event):
+    """An act at the gate: the message is held up until the event is set."""
+
+    def __call__(self) -> None:
+        self.wait()
+
+
+@pytest.fixture
+def hang() -> Iterator[Hang]:
+    """What a message that hangs waits for."""
+    event = Hang()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """Where connections are accepted, and nothing is ever answered."""
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.fixture
+def frozen(start_server: Callable[[], Server]) -> Iterator[Server]:
+    """A server that can be stopped by SIGSTOP."""
+    server = start_server()
+    yield server
+    server.process.send_signal(signal.SIGCONT)
+
+
+def test_a_short_socket_timeout_is_the_one_used(
+    flavour: str, gate: Gate, raw: redis.Redis, hang: Hang
+) -> None:
+    async def main(queue: Any) -> None:
+        await queue.create()
+        gate.arm(1, hang)
+        with pytest.raises(OutcomeUnknownError):
+            await queue.put(b"v")
+        with contextlib.suppress(Exception):
+            await queue.get(timeout=1.5)  # a wait takes longer than the timeout, and is no silence
+
+    play(flavour, main, url=f"{gate.url}?socket_timeout=0.4")
+    hang.set()
+
+
+def test_a_wait_may_last_longer_than_the_socket_timeout(flavour: str, redis_url: str) -> None:
+    async def main(queue: Any) -> None:
+        await queue.create()
+        assert not await queue.wait_closed(timeout=1.3)
+
+    play(flavour, main, url=f"{redis_url}?socket_timeout=0.3")
+
+
+#: The function that is told how long to wait for replies, by flavour, and the place of the argument.
+LIMITS = {
+    "sync": ("pressure.connection.Attention.begin", 1),
+    "aio": ("pressure.aio.driver.unbroken", 2),
+    "trio": ("pressure.trio.connection.Connection.exchange", 3),
+}
+
+
+@pytest.mark.parametrize(("option", "expected"), [("?socket_timeout=30", 30.0), ("", 15.0)])
+def test_the_socket_timeout_is_the_users_and_a_waits_own_seconds_are_added(
+    flavour: str, redis_url: str, monkeypatch: pytest.MonkeyPatch, option: str, expected: float
+) -> None:
+    place, number = LIMITS[flavour]
+    owner, _, name = place.rpartition(".")
+    target: Any = pkgutil.resolve_name(owner)
+    real, limits = getattr(target, name), []
+
+    def spy(*args: Any, **options: Any) -> Any:
+        limits.append(args[number] if len(args) > number else None)
+        return real(*args, **options)
+
+    async def main(queue: Any) -> None:
+        await queue.create()
+        monkeypatch.setattr(target, name, spy)
+        await queue.length()
+        await queue.wait_closed(timeout=0.25)
+
+    play(flavour, main, url=redis_url + option)
+    found = {round(limit, 1) for limit in limits if limit is not None}
+    assert expected in found
+    assert any(expected < limit <= expected + 0.3 for limit in found)
+
+
+def test_connecting_to_a_server_that_never_answers_has_a_limit_of_its_own(flavour: str, nobody: str) -> None:
+    async def main(queue: Any) -> None:
+        with pytest.raises(ConnectionFailedError, match=r"no answer|[Tt]imeout"):
+            await queue.length()
+
+    play(flavour, main, url=f"redis://{nobody}?socket_connect_timeout=0.3&{LONG}")
+
+
+def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time(
+    flavour: str, nobody: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pressure.arguments import settings
+    from pressure.finding import Search
+
+    monkeypatch.setattr("pressure.settings.NODE_TIMEOUT", 0.2)
+    where = settings(url=f"redis+cluster://{nobody},{redis_url.partition('://')[2].partition('/')[0]}?{LONG}")
+    asked = [node.address for node in where.nodes]
+
+    async def main(queue: Any) -> None:
+        assert await queue.length() == 0 if await queue.exists() else True
+        connections = (queue.queue if flavour == "sync" else queue)._driver.connections
+        first = Search(connections._where, None).look
+        assert first is not None
+        assert first.where.address == asked[1]
+
+    url = f"redis+cluster://{nobody},{redis_url.partition('://')[2].partition('/')[0]}?{LONG}"
+    play(flavour, main, url=url)
+
+
+def test_after_a_silence_no_other_connection_to_that_server_is_used(
+    flavour: str, gate: Gate, raw: redis.Redis, hang: Hang
+) -> None:
+    """They go to the same server, which may be frozen, or no longer the master."""
+
+    async def main(queue: Any) -> None:
+        await queue.create()
+        pool = (queue.queue if flavour == "sync" else queue)._driver.connections.pool
+        members = [pool.take(), pool.take()]
+        connections = (queue.queue if flavour == "sync" else queue)._driver.connections
+        for member in members:
+            if flavour == "sync":
+                from pressure.connection import Attention
+
+                connections.ready(member, Attention(None))
+            else:
+                await connections.ready(member)
+        for member in members:
+            given = connections.give_back(member)
+            if flavour != "sync":
+                await given
+        assert len(pool._idle) == 2
+        gate.arm(1, hang)
+        with pytest.raises(OutcomeUnknownError):
+            await queue.put(b"v")
+        assert not pool._idle
+
+    play(flavour, main, url=f"{gate.url}?socket_timeout=0.3")
+
+
+# Stopping
+
+
+def test_a_cancelled_operation_gives_a_frozen_server_up(flavour: str, frozen: Server) -> None:
+    async def main(queue: Any) -> None:
+        await queue.create()
+        with redis.Redis(port=frozen.port) as look:
+
+            def is_waiting() -> bool:
+                return bool(look.info("clients")["blocked_clients"])
+
+            def freeze() -> bool:
+                if not is_waiting():
+                    return False
+                frozen.process.send_signal(signal.SIGSTOP)
+                return True
+
+            assert await cancelled(queue.get, freeze) == "OutcomeUnknownError"
+
+    play(flavour, main, url=f"{frozen.url}?{LONG}")
+
+
+def test_a_wait_that_the_server_does_not_end_ends_by_itself_and_leaves_no_role_held(
+    flavour: str, redis_url: str, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for a user who may not send CLIENT UNBLOCK or CLIENT ID."""
+
+    async def nothing(*_: object) -> bool:
+        return False
+
+    prefix = "" if flavour == "sync" else f"{flavour}."
+    unblock = (lambda *_: False) if flavour == "sync" else nothing
+    monkeypatch.setattr(f"pressure.{prefix}driver.Driver.unblock", unblock)
+
+    async def main(queue: Any) -> None:
+        await queue.create()
+        assert await cancelled(queue.get, lambda: raw.info("clients")["blocked_clients"]) == "cancelled"
+
+    play(flavour, main, url=redis_url)
+    invariant(raw)
+
+
+def test_sigint_ends_an_operation_on_a_frozen_server(frozen: Server, task: Start) -> None:
+    with Queue("jobs", url=f"{frozen.url}?{LONG}") as queue, redis.Redis(port=frozen.port) as look:
+        queue.create()
+
+        def interrupt() -> None:
+            waiting(look)
+            frozen.process.send_signal(signal.SIGSTOP)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        stopper = task(interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            queue.get()
+        stopper.result()
+        assert isinstance(caught.value.__cause__, OutcomeUnknownError)
+
+
+def test_sigint_ends_an_operation_that_connects_to_a_frozen_server(frozen: Server, task: Start) -> None:
+    frozen.process.send_signal(signal.SIGSTOP)
+    with Queue("jobs", url=f"{frozen.url}?{LONG}&socket_connect_timeout=1000") as queue:
+
+        def interrupt() -> None:
+            until(lambda: any(member._socket for member in queue._driver.connections.pool._members))
+            os.kill(os.getpid(), signal.SIGINT)
+
+        stopper = task(interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            queue.length()
+        stopper.result()
+        assert isinstance(caught.value.__cause__, ConnectionFailedError)
+
+
+@pytest.mark.parametrize("wish", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_on_a_frozen_server_ends_when_it_is_told_to(
+    frozen: Server, cli: Callable[..., subprocess.Popen[bytes]], wish: signal.Signals
+) -> None:
+    with Queue("jobs", url=frozen.url) as queue, redis.Redis(port=frozen.port) as look:
+        queue.create()
+        command = cli("--url", f"{frozen.url}?{LONG}", "get", "jobs")
+        waiting(look)
+        frozen.process.send_signal(signal.SIGSTOP)
+        command.send_signal(wish)
+        _, complaint = command.communicate(timeout=20)
+        assert command.returncode == 10, complaint
+        assert b"may or may not have been done" in complaint
+        frozen.process.send_signal(signal.SIGCONT)
+
+
+# Leases
+
+
+def test_a_connection_that_hangs_does_not_end_a_lease(
+    flavour: str, gate: Gate, raw: redis.Redis, hang: Hang
+) -> None:
+    """The first attempt to renew hangs; the next has a connection of its own, and comes in time."""
+
+    async def main(queue: Any) -> None:
+        await queue.create()
+        await queue.put(b"v")
+        async with queue.receive():
+            gate.arm(1, hang)
+            await come(lambda: gate.messages >= 1, "did it renew")
+            before = raw.pttl(f"{JOBS}:consumer")
+            await come(lambda: raw.pttl(f"{JOBS}:consumer") > before, "did another attempt succeed")
+            assert not hang.is_set()
+        await pause()
+
+    play(flavour, main, url=f"{gate.url}?{LONG}", lease=2)
