@@ -17,6 +17,7 @@ from typing import Any, Final
 from pressure.errors import PressureError, ServerReplyError
 from pressure.identity import connection_in, is_released, unmarked
 from pressure.keys import Keys
+from pressure.protocol import vitals
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.looks import COUNTERS
@@ -34,7 +35,7 @@ from pressure.protocol.steps import (
     executed,
     operation,
 )
-from pressure.protocol.vitals import LOOK_APART, Life, connected, life_of
+from pressure.protocol.vitals import Life, connected, life_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def _role(
     lapsed = bool(ctx.lease) and not free and holder is None
     who = None if holder is None or life is Life.SILENT else unmarked(holder)
     idle = idle if isinstance(idle, int) else None
-    just_now = holder is not None and is_released(holder) and (idle is None or idle < LOOK_APART)
+    just_now = holder is not None and is_released(holder) and (idle is None or idle < vitals.LOOK_APART)
     about = "" if life is None or (life is Life.SILENT and just_now) else life.value
     return RoleState(role.name, free, who, idle, there, lease, lapsed, about)
 
