@@ -46,8 +46,7 @@ _SIGNS: Final = (
 _BESIDE: Final = tuple(dict.fromkeys(suffix for suffix, _, _ in _SIGNS))
 
 _RESERVED: Final = re.compile(
-    rb".*(:processing|:claims|:delayed|:due|:deliveries|:beats|:notes|:kind|:(?:lock|delayed|due):.*)",
-    re.DOTALL,
+    rb":(?:processing|claims|delayed|due|deliveries|beats|notes|kind)\Z|:(?:lock|delayed|due):"
 )
 
 
@@ -66,9 +65,9 @@ class Guard:
 
 def check_name(name: bytes) -> None:
     """Raises ValueError for a name whose key would be a key of another queue."""
-    if found := _RESERVED.fullmatch(name):
+    if found := _RESERVED.search(name):
         raise ValueError(
-            f"the name {printable(name)} has {printable(found[1])} in it, as the keys beside another queue's "
+            f"the name {printable(name)} has {printable(found[0])} in it, as the keys beside another queue's "
             "main key; choose another name"
         )
 

@@ -165,3 +165,23 @@ def test_two_clients_neither_lose_nor_double_a_pending_and_a_due_message(first: 
             assert b"w" in popped, "what is due is delivered by the first pop"
 
     assert run_all(setup, (RELIABLE_ACTS[first], RELIABLE_ACTS[second]), check) >= 2
+
+
+def test_two_groups_that_acknowledge_at_once_leave_no_message_behind() -> None:
+    audit = Carried(ReliableKeys.of(JOBS, b"audit"), Stream(), 9)
+
+    def setup(simulation: Simulation) -> None:
+        simulation.ask("XADD", JOBS, "1-1", "payload", b"v")
+        for group in ("workers", "audit"):
+            simulation.ask("XGROUP", "CREATE", JOBS, group, "0")
+            simulation.ask("XREADGROUP", "GROUP", group, "pressure", "STREAMS", JOBS, ">")
+
+    def check(simulation: Simulation, results: list[Any]) -> None:
+        assert results == [[b"1-1"], [b"1-1"]]
+        assert simulation.ask("XLEN", JOBS) == 0
+
+    acts: tuple[Act, ...] = (
+        lambda c: reliable.ack(c, ON, [b"1-1"]),
+        lambda c: reliable.ack(c, audit, [b"1-1"]),
+    )
+    assert run_all(setup, acts, check) > 2
