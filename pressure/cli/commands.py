@@ -92,20 +92,29 @@ def redrive(call: Call) -> int:
     """Put messages again that were rejected, and print how many were put."""
     options = call.arguments
     most = sys.maxsize if options.count is None else options.count
-    _told(call, _queue(call).redrive(most, timeout=options.timeout))
+    if options.kind == QUEUE:
+        _told(call, _queue(call).redrive(most, timeout=options.timeout))
+    else:
+        _told(call, kinds.redrive(call, most), kind=options.kind)
     return DONE
 
 
 def peek(call: Call) -> int:
     """Print the messages that come next."""
     kind, count = call.arguments.kind, call.arguments.count
-    if kind != QUEUE:
-        values: Sequence[bytes] = kinds.peek(call)
+    more: Sequence[dict[str, Any]] = ()
+    if kind != QUEUE and call.arguments.rejected:
+        letters = kinds.letters(call)
+        values: Sequence[bytes] = [each.message.data for each in letters]
+        more = [shown.reasons(each) for each in letters]
+    elif kind != QUEUE:
+        values = kinds.peek(call)
     else:
         queue = _queue(call)
         values = queue.rejected(count) if call.arguments.rejected else queue.peek_many(count)
     if call.arguments.json:
-        answer_json([shown.value(value) for value in values])
+        told: list[dict[str, Any]] = list(map(shown.value, values))
+        answer_json([value | reasons for value, reasons in zip(told, more, strict=True)] if more else told)
     else:
         writer = Writer(sys.stdout.fileno(), FORMATS[call.arguments.format](), call.signals)
         for value in values:

@@ -100,10 +100,18 @@ def count(help_: str, default: int | None = None) -> Arguments:
 KIND: Final[Arguments] = {
     "--kind": {"choices": KINDS, "default": QUEUE, "help": "the kind of the queue; default: queue"}
 }
+REJECTING: Final[Arguments] = {
+    "--kind": {
+        "choices": (QUEUE, "reliable"),
+        "default": QUEUE,
+        "help": "the kind of the queue; of a reliable queue the dead letters are meant; default: queue",
+    }
+}
 ANY_KIND: Final[Arguments] = {"--kind": {"choices": KINDS, "help": "only queues of this kind; default: all"}}
 
 GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("create", "bound", "close", "overfill", "delete", "run", "rejected"), (QUEUE,)),
+    **dict.fromkeys(("create", "bound", "close", "overfill", "delete", "run"), (QUEUE,)),
+    "rejected": (QUEUE, "reliable"),
     "lock_ttl": ("ring",),
     "recover": ("reliable",),
 }

@@ -23,6 +23,7 @@ from pressure.cli.options import (
     KIND,
     NAME,
     QUIET,
+    REJECTING,
     TIMEOUT,
     Arguments,
     count,
@@ -218,7 +219,10 @@ COMMANDS: Final[Mapping[str, Command]] = {
             **NAME,
             **FORMAT,
             **count("how many; default 1", 1),
-            "--rejected": {**FLAG, "help": "print rejected messages instead"},
+            "--rejected": {
+                **FLAG,
+                "help": "print rejected messages instead, or a reliable queue's dead letters",
+            },
             **KIND,
         },
         json=True,
@@ -227,7 +231,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "redrive": Command(
         "commands.redrive",
         "put rejected messages into their queue again, and print how many",
-        {**NAME, **count("how many at most; default: all"), **TIMEOUT},
+        {**NAME, **count("how many at most; default: all"), **TIMEOUT, **REJECTING},
         json=True,
     ),
     "doctor": Command(

@@ -19,6 +19,7 @@ from pressure.identity import connection_in, is_released, unmarked
 from pressure.keys import Keys
 from pressure.protocol import vitals
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State
+from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.looks import COUNTERS
 from pressure.protocol.numbers import bound_in, by_hand, count_in, not_a_number
 from pressure.protocol.problems import does_not_exist, shown
@@ -68,6 +69,7 @@ class _Keys:
 
 
 @operation
+@naming_foreign_keys
 def doctor(ctx: Context) -> Operation[Diagnosis]:
     """Examine the queue.
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from pressure.protocol import vitals
 from pressure.protocol.counters import restore_counters
+from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.healing import free_role, mark_back, restore_token, was_done
 from pressure.protocol.numbers import bound_in, by_hand, not_a_number
 from pressure.protocol.problems import does_not_exist, shown
@@ -74,6 +75,7 @@ class _Findings:
 
 
 @operation
+@naming_foreign_keys
 def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operation[RepairReport]:
     """Free the roles of dead holders, finish a half done Create or Delete, restore what they lost.
 

@@ -10,8 +10,9 @@ from pressure.errors import PressureError, QueueDoesNotExistError, ServerReplyEr
 from pressure.kinds.asking import pairs
 from pressure.kinds.kind import Context
 from pressure.kinds.reliable.carrying import BACKENDS
+from pressure.kinds.reliable.delaying import move
 from pressure.kinds.reliable.model import ReliableKeys
-from pressure.kinds.reliable.operations import Carried, move
+from pressure.kinds.reliable.operations import Carried
 from pressure.protocol.lua import Script
 from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, Server, check
@@ -86,8 +87,7 @@ class Asking:
         if self._carried is None:
             self._carried = self.places.kind
             if self._carried == "reliable":
-                reply = self.told(b"COMMAND", b"INFO", b"MQ.PUSH")
-                has = not isinstance(reply, ServerReplyError) and any(reply)
+                has = self.told(b"TYPE", self.places.main) == b"Queue-EDU"
                 self._carried = "module" if has else "stream"
         return self._carried
 

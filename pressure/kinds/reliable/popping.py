@@ -21,8 +21,9 @@ from pressure.errors import PressureError, ServerReplyError
 from pressure.kinds.asking import as_block, now, since_first
 from pressure.kinds.kind import Context
 from pressure.kinds.reliable.collecting import collect
+from pressure.kinds.reliable.delaying import due_by_transaction
 from pressure.kinds.reliable.model import Delivered
-from pressure.kinds.reliable.operations import Carried, due_by_transaction
+from pressure.kinds.reliable.operations import Carried
 from pressure.kinds.sharing import changing
 from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import (

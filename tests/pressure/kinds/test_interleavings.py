@@ -16,8 +16,8 @@ from pressure.kinds import asking
 from pressure.kinds.backup import BackupKeys
 from pressure.kinds.backup import operations as backup
 from pressure.kinds.kind import Context, Place
+from pressure.kinds.reliable import delaying, popping
 from pressure.kinds.reliable import operations as reliable
-from pressure.kinds.reliable import popping
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
 from pressure.kinds.reliable.notes import parts_of
 from pressure.kinds.reliable.operations import Carried
@@ -133,7 +133,7 @@ RELIABLE_ACTS: dict[str, Act] = {
     "ack": lambda c: reliable.ack(c, ON, [b"1-1"]),
     "retry": lambda c: reliable.retry(c, ON, MESSAGE, 0),
     "recover": lambda c: reliable.recover(c, ON, 5, 0),
-    "move": lambda c: reliable.move(c, on()),
+    "move": lambda c: delaying.move(c, on()),
     "pop": lambda c: popping.pop(c, on(), 5, now(c)),
     "pop one": lambda c: popping.pop(c, on(), 1, now(c)),
     "heartbeat": lambda c: reliable.heartbeat(c, ON, [b"1-1"]),
