@@ -15,7 +15,7 @@ from conformance.simulation import Choose, Simulation, every_run
 from pressure.kinds import asking
 from pressure.kinds.backup import BackupKeys
 from pressure.kinds.backup import operations as backup
-from pressure.kinds.kind import Context, Place
+from pressure.kinds.kind import KindContext, Place
 from pressure.kinds.reliable import delaying, popping
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
@@ -28,7 +28,7 @@ from pressure.protocol.steps import Operation, Patience, Server
 JOBS = b"queue:jobs"
 LOCKS = JOBS + b":lock:"
 BACKUP = BackupKeys(JOBS, JOBS + b":processing", JOBS + b":claims")
-Act: TypeAlias = Callable[[Context], Operation[Any]]
+Act: TypeAlias = Callable[[KindContext], Operation[Any]]
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Ca
 
     def run(choose: Choose) -> None:
         simulation = Simulation(choose)
-        context = Context(Place(b"jobs", (JOBS,)), Server(scripts=False), simulation.seconds)
+        context = KindContext(Place(b"jobs", (JOBS,)), Server(scripts=False), simulation.seconds)
         setup(simulation)
         actors = [simulation.actor(f"client{number}") for number, _ in enumerate(acts)]
         for actor, act in zip(actors, acts, strict=True):
@@ -53,12 +53,12 @@ def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Ca
     return every_run(run)
 
 
-def begun(act: Act, context: Context, _: object) -> Operation[Any]:
+def begun(act: Act, context: KindContext, _: object) -> Operation[Any]:
     """An operation with our context instead of the simulation's."""
     return act(context)
 
 
-def now(context: Context) -> Patience:
+def now(context: KindContext) -> Patience:
     return Patience.of(context, block=False)
 
 
