@@ -53,7 +53,8 @@ class Call:
 
     def queue(self, name: str, output: int | None = None) -> Queue:
         """A queue whose waits end when a signal comes, or when nobody reads the output any more."""
-        return self.using(pressure.Queue(os.fsencode(name), **self.where), output)
+        heal = not getattr(self.arguments, "no_heal", False)
+        return self.using(pressure.Queue(os.fsencode(name), **self.where, heal=heal), output)
 
     def using(self, queue: AnyQueue, output: int | None = None) -> AnyQueue:
         """A queue of any kind, likewise."""

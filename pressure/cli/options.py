@@ -67,6 +67,14 @@ TIMEOUT: Final[Arguments] = {
         "help": "longest time to wait; default: for ever",
     }
 }
+HEAL: Final[Arguments] = {
+    "--no-heal": {
+        **FLAG,
+        "help": "do not free the role of a dead client; default: free it after waiting for some seconds",
+    }
+}
+"""For the subcommands that take a role."""
+
 BOUND: Final[Arguments] = {
     "--bound": {
         "metavar": "N",
@@ -104,6 +112,7 @@ ANY_KIND: Final[Arguments] = {"--kind": {"choices": KINDS, "help": "only queues 
 
 GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("create", "bound", "close", "overfill", "delete", "run", "rejected"), (QUEUE,)),
+    "no_heal": (QUEUE,),
     "lock_ttl": ("ring",),
     "recover": ("reliable",),
 }

@@ -20,6 +20,7 @@ from pressure.cli.options import (
     BOUND,
     FLAG,
     FORMAT,
+    HEAL,
     KIND,
     NAME,
     QUIET,
@@ -118,6 +119,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
                 "after a crash, send again from the message after the last number",
             },
             **TIMEOUT,
+            **HEAL,
             **QUIET,
             **KIND,
         },
@@ -146,6 +148,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
             },
             "--delete": {**FLAG, "help": "delete the queue once it is closed and empty"},
             **TIMEOUT,
+            **HEAL,
             **QUIET,
             **KIND,
             "--lock-ttl": {
@@ -178,6 +181,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
             "--close": {**FLAG, "help": "close QUEUE_OUT once QUEUE is closed and empty"},
             **count("end after N messages"),
             **TIMEOUT,
+            **HEAL,
             **QUIET,
         },
         between="words",
@@ -192,12 +196,12 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "close": Command(
         "commands.close",
         "close a queue: nothing can be put any more, what is in it can still be taken",
-        {**NAME, **TIMEOUT},
+        {**NAME, **TIMEOUT, **HEAL},
     ),
     "delete": Command(
         "commands.delete",
         "delete a queue and its messages, or finish an interrupted delete",
-        {**NAME, **TIMEOUT},
+        {**NAME, **TIMEOUT, **HEAL},
     ),
     "length": Command(
         "commands.length", "print how many messages are in a queue", {**NAME, **KIND}, json=True
@@ -227,7 +231,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "redrive": Command(
         "commands.redrive",
         "put rejected messages into their queue again, and print how many",
-        {**NAME, **count("how many at most; default: all"), **TIMEOUT},
+        {**NAME, **count("how many at most; default: all"), **TIMEOUT, **HEAL},
         json=True,
     ),
     "doctor": Command(
