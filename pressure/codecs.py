@@ -1,8 +1,8 @@
 """Codecs: encode objects as the bytes of a value, and decode them again.
 
 Without a codec values are bytes. ``"json"`` and ``"msgpack"`` (needs the package of that name) are safe.
-``"pickle"`` lets every client that can put into the queue run code in the process that decodes, so use it only
-where all these clients are trusted. A queue with ``"pickle"`` warns with ``UnsafeCodecWarning``;
+``"pickle"`` lets every client that can put into the queue run code in the process that decodes, so use it
+only where all these clients are trusted. A queue with ``"pickle"`` warns with ``UnsafeCodecWarning``;
 ``warnings.simplefilter("ignore", pressure.UnsafeCodecWarning)`` turns that off.
 
 To add a codec: pass an object with ``encode`` and ``decode`` as ``codec=``, or add a row to ``CODECS``.
@@ -87,7 +87,7 @@ def _json() -> _Pair:
 def _pickle() -> _Pair:
     warnings.warn(
         'codec="pickle" runs code that is in the values: every client that can put into the queue can run '
-        "code in this process. Use it only if you trust them all, and ignore pressure.UnsafeCodecWarning then",
+        "code in this process. Use it only if you trust them, and ignore pressure.UnsafeCodecWarning then",
         UnsafeCodecWarning,
         stacklevel=_outside(),
     )

@@ -147,8 +147,8 @@ class ConnectionFailedError(PressureError, ConnectionError):
 class OutcomeUnknownError(PressureError, ConnectionError):
     """The connection was lost after commands were sent: the server may or may not have executed them.
 
-    A get may have lost a value. The commands are not sent again. If the operation still holds a role, the role is
-    freed like that of a dead client.
+    A get may have lost a value. The commands are not sent again. If the operation still holds a role, the
+    role is freed like that of a dead client.
 
     Attributes:
         taken: The values, as bytes, that a get had received before the connection was lost. They are no
