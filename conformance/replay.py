@@ -67,7 +67,7 @@ class Replayer:
         begin = time.monotonic()
         if self._left <= 0:
             late = f"It was not run again: the {BUDGET:.0f} s for this were over."
-            evidence = Evidence("What was said", late)
+            evidence = Evidence("Conversation with the server", late)
         else:
             evidence = self._tried(outcome, name, address, client)
         self._left -= time.monotonic() - begin
@@ -77,7 +77,7 @@ class Replayer:
         try:
             return self._compared(outcome, name, address, client)
         except Exception as error:  # what is only to be shown is no reason to end the run
-            return Evidence("What was said", f"It could not be recorded: {describe(error)}")
+            return Evidence("Conversation with the server", f"It could not be recorded: {describe(error)}")
 
     def _compared(self, outcome: Outcome, name: str, address: Address, client: Client) -> Evidence:
         from .reports.conversation import compared  # reports are made of outcomes, and not needed to judge

@@ -101,9 +101,8 @@ _FLAVOURS: Final = ("aio", "trio")
 
 #: Names that are imported at their first use, by their modules: these need redis-py, and --help does not.
 _LATER: Final = {
-    **dict.fromkeys(
-        ("BackupQueue", "Capabilities", "DeadLetter", "Delivered", "Info", "InProgress", "Item"), "kinds"
-    ),
+    **dict.fromkeys(("BackupQueue", "Capabilities", "DeadLetter", "Delivered", "Info"), "kinds"),
+    **dict.fromkeys(("InProgress", "Item"), "kinds"),
     **dict.fromkeys(("Pending", "ReliableQueue", "RingQueue", "exponential"), "kinds"),
     **dict.fromkeys(("Diagnosis", "RepairReport", "RoleState", "Stats"), "protocol"),
     **dict.fromkeys(("doctor", "queues"), "survey"),

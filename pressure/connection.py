@@ -58,14 +58,13 @@ class Attention:
         self._until = until
         self._limit = float("inf")
         self._silent = 0.0
-        self._noticed: Callable[[], bool] | None = None
+        self._noticed: Callable[[], float] | None = None
         self.wish: BaseException | None = None
 
-    def begin(self, limit: float, noticed: Callable[[], bool] | None = None) -> None:
+    def begin(self, limit: float, noticed: Callable[[], float] | None = None) -> None:
         """Wait for something anew, for so many seconds of silence.
 
-        If it is to end earlier, ``noticed`` sees to that, and says whether the server has answered; then the
-        time to give up begins anew.
+        If it is to end earlier, ``noticed`` sees to that, and says how many seconds that takes at most.
         """
         self._limit, self._noticed, self._silent = limit, noticed, 0.0
 
@@ -74,10 +73,8 @@ class Attention:
         if self.wish is None and self._interrupt is not None:
             self.wish = self._interrupt()
             if self.wish is not None:
-                until, self._until = self._until, time.monotonic() + STOP_TIMEOUT
-                if self._noticed is not None and self._noticed():
-                    self._until = time.monotonic() + STOP_TIMEOUT
-                self._until = min(until, self._until)
+                left = STOP_TIMEOUT if self._noticed is None else self._noticed()
+                self._until = min(self._until, time.monotonic() + left)
         return self.wish
 
     def tick(self) -> None:

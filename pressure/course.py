@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final, Generic
 
 import hiredis
@@ -24,8 +23,9 @@ from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerRe
 from pressure.finding import ELSEWHERE
 from pressure.lease import Keeper
 from pressure.pool import HOLDS, Member
-from pressure.protocol.steps import Batch, Command, NewHold, Operation, Pause, Reply, Step, T, Wait
-from pressure.settings import Settings
+from pressure.protocol.steps import Batch, NewHold, Operation, Pause, Reply, Step, T, Wait
+from pressure.settings import STOP_TIMEOUT, Settings
+from pressure.turns import brief, crowded, looked, still_watches
 
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
@@ -36,9 +36,6 @@ _HARMLESS: Final = frozenset(
     b"ZCARD ZMSCORE ZRANGE ZSCORE".split()
 )
 
-#: Seconds between two looks of an operation on the common connection, for each operation that is on it: all
-#: together look 50 times a second.
-LOOK: Final = 0.02
 #: Refusals that an operation is prepared for, and that leave a connection as it was.
 _EXPECTED: Final = frozenset({"NOSCRIPT", "NOGROUP", "BUSYGROUP", "EMPTYKEY"})
 _NO_KEY: Final = "no such key"
@@ -239,13 +236,19 @@ class Ride(Generic[T]):
         """Whether the connection was lost while others had their turn."""
         return self.member.connection is not self.connection
 
-    def data(self, step: Batch) -> bytes:
-        """The bytes of a step that is about to be sent."""
+    def packed(self, step: Batch) -> tuple[bytes, int]:
+        """The bytes of a step that is about to be sent, and how many replies there will be."""
         if self.member.turn is not None:
             self._watches = still_watches(step.commands, self._watches)
-            if type(step) is Wait:
+            if isinstance(step, Wait):
                 step = brief(step)
-        return self.course.packed(step)
+        return self.course.packed(step), len(step.commands)
+
+    def advance(self, step: Batch, replies: list[Reply]) -> None:
+        """Hand in what was answered to a step."""
+        if self.member.turn is not None and isinstance(step, Wait):
+            replies = looked(step, replies)
+        self.course.advance(replies)
 
 
 def is_elsewhere(error: ServerReplyError) -> bool:
@@ -253,43 +256,20 @@ def is_elsewhere(error: ServerReplyError) -> bool:
     return error.code in ELSEWHERE
 
 
-def unblocking(number: int) -> Operation[None]:
-    """An operation that ends the wait of another connection."""
-    yield Batch(((b"CLIENT", b"UNBLOCK", number),))
+def unblocking(number: int) -> Operation[bool]:
+    """An operation that ends the wait of another connection; whether the server did so."""
+    (reply,) = yield Batch(((b"CLIENT", b"UNBLOCK", number),))
+    return not isinstance(reply, ServerReplyError)
 
 
-def pause_before_look(step: Wait, member: Member) -> float:
-    """How many seconds others have their turn before the next look of an operation that waits."""
-    return min(step.seconds, LOOK * member.users)
+def grace(step: Batch, unblocked: bool | None) -> float:
+    """How many seconds an operation that is to be stopped may wait from now on for the reply to a wait.
 
-
-def brief(step: Wait) -> Wait:
-    """The wait as a look: it lasts a millisecond, the shortest that Redis has."""
-    first, *others = step.commands
-    if bytes(first[0])[:1] == b"B":  # BRPOP and the like end with the time in seconds
-        first = (*first[:-1], b"0.001")
-    else:
-        place = first.index(b"BLOCK") + 1
-        first = (*first[:place], 1, *first[place + 1 :])
-    return replace(step, commands=(first, *others), seconds=0.001)
-
-
-def still_watches(commands: tuple[Command, ...], before: bool) -> bool:
-    """Whether keys are watched after these commands."""
-    for name, *_ in commands:
-        if name == b"WATCH":
-            before = True
-        elif name in (b"EXEC", b"UNWATCH", b"DISCARD"):
-            before = False
-    return before
-
-
-def crowded(limit: int) -> ConnectionFailedError:
-    """The error for an operation that watches keys while it waits, on the common connection.
-
-    Others would end its watch. That happens without scripts only.
+    Args:
+        step: The wait.
+        unblocked: Whether it was ended; False where the server does not do that, so that it ends by itself;
+            None if the server has not answered.
     """
-    return ConnectionFailedError(
-        f"all connections of this queue object are in use (max_connections={limit}), and without scripts a "
-        "wait needs one of its own; allow more, or use scripts"
-    )
+    if unblocked is None:
+        return 0.0
+    return STOP_TIMEOUT + (0.0 if unblocked or not isinstance(step, Wait) else step.seconds)

@@ -16,11 +16,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Final, TypeVar
 
 from pressure.connection import TICK, Attention, Connections, Interrupt, Settings, close, exchange
-from pressure.course import AnyCheckout, Ride, is_elsewhere, pause_before_look, unblocking
+from pressure.course import AnyCheckout, Ride, grace, is_elsewhere, unblocking
 from pressure.errors import PressureError, ServerReplyError
 from pressure.keys import Located
 from pressure.lease import Keeper
@@ -28,6 +29,7 @@ from pressure.pool import Member
 from pressure.protocol.steps import Batch, Operation, Reply, Wait
 from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT
+from pressure.turns import pause_before_look
 
 T = TypeVar("T")
 
@@ -90,20 +92,18 @@ class Driver:
         finally:
             checkout.close()
 
-    def unblock(self, number: int | None) -> bool:
-        """End another connection's wait; whether the server has answered.
-
-        Where that does not work, the wait ends by itself before long.
-        """
-        if number is None or not self._unblocks.acquire(timeout=STOP_TIMEOUT):
+    def unblock(self, number: int | None) -> bool | None:
+        """End another connection's wait, as far as that can be done; see ``grace``."""
+        if number is None:
             return False
+        if not self._unblocks.acquire(timeout=STOP_TIMEOUT):
+            return None
         try:
-            self.aside(unblocking(number), STOP_TIMEOUT)
+            return self.aside(unblocking(number), STOP_TIMEOUT)
         except PressureError:
-            return False
+            return None
         finally:
             self._unblocks.release()
-        return True
 
 
 class Checkout(AnyCheckout):
@@ -179,7 +179,7 @@ class _Ride(Ride[T]):
                 if course.waits and not self._may_wait():
                     continue
                 if isinstance(step, Batch):
-                    course.advance(self._sent(step))
+                    self.advance(step, self._sent(step))
                 else:
                     self._pause(step.seconds)
                     course.advance([])
@@ -222,9 +222,9 @@ class _Ride(Ride[T]):
 
     def _sent(self, step: Batch) -> list[Reply]:
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
-        self._attention.begin(limit, self._unblock if isinstance(step, Wait) else None)
+        self._attention.begin(limit, partial(self._end, step) if isinstance(step, Wait) else None)
         try:
-            return exchange(self.connection, self.data(step), len(step.commands), self._attention)
+            return exchange(self.connection, *self.packed(step), self._attention)
         except BaseException as error:
             self._checkout.lose(error)
             if isinstance(error, LOST):
@@ -232,8 +232,8 @@ class _Ride(Ride[T]):
             self.course.abandon()
             raise
 
-    def _unblock(self) -> bool:
-        return self._checkout.driver.unblock(self.member.number)
+    def _end(self, step: Wait) -> float:
+        return grace(step, self._checkout.driver.unblock(self.member.number))
 
 
 #: ``signal``'s own functions turn numbers into enum members, and fail at it for handlers: 3 us a call, three

@@ -9,7 +9,7 @@ Rules:
     - Connections and holds are counted, and no number is used twice.
     - An operation has a member to itself. When the last one that there may be is taken, it becomes the common
       one: all further operations share it, in turns. There nobody waits on the server, where a wait would
-      keep the others out: a wait is done as short looks (``brief``), and others have their turn between two
+      keep the others out: a wait is done as short looks (``turns``), and others have their turn between two
       looks. So each operation comes to its end, whatever the others wait for.
     - What does not go through a pool is not counted: the one connection at a time that ends waits, and the
       one that renews leases. So neither ever waits for an operation.

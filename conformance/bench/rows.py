@@ -13,6 +13,7 @@ from typing import Final
 from .enqueuing import PEERS, beside
 from .expiring import slowest_while_expiring
 from .handover import behind_a_queue, beside_a_crowd, round_trip
+from .healing import DEATHS, own_hold, until_it_works
 from .histories import spark_to_one_process
 from .inprocess import in_process_rates
 from .kinds import PATTERNS, by_hand
@@ -196,6 +197,19 @@ def queue_rows() -> Iterator[Row]:
         )  # fmt: skip
 
 
+def healing_rows() -> Iterator[Row]:
+    """Roles whose holders have died."""
+    for name in DEATHS:
+        yield Row(
+            f"healing-{name}", "healing", f"until a role works again, its holder {name}", "s", "",
+            Target(15.0, at_least=False, unit="s"), until_it_works(name),
+        )  # fmt: skip
+    yield Row(
+        "healing-own", "healing", "until a role works again, its holder our own cut connection", "s", "",
+        Target(0.1, at_least=False, unit="s"), own_hold,
+    )  # fmt: skip
+
+
 def kind_rows() -> Iterator[Row]:
     """The other kinds of queues, against the same pattern by hand."""
     for name, pattern in PATTERNS.items():
@@ -238,7 +252,7 @@ def history_rows() -> Iterator[Row]:
 
 TABLE: Final = (
     rate_rows, large_rows, cpu_rows, blocking_rows, scaling_rows, memory_rows, starting_rows, in_process_rows,
-    queue_rows, kind_rows, spark_rows, history_rows, peer_rows,
+    queue_rows, healing_rows, kind_rows, spark_rows, history_rows, peer_rows,
 )  # fmt: skip
 
 ROWS: Final[Mapping[str, Row]] = {row.name: row for rows in TABLE for row in rows()}

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pressure import QueueAlreadyExistsError
+
 from ..environment import Environment, expect, expect_error
 from .dying import every_death
 from .registry import check
@@ -119,7 +121,8 @@ def informs(env: Environment) -> None:
 
 @check("reliable.never-lost")
 def dies(env: Environment) -> None:
-    suffixes = ("", ":delayed", ":dead", ":deliveries", ":beats")
+    lanes = [f"{lane}{suffix}" for lane in ("", ":due") for suffix in ("", ":deliveries", ":beats", ":notes")]
+    suffixes = (*lanes, ":delayed", ":dead", ":dead:notes")
 
     def setup() -> Any:
         env.redis.delete(*(env.key(f"jobs{suffix}") for suffix in suffixes))
@@ -139,7 +142,7 @@ def dies(env: Environment) -> None:
         info = survivor.info()
         delayed: Any = env.redis.zrange(env.key("jobs:delayed"), 0, -1)
         left = {*datas(survivor.recover(0, 9)), *datas(survivor.pop(9, block=False))}
-        left |= {each.rpartition(b":")[2] for each in delayed}
+        left |= {each[-1:] for each in delayed}  # the payload is the end of a delayed message
         expect(left >= {b"1", b"2", b"4"}, True, f"what is left of four messages, one acknowledged: {left}")
         expect(
             b"3" in left or info.undelivered + info.delivered + info.delayed == 3, True, "no message twice"
@@ -190,6 +193,79 @@ def dead(env: Environment) -> None:
     expect((queue.recover(0, 5), counts(queue)), ([], (0, 0, 0, 2)), "what was delivered too often")
     letters = env.kind("ReliableQueue", "jobs:dead")
     expect(datas(letters.pop(5)), [b"1", b"2"], "the queue of the dead")
+
+
+def pass_time(env: Environment, seconds: float) -> None:
+    """Lets time pass for what is delayed."""
+    members: Any = env.redis.zrange(env.key("jobs:delayed"), 0, -1)
+    for member in members:
+        env.redis.zincrby(env.key("jobs:delayed"), -1000 * seconds, member)
+
+
+@check("reliable.due", "reliable.due-order")
+def due(env: Environment) -> None:
+    queue = made(env, *(b"%d" % number for number in range(9)))
+    (message,) = queue.pop()
+    queue.push(b"later", delay=3 * LONG)
+    queue.push(b"a", b"b", delay=2 * LONG)
+    queue.retry(message, LONG)
+    expect(datas(queue.pop(2)), [b"1", b"2"], "what is popped before anything is due")
+    pass_time(env, 2.5 * LONG)
+    seen = [data for _ in range(7) for data in datas(queue.pop())]
+    expect(
+        [each for each in seen if each in (b"0", b"a", b"b")], [b"0", b"a", b"b"], f"what is due, of {seen}"
+    )
+
+
+@check("reliable.due-starves-none")
+def starves_none(env: Environment) -> None:
+    queue = made(env, *(b"waits" for _ in range(20)))
+    queue.push(*(b"due" for _ in range(20)), delay=LONG)
+    pass_time(env, LONG)
+    seen = [data for count in (1, 1, 1, 1, 4) for data in datas(queue.pop(count))]
+    expect(seen.count(b"due") in (2, 3, 4, 5, 6), True, f"neither waits for all of the other: {seen}")
+
+
+@check("reliable.cancel")
+def cancels(env: Environment) -> None:
+    queue = made(env)
+    first, second = queue.push(b"1", b"2", delay=LONG)
+    expect((queue.cancel(first), queue.cancel(first)), (True, False), "cancelled, and again")
+    pass_time(env, LONG)
+    expect(datas(queue.pop(5)), [b"2"], "what is delivered")
+    expect(queue.cancel(second), False, "what was delivered is cancelled")
+
+
+@check("reliable.dead-why", "reliable.redrive")
+def redrives(env: Environment) -> None:
+    queue = made(env, b"1", b"2", max_deliveries=1)
+    for message in queue.pop(2):
+        queue.retry(message, 0, MishapError("no customer"))
+    letters = queue.dead()
+    told = [(each.value, each.error, each.text, each.deliveries) for each in letters]
+    expect(told, [(each, "MishapError", "no customer", 1) for each in (b"1", b"2")], "why they are dead")
+    expect((queue.redrive(1), counts(queue)), (1, (1, 0, 0, 1)), "one is put again")
+    expect(
+        [(each.data, each.deliveries) for each in queue.pop()], [(b"1", 1)], "the oldest, as a new message"
+    )
+
+
+@check("reliable.groups")
+def groups(env: Environment) -> None:
+    queue, audit = made(env, b"1"), env.kind("ReliableQueue", group="audit")
+    env.redis.xgroup_create(env.key("jobs"), "audit", "0")
+    queue.ack(*queue.pop())
+    expect(datas(audit.pop()), [b"1"], "what another group gets")
+
+
+@check("kinds.apart")
+def apart(env: Environment) -> None:
+    env.kind("RingQueue").push(b"1")
+    with expect_error(QueueAlreadyExistsError, "a ring as a backup queue"):
+        env.kind("BackupQueue").claim(block=False)
+    with expect_error(QueueAlreadyExistsError, "a ring as a reliable queue"):
+        env.kind("ReliableQueue").pop(block=False)
+    expect(env.redis.llen(env.key("jobs")), 1, "items of the ring")
 
 
 @check("reliable.several")

@@ -40,8 +40,8 @@ PROTOCOL: Final = (
     of("broker.default-port", "Message Brokers", "Without a port of its own, a queue is at 6379."),
     of("broker.environment", "Message Brokers", "The connection may come from environment variables.", level="may", needs=OPEN),
     of("broker.down", "Message Brokers", "With no working server every operation fails and says so."),
-    of("client.identifier", "Clients", "Each client has an identifier of its own that stays the same over its operations."),
-    of("client.identifiers-differ", "Clients", "Two clients never share an identifier."),
+    of("client.identifier", "Clients", "Each client has a value of its own that stays the same over its operations: its identifier, or what stands before the first slash in its identifiers."),
+    of("client.identifiers-differ", "Clients", "Two clients never leave the same identifier."),
     of("client.identifier-readable", "Clients", "An identifier may be one that people can read.", level="may"),
     # Keys
     of("keys.twelve", "Queues", "A queue has its twelve keys and no others, each of its type, prefix and name in front."),

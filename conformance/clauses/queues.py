@@ -45,6 +45,7 @@ QUEUES: Final = (
     noted("backup.late", "Who completes what was put back is told.", level="decided"),
     noted("backup.caps", "A queue of a certain length drops its oldest items as it is pushed to.", place="2, LTRIM"),
     noted("backup.envelope", "With envelopes equal items are told apart.", level="decided"),
+    of("kinds.apart", IN_PROGRESS, "A queue of one kind is refused to clients of another.", level="decided"),
     # The circular buffer
     of("ring.push", RING, "An item is pushed onto the left, behind all others."),
     of("ring.claim", RING, "A claim moves the item at the front to the back, and locks it."),
@@ -73,5 +74,12 @@ QUEUES: Final = (
     module("reliable.retry", "MQ.RECOVER", "A retry is delivered when it is due, and counted on.", level="decided"),
     module("reliable.dead", "MQ.RECOVER", "What is delivered too often goes to a queue of its own.", level="decided"),
     module("reliable.several", "MQ.POP", "Of several queues the first that has something is popped.", level="decided"),
+    module("reliable.due", "MQ.POP", "What is due does not wait behind what was pushed before.", level="decided"),
+    module("reliable.due-order", "MQ.POP", "What is due comes in the order of its time.", level="decided"),
+    module("reliable.due-starves-none", "MQ.POP", "Nor do the others wait behind all that is due.", level="decided"),
+    module("reliable.cancel", "MQ.PUSH", "A message that is delayed still can be cancelled.", level="decided"),
+    module("reliable.dead-why", "MQ.RECOVER", "What is dead tells why, and how often it came.", level="decided"),
+    module("reliable.redrive", "MQ.PUSH", "What is dead can be put into the queue again.", level="decided"),
+    module("reliable.groups", "MQ.ACK", "What one group acknowledges stays for the others.", level="decided"),
     module("reliable.heartbeat", "MQ.RECOVER", "What is being worked on is not recovered.", level="decided"),
 )  # fmt: skip

@@ -75,7 +75,7 @@ CLIENTS: Final = (
     ),
     Guilty(
         "takes the wrong end after a wait",
-        "pressure/protocol/roles.py",
+        "pressure/protocol/steps.py",
         'return blocking(b"BRPOP"',
         'return blocking(b"BLPOP"',
         ("get.pops-right", "decided.item-before-close"),
@@ -90,21 +90,22 @@ CLIENTS: Final = (
     Guilty(
         "tries again when the connection is lost",
         "pressure/driver.py",
-        "                    replies = _carry_out(connection, course, step, interrupt)\n"
-        "                except BaseException as error:\n",
-        "                    replies = _carry_out(connection, course, step, interrupt)\n"
-        "                except redis.ConnectionError:\n"
-        "                    connection.disconnect()\n"
-        "                    connection = self.connections.take()\n"
-        "                    replies = _carry_out(connection, course, step, interrupt)\n"
-        "                except BaseException as error:\n",
+        "            return exchange(self.connection, *self.packed(step), self._attention)\n"
+        "        except BaseException as error:\n",
+        "            return exchange(self.connection, *self.packed(step), self._attention)\n"
+        "        except LOST:\n"
+        "            self.member.take_out()\n"
+        "            self._checkout.driver.connections.ready(self.member, self._attention)\n"
+        "            self.connection = self.member.connection\n"
+        "            return exchange(self.connection, *self.packed(step), self._attention)\n"
+        "        except BaseException as error:\n",
         ("decided.lost-connection",),
     ),
     Guilty(
         "frees a role that somebody may hold",
         "pressure/protocol/repair.py",
-        "doubt = None if force else doubt_about(role, first, last)",
-        "doubt = None",
+        "why = None if force else doubt(role, first, last, ctx.holds)",
+        "why = None",
         ("decided.repair-spares",),
     ),
     Guilty(

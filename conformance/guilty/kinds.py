@@ -28,8 +28,8 @@ KINDS: Final = (
     Guilty(
         "puts back what stays in progress, so that it goes back twice",
         "pressure/kinds/backup/lua.py",
-        "  redis.call('LREM', processing, 1, item)\n",
-        "",
+        "    redis.call('LPOP', processing)\n",
+        "    redis.call('LMOVE', processing, processing, 'LEFT', 'RIGHT')\n",
         ("backup.reaper", "backup.once", "backup.never-lost"),
     ),
     Guilty(
@@ -37,7 +37,7 @@ KINDS: Final = (
         "pressure/kinds/backup/lua.py",
         "redis.call('RPUSH', pending, item)",
         "redis.call('LPUSH', pending, item)",
-        ("backup.front", "backup.by-hand"),
+        ("backup.front",),
     ),
     Guilty(
         "forgets what has no time",
@@ -105,8 +105,36 @@ KINDS: Final = (
     Guilty(
         "forgets how often a message was delivered",
         "pressure/kinds/reliable/operations.py",
-        "    member = delayed_of(message.data, message.deliveries)\n",
-        "    member = delayed_of(message.data, 0)\n",
+        "    rest = rest_of(message.data, message.deliveries, retried(message))\n",
+        "    rest = rest_of(message.data, 0, retried(message))\n",
         ("reliable.retry",),
+    ),
+    Guilty(
+        "lets what is due wait behind all others",
+        "pressure/kinds/reliable/lua.py",
+        "read_due(share)\n",
+        "share = 0\n",
+        ("reliable.due", "reliable.due-order"),
+    ),
+    Guilty(
+        "lets all others wait behind what is due",
+        "pressure/kinds/reliable/lua.py",
+        "read_due(share)\n",
+        "read_due(most)\n",
+        ("reliable.due-starves-none",),
+    ),
+    Guilty(
+        "deletes what another group has not acknowledged",
+        "pressure/kinds/reliable/lua.py",
+        "if is_done(id) then redis.call('XDEL', queue, id) end",
+        "redis.call('XDEL', queue, id)",
+        ("reliable.groups",),
+    ),
+    Guilty(
+        "does not look at what kind the keys are of",
+        "pressure/kinds/sharing.py",
+        "    if found is None or found[0] == guard.kind:\n",
+        "    if guard is not None:\n",
+        ("kinds.apart",),
     ),
 )

@@ -1,4 +1,4 @@
-"""What was said, with the very bytes: as text, and as two columns to compare.
+"""The conversation with a server, byte by byte: as text, and as two columns to compare.
 
 Each connection comes by itself, its moves numbered through the whole conversation, so that one can see what
 was said before what. Bytes that the other side does not have are marked.
@@ -45,22 +45,24 @@ class Line:
 
 
 def compared(here: Take, there: Take | str) -> Evidence:
-    """What was said here, beside what was said there, or why that is not known."""
+    """The conversation with this server beside that with another, or why there is no other."""
     mine = list(told(here))
     if isinstance(there, str):
         word = f"There is nothing to compare with: {there}"
         text = "\n\n".join((as_text(here, mine, AGAIN), word))
-        return Evidence("What was said", text, f"{column(here, mine, None, AGAIN)}<p>{escaped(word)}</p>")
+        return Evidence(TITLE, text, f"{column(here, mine, None, AGAIN)}<p>{escaped(word)}</p>")
     theirs = list(told(there))
     text = "\n\n".join((as_text(here, mine, AGAIN), as_text(there, theirs, THERE)))
     columns = column(here, mine, theirs, AGAIN) + column(there, theirs, mine, THERE)
     markup = f'<div class="sides">{columns}</div>'
-    return Evidence("What was said", text, f"{LEGEND}{markup}")
+    return Evidence(TITLE, text, f"{LEGEND}{markup}")
 
+
+TITLE: Final = "Conversation with the server"
 
 LEGEND: Final = (
     '<p class="legend">→ what clients sent, ← what the server answered, '
-    "<mark>≠</mark> what the other side does not have.</p>"
+    "<mark>≠</mark> a line that differs from the other server.</p>"
 )
 
 
@@ -137,7 +139,7 @@ def column(take: Take, lines: Sequence[Line], others: Iterable[Line] | None, pas
     title = escaped(heading(take))
     return (
         f"<section><h5>{title}</h5><p>{escaped(verdict(take, passed))}</p>"
-        f'<div class="talk" tabindex="0" role="region" aria-label="What was said on {title}">{body}</div>'
+        f'<div class="talk" tabindex="0" role="region" aria-label="Conversation with {title}">{body}</div>'
         "</section>"
     )
 

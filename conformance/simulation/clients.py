@@ -9,27 +9,32 @@ state.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeAlias
 
 from pressure.course import Course
 from pressure.errors import PressureError, PressureWarning
 from pressure.keys import Keys
 from pressure.pool import Holds
-from pressure.protocol import Batch, Command, Context, Pause, Received
+from pressure.protocol import Batch, Command, Context, Pause, Received, Wait
 from pressure.protocol import Server as Found
 
 from .gist import gist
-from .scenario import Member, Tries, connection_of, process_of
+from .scenario import Member, Tries, process_of
 from .servers import thawed
 
-__all__ = ["Client", "Error", "Local", "Result"]
+__all__ = ["DIED", "Client", "Error", "Failure", "Local", "Result"]
 
 SLICE: Final = 1.0
+LONG_AGO: Final = -1e9
 NOTHING: Final = "there is nothing to settle"
 
-History: TypeAlias = tuple[tuple[Any, ...], ...]
+Failure: TypeAlias = Literal["cut", "cut idle", "started again"]
+"""What a client lives through: it loses its connection in an operation, or between two; or it dies, and is
+started again under the same number of a process."""
+
+History: TypeAlias = tuple["tuple[Any, ...] | Failure", ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,8 @@ class Local:
         doomed: it is blocked, and its connection breaks when it is answered.
         delivered: the values that it has got for good.
         history: the replies that lead here; others may, too.
+        connection: the name of its connection.
+        idle: it is between two operations: nothing of the next one was sent.
     """
 
     results: tuple[Result, ...]
@@ -75,6 +82,8 @@ class Local:
     doomed: bool
     delivered: tuple[bytes, ...]
     history: History
+    connection: bytes = b""
+    idle: bool = False
 
     @property
     def over(self) -> bool:
@@ -116,6 +125,13 @@ class Client:
             known = self._steps[key] = self._arrive((*self.states[state].history, replies))
         return known
 
+    def go_on(self, state: int, failure: Failure) -> int:
+        """Something fails, and it goes on."""
+        key = (state, failure)
+        if (known := self._steps.get(key)) is None:
+            known = self._steps[key] = self._arrive((*self.states[state].history, failure))
+        return known
+
     def lose(self, state: int) -> int:
         """Its connection breaks: it hears of it, and does no more."""
         return self._end(state, "told")
@@ -129,7 +145,7 @@ class Client:
         key = (state, "doomed")
         if (known := self._steps.get(key)) is None:
             now = self.states[state]
-            doomed = Local(now.results, now.commands, False, False, True, now.delivered, now.history)
+            doomed = replace(now, doomed=True, idle=False)
             known = self._steps[key] = self._number(key, doomed)
         return known
 
@@ -148,7 +164,10 @@ class Client:
         step, results = reached.step, tuple(reached.results)
         commands = step.commands if isinstance(step, Batch) else None
         delivered = self._delivered(results)
-        local = Local(results, commands, isinstance(step, Pause), False, False, delivered, history)
+        local = Local(
+            results, commands, isinstance(step, Pause), False, False, delivered, history, reached.connection,
+            reached.idle,
+        )  # fmt: skip
         return self._number(history if self._exact else reached.gist(), local)
 
     def _number(self, key: Hashable, local: Local) -> int:
@@ -160,16 +179,19 @@ class Client:
         return known
 
     def _replayed(self, history: History) -> Play:
-        context = Context(
-            self._keys, _no_time, slice=SLICE, server=Found(scripts=self._scripts), lease=self.member.lease,
-            holds=Holds(process_of(self.member.name)),
-        )  # fmt: skip
-        play = Play(self.member, context, self._tries)
+        play = Play(self.member, self._context, self._tries)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PressureWarning)  # which tell of what laws look at, too
-            for replies in history:
-                play.hear(replies)
+            for each in history:
+                play.fail(each) if isinstance(each, str) else play.hear(each)
         return play
+
+    def _context(self, starts: int) -> Context:
+        """What a process of the client knows at first."""
+        return Context(
+            self._keys, _no_time, slice=SLICE, server=Found(scripts=self._scripts), lease=self.member.lease,
+            holds=Holds(process_of(self.member.name, starts)),
+        )  # fmt: skip
 
     def _delivered(self, results: tuple[Result, ...]) -> tuple[bytes, ...]:
         """The values that it has got for good: those it received when they are acknowledged."""
@@ -186,11 +208,20 @@ class Client:
 
 
 class Play:
-    """A client's operations, from the first on."""
+    """A client's operations, from the first on.
 
-    def __init__(self, member: Member, context: Context, tries: int | None) -> None:
+    Attributes:
+        connection: the name of its connection.
+        idle: whether nothing of the operation was sent that it has begun.
+        results: of the operations that are over.
+    """
+
+    def __init__(self, member: Member, begin: Callable[[int], Context], tries: int | None) -> None:
         self._todo = list(member.deeds)
-        self._context = context
+        self._begin_process, self._starts = begin, 0
+        self._context = begin(0)
+        self.connection = self._context.holds.connection_name()
+        self.idle = True
         self._tries = tries
         self._course: Course[Any] | None = None
         self._operation: Any = None
@@ -207,10 +238,38 @@ class Play:
     def hear(self, replies: tuple[Any, ...]) -> None:
         """Goes on from replies to the next step."""
         assert self._course is not None
+        self.idle = False
+        if isinstance(self._course.step, Pause) or (
+            isinstance(self._course.step, Wait) and replies[0] is None
+        ):
+            self._time_passes()
         try:
             self._course.advance([thawed(each) for each in replies])
         except Exception as error:
             self._over(_told(error))
+        self._go_on()
+
+    def _time_passes(self) -> None:
+        """What it has seen of holders is old. There is no other time, so that waiting comes round."""
+        vigils = self._context.server.vigils
+        for role, vigil in vigils.items():
+            vigils[role] = replace(vigil, since=LONG_AGO)
+
+    def fail(self, failure: Failure) -> None:
+        """Lives through it, and goes on."""
+        if failure == "cut idle":
+            self.connection = self._context.holds.connection_name()
+            return
+        assert self._course is not None
+        if failure == "cut":
+            error = _told(self._course.lost(OSError("the connection broke")))
+        else:
+            error = DIED
+            self._course.abandon()
+            self._starts += 1
+            self._context = self._begin_process(self._starts)
+        self.connection = self._context.holds.connection_name()
+        self._over(error)
         self._go_on()
 
     def _go_on(self) -> None:
@@ -233,6 +292,7 @@ class Play:
         self._operation = deed.begin(
             self._context, last.hold_id if deed.settles and last else Tries(SLICE, self._tries)
         )
+        self.idle = True
         try:
             self._course = Course(self._operation, "simulation", self._begin_hold)
             self._course.begin()
@@ -241,7 +301,7 @@ class Play:
 
     def _begin_hold(self) -> bytes:
         holds = self._context.holds
-        self._holds.append(holds.begin(connection_of(holds.process)))
+        self._holds.append(holds.begin(self.connection))
         return self._holds[-1]
 
     def _result(self, result: Any) -> Result:
@@ -252,6 +312,8 @@ class Play:
     def _over(self, result: Result) -> None:
         self._course = None
         self.results.append(result)
+        if isinstance(result, Error):
+            self._received = None
         kept = self._received.hold_id if self._received else None
         for hold_id in self._holds:
             if hold_id != kept:
@@ -266,8 +328,15 @@ class Play:
         """What it will do."""
         course = self._course
         results = tuple(self.results)
-        mine = (gist(self._context.holds), gist(self._received))
+        mine = (
+            gist(self._context.holds), gist(self._context.server.vigils), gist(self._received),
+            self.connection, self.idle,
+        )  # fmt: skip
         return (results, mine) if course is None else (results, mine, course._changed, gist(self._operation))
+
+
+DIED: Final = Error("Died", text="its process died")
+"""What comes of an operation in which a process dies."""
 
 
 def _told(error: Exception) -> Error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
-from .clients import Error, Local, Result
+from .clients import DIED, Error, Local, Result
 from .contents import Contents, short, text
 from .moves import Game, State
 from .scenario import GET, REPAIR, Deed, put
@@ -16,6 +16,12 @@ from .scenario import GET, REPAIR, Deed, put
 __all__ = ["Endings"]
 
 Wrong: TypeAlias = Iterator[str]
+
+#: What tells that a connection was lost, or a process, in the middle of what it did.
+LOST: Final = frozenset({"ConnectionFailedError", "OutcomeUnknownError", DIED.kind})
+
+#: How often whoever comes to an end waits in vain: to wait for the role, to look, and to look again.
+LOOKS: Final = 4
 
 AFTERWARDS: Final = b"afterwards"
 
@@ -29,7 +35,7 @@ class Endings:
     def of(self, state: State) -> Wrong:
         """Of a state in which nobody will do anything more."""
         locals_ = self._game.locals(state)
-        now, died = self._game.contents(state[0]), any(local.dead for local in locals_)
+        now, died = self._game.contents(state[0]), self._game.has_died(state[0])
         deeds = [*self._done(locals_)]
         done = {deed.kind for deed, result in deeds if result is None}
         if "delete" in done and "create" not in done and not died and len(now):
@@ -41,7 +47,8 @@ class Endings:
         if not died:
             yield from self.quiet(now)
         yield from self._values(now, locals_)
-        yield from self._order(locals_)
+        if not died:
+            yield from self._order(locals_)
 
     def quiet(self, now: Contents) -> Wrong:
         """Of a queue, if it is there and nobody has a role; and nobody has died."""
@@ -78,7 +85,7 @@ class Endings:
                 continue
             if result is None:
                 stored.update(deed.values)
-            elif result.kind != "OutcomeUnknownError":
+            elif result.kind not in ("OutcomeUnknownError", DIED.kind):
                 stored.update(deed.values[: result.done])
                 refused.update(deed.values[result.done :])
         if len(lost := stored - present) > self._on_their_way(locals_):
@@ -87,14 +94,15 @@ class Endings:
             yield f"{text(min(there))} was refused, and is there"
 
     def _on_their_way(self, locals_: Sequence[Local]) -> int:
-        """How many values may be gone with those who died."""
+        """How many values may be gone with those who died, or who lost a connection."""
         dead = [client for client, local in zip(self._game.clients, locals_, strict=True) if local.dead]
-        return sum(max(deed.takes for deed in client.member.deeds) for client in dead)
+        lost = [deed for deed, result in self._done(locals_) if _is_lost(result)]
+        return sum(max(deed.takes for deed in client.member.deeds) for client in dead) + sum(
+            deed.takes for deed in lost
+        )
 
     def _order(self, locals_: Sequence[Local]) -> Wrong:
         """What one client puts comes to one client in that order; what was put back may come later."""
-        if any(local.dead for local in locals_):
-            return
         for member in self._game.scenario.members:
             order = [value for deed in member.deeds for value in deed.values]
             for local in locals_:
@@ -103,9 +111,12 @@ class Endings:
                     yield f"{text(local.delivered[-1])} came out of order"
 
     def repaired(self, number: int) -> Wrong:
-        """After deaths: a repair makes the queue whole, and it can be used."""
+        """After deaths: a repair makes the queue whole and usable; or it needs none where they go on."""
         game = self._game
         if not game.has_died(number) or game.contents(number).limit is None:
+            return
+        if game.scenario.goes_on:
+            yield from self._healed(number)
             return
         for who in range(len(game.clients)):
             if game.servers.states[number].connected[who]:
@@ -131,6 +142,19 @@ class Endings:
         if now.unacked:
             yield "after a repair a message is still not acknowledged"
 
+    def _healed(self, number: int) -> Wrong:
+        """Somebody who comes later takes what is there, and puts and gets, without a repair."""
+        now = self._game.contents(number)
+        there = now.stored[::-1]
+        deeds = [GET] * len(there) + ([] if now.marks else [put(AFTERWARDS), GET])
+        wanted = (*there, *(() if now.marks else (None, AFTERWARDS)))
+        after, last = self._game.perform(number, *deeds, tries=LOOKS)
+        if last.states[-1].results != wanted:
+            yield f"who came later and did {[deed.kind for deed in deeds]} had {last.states[-1].results}"
+        end = self._game.contents(after)
+        if wanted and (end.unacked or end.roles[self._game.keys.consumer_free] != 1):
+            yield "who came later left the consumer's role taken"
+
     def _usable(self, after: int, now: Contents) -> Wrong:
         there = now.values[::-1]
         end, last = self._game.perform(after, *[GET] * len(there))
@@ -140,6 +164,10 @@ class Endings:
             _, last = self._game.perform(end, put(AFTERWARDS), GET)
             if last.states[-1].results != (None, AFTERWARDS):
                 yield f"after a repair a put and a get gave {[*map(str, last.states[-1].results)]}"
+
+
+def _is_lost(result: Any) -> bool:
+    return isinstance(result, Error) and result.kind in LOST
 
 
 def _is_shut(result: Any) -> bool:

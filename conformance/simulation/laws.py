@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from .clients import Error
 from .contents import Contents, short, text
-from .endings import Endings
+from .endings import LOST, Endings
 from .moves import Game, State
 
 __all__ = ["Laws"]
@@ -38,7 +38,6 @@ REFUSALS: Final = {
 ERRORS: Final = {"close": "QueueClosedError", "delete": "QueueDoesNotExistError"}
 #: What else may come of it where somebody dies, or roles are taken away.
 IN_VAIN: Final = ("QueueInUseError", "QueueFullError", "QueueEmptyError")
-LOST: Final = frozenset({"ConnectionFailedError", "OutcomeUnknownError"})
 
 
 class Laws:
@@ -69,6 +68,8 @@ class Laws:
             other, _, twice = reason.partition(" ")
             if self._kinds.count(other) > bool(twice):
                 yield ERRORS[other]
+        if self._game.scenario.goes_on:
+            yield from (*LOST, "QueueInUseError")
         if self._game.scenario.tries is not None:
             yield from IN_VAIN
             if "create" in self._kinds:
@@ -148,7 +149,10 @@ class Laws:
         if not local.results or not isinstance(local.results[-1], Error):
             return
         deed, error = client.member.deeds[len(local.results) - 1], local.results[-1]
-        if not (error.kind in LOST and local.dead) and error.kind not in self._allowed[deed.kind]:
+        if (
+            not (error.kind in LOST and (local.dead or self._game.scenario.goes_on))
+            and error.kind not in self._allowed[deed.kind]
+        ):
             yield f"{client.member.name}'s {deed.kind} raised {error.kind}: {error.text}"
 
     def _twice(self, state: State) -> Wrong:

@@ -6,7 +6,11 @@ A state is a tuple of numbers, that of the server's state and those of the clien
 ``p~``: its wait, or its pause, ends without success. Time passes only when nobody can go on; in ``free`` time
 any wait may end at any moment.
 ``p-role~``: its lease of a role runs out; at any moment.
-``p!fault``: it sends its next batch, and something goes wrong (``FAULTS`` of ``actor``).
+``p!fault``: it sends its next batch, and something goes wrong (``FAULTS`` of ``actor``). Where those who fail
+go on (``goes_on`` of ``scenario``) it has a new connection, or is started again, and does what comes next.
+``p!cut-idle``: its connection is cut while it works on a message; it goes on over another one.
+``p!moves``: it sends its next batch, and another server takes over, which knows of that, or
+(``p!moves-before``) does not; all connections are lost.
 
 To have another kind of move: a generator of moves, and its name in ``Game.moves``.
 """
@@ -19,7 +23,7 @@ from typing import Final, TypeAlias
 from pressure.keys import Keys
 from pressure.protocol import create
 
-from .clients import Client, Local
+from .clients import Client, Failure, Local
 from .contents import Contents
 from .scenario import Deed, Member, Scenario, put
 from .servers import Deliveries, Server, Servers
@@ -77,14 +81,16 @@ class Game:
         server, _ = self.perform(0, made, *(put(value) for value in self.scenario.values), who="before")
         return self.servers.hang_up(server, len(self.clients))[0]
 
-    def perform(self, server: int, *deeds: Deed, who: str = "outside") -> tuple[int, Client]:
+    def perform(self, server: int, *deeds: Deed, who: str = "outside", tries: int = 0) -> tuple[int, Client]:
         """Somebody does something while the others stand still; the server's state then, and theirs."""
-        client = Client(Member(who, deeds), KEYS, scripts=self.scripts, tries=0)
+        client = Client(Member(who, deeds), KEYS, scripts=self.scripts, tries=tries)
         me, at = len(self.clients) + (who == "outside"), 0
         while not (local := client.states[at]).over:
             replies = ()
             if local.commands is not None:
                 server, deliveries = self.servers.send(server, me, local.commands)
+                if me in self.servers.states[server].blocked:
+                    server, deliveries = self.servers.end_wait(server, me)
                 replies = dict(deliveries)[me]
             at = client.hear(at, replies)
         client.states.append(client.states[at])  # the last state is the last one
@@ -96,8 +102,9 @@ class Game:
         """Everything that may happen next, and the state after it."""
         server = self.servers.states[state[0]]
         locals_ = [client.states[number] for client, number in zip(self.clients, state[1:], strict=True)]
-        failed = sum(local.dead or local.doomed for local in locals_)
+        failed = server.faults + sum(local.dead or local.doomed for local in locals_)
         found: list[tuple[Move, State]] = []
+        goes_on = self.scenario.goes_on
         for who, local in enumerate(locals_):
             if local.commands is None or local.dead or who in server.blocked:
                 continue
@@ -106,7 +113,7 @@ class Game:
                 continue
             found.append((member.name, self._sends(state, who, local)))
             if failed < self.scenario.faults and member.fails:
-                found += self._failures(state, who, local)
+                found += self._mishaps(state, who, local) if goes_on else self._failures(state, who, local)
         if self.free or not found:
             found += self._time_passes(state, server, locals_)
         if server.leased:
@@ -139,6 +146,55 @@ class Game:
                 self._after(told, *servers.cut(state[0], who, commands[:count])),
             )
 
+    def _mishaps(self, state: State, who: int, local: Local) -> Iterator[tuple[Move, State]]:
+        """The same of one who goes on."""
+        servers, commands, name = self.servers, local.commands, self.names[who]
+        assert commands is not None
+        gone = servers.hang_up(state[0], who)
+        yield f"{name}!dies-before", self._goes_on(state, who, "started again", gone)
+        yield f"{name}!command-lost", self._goes_on(state, who, "cut", gone)
+        if local.idle and self.clients[who].member.deeds[len(local.results)].settles:
+            yield f"{name}!cut-idle", self._goes_on(state, who, "cut idle", gone)
+        whole = servers.cut(state[0], who, commands)
+        yield f"{name}!dies-waiting", self._goes_on(state, who, "started again", whole)
+        after, deliveries = servers.send(state[0], who, commands)
+        if who in servers.states[after].blocked:
+            doomed = _with(state, who, self.clients[who].doom(state[who + 1]))
+            yield f"{name}!reply-lost", self._after(doomed, after, deliveries)
+        yield f"{name}!connection-lost", self._goes_on(state, who, "cut", whole)
+        for count in range(1, len(commands)):
+            cut = servers.cut(state[0], who, commands[:count])
+            yield f"{name}!cut-short-{count}", self._goes_on(state, who, "cut", cut)
+        yield f"{name}!moves-before", self._moves(state, who, gone)
+        yield f"{name}!moves", self._moves(state, who, whole)
+
+    def _goes_on(self, state: State, who: int, failure: Failure, gone: tuple[int, Deliveries]) -> State:
+        """The state when a client that is gone has a new connection."""
+        return self._again(self._after(state, *gone), who, failure)
+
+    def _again(self, state: State, who: int, failure: Failure, *, counts: bool = True) -> State:
+        client = self.clients[who]
+        number = client.go_on(state[who + 1], failure)
+        server = self.servers.connect(state[0], who, client.states[number].connection)
+        return _with((self.servers.fail(server) if counts else server, *state[1:]), who, number)
+
+    def _moves(self, state: State, who: int, gone: tuple[int, Deliveries]) -> State:
+        """The state when all have lost their connections, and go on."""
+        after = self._after(state, *gone)
+        others = [
+            other
+            for other, local in enumerate(self.locals(after))
+            if other != who and not local.dead and (local.commands is not None or local.pauses)
+        ]
+        for other in others:
+            server, deliveries = self.servers.hang_up(after[0], other)
+            assert not deliveries, "who hangs up wakes nobody"
+            after = (server, *after[1:])
+        for other in others:
+            failure: Failure = "cut idle" if self.clients[other].states[after[other + 1]].idle else "cut"
+            after = self._again(after, other, failure, counts=False)
+        return self._again(after, who, "cut")
+
     def _time_passes(
         self, state: State, server: Server, locals_: Sequence[Local]
     ) -> Iterator[tuple[Move, State]]:
@@ -165,16 +221,20 @@ class Game:
             if not local.doomed:
                 numbers[who + 1] = client.hear(at, replies)
                 continue
-            numbers[who + 1] = client.lose(at)
             numbers[0], more = self.servers.hang_up(numbers[0], who)
             assert not more, "who hangs up wakes nobody"
+            if self.scenario.goes_on:
+                numbers = list(self._again(tuple(numbers), who, "cut"))
+            else:
+                numbers[who + 1] = client.lose(at)
         return tuple(numbers)
 
     # What is the case
 
     def has_died(self, server: int) -> bool:
         """Whether anybody has, in a state of the server."""
-        return not all(self.servers.states[server].connected[: len(self.clients)])
+        now = self.servers.states[server]
+        return now.faults > 0 or not all(now.connected[: len(self.clients)])
 
     def contents(self, server: int) -> Contents:
         """What is in the queue, in a state of the server."""

@@ -97,9 +97,9 @@ REPAIR = Deed("repair", lambda ctx, _: protocol.repair(ctx))
 FORCED_REPAIR = Deed("repair by force", lambda ctx, _: protocol.repair(ctx, True))
 
 
-def process_of(name: str) -> bytes:
-    """The process of a client, as its holds' ids have it."""
-    return f"{name}:1:{0:08x}".encode()
+def process_of(name: str, starts: int = 0) -> bytes:
+    """The process of a client, as its holds' ids have it; ``starts`` is how often it was started again."""
+    return f"{name}:1:{starts:08x}".encode()
 
 
 def connection_of(process: bytes) -> bytes:
@@ -135,8 +135,10 @@ class Scenario:
         members: the clients.
         bound: of the queue; None if there is none yet.
         values: what is in it at first, oldest first.
-        faults: how many clients may die in a run.
+        faults: how many clients may die in a run, or how often anything may fail where they go on.
         tries: after how many waits in vain a client gives up; None for never.
+        goes_on: whether those who fail go on: who lost a connection makes another one, who died is started
+            again under the same number of a process, and another server may take over. Nobody repairs.
         strong: whether the strong form of the invariant is asked for; None asks for it of scripts alone.
         text: what is shown by it.
     """
@@ -147,5 +149,6 @@ class Scenario:
     values: tuple[bytes, ...] = ()
     faults: int = 0
     tries: int | None = None
+    goes_on: bool = False
     strong: bool | None = None
     text: str = ""

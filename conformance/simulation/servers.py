@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import hiredis
@@ -66,14 +66,16 @@ class Server:
         leased: the keys that expire, and after how many milliseconds.
         waiting: who is blocked, and what it sent; of those for one key the first comes first.
         watched: of each client the keys it watches; None if one of them has changed.
-        connected: of each client whether it is.
+        connected: of each client the name of its connection; empty if it has none.
+        faults: how often something has failed of those who go on.
     """
 
     values: tuple[tuple[bytes, Value], ...]
     leased: tuple[tuple[bytes, int], ...]
     waiting: tuple[tuple[int, tuple[Command, ...]], ...]
     watched: tuple[frozenset[bytes] | None, ...]
-    connected: tuple[bool, ...]
+    connected: tuple[bytes, ...]
+    faults: int = 0
     blocked: frozenset[int] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -93,7 +95,7 @@ class Servers:
 
     def __init__(self, names: Sequence[str], *, scripts: bool) -> None:
         self.states: list[Server] = []
-        self._names = [connection_of(process_of(name)) for name in names]
+        self._faults = 0
         self._numbers: dict[Server, int] = {}
         self._steps: dict[tuple[Any, ...], tuple[int, Deliveries]] = {}
         self._engine = Engine(Config({"databases": "1"}), now=Instant(0, 0))
@@ -103,7 +105,8 @@ class Servers:
         if scripts:
             self._load()
         count = len(names)
-        self.number(Server((), (), (), (frozenset(),) * count, (True,) * count))
+        connected = tuple(connection_of(process_of(name)) for name in names)
+        self.number(Server((), (), (), (frozenset(),) * count, connected))
 
     def _load(self) -> None:
         session = self._engine.connect(NOW)
@@ -131,6 +134,15 @@ class Servers:
     def hang_up(self, state: int, who: int) -> tuple[int, Deliveries]:
         """A client is gone."""
         return self._step(state, Servers._hang_up, who)
+
+    def connect(self, state: int, who: int, name: bytes) -> int:
+        """A client that is gone has a new connection."""
+        return self._step(state, Servers._connect, who, name)[0]
+
+    def fail(self, state: int) -> int:
+        """One more failure is counted."""
+        now = self.states[state]
+        return self.number(replace(now, faults=now.faults + 1))
 
     def end_wait(self, state: int, who: int) -> tuple[int, Deliveries]:
         """The time of a client's wait is over."""
@@ -162,6 +174,10 @@ class Servers:
         self._engine.disconnect(self._sessions[who], NOW)
         self._sessions[who] = None
 
+    def _connect(self, who: int, name: bytes) -> None:
+        self._sessions[who] = self._engine.connect(NOW)
+        self._sessions[who].name = name
+
     def _end_wait(self, who: int) -> None:
         session = self._sessions[who]
         self._engine.unblock(session, session.waiter.when_over)
@@ -174,6 +190,7 @@ class Servers:
     def _enter(self, state: Server) -> None:
         engine = self._engine
         engine.reset(NOW)
+        self._faults = state.faults
         for who, session in enumerate(self._sessions):
             if session is not None and session.waiter is not None:
                 self._hang_up(who)
@@ -181,9 +198,11 @@ class Servers:
                 session.unwatch()
         for who, connected in enumerate(state.connected):
             if self._sessions[who] is None and connected:
-                self._sessions[who] = self._connect(self._names[who])
+                self._connect(who, connected)
             elif self._sessions[who] is not None and not connected:
                 self._hang_up(who)
+            elif connected:
+                self._sessions[who].name = connected
         for who, commands in state.waiting:  # while there is nothing that they could get
             self._send(who, commands)
         db, leased = engine.keyspace.databases[0], dict(state.leased)
@@ -198,11 +217,6 @@ class Servers:
                 session.watch_broken = True
         engine.settle(NOW)
 
-    def _connect(self, name: bytes) -> Any:
-        session = self._engine.connect(NOW)
-        session.name = name
-        return session
-
     def _look(self) -> Server:
         db = self._engine.keyspace.databases[0]
         live = [(who, session) for who, session in enumerate(self._sessions) if session is not None]
@@ -214,7 +228,8 @@ class Servers:
             tuple((key, when - NOW.wall // 1000) for key, when in sorted(db.deadlines.items())),
             tuple((who, self._sent[who]) for who in self._in_line()),
             tuple(watched),
-            tuple(session is not None for session in self._sessions),
+            tuple(b"" if session is None else session.name for session in self._sessions),
+            self._faults,
         )
 
     def _in_line(self) -> Iterator[int]:

@@ -16,7 +16,7 @@ from math import inf
 from typing import Any, TypeAlias, TypeVar
 
 from pressure.aio.connection import Connections, drop, exchange
-from pressure.course import AnyCheckout, Ride, is_elsewhere, pause_before_look, unblocking
+from pressure.course import AnyCheckout, Ride, grace, is_elsewhere, unblocking
 from pressure.errors import PressureError, ServerReplyError
 from pressure.finding import failed
 from pressure.keys import Located
@@ -25,6 +25,7 @@ from pressure.pool import Member
 from pressure.protocol.steps import Batch, Operation, Reply, Wait
 from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT, Settings
+from pressure.turns import pause_before_look
 
 T = TypeVar("T")
 
@@ -90,22 +91,18 @@ class Driver:
         finally:
             await checkout.close()
 
-    async def unblock(self, number: int | None) -> bool:
-        """End another connection's wait; whether the server has answered.
-
-        Where that does not work, the wait ends by itself before long.
-        """
+    async def unblock(self, number: int | None) -> bool | None:
+        """End another connection's wait, as far as that can be done; see ``grace``."""
         if number is None:
             return False
         try:
-            await unbroken(self._unblock(number), _ignored, STOP_TIMEOUT)
+            return await unbroken(self._unblock(number), _ignored, STOP_TIMEOUT)
         except (PressureError, TimeoutError):
-            return False
-        return True
+            return None
 
-    async def _unblock(self, number: int) -> None:
+    async def _unblock(self, number: int) -> bool:
         async with self.connections.unblocks:
-            await self._aside(unblocking(number))
+            return await self._aside(unblocking(number))
 
 
 class Checkout(AnyCheckout):
@@ -181,7 +178,7 @@ class _Ride(Ride[T]):
             if course.waits and not await self._may_wait():
                 continue
             if isinstance(step, Batch):
-                course.advance(await self._sent(step))
+                self.advance(step, await self._sent(step))
             elif await self._pause(step.seconds):
                 course.advance([])
 
@@ -216,15 +213,15 @@ class _Ride(Ride[T]):
             raise self.course.lost(ConnectionError("while another operation used it"))
         return self._cancelled is before
 
-    async def _noticed_in_turn(self, error: asyncio.CancelledError) -> bool:
+    async def _noticed_in_turn(self, error: asyncio.CancelledError) -> float:
         self._cancelled = self._cancelled or error
-        return False
+        return inf
 
     async def _sent(self, step: Batch) -> list[Reply]:
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
-        work = exchange(self.connection, self.data(step), len(step.commands))
+        work = exchange(self.connection, *self.packed(step))
         try:
-            return await unbroken(work, self._noticed, limit, self._checkout.stop)
+            return await unbroken(work, self._noticed, limit)
         except BaseException as error:
             await self._checkout.lose(error)
             if isinstance(error, LOST):
@@ -232,11 +229,12 @@ class _Ride(Ride[T]):
             self.course.abandon()
             raise
 
-    async def _noticed(self, error: asyncio.CancelledError) -> bool:
+    async def _noticed(self, error: asyncio.CancelledError) -> float:
         first, self._cancelled = self._cancelled is None, self._cancelled or error
-        if first and isinstance(self.course.step, Wait):
-            return await self._checkout.driver.unblock(self.member.number)
-        return False
+        step = self.course.step
+        if first and isinstance(step, Wait):
+            return grace(step, await self._checkout.driver.unblock(self.member.number))
+        return self._checkout.stop
 
     def _deliver_later(self) -> None:
         """A cancellation that was held back is raised when the task next waits."""
@@ -252,17 +250,15 @@ class _Ride(Ride[T]):
         asyncio.get_running_loop().call_soon(deliver)
 
 
-async def _ignored(_: asyncio.CancelledError) -> bool:
+async def _ignored(_: asyncio.CancelledError) -> float:
     """A second cancellation changes nothing."""
-    return False
+    return inf
 
 
-Noticed: TypeAlias = Callable[[asyncio.CancelledError], Awaitable[bool]]
+Noticed: TypeAlias = Callable[[asyncio.CancelledError], Awaitable[float]]
 
 
-async def unbroken(
-    work: Coroutine[Any, Any, T], noticed: Noticed, limit: float = inf, stop: float = inf
-) -> T:
+async def unbroken(work: Coroutine[Any, Any, T], noticed: Noticed, limit: float = inf) -> T:
     """Run a coroutine to its end, whoever cancels the task meanwhile.
 
     A task that is cancelled has CancelledError raised in whatever it awaits; in the middle of a reply that
@@ -272,9 +268,9 @@ async def unbroken(
 
     Args:
         work: The coroutine; no timeout of its own may run out in it, since that is a cancellation, too.
-        noticed: Told of a cancellation, when it comes; if it returns True, the time of ``stop`` begins anew.
+        noticed: Told of a cancellation. It returns how many seconds the coroutine still has, until
+            TimeoutError is raised in it.
         limit: Seconds after which TimeoutError is raised in the coroutine, if nothing has come meanwhile.
-        stop: Seconds after a cancellation, after which TimeoutError is raised in the coroutine.
     """
     loop, stop_by = asyncio.get_running_loop(), inf
     proceed: Callable[[], Any] = lambda: work.send(None)  # noqa: E731, it changes
@@ -293,9 +289,8 @@ async def unbroken(
             try:
                 await asyncio.wait((future,), timeout=None if left == inf else left)
             except asyncio.CancelledError as error:
-                stop_by = min(stop_by, loop.time() + stop)
-                if await noticed(error):
-                    stop_by = loop.time() + stop
+                left = await noticed(error)
+                stop_by = min(stop_by, loop.time() + left)
 
 
 def _future(awaited: asyncio.Future[Any] | None) -> asyncio.Future[Any]:

@@ -6,6 +6,7 @@ traceback.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -18,7 +19,7 @@ from pressure.cli.call import Call, print_error
 from pressure.cli.parser import parse
 from pressure.cli.stop import Signals
 from pressure.cli.table import COMMANDS
-from pressure.errors import PressureWarning
+from pressure.errors import PressureWarning, QueueDoesNotExistError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +29,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parse(argv)
         with ExitStack() as stack, Signals() as signals:
-            return COMMANDS[arguments.command].run(Call(arguments, signals, stack))
+            call = Call(arguments, signals, stack)
+            try:
+                return COMMANDS[arguments.command].run(call)
+            except QueueDoesNotExistError as error:
+                importlib.import_module("pressure.cli.looking").name_the_kind(call, error)
+                raise
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing at exit would fail
         return status.DONE

@@ -92,20 +92,29 @@ def redrive(call: Call) -> int:
     """Put rejected messages into their queue again, and print how many were put."""
     options = call.arguments
     most = sys.maxsize if options.count is None else options.count
-    _print_answer(call, _queue(call).redrive(most, timeout=options.timeout))
+    if options.kind == QUEUE:
+        _print_answer(call, _queue(call).redrive(most, timeout=options.timeout))
+    else:
+        _print_answer(call, kinds.redrive(call, most), kind=options.kind)
     return DONE
 
 
 def peek(call: Call) -> int:
     """Print the next messages, and leave them in the queue."""
     kind, count = call.arguments.kind, call.arguments.count
-    if kind != QUEUE:
-        values: Sequence[bytes] = kinds.peek(call)
+    more: Sequence[dict[str, Any]] = ()
+    if kind != QUEUE and call.arguments.rejected:
+        letters = kinds.letters(call)
+        values: Sequence[bytes] = [each.message.data for each in letters]
+        more = [shown.reasons(each) for each in letters]
+    elif kind != QUEUE:
+        values = kinds.peek(call)
     else:
         queue = _queue(call)
         values = queue.rejected(count) if call.arguments.rejected else queue.peek_many(count)
     if call.arguments.json:
-        answer_json([shown.value(value) for value in values])
+        found: list[dict[str, Any]] = list(map(shown.value, values))
+        answer_json([value | reasons for value, reasons in zip(found, more, strict=True)] if more else found)
     else:
         writer = Writer(sys.stdout.fileno(), FORMATS[call.arguments.format](), call.signals)
         for value in values:

@@ -23,7 +23,7 @@ from pressure.cli.looking import root_of
 from pressure.cli.status import DONE
 from pressure.cli.streams import Writer
 from pressure.errors import ItemLostError, PressureError, QueueEmptyError
-from pressure.kinds import BackupQueue, Delivered, Item, ReliableQueue, RingQueue
+from pressure.kinds import BackupQueue, DeadLetter, Delivered, Item, ReliableQueue, RingQueue
 
 #: How many messages are pushed in one round trip at most.
 _RUN: Final = 256
@@ -149,6 +149,18 @@ def peek(call: Call) -> list[bytes]:
     options = call.arguments
     found = HANDLED[options.kind].peek(opened(call, options.kind), options.count)
     return [_bytes_of(each) for each in found]
+
+
+def letters(call: Call) -> list[DeadLetter]:
+    """The oldest dead letters."""
+    queue: ReliableQueue = opened(call, call.arguments.kind)
+    return queue.dead(call.arguments.count)
+
+
+def redrive(call: Call, most: int) -> int:
+    """Put dead letters into their queue again; returns how many."""
+    queue: ReliableQueue = opened(call, call.arguments.kind)
+    return queue.redrive(most)
 
 
 def length(call: Call) -> int:

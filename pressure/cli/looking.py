@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 from pressure.cli.call import Call
-from pressure.cli.options import QUEUE
-from pressure.errors import QueueDoesNotExistError
+from pressure.cli.options import KINDS, QUEUE
+from pressure.errors import PressureError, QueueDoesNotExistError
 from pressure.keys import SUFFIXES, Keys, Located, hash_tag
 from pressure.kinds import looks
 from pressure.kinds.looks import OLD, PREFIX, Seen
@@ -65,6 +66,25 @@ def one(call: Call, old: float = OLD) -> Look:
             f"queue {keys} does not exist: it was never created, or it has been deleted"
         )
     return found[0]
+
+
+def name_the_kind(call: Call, error: QueueDoesNotExistError) -> None:
+    """Add a note to the error if there is a queue of another kind by this name: ``--kind`` may be missing."""
+    name, kind = getattr(call.arguments, "name", None), getattr(call.arguments, "kind", QUEUE)
+    if name is None or kind != QUEUE:
+        return
+    with suppress(PressureError):
+        for seen in _others(call, [os.fsencode(name)], set(), OLD):
+            kinds = [each for each in KINDS if each == seen.kind or _may_be(seen, each)]
+            there = (
+                f"there is a {seen.kind} of that name"
+                if seen.kind == "list"
+                else f"it is a {seen.kind} queue"
+            )
+            if hasattr(call.arguments, "kind"):
+                error.add_note(f"{there}: give --kind {' or --kind '.join(kinds)}")
+            else:
+                error.add_note(f"{there}, which this subcommand is not for")
 
 
 def _queues(call: Call, names: Sequence[str]) -> list[Diagnosis]:

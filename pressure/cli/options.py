@@ -111,11 +111,18 @@ def count(help_: str, default: int | None = None) -> Arguments:
 KIND: Final[Arguments] = {
     "--kind": {"choices": KINDS, "default": QUEUE, "help": "the kind of the queue; default: queue"}
 }
+REJECTING: Final[Arguments] = {
+    "--kind": {
+        "choices": (QUEUE, "reliable"),
+        "default": QUEUE,
+        "help": "the kind of the queue, default: queue; for a reliable queue, dead letters are redriven",
+    }
+}
 ANY_KIND: Final[Arguments] = {"--kind": {"choices": KINDS, "help": "only queues of this kind; default: all"}}
 
 GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("create", "bound", "close", "overfill", "delete", "run", "rejected"), (QUEUE,)),
-    "no_heal": (QUEUE,),
+    **dict.fromkeys(("create", "bound", "close", "overfill", "delete", "run", "no_heal"), (QUEUE,)),
+    "rejected": (QUEUE, "reliable"),
     "lock_ttl": ("ring",),
     "recover": ("reliable",),
 }

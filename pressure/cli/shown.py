@@ -17,7 +17,7 @@ import pressure
 from pressure.text import printable
 
 if TYPE_CHECKING:
-    from pressure import Diagnosis, RoleState
+    from pressure import DeadLetter, Diagnosis, RoleState
     from pressure.kinds.looks import Seen
 
 
@@ -27,6 +27,18 @@ def value(data: bytes) -> dict[str, str]:
         return {"text": data.decode()}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode()}
+
+
+def reasons(letter: DeadLetter) -> dict[str, Any]:
+    """Why a message became a dead letter, for JSON."""
+    return {
+        "id": name(letter.origin or letter.message.id),
+        "error": letter.error,
+        "reason": letter.text,
+        "deliveries": letter.deliveries,
+        "first": letter.first,
+        "last": letter.last,
+    }
 
 
 def as_json(data: bytes) -> bytes:

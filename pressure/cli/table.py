@@ -27,6 +27,7 @@ from pressure.cli.options import (
     KIND,
     NAME,
     QUIET,
+    REJECTING,
     TIMEOUT,
     Arguments,
     count,
@@ -225,7 +226,10 @@ COMMANDS: Final[Mapping[str, Command]] = {
             **NAME,
             **FORMAT,
             **count("how many; default 1", 1),
-            "--rejected": {**FLAG, "help": "print rejected messages instead"},
+            "--rejected": {
+                **FLAG,
+                "help": "print rejected messages instead, or a reliable queue's dead letters",
+            },
             **KIND,
         },
         json=True,
@@ -234,8 +238,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "redrive": Command(
         "commands.redrive",
         "put rejected messages into their queue again, and print how many",
-        {**NAME, **count("how many at most; default: all"), **TIMEOUT, **HEAL},
+        {**NAME, **count("how many at most; default: all"), **TIMEOUT, **HEAL, **REJECTING},
         json=True,
+        by_kind=True,
     ),
     "doctor": Command(
         "listing.doctor",

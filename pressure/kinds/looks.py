@@ -2,8 +2,8 @@
 
 Rules:
     - Nobody has to create such a queue: it is there while one of its keys is.
-    - The kind is told by the types of the keys. A list beside which there is nothing may be a backup queue as
-      well as a ring, or another program's; it is a ``"list"``.
+    - The kind is told by the types of the keys, and by the key that names it (``sharing``). A list beside
+      which there is nothing may be a backup queue or a ring, or another program's; it is a ``"list"``.
     - What is claimed is told from the one side that is kept for it: the list of what is in progress, the
       locks, or the server's own account of deliveries.
 
@@ -19,11 +19,12 @@ from typing import Final, TypeAlias
 from pressure.errors import ServerReplyError
 from pressure.keys import as_bytes
 from pressure.kinds.asking import asked, since_first
-from pressure.kinds.kind import Context, Place
+from pressure.kinds.kind import KindContext, Place
 from pressure.kinds.reliable import BACKENDS
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.sharing import MARK
 from pressure.protocol.scanning import keys_under
 from pressure.protocol.steps import Batch, Command, Operation, Reply
 
@@ -37,7 +38,9 @@ OLD: Final = 3600.0
 
 _LOCK: Final = b":lock:"
 _SUFFIXES: Final = (b"", b":processing", b":claims", b":delayed")
-_HIDDEN: Final = (*_SUFFIXES[1:], b":deliveries", b":beats")
+_HIDDEN: Final = (*_SUFFIXES[1:], b":deliveries", b":beats", b":notes", b":due", MARK)
+#: What stands before the name of a consumer group that is not the usual one.
+_OF_GROUPS: Final = (b":delayed:", b":due:")
 
 #: What carries a reliable queue, by the type of its main key.
 _CARRIERS: Final = {b"stream": "stream", b"Queue-EDU": "module"}
@@ -120,7 +123,11 @@ def find(prefix: bytes = PREFIX) -> Operation[dict[bytes, list[bytes]]]:
 
 
 def _name(rest: bytes) -> bytes:
-    return next((rest.removesuffix(each) for each in _HIDDEN if rest.endswith(each)), rest)
+    for each in _OF_GROUPS:
+        rest = rest.partition(each)[0]
+    for each in _HIDDEN * 2:  # the lane of what is due has keys beside it
+        rest = rest.removesuffix(each)
+    return rest
 
 
 def look(
@@ -135,11 +142,11 @@ def look(
     """
     if not places:
         return []
-    types = yield Batch(tuple((b"TYPE", key) for place in places for key in place.all))
+    replies = yield Batch(tuple(command for place in places for command in _asked_of(place)))
+    each_has = len(_SUFFIXES) + 1
     found: list[Seen] = []
     for number, place in enumerate(places):
-        start = number * len(_SUFFIXES)
-        kind = _kind(types[start : start + len(_SUFFIXES)])
+        kind = _kind(replies[number * each_has : (number + 1) * each_has])
         if kind is not None:
             seen = yield from _looked(kind, place, None if locks is None else locks.get(place.name, []))
             found.append(replace(seen, problems=(*seen.problems, *_problems(seen, old))))
@@ -155,12 +162,18 @@ def _looked(kind: str, place: Place, locks: _Locks) -> Operation[Seen]:
         return Seen(place.name, "unreadable", 0, problems=(str(error),))
 
 
-def _kind(types: Sequence[Reply]) -> str | None:
-    main, processing, claims, delayed = types  # an error is none of those
+def _asked_of(place: Place) -> tuple[Command, ...]:
+    return (*((b"TYPE", key) for key in place.all), (b"GET", place.main + MARK))
+
+
+def _kind(replies: Sequence[Reply]) -> str | None:
+    main, processing, claims, delayed, mark = replies  # an error is none of those
     if main in _CARRIERS:
         return _CARRIERS[main]
     if main not in (b"list", b"none"):
         return None
+    if main == b"list" and mark in (b"backup", b"ring"):
+        return "backup" if mark == b"backup" else "list"
     if processing == b"list" or claims == b"zset":
         return "backup"
     if delayed == b"zset" and main == b"none":
@@ -183,14 +196,15 @@ def _look_at_list(place: Place, known: _Locks) -> Operation[Seen]:
     locks = (yield from keys_under(root)) if known is None else known
     length, *left = yield from asked((b"LLEN", place.main), *((b"PTTL", root + lock) for lock in locks))
     held = [each for each in left if each != -2]  # expired meanwhile
-    kind = "ring" if held else "list"
+    (mark,) = yield from asked((b"GET", place.main + MARK))
+    kind = "ring" if held or mark == b"ring" else "list"
     return Seen(place.name, kind, length, len(held), endless=held.count(-1))
 
 
 def _look_at_reliable(backend: str) -> _Look:
     def look_at(place: Place, _: _Locks) -> Operation[Seen]:
         keys = ReliableKeys.of(place.main, b"workers")
-        on, context = Carried(keys, BACKENDS[backend](), None), Context(place)
+        on, context = Carried(keys, BACKENDS[backend](), None), KindContext(place)
         told = yield from reliable.info(context, on)
         pending = (yield from reliable.pending(context, on, 0, _MOST)) if told.delivered else []
         first, time = yield from asked((b"ZRANGE", keys.delayed, 0, 0, b"WITHSCORES"), (b"TIME",))

@@ -17,7 +17,9 @@ from typing import Any, Final
 from pressure.errors import PressureError, ServerReplyError
 from pressure.identity import connection_in, is_released, unmarked
 from pressure.keys import Keys
+from pressure.protocol import vitals
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State
+from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.looks import COUNTERS
 from pressure.protocol.numbers import bound_in, by_hand, count_in, not_a_number
 from pressure.protocol.problems import does_not_exist, shown
@@ -33,7 +35,7 @@ from pressure.protocol.steps import (
     executed,
     operation,
 )
-from pressure.protocol.vitals import LOOK_APART, Life, connected, life_of
+from pressure.protocol.vitals import Life, connected, life_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class _Keys:
 
 
 @operation
+@naming_foreign_keys
 def doctor(ctx: Context) -> Operation[Diagnosis]:
     """Examine the queue.
 
@@ -148,7 +151,7 @@ def _role(
     lapsed = bool(ctx.lease) and not free and holder is None
     who = None if holder is None or life is Life.SILENT else unmarked(holder)
     idle = idle if isinstance(idle, int) else None
-    just_now = holder is not None and is_released(holder) and (idle is None or idle < LOOK_APART)
+    just_now = holder is not None and is_released(holder) and (idle is None or idle < vitals.LOOK_APART)
     about = "" if life is None or (life is Life.SILENT and just_now) else life.value
     return RoleState(role.name, free, who, idle, there, lease, lapsed, about)
 

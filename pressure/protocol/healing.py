@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from pressure.protocol import vitals
 from pressure.protocol.numbers import bound_in
 from pressure.protocol.role import CONSUMER, Role, freeing, put_back, refill
 from pressure.protocol.steps import (
@@ -30,7 +31,7 @@ from pressure.protocol.steps import (
     check,
     executed,
 )
-from pressure.protocol.vitals import LOOK_APART, doubt, look
+from pressure.protocol.vitals import doubt, look
 
 __all__ = ["Freed", "TokenFound", "free_role", "heal", "heal_room", "mark_back", "restore_token", "was_done"]
 
@@ -137,7 +138,7 @@ def heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
     if vigil is None or vigil.holder != holder:
         vigils[role.name] = Vigil(holder, now)
         return False
-    if now - vigil.since < LOOK_APART:
+    if now - vigil.since < vitals.LOOK_APART:
         return False
     seen = yield from look(ctx)
     vigils[role.name] = Vigil(holder, now, seen)
@@ -158,7 +159,7 @@ def heal_room(ctx: Context, room: bool, free: int, holder: bytes | None) -> Oper
         vigils.pop(_ROOM, None)
         return
     now = ctx.clock()
-    if now - vigils.setdefault(_ROOM, Vigil(None, now)).since >= LOOK_APART:
+    if now - vigils.setdefault(_ROOM, Vigil(None, now)).since >= vitals.LOOK_APART:
         vigils.pop(_ROOM, None)
         yield from restore_token(ctx, owed=True)
 
@@ -169,6 +170,6 @@ _ROOM: Final = "room"
 
 def _heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
     freed = yield from free_role(ctx, role, holder)
-    if freed is not None and role is CONSUMER:
+    if freed is not None:  # a dead consumer may have owed the token, and a dead producer may have had it
         yield from restore_token(ctx, owed=True)
     return freed is not None

@@ -7,6 +7,7 @@ from typing import Final
 
 from pressure.errors import QueueEmptyError
 from pressure.identity import is_released
+from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.numbers import count_in, malformed
 from pressure.protocol.problems import does_not_exist
 from pressure.protocol.role import CONSUMER, PRODUCER, Role
@@ -58,6 +59,7 @@ def snapshot(*commands: Command) -> Operation[list[object]]:
 
 
 @operation
+@naming_foreign_keys
 def stats(ctx: Context) -> Operation[Stats]:
     """The state of the queue at one moment.
 

@@ -144,7 +144,8 @@ def _push(
     ctx: Context, hold: Hold, run: Run, values: Sequence[bytes], bound: int, length: int
 ) -> Operation[None]:
     """Push values, and give the role back after the last; the queue is no longer than ``length``."""
-    store, last = _store(ctx.keys, values), run.stored + len(values) == len(run.values)
+    store = _store(ctx.keys, values)
+    last = run.stored + len(values) == len(run.values)
     if last and (bound == 0 or length + len(values) < bound):
         done = yield from _stored(ctx, hold, run, values, finish(ctx, hold, (*store, *refill(ctx))))
         yield from _rescue(ctx, hold, trouble(done))

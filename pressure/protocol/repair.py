@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pressure.protocol import vitals
 from pressure.protocol.counters import restore_counters
+from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.healing import free_role, mark_back, restore_token, was_done
 from pressure.protocol.numbers import bound_in, by_hand, not_a_number
 from pressure.protocol.problems import does_not_exist, shown
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role, put_back
 from pressure.protocol.steps import Batch, Command, Context, Operation, Pause, atomic, check, operation
-from pressure.protocol.vitals import LOOK_APART, Life, Seen, doubt, life_of, look
+from pressure.protocol.vitals import Life, Seen, doubt, life_of, look
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class _Findings:
 
 
 @operation
+@naming_foreign_keys
 def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operation[RepairReport]:
     """Free the roles of dead holders, finish a half done Create or Delete, restore what they lost.
 
@@ -87,7 +90,7 @@ def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operat
     if not first.keys:
         raise does_not_exist(ctx)
     if not force and any(_needs_another_look(ctx, role, first) for role in ROLES):
-        yield Pause(LOOK_APART)
+        yield Pause(vitals.LOOK_APART)
         last = yield from look(ctx)
     settled: dict[Role, bool] = {}
     for role in ROLES:

@@ -176,7 +176,7 @@ def _put_on(
     while True:
         if answer.stored:
             note_refused(ctx, PRODUCER, answer, "the value is stored")
-        if answer.status == b"ok" and run.stored == len(run.values):
+        if answer.status == b"ok" and not hold.held:
             return True
         mode = yield from _after_put(ctx, hold, answer, patience)
         found = yield from _put_some(ctx, hold, run, patience, overfill, mode)

@@ -8,10 +8,11 @@ from typing import Any, Final, TypeVar
 from pressure.driver import Driver
 from pressure.errors import PressureError, QueueDoesNotExistError, ServerReplyError
 from pressure.kinds.asking import pairs
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.carrying import BACKENDS
+from pressure.kinds.reliable.delaying import move
 from pressure.kinds.reliable.model import ReliableKeys
-from pressure.kinds.reliable.operations import Carried, move
+from pressure.kinds.reliable.operations import Carried
 from pressure.protocol.lua import Script
 from pressure.protocol.scripted import NO_SCRIPTS, evaluated
 from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, Server, check
@@ -37,7 +38,7 @@ class Asking:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.places: Places = places_of(options)
-        self._context = Context(self.places.located, Server(scripts=True))
+        self._context = KindContext(self.places.located, Server(scripts=True))
         self._driver = Driver(options.where, self.places.located)
         self._carried: str | None = None
 
@@ -86,8 +87,7 @@ class Asking:
         if self._carried is None:
             self._carried = self.places.kind
             if self._carried == "reliable":
-                reply = self.told(b"COMMAND", b"INFO", b"MQ.PUSH")
-                has = not isinstance(reply, ServerReplyError) and any(reply)
+                has = self.told(b"TYPE", self.places.main) == b"Queue-EDU"
                 self._carried = "module" if has else "stream"
         return self._carried
 

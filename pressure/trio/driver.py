@@ -18,7 +18,7 @@ from typing import TypeVar
 import trio
 from trio.lowlevel import enable_ki_protection
 
-from pressure.course import AnyCheckout, Ride, is_elsewhere, pause_before_look, unblocking
+from pressure.course import AnyCheckout, Ride, grace, is_elsewhere, unblocking
 from pressure.errors import PressureError, ServerReplyError
 from pressure.finding import failed
 from pressure.keys import Located
@@ -27,6 +27,7 @@ from pressure.pool import Member
 from pressure.protocol.steps import Batch, Operation, Reply, Wait
 from pressure.settings import STOP_TIMEOUT, Settings
 from pressure.trio.connection import BROKEN, Connection, Connections, close
+from pressure.turns import pause_before_look
 
 T = TypeVar("T")
 
@@ -96,18 +97,14 @@ class Driver:
             await checkout.close()
 
     @enable_ki_protection
-    async def unblock(self, number: int | None) -> bool:
-        """End another connection's wait; whether the server has answered.
-
-        Where that does not work, the wait ends by itself before long.
-        """
+    async def unblock(self, number: int | None) -> bool | None:
+        """End another connection's wait, as far as that can be done; see ``grace``."""
         if number is None:
             return False
         with trio.move_on_after(STOP_TIMEOUT), contextlib.suppress(PressureError):
             async with self.connections.unblocks:
-                await self._aside(unblocking(number))
-            return True
-        return False
+                return await self._aside(unblocking(number))
+        return None
 
 
 class Checkout(AnyCheckout):
@@ -187,7 +184,7 @@ class _Ride(Ride[T]):
             if course.waits and not await self._may_wait():
                 continue
             if isinstance(step, Batch):
-                course.advance(await self._sent(step))
+                self.advance(step, await self._sent(step))
             elif await self._pause(step.seconds):
                 course.advance([])
 
@@ -241,10 +238,10 @@ class _Ride(Ride[T]):
     @enable_ki_protection
     async def _sent(self, step: Batch) -> list[Reply]:
         connection, under_way = self.connection, _UnderWay()
-        data = self.data(step)
+        data, count = self.packed(step)
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(under_way.exchange, connection, data, len(step.commands), limit)
+            nursery.start_soon(under_way.exchange, connection, data, count, limit)
             await self._look_out(step, under_way)
         if under_way.error is None:
             return under_way.replies
@@ -260,9 +257,9 @@ class _Ride(Ride[T]):
             if isinstance(wish, KeyboardInterrupt):
                 self._interrupt = wish
             limit = self._checkout.stop
-            with trio.CancelScope(shield=True):
-                if isinstance(step, Wait) and not await self._checkout.driver.unblock(self.member.number):
-                    limit = 0  # it has had its time
+            if isinstance(step, Wait):
+                with trio.CancelScope(shield=True):
+                    limit = grace(step, await self._checkout.driver.unblock(self.member.number))
             with trio.move_on_after(limit, shield=True):
                 await under_way.over.wait()
             under_way.scope.cancel()  # that has no effect if it is over

@@ -32,7 +32,11 @@ def outcome(target: Target, *pairs: Pair, **fields: str) -> Outcome:
 
 
 @pytest.mark.parametrize(
-    "group", ["hand-over", "crowd", "length", "expiring", "memory", "start", "pressure", "kinds"]
+    "group",
+    [
+        *("hand-over", "crowd", "length", "expiring", "memory", "start", "pressure", "kinds", "healing-own"),
+        pytest.param("healing", marks=pytest.mark.slow),  # nobody is dead before ten seconds are over
+    ],
 )
 def test_rows_without_other_programs_run_from_end_to_end(group: str, tmp_path: Path) -> None:
     found, drawn = tmp_path / "found.json", tmp_path / "found.md"

@@ -285,7 +285,12 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
 ) -> None:
     queue.create()
     come = threading.Event()
-    monkeypatch.setattr(Driver, "unblock", lambda *_: make().put(b"v"))
+
+    def put_instead(*_: object) -> bool:
+        make().put(b"v")
+        return True
+
+    monkeypatch.setattr(Driver, "unblock", put_instead)
 
     def interrupt() -> None:
         waiting(raw)

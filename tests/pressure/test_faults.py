@@ -65,8 +65,9 @@ def gate(server: Patient) -> Iterator[Gate]:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits are looked after often."""
+    """Waits are looked after often, and whoever waits heals soon."""
     monkeypatch.setattr("pressure.queue.SLICE", 0.02)
+    monkeypatch.setattr("pressure.protocol.healing.LOOK_APART", 0.05)
 
 
 @dataclass
@@ -174,7 +175,7 @@ class Case:
 
     def _repair(self) -> None:
         try:
-            self.admin.repair(force=True)
+            self.admin.repair()
         except QueueDoesNotExistError:
             assert self.raw.keys() in ([], [f"{ROOT}:bound".encode()])
 

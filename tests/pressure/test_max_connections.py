@@ -10,10 +10,10 @@ import pytest
 import redis
 
 from conformance.targets import Address
-from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError
+from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError, ServerReplyError
 from pressure.arguments import settings
-from pressure.course import brief, still_watches
-from pressure.protocol.steps import Command, Wait, blocking
+from pressure.protocol.steps import Wait, blocking
+from pressure.turns import brief, looked, still_watches
 
 from .conftest import PREFIX, invariant, waiting
 from .loops import QUEUES, cancelled, live, ours, pause, play, together, until
@@ -197,18 +197,39 @@ def test_a_limit_below_1_is_a_value_error(url: str) -> None:
         Queue("jobs", url=url)
 
 
+POP = blocking(b"BRPOP", b"BLOCK", b"k", seconds=1, then=((b"LLEN", b"k"),))
+READ = Wait(((b"XREADGROUP", b"GROUP", b"g", b"me", b"BLOCK", 900, b"STREAMS", b"s", b">"), (b"TIME",)), 0.9)
+NO = ServerReplyError("NOPERM no")
+
+
+def test_a_wait_becomes_a_look_that_does_not_wait() -> None:
+    assert brief(POP).commands == (
+        (b"MULTI",),
+        (b"BRPOP", b"BLOCK", b"k", b"0.001"),
+        (b"EXEC",),
+        (b"LLEN", b"k"),
+    )
+    assert brief(READ).commands == (
+        (b"XREADGROUP", b"GROUP", b"g", b"me", b"STREAMS", b"s", b">"),
+        (b"TIME",),
+    )
+
+
 @pytest.mark.parametrize(
-    ("wait", "expected"),
+    ("wait", "replies", "expected"),
     [
-        (blocking(b"BRPOP", b"BLOCK", b"k", seconds=1), (b"BRPOP", b"BLOCK", b"k", b"0.001")),
-        (
-            Wait(((b"XREADGROUP", b"GROUP", b"g", b"me", b"BLOCK", 900, b"STREAMS", b"s", b">"),), 0.9),
-            (b"XREADGROUP", b"GROUP", b"g", b"me", b"BLOCK", 1, b"STREAMS", b"s", b">"),
-        ),
+        (POP, [b"OK", b"QUEUED", [[b"k", b"v"]], 3], [[b"k", b"v"], 3]),
+        (POP, [b"OK", b"QUEUED", [None], 0], [None, 0]),
+        (POP, [NO, [b"k", b"v"], NO, 3], [[b"k", b"v"], 3]),
+        (POP, [b"OK", NO, ServerReplyError("EXECABORT"), 3], [NO, 3]),
+        (READ, [None, 3], [None, 3]),
     ],
+    ids=["popped", "nothing", "no transactions", "refused", "another command"],
 )
-def test_a_wait_becomes_a_look_of_a_millisecond(wait: Wait, expected: Command) -> None:
-    assert brief(wait).commands == (expected,)
+def test_the_replies_to_a_look_are_those_to_the_wait(
+    wait: Wait, replies: list[Any], expected: list[Any]
+) -> None:
+    assert looked(wait, replies) == expected
 
 
 def test_keys_are_watched_from_watch_to_the_end_of_a_transaction() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -639,9 +638,7 @@ def test_delete_sends_its_steps_in_order() -> None:
 
 
 def test_repair_looks_twice_five_seconds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        sys.modules["pressure.protocol.repair"], "LOOK_APART", LOOK_APART
-    )  # as it is for users
+    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)  # as it is for users
     play = Play(protocol.repair(context()))
     look = [b"5", 4, 0, 1, ME, NULL, b"id=1 name=other:9:00000000/1 db=0\n"]
     play.reply(*look)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from pressure.protocol.vitals import LOOK_APART
@@ -26,7 +24,7 @@ RECORDED = recorded()
 @pytest.fixture(autouse=True)
 def looks_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """As far apart as they are; time costs nothing here."""
-    monkeypatch.setattr(sys.modules["pressure.protocol.repair"], "LOOK_APART", LOOK_APART)
+    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)
 
 
 @pytest.mark.parametrize(("operation", "situation", "scripts"), GROUPS)

@@ -25,7 +25,7 @@ from .conftest import PREFIX, Task, execute, invariant, roles_free, until, waiti
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
-DEAD = b"host:1/MainThread/01234567"
+DEAD = b"host:1:01234567/1/1"
 
 
 class MishapError(Exception):
@@ -195,7 +195,7 @@ def test_repair_puts_back_the_message_of_a_dead_consumer(queue: Queue, raw: redi
     report = queue.repair(force=True)
     assert report.done == (
         "put 1 unacknowledged message back into the queue",
-        "freed the consumer role, held by host:1/MainThread/01234567",
+        "freed the consumer role, held by host:1:01234567/1/1",
     )
     assert contents(raw) == ([b"1", b"2"], [])
     invariant(raw)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pkgutil
 import signal
 import socket
 import subprocess
@@ -22,7 +23,7 @@ from conformance.gate import Gate
 from conformance.targets import Address
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 
-from .conftest import PREFIX, Server, Task, until, waiting
+from .conftest import PREFIX, Server, Task, invariant, until, waiting
 from .loops import QUEUES, cancelled, pause, play
 from .loops import until as come
 
@@ -50,10 +51,17 @@ def gate(empty_server: Address) -> Iterator[Gate]:
         yield made
 
 
+class Hang(threading.Event):
+    """An act at the gate: the message is held up until the event is set."""
+
+    def __call__(self) -> None:
+        self.wait()
+
+
 @pytest.fixture
-def hang() -> Iterator[threading.Event]:
+def hang() -> Iterator[Hang]:
     """What a message that hangs waits for."""
-    event = threading.Event()
+    event = Hang()
     yield event
     event.set()
 
@@ -74,11 +82,11 @@ def frozen(start_server: Callable[[], Server]) -> Iterator[Server]:
 
 
 def test_a_short_socket_timeout_is_the_one_used(
-    flavour: str, gate: Gate, raw: redis.Redis, hang: threading.Event
+    flavour: str, gate: Gate, raw: redis.Redis, hang: Hang
 ) -> None:
     async def main(queue: Any) -> None:
         await queue.create()
-        gate.arm(1, hang.wait)
+        gate.arm(1, hang)
         with pytest.raises(OutcomeUnknownError):
             await queue.put(b"v")
         with contextlib.suppress(Exception):
@@ -110,11 +118,7 @@ def test_the_socket_timeout_is_the_users_and_a_waits_own_seconds_are_added(
 ) -> None:
     place, number = LIMITS[flavour]
     owner, _, name = place.rpartition(".")
-    module: Any = pytest.importorskip("importlib").import_module
-    try:
-        target = module(owner)
-    except ModuleNotFoundError:
-        target = getattr(module(owner.rpartition(".")[0]), owner.rpartition(".")[2])
+    target: Any = pkgutil.resolve_name(owner)
     real, limits = getattr(target, name), []
 
     def spy(*args: Any, **options: Any) -> Any:
@@ -163,7 +167,7 @@ def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time
 
 
 def test_after_a_silence_no_other_connection_to_that_server_is_used(
-    flavour: str, gate: Gate, raw: redis.Redis, hang: threading.Event
+    flavour: str, gate: Gate, raw: redis.Redis, hang: Hang
 ) -> None:
     """They go to the same server, which may be frozen, or no longer the master."""
 
@@ -184,7 +188,7 @@ def test_after_a_silence_no_other_connection_to_that_server_is_used(
             if flavour != "sync":
                 await given
         assert len(pool._idle) == 2
-        gate.arm(1, hang.wait)
+        gate.arm(1, hang)
         with pytest.raises(OutcomeUnknownError):
             await queue.put(b"v")
         assert not pool._idle
@@ -212,6 +216,26 @@ def test_a_cancelled_operation_gives_a_frozen_server_up(flavour: str, frozen: Se
             assert await cancelled(queue.get, freeze) == "OutcomeUnknownError"
 
     play(flavour, main, url=f"{frozen.url}?{LONG}")
+
+
+def test_a_wait_that_the_server_does_not_end_ends_by_itself_and_leaves_no_role_held(
+    flavour: str, redis_url: str, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for a user who may not send CLIENT UNBLOCK or CLIENT ID."""
+
+    async def nothing(*_: object) -> bool:
+        return False
+
+    prefix = "" if flavour == "sync" else f"{flavour}."
+    unblock = (lambda *_: False) if flavour == "sync" else nothing
+    monkeypatch.setattr(f"pressure.{prefix}driver.Driver.unblock", unblock)
+
+    async def main(queue: Any) -> None:
+        await queue.create()
+        assert await cancelled(queue.get, lambda: raw.info("clients")["blocked_clients"]) == "cancelled"
+
+    play(flavour, main, url=redis_url)
+    invariant(raw)
 
 
 def test_sigint_ends_an_operation_on_a_frozen_server(frozen: Server, task: Start) -> None:
@@ -265,7 +289,7 @@ def test_a_command_on_a_frozen_server_ends_when_it_is_told_to(
 
 
 def test_a_connection_that_hangs_does_not_end_a_lease(
-    flavour: str, gate: Gate, raw: redis.Redis, hang: threading.Event
+    flavour: str, gate: Gate, raw: redis.Redis, hang: Hang
 ) -> None:
     """The first attempt to renew hangs; the next has a connection of its own, and comes in time."""
 
@@ -273,7 +297,7 @@ def test_a_connection_that_hangs_does_not_end_a_lease(
         await queue.create()
         await queue.put(b"v")
         async with queue.receive():
-            gate.arm(1, hang.wait)
+            gate.arm(1, hang)
             await come(lambda: gate.messages >= 1, "did it renew")
             before = raw.pttl(f"{JOBS}:consumer")
             await come(lambda: raw.pttl(f"{JOBS}:consumer") > before, "did another attempt succeed")

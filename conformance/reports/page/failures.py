@@ -31,7 +31,9 @@ def failures(judgements: Sequence[Judgement]) -> str:
 def nothing(judgements: Sequence[Judgement]) -> str:
     if not any(judgement.outcomes for judgement in judgements):
         return "Nothing was judged."
-    return "None of those that were judged." if any(each.problem for each in judgements) else "None."
+    return "No clause fails" + (
+        " of those that were judged." if any(each.problem for each in judgements) else "."
+    )
 
 
 def failing(judgements: Sequence[Judgement]) -> Iterator[str]:

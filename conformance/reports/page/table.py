@@ -42,7 +42,7 @@ def coverage(judgements: Sequence[Judgement]) -> str:
         f"{filters(clauses.values())}"
         f'<table class="coverage" role="table">{header(judgements)}'
         f'<tbody id="clauses" role="rowgroup">{rows}</tbody></table>'
-        '<p id="none" hidden>No clause is like that.</p></section>'
+        '<p id="none" hidden>No clause matches these filters.</p></section>'
     )
 
 
@@ -63,7 +63,7 @@ def filters(clauses: Iterable[Clause]) -> str:
 
 
 def header(judgements: Sequence[Judgement]) -> str:
-    names = ("clause", "where", "level", "what is asked", *(judgement.name for judgement in judgements))
+    names = ("clause", "place", "level", "rule", *(judgement.name for judgement in judgements))
     cells = "".join(tag("th", escaped(name), scope="col", role="columnheader") for name in names)
     return f'<thead role="rowgroup"><tr role="row">{cells}</tr></thead>'
 

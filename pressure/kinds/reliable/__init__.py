@@ -9,7 +9,7 @@ from pressure.checks import milliseconds
 from pressure.codecs import Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.kinds.methods import Errand, Span, block, errand, method
-from pressure.kinds.reliable import operations
+from pressure.kinds.reliable import delaying, operations
 from pressure.kinds.reliable.carrying import BACKENDS
 from pressure.kinds.reliable.looking import Looking
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Info, Pending
@@ -85,7 +85,7 @@ class ReliableMethods(Taking[V], Looking[V]):
     def _push(self, data: list[bytes], delay: int) -> Operation[list[bytes]]:
         if not delay:
             return (yield from operations.push(self._context, self._carried, data))
-        return (yield from operations.delay(self._context, self._carried, data, delay))
+        return (yield from delaying.delay(self._context, self._carried, data, delay))
 
     @method
     def cancel(self, id: bytes) -> Operation[bool]:  # noqa: A002
@@ -104,7 +104,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         """
         if not isinstance(id, bytes):
             raise TypeError(f"cancel takes an id that push returned, not {type(id).__name__}")
-        return operations.cancel(self._context, self._carried, id)
+        return delaying.cancel(self._context, self._carried, id)
 
     @method
     def ack(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:

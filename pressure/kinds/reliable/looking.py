@@ -7,7 +7,7 @@ from dataclasses import replace
 from pressure.checks import whole
 from pressure.codecs import V
 from pressure.kinds.methods import method
-from pressure.kinds.reliable import operations, redriving
+from pressure.kinds.reliable import delaying, operations, redriving
 from pressure.kinds.reliable.carrying import Carrying
 from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending
 from pressure.protocol.steps import Operation
@@ -29,7 +29,7 @@ class Looking(Carrying[V]):
         return self._move_due()
 
     def _move_due(self) -> Operation[int]:
-        return (yield from operations.move(self._context, self._carried))
+        return (yield from delaying.move(self._context, self._carried))
 
     @method
     def inspect(self, start: int = 0, count: int = 10) -> Operation[list[Delivered[V]]]:

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from pressure.errors import PressureError, ServerReplyError
-from pressure.kinds.asking import asked, now, pairs, transaction
-from pressure.kinds.kind import Context
+from pressure.kinds.asking import asked, now
+from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.backend import Backend, Other
 from pressure.kinds.reliable.collecting import collect
 from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending, ReliableKeys
@@ -24,9 +24,6 @@ from pressure.kinds.reliable.notes import (
     buried,
     by_lane,
     native_of,
-    parts_of,
-    place_of,
-    pushed_later,
     rest_of,
     retried,
 )
@@ -36,7 +33,6 @@ from pressure.protocol.steps import (
     Batch,
     Command,
     Operation,
-    Reply,
     atomic,
     carrying,
     check,
@@ -71,7 +67,7 @@ class Carried:
 
 
 @making
-def push(ctx: Context, on: Carried, data: Sequence[bytes]) -> Operation[list[bytes]]:
+def push(ctx: KindContext, on: Carried, data: Sequence[bytes]) -> Operation[list[bytes]]:
     """Add messages, together; their ids."""
     if not data:
         return []
@@ -83,91 +79,8 @@ def push(ctx: Context, on: Carried, data: Sequence[bytes]) -> Operation[list[byt
     return [on.backend.id_in(reply) for reply in replies]
 
 
-@making
-def delay(ctx: Context, on: Carried, data: Sequence[bytes], milliseconds: int) -> Operation[list[bytes]]:
-    """Add messages that are to be delivered later; their ids."""
-    if not data:
-        return []
-    (time,) = yield from asked((b"TIME",))
-    due = now(time) + milliseconds
-    on.due_first = True
-    made = [pushed_later(each, due, beginning_of(time, number)) for number, each in enumerate(data)]
-    yield from asked((b"ZADD", on.keys.delayed, *(word for _, member in made for word in (due, member))))
-    return [message for message, _ in made]
-
-
 @changing
-def cancel(ctx: Context, on: Carried, message: bytes) -> Operation[bool]:
-    """Remove a message that is delayed still; False if it is not."""
-    place = place_of(message)
-    if place is None:
-        return False
-    due, beginning = place
-    reply = yield from evaluated(
-        ctx.server, on.backend.scripts.cancel, on.keys.all, on.keys.group, due, beginning
-    )
-    if reply is not NO_SCRIPTS:
-        return bool(reply)
-    (found,) = yield from asked((b"ZRANGEBYSCORE", on.keys.delayed, due, due))
-    meant = [member for member in found if member.startswith(beginning)]
-    if not meant:
-        return False
-    (removed,) = yield from asked((b"ZREM", on.keys.delayed, *meant))
-    return bool(removed)
-
-
-@changing
-def move(ctx: Context, on: Carried) -> Operation[int]:
-    """Push what is due behind all that waits; how many messages were."""
-    moved = 0
-    script = on.backend.scripts.move
-    while True:
-        reply = yield from evaluated(ctx.server, script, on.keys.all, on.keys.group, TOGETHER)
-        if reply is NO_SCRIPTS:
-            some = yield from moved_by_transaction(ctx, on, on.keys, TOGETHER)
-            more = some == TOGETHER
-        else:
-            some, more = reply
-        moved += some
-        if not more:
-            return moved
-
-
-def moved_by_transaction(ctx: Context, on: Carried, lane: ReliableKeys, most: int) -> Operation[int]:
-    """Push some of what is due to a lane, together; how many messages were."""
-    found = yield from due_by_transaction(ctx, on, lane, most, ())
-    return 0 if found is None else found[0]
-
-
-def due_by_transaction(
-    ctx: Context, on: Carried, lane: ReliableKeys, most: int, then: Sequence[Command]
-) -> Operation[tuple[int, int, list[Reply]] | None]:
-    """Push some of what is due to a lane, and go on with other commands, in one step.
-
-    Returns:
-        How many messages were due, the time, and the replies to the other commands; None if none was.
-    """
-    looks: tuple[Command, ...] = ((b"ZRANGE", on.keys.delayed, 0, most - 1, b"WITHSCORES"), (b"TIME",))
-
-    def decide(seen: list[Reply]) -> tuple[Sequence[Command], tuple[int, list[bytes]]]:
-        scores, time = seen
-        at = now(time)
-        due = [member for member, score in pairs(scores) if float(score) <= at]
-        pushes = [on.backend.pushing(lane.queue, *parts_of(member)) for member in due]
-        moves = [*pushes, *((b"ZREM", on.keys.delayed, member) for member in due), *then]
-        return moves if due else (), (at, due)
-
-    (at, due), replies = yield from transaction(ctx, (on.keys.delayed,), looks, decide)
-    if not due:
-        return None
-    known = [(on.backend.id_in(r), *parts_of(member)[1:]) for r, member in zip(replies, due, strict=False)]
-    if rest := on.backend.pushed(lane.queue, known):
-        yield from asked(*rest)
-    return len(due), at, replies[2 * len(due) :]
-
-
-@changing
-def ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+def ack(ctx: KindContext, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Be done with messages; the ids of those that were delivered still."""
     done: set[bytes] = set()
     for lane, known in by_lane(on.keys, ids):
@@ -176,7 +89,7 @@ def ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes
     return [each for each in ids if each in done]
 
 
-def _ack(ctx: Context, on: Carried, lane: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+def _ack(ctx: KindContext, on: Carried, lane: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     done = yield from evaluated(ctx.server, on.backend.scripts.ack, lane.all, lane.group, *ids)
     if done is NO_SCRIPTS:
         others: list[Other] = []
@@ -200,7 +113,7 @@ def acknowledged(
 
 @changing
 def retry(
-    ctx: Context, on: Carried, message: Delivered, milliseconds: int, error: BaseException | None = None
+    ctx: KindContext, on: Carried, message: Delivered, milliseconds: int, error: BaseException | None = None
 ) -> Operation[bool]:
     """Deliver a message later, or never again; False if it was not delivered any more."""
     dead = on.most is not None and message.deliveries >= on.most
@@ -208,7 +121,7 @@ def retry(
 
 
 def _retry(
-    ctx: Context, on: Carried, message: Delivered, delay: int, burial: bytes | None
+    ctx: KindContext, on: Carried, message: Delivered, delay: int, burial: bytes | None
 ) -> Operation[bool]:
     on.due_first = True
     lane = on.keys.due if b"@" in message.id else on.keys
@@ -238,7 +151,7 @@ _ON_THE_WAY: Final = 1000
 
 
 @changing
-def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
+def recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
     """Deliver again what was delivered long ago; what was so too often is dead instead.
 
     Messages that were recovered are returned although the server refuses what comes after, as in
@@ -261,7 +174,7 @@ def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[
     return good
 
 
-def _recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
+def _recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
     def take(most: int) -> Operation[list[Delivered]]:
         return on.backend.recover(on.keys, most, idle)
 
@@ -273,7 +186,7 @@ def _datas(messages: Sequence[Delivered]) -> list[bytes]:
 
 
 @changing
-def heartbeat(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+def heartbeat(ctx: KindContext, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Keep messages from being recovered; the ids of those that are delivered still, as far as is known."""
     heard: set[bytes] = set()
     for lane, known in by_lane(on.keys, ids):
@@ -283,19 +196,19 @@ def heartbeat(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list
 
 
 @operation
-def inspect(ctx: Context, on: Carried, start: int, count: int) -> Operation[list[Delivered]]:
+def inspect(ctx: KindContext, on: Carried, start: int, count: int) -> Operation[list[Delivered]]:
     """Messages that wait, from one place on."""
     return (yield from on.backend.inspect(on.keys, start, count))
 
 
 @operation
-def pending(ctx: Context, on: Carried, start: int, count: int) -> Operation[list[Pending]]:
+def pending(ctx: KindContext, on: Carried, start: int, count: int) -> Operation[list[Pending]]:
     """Messages that are delivered, from one place on."""
     return (yield from on.backend.pending(on.keys, start, count))
 
 
 @operation
-def info(ctx: Context, on: Carried) -> Operation[Info]:
+def info(ctx: KindContext, on: Carried) -> Operation[Info]:
     """The queue, looked at in a few steps."""
     last, undelivered, delivered = yield from on.backend.info(on.keys, on.keys.queue)
     _, waiting, taken = yield from on.backend.info(on.keys.due, on.keys.due.queue)
@@ -305,6 +218,6 @@ def info(ctx: Context, on: Carried) -> Operation[Info]:
 
 
 @operation
-def letters(ctx: Context, on: Carried, count: int) -> Operation[list[DeadLetter]]:
+def letters(ctx: KindContext, on: Carried, count: int) -> Operation[list[DeadLetter]]:
     """The oldest dead messages."""
     return (yield from on.backend.letters(on.keys, count))

@@ -124,7 +124,7 @@ def test_the_tab_key_reaches_every_control_and_failure(page: Any) -> None:
     found = tabbed(page)
     assert found[0] == "To the failing clauses"
     wanted = [
-        "By suite", "Open all", "Close all", "failure-1-pop.first", "What was said on good", "What was said on real",
+        "By suite", "Open all", "Close all", "failure-1-pop.first", "Conversation with good", "Conversation with real",
         "failure-1-wait.order", "put 1, 0 to 3 ms", "get 1, 4 to 8 ms", "failure-2-said.hostile",
         "text", "suite", "All", "✗ Failing", "○ Not supported", "✓ Passing", "✗ fail",
     ]  # fmt: skip

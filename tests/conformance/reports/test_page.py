@@ -47,7 +47,7 @@ PAGE = Page(TEXT)
 
 def test_the_table_has_a_row_for_each_clause_and_a_column_for_each_target() -> None:
     columns = [text for _, text in PAGE.each("th", role="columnheader", scope="col")]
-    assert columns == ["clause", "where", "level", "what is asked", "good", "bad", "there", "away"]
+    assert columns == ["clause", "place", "level", "rule", "good", "bad", "there", "away"]
     rows = [text for _, text in PAGE.each("th", role="rowheader", scope="row")]
     assert rows == [clause.id for clause in CLAUSES]
     cells = [text for attributes, text in PAGE.each("td", role="cell") if attributes.get("data-of") == "good"]
@@ -102,7 +102,7 @@ def test_missing_and_interrupted_targets_are_reported_as_problems() -> None:
 
 
 def test_a_run_without_failures_says_so() -> None:
-    assert "None of those that were judged." in as_page(RUN[2:3])
+    assert "No clause fails of those that were judged." in as_page(RUN[2:3])
     assert "Nothing was judged." in as_page([])
 
 

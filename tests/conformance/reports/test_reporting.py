@@ -55,7 +55,7 @@ def test_the_exchange_with_the_server_is_shown_beside_that_with_a_real_redis(
     status, document, page = judged(tmp_path, *ASKED)
     assert status == 1
     (said,) = document["judgements"][0]["outcomes"][0]["evidence"]
-    assert said["title"] == "What was said"
+    assert said["title"] == "Conversation with the server"
     assert said["text"].count(r"*2\r\n$4\r\nECHO\r\n$14\r\nwhat was asked\r\n") == 2
     assert said["text"].count(r"$14\r\nwhat was asked\r\n") == 4
     assert "redis-server, Redis" in said["text"]

@@ -187,7 +187,7 @@ def test_an_option_that_does_not_fit_the_kind_is_wrong_usage(run: Run, words: st
 
 def test_the_prefix_is_what_keys_begin_with(run: Run, raw: redis.Redis, kind: str) -> None:
     run("put", "jobs", "--kind", kind, "one", "--prefix", "mine")
-    assert raw.keys() == [b"mine:jobs"]
+    assert set(raw.keys()) - {b"mine:jobs:kind"} == {b"mine:jobs"}
     assert run("get", "jobs", "--kind", kind, "-n", "1", "--prefix", "mine")[1] == "one\n"
 
 
@@ -278,3 +278,72 @@ def test_requeue_does_not_put_back_an_item_completed_meanwhile(
     monkeypatch.setattr(pressure.BackupQueue, "requeue", late)
     assert run("inprogress", "jobs", "--requeue")[:2] == (1, "requeued 2\n")
     assert waiting(raw) == [b"old", b"\xff", b"waits"]
+
+
+# Dead letters
+
+
+@pytest.fixture
+def letters(redis_url: str) -> Iterator[Any]:
+    """A queue two of whose messages are dead."""
+    with pressure.ReliableQueue("jobs", url=redis_url, max_deliveries=1) as queue:
+        queue.push(b"ann", b"\xff")
+        for message in queue.pop(2):
+            queue.retry(message, 0, ValueError("no such customer"))
+        yield queue
+
+
+@pytest.mark.usefixtures("letters")
+def test_peek_rejected_prints_the_dead_letters_of_a_reliable_queue(run: Run) -> None:
+    peek = ("peek", "jobs", "--kind", "reliable", "--rejected")
+    assert run(*peek)[:2] == (0, "ann\n")
+    status, out, _ = run(*peek, "-n", "9", "--json")
+    first, second = json.loads(out)
+    assert (status, first["text"], second["base64"]) == (0, "ann", "/w==")
+    assert (first["error"], first["reason"], first["deliveries"]) == ("ValueError", "no such customer", 1)
+    assert first["id"].partition("-")[0].isdigit()
+    assert 0 < first["first"] <= first["last"]
+
+
+@pytest.mark.usefixtures("letters")
+def test_redrive_puts_dead_letters_into_the_queue_again(run: Run) -> None:
+    redrive = ("redrive", "jobs", "--kind", "reliable")
+    assert run(*redrive, "-n", "1") == (0, "1\n", "")
+    assert json.loads(run(*redrive, "--json")[1]) == {"queue": "jobs", "redrive": 1, "kind": "reliable"}
+    assert run("get", "jobs", "--kind", "reliable", "-n", "1", "-q")[1] == "ann\n"
+    status, _, err = run("peek", "jobs", "--kind", "reliable", "--rejected")
+    assert (status, err) == (9, "pressure: queue 'jobs' has no rejected messages\n")
+
+
+# The wrong kind
+
+
+def test_a_forgotten_kind_is_named(run: Run, other: Make, kind: str) -> None:
+    other(kind).push(b"v")
+    status, _, err = run("get", "jobs", "-n", "1", "-q")
+    assert status == 3
+    assert f"it is a {kind} queue: give --kind {kind}" in err
+    assert f"it is a {kind} queue, which this subcommand is not for" in run("close", "jobs")[2]
+
+
+def test_a_list_of_another_program_may_be_of_two_kinds(run: Run, raw: redis.Redis) -> None:
+    raw.lpush("queue:jobs", "v")
+    assert "there is a list of that name: give --kind backup or --kind ring" in run("get", "jobs")[2]
+
+
+def test_a_queue_that_does_not_exist_at_all_has_no_kind(run: Run) -> None:
+    status, _, err = run("get", "jobs", "-q")
+    assert (status, err.count("\n"), "--kind" in err) == (3, 1, False)
+
+
+def test_get_of_another_kind_takes_nothing(run: Run, other: Make, raw: redis.Redis) -> None:
+    other("backup").push(b"v")
+    status, out, err = run("get", "jobs", "--kind", "ring", "-n", "1", "-q")
+    assert (status, out) == (5, "")
+    assert "queue 'jobs' is a backup queue, not a ring queue" in err
+    assert raw.lrange("queue:jobs", 0, -1) == [b"v"]
+
+
+def test_get_of_an_unknown_reliable_queue_creates_nothing(run: Run, raw: redis.Redis) -> None:
+    assert run("get", "typo", "--kind", "reliable", "-n", "1", "--timeout", "0.01")[0] == 9
+    assert raw.keys() == []

@@ -31,8 +31,8 @@ def five(redis_url: str, make: Callable[..., Queue]) -> None:
         tasks.push("one", "two")
         tasks.push("three", delay=1000)
         tasks.pop()
-    with RingQueue("free", url=redis_url) as free:
-        free.push("one")
+    with redis.Redis.from_url(redis_url) as client:  # another program's
+        client.lpush("queue:free", "one")
 
 
 def still(text: str) -> str:

@@ -19,7 +19,7 @@ from tests.pressure.conftest import until, waiting
 from .conftest import Cli, Process, Run, finish, stream
 from .terminal import terminal
 
-ME, OTHER = b"host:1/main/01234567", b"host:2/main/01234567"
+ME, OTHER = b"host:1:01234567/1/1", b"host:2:01234567/1/1"
 
 
 def role(
@@ -110,7 +110,15 @@ def test_the_time_of_a_state_is_counted_across_refreshes() -> None:
 
 def test_a_row_is_formatted_for_people() -> None:
     row = Row(look(), 1234.5, None, Activity("waiting", ME, 61.4), Activity("free"))
-    assert cells(row) == ("jobs", "open", "###....... 3/10", "1,234.5", "-", "waiting 61 s, host:1", "-")
+    assert cells(row) == (
+        "jobs",
+        "open",
+        "###....... 3/10",
+        "1,234.5",
+        "-",
+        "waiting 61 s, host:1:01234567",
+        "-",
+    )
     assert text([row]).splitlines()[0].split() == "QUEUE STATE LENGTH PUT/s GET/s PRODUCER CONSUMER".split()
 
 

@@ -171,7 +171,7 @@ def test_a_claim_that_dies_while_it_waits_leaves_its_item_in_progress(env: Envir
     """The message gets through, and the item comes, but the answer does not."""
     queue, gate = env.gated_kind("BackupQueue")
     queue.claim(block=False)  # what scripts there are have been sent
-    gate.arm(2, "lose-reply")
+    gate.arm(3, "lose-reply")  # what kind the keys are of is asked first
     claiming = env.start(lambda: queue.claim(timeout=10))
     env.until_blocked(1)
     env.redis.lpush(env.key("jobs"), "v")

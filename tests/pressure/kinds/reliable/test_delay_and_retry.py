@@ -53,9 +53,9 @@ def test_a_retry_keeps_the_delivery_count(queue: Any, age: Callable[[float], Non
     assert third.deliveries == 3
     assert queue.pending()[0].message.deliveries == 3
     queue.retry(third)
-    age(3.9)
+    age(2.5)
     assert queue.pop(block=False) == []
-    age(0.2)
+    age(1.6)
     assert queue.pop(block=False)[0].deliveries == 4
 
 

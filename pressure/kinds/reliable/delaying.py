@@ -1,0 +1,98 @@
+"""Messages that are delayed: they get there, are cancelled, and are pushed when they are due.
+
+Rules:
+    - A message is pushed where it goes and removed from the delayed ones in one step.
+    - What is due is delivered by whoever pops next (``popping``); to move it behind the others is for
+      programs that read the queue themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pressure.kinds.asking import asked, now, pairs, transaction
+from pressure.kinds.kind import KindContext
+from pressure.kinds.reliable.model import ReliableKeys
+from pressure.kinds.reliable.notes import beginning_of, parts_of, place_of, pushed_later
+from pressure.kinds.reliable.operations import TOGETHER, Carried
+from pressure.kinds.sharing import changing, making
+from pressure.protocol.scripted import NO_SCRIPTS, evaluated
+from pressure.protocol.steps import Command, Operation, Reply
+
+
+@making
+def delay(ctx: KindContext, on: Carried, data: Sequence[bytes], milliseconds: int) -> Operation[list[bytes]]:
+    """Add messages that are to be delivered later; their ids."""
+    if not data:
+        return []
+    (time,) = yield from asked((b"TIME",))
+    due = now(time) + milliseconds
+    on.due_first = True
+    made = [pushed_later(each, due, beginning_of(time, number)) for number, each in enumerate(data)]
+    yield from asked((b"ZADD", on.keys.delayed, *(word for _, member in made for word in (due, member))))
+    return [message for message, _ in made]
+
+
+@changing
+def cancel(ctx: KindContext, on: Carried, message: bytes) -> Operation[bool]:
+    """Remove a message that is delayed still; False if it is not."""
+    place = place_of(message)
+    if place is None:
+        return False
+    due, beginning = place
+    reply = yield from evaluated(
+        ctx.server, on.backend.scripts.cancel, on.keys.all, on.keys.group, due, beginning
+    )
+    if reply is not NO_SCRIPTS:
+        return bool(reply)
+    (found,) = yield from asked((b"ZRANGEBYSCORE", on.keys.delayed, due, due))
+    meant = [member for member in found if member.startswith(beginning)]
+    if not meant:
+        return False
+    (removed,) = yield from asked((b"ZREM", on.keys.delayed, *meant))
+    return bool(removed)
+
+
+@changing
+def move(ctx: KindContext, on: Carried) -> Operation[int]:
+    """Push what is due behind all that waits; how many messages were."""
+    moved = 0
+    script = on.backend.scripts.move
+    while True:
+        reply = yield from evaluated(ctx.server, script, on.keys.all, on.keys.group, TOGETHER)
+        if reply is NO_SCRIPTS:
+            found = yield from due_by_transaction(ctx, on, on.keys, TOGETHER, ())
+            some = 0 if found is None else found[0]
+            more = some == TOGETHER
+        else:
+            some, more = reply
+        moved += some
+        if not more:
+            return moved
+
+
+def due_by_transaction(
+    ctx: KindContext, on: Carried, lane: ReliableKeys, most: int, then: Sequence[Command]
+) -> Operation[tuple[int, int, list[Reply]] | None]:
+    """Push some of what is due to a lane, and go on with other commands, in one step.
+
+    Returns:
+        How many messages were due, the time, and the replies to the other commands; None if none was.
+    """
+    looks: tuple[Command, ...] = ((b"ZRANGE", on.keys.delayed, 0, most - 1, b"WITHSCORES"), (b"TIME",))
+
+    def decide(seen: list[Reply]) -> tuple[Sequence[Command], tuple[int, list[bytes]]]:
+        scores, time = seen
+        at = now(time)
+        due = [member for member, score in pairs(scores) if float(score) <= at]
+        pushes = [on.backend.pushing(lane.queue, *parts_of(member)) for member in due]
+        moves = [*pushes, *((b"ZREM", on.keys.delayed, member) for member in due), *then]
+        return moves if due else (), (at, due)
+
+    (at, due), replies = yield from transaction(ctx, (on.keys.delayed,), looks, decide)
+    if not due:
+        return None
+    known = [(on.backend.id_in(r), *parts_of(member)[1:]) for r, member in zip(replies, due, strict=False)]
+    if rest := on.backend.pushed(lane.queue, known):
+        yield from asked(*rest)
+    return len(due), at, replies[2 * len(due) :]

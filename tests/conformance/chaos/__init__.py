@@ -1,0 +1,1 @@
+"""Chaos: the judge, and small runs."""
