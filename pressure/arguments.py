@@ -1,9 +1,9 @@
-"""Where the server is: what the arguments of a queue and the environment say.
+"""Find out where the server is, from the arguments of a queue and the environment.
 
 Pressure protocol 0.15, Message Brokers: host, port, database and prefix are configurable when a queue is
 made, and may come from the environment as ``REDIS_SERVER``, ``REDIS_PORT``, ``REDIS_DB`` and
-``PRESSURE_PREFIX``. ``REDIS_URL`` comes before the first three; what is passed to the constructor wins over
-both.
+``PRESSURE_PREFIX``. ``REDIS_URL`` takes precedence over the first three, and the constructor's arguments take
+precedence over the environment.
 """
 
 from __future__ import annotations
@@ -44,22 +44,23 @@ def settings(
     clients: tuple[type, ...] = (redis.Redis,),
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """The settings that the arguments and, for what they leave out, the environment ask for.
+    """The settings from the arguments; the environment gives those that are not passed.
 
     Args:
-        url: See ``pressure.Queue``, as for all that are not named here.
-        client: See there.
-        host: See there.
-        port: See there.
-        db: See there.
-        prefix: See there.
-        max_connections: How many connections a queue object has at most; else as the URL or the client says.
-        clients: What ``client`` may be.
-        environ: The environment.
+        url: As in ``pressure.Queue``.
+        client: As in ``pressure.Queue``.
+        host: As in ``pressure.Queue``.
+        port: As in ``pressure.Queue``.
+        db: As in ``pressure.Queue``.
+        prefix: As in ``pressure.Queue``.
+        max_connections: How many connections a queue object has at most. Default: what the URL or the client
+            says.
+        clients: The types that ``client`` may have.
+        environ: The environment variables.
 
     Raises:
-        ValueError: Two arguments that exclude each other, or a value that cannot be meant.
-        TypeError: ``client`` is none of ``clients``.
+        ValueError: An argument has a wrong value, or excludes another.
+        TypeError: An argument has a wrong type, such as a ``client`` that is not one of ``clients``.
     """
     found = _found(url, client, host, port, db, prefix, clients, environ)
     if max_connections is None:
@@ -101,7 +102,7 @@ def _found(
 
 
 def _first(*values: Any) -> Any:
-    """The first that is not None."""
+    """The first value that is not None; None if there is none."""
     return next((value for value in values if value is not None), None)
 
 
@@ -112,7 +113,7 @@ def _exclusive(**given: Any) -> None:
 
 
 def _kubernetes(port: str) -> tuple[str | None, str | None]:
-    """Host and port in ``REDIS_PORT``; Kubernetes sets ``tcp://host:port`` for a service called redis."""
+    """Host and port from ``REDIS_PORT``: Kubernetes sets ``tcp://host:port`` for a service named redis."""
     if port.startswith("tcp://"):
         host, _, number = port.removeprefix("tcp://").rpartition(":")
         return host.strip("[]") or None, number
@@ -120,7 +121,7 @@ def _kubernetes(port: str) -> tuple[str | None, str | None]:
 
 
 def _or_environ(read: Callable[[Any], int], given: Any, text: str | None, name: str, default: int) -> int:
-    """The number that is given, else that of an environment variable, else the default."""
+    """The number that is passed, or else the one in an environment variable, or else the default."""
     if given is not None or not text:
         return read(_first(given, default))
     try:
@@ -147,7 +148,7 @@ def _database(value: Any) -> int:
 
 
 def _number(value: Any, what: str, least: int | None = None) -> int:
-    """A whole number, also as the text that an environment variable has."""
+    """A whole number; also from text, since environment variables are text."""
     try:
         number = int(value) if isinstance(value, str) else value
     except ValueError:

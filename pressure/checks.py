@@ -1,7 +1,6 @@
-"""Checks of arguments that several methods take: numbers of things, and times.
+"""Checks of arguments that several methods take: whole numbers and times.
 
-A wrong type is a ``TypeError``, a value that cannot be meant a ``ValueError``; each names the argument and
-what it was given.
+A wrong type raises ``TypeError``, a wrong value ``ValueError``. The message names the argument and the value.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ __all__ = ["duration", "milliseconds", "whole"]
 
 
 def whole(value: Any, what: str, least: int | None = 1) -> int:
-    """A whole number.
+    """The argument as an integer.
 
     Raises:
-        TypeError: It is no integer.
+        TypeError: It is not an integer.
         ValueError: It is less than ``least``.
     """
     try:
@@ -30,10 +29,10 @@ def whole(value: Any, what: str, least: int | None = 1) -> int:
 
 
 def duration(value: Any, what: str, least: float = 0.0) -> float:
-    """A time in seconds.
+    """The argument as a time in seconds.
 
     Raises:
-        TypeError: It is no number.
+        TypeError: It is not a number.
         ValueError: It is less than ``least``, or not a number (NaN).
     """
     if not isinstance(value, Real):
@@ -45,7 +44,12 @@ def duration(value: Any, what: str, least: float = 0.0) -> float:
 
 
 def milliseconds(value: Any, what: str, least: int = 0) -> int:
-    """A time in seconds as the server is told it; raises as ``duration`` does, and for infinity, too."""
+    """A time in seconds, converted to whole milliseconds.
+
+    Raises:
+        TypeError: It is not a number.
+        ValueError: It is less than ``least`` milliseconds, infinite, or not a number (NaN).
+    """
     seconds = duration(value, what, least / 1000)
     if seconds == float("inf"):
         raise ValueError(f"{what} must be a finite number of seconds, not {value!r}")

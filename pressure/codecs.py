@@ -1,11 +1,11 @@
-"""Codecs: how objects are encoded as the bytes of a value, and decoded again.
+"""Codecs: encode objects as the bytes of a value, and decode them again.
 
 Without a codec values are bytes. ``"json"`` and ``"msgpack"`` (needs the package of that name) are safe.
-``"pickle"`` lets every client that can put into the queue run code in the process that decodes, so it is only
-for queues that no other client can put into. A queue with ``"pickle"`` warns with ``UnsafeCodecWarning``;
+``"pickle"`` lets every client that can put into the queue run code in the process that decodes, so use it
+only where all these clients are trusted. A queue with ``"pickle"`` warns with ``UnsafeCodecWarning``;
 ``warnings.simplefilter("ignore", pressure.UnsafeCodecWarning)`` turns that off.
 
-To add one: an object with ``encode`` and ``decode``, passed as ``codec=``, or a row in ``CODECS``.
+To add a codec: pass an object with ``encode`` and ``decode`` as ``codec=``, or add a row to ``CODECS``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pressure.text import printable
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    #: The values of a queue. A queue whose values are not known takes and gives anything.
+    #: The type of a queue's values; ``Any`` if it is not known.
     V = TypeVar("V", default=Any)
 else:
     from typing import TypeVar
@@ -39,20 +39,20 @@ CodecName: TypeAlias = Literal["json", "msgpack", "pickle"]
 
 
 class Codec(Protocol[V]):
-    """What ``codec=`` takes: an object that encodes objects as values of a queue, and decodes them."""
+    """An object for ``codec=``: it encodes objects as values of a queue, and decodes them."""
 
     def encode(self, item: V, /) -> bytes:
-        """An object as bytes."""
+        """Encode an object as bytes."""
 
     def decode(self, data: bytes, /) -> V:
-        """The object that was encoded as these bytes."""
+        """Decode bytes that ``encode`` made."""
 
 
 class Text(Protocol[V_co]):
     """Text that can be encoded as a value: ``str`` is ``Text[bytes]``, so a queue of bytes takes it, too."""
 
     def encode(self, encoding: str = ..., errors: str = ...) -> V_co:
-        """The text as a value."""
+        """Encode the text as a value."""
 
 
 #: What can be put into a queue of ``V``. (Types cannot say that bytes-like objects need ``V`` to be bytes.)
@@ -86,8 +86,8 @@ def _json() -> _Pair:
 
 def _pickle() -> _Pair:
     warnings.warn(
-        'codec="pickle" runs code that is in the values: everybody who can put into the queue can make this '
-        "process run theirs. Use it only where that is safe, and ignore pressure.UnsafeCodecWarning there",
+        'codec="pickle" runs code that is in the values: every client that can put into the queue can run '
+        "code in this process. Use it only if you trust them, and ignore pressure.UnsafeCodecWarning then",
         UnsafeCodecWarning,
         stacklevel=_outside(),
     )
@@ -95,7 +95,7 @@ def _pickle() -> _Pair:
 
 
 def _outside() -> int:
-    """The stack level, as our caller counts it, of whoever opens a queue."""
+    """The ``stacklevel``, for our caller, of the nearest caller outside this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pressure."):
         frame, level = frame.f_back, level + 1
@@ -117,16 +117,16 @@ CODECS: Final[Mapping[str | None, Callable[[], Codec[Any]]]] = {
     "pickle": _pickle,
     "msgpack": _msgpack,
 }
-"""What makes each codec, by the name that ``codec=`` takes; without a name, values are bytes."""
+"""A function that makes each codec, by the name that ``codec=`` takes; for None, values are bytes."""
 
 
 def codec_of(given: Codec[V] | str | None) -> Codec[V]:
-    """The codec that an argument stands for.
+    """The codec that the argument ``codec`` selects.
 
     Raises:
-        ValueError: There is none of that name.
-        ImportError: It needs a package that is not there.
-        TypeError: It is neither a name nor a codec.
+        ValueError: There is no codec of that name.
+        ImportError: The codec needs a package that is not installed.
+        TypeError: The argument is neither a name nor a codec.
     """
     if given is None or isinstance(given, str):
         if given not in CODECS:
@@ -141,22 +141,26 @@ def codec_of(given: Codec[V] | str | None) -> Codec[V]:
 
 
 def sendable(data: bytes, beside: int = 0) -> bytes:
-    """A value that is about to be sent, with so many bytes beside it.
+    """The value, if it is short enough to send.
+
+    Args:
+        data: The value.
+        beside: How many bytes are added to it in the same argument.
 
     Raises:
-        ValueTooLongError: It is longer than any Redis takes.
+        ValueTooLongError: It is longer than Redis accepts.
     """
     if len(data) > LONGEST - beside:
-        most = f"{LONGEST - beside} bytes, the longest that Redis takes"
+        most = f"{LONGEST - beside} bytes, the longest that Redis accepts"
         raise ValueTooLongError(f"a value of {len(data)} bytes is longer than {most}; nothing was sent")
     return data
 
 
 def decoded(codec: Codec[V], data: bytes, taken: list[bytes], queue: object = None) -> V:
-    """The object that a value stands for.
+    """The object that was encoded as this value.
 
     Raises:
-        CodecError: It stands for none; ``taken`` is what was taken from the queue with it.
+        CodecError: The codec cannot decode it. Its ``taken`` has all values that the call took.
     """
     try:
         return codec.decode(data)

@@ -1,12 +1,12 @@
 """Every error that ``pressure`` raises.
 
-They share the base ``PressureError``. Where the protocol names an error it is used here:
-``QueueDoesNotExistError``, ``QueueAlreadyExistsError``, ``QueueClosedError``, ``QueueInUseError``,
-``QueueFullError``. The full and empty ones are the standard library's ``queue.Full`` and ``queue.Empty``
-too, and those of a broken connection the builtin ``ConnectionError``, so that code written for either
-catches them.
+Their base class is ``PressureError``. The protocol names five of them: ``QueueDoesNotExistError``,
+``QueueAlreadyExistsError``, ``QueueClosedError``, ``QueueInUseError`` and ``QueueFullError``.
+``QueueFullError`` and ``QueueEmptyError`` are also the standard library's ``queue.Full`` and ``queue.Empty``.
+The errors of a broken connection are also the builtin ``ConnectionError``. So code written for the standard
+library catches them.
 
-Messages name the queue and, where a role is in the way, its holder.
+Messages name the queue and, if the operation needs a role that another client holds, its holder.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ class PressureError(Exception):
     """Base of every error of this package.
 
     Attributes:
-        done: How many values had been put, when ``put_many`` raises it. Of an ``OutcomeUnknownError`` it is a
-            lower bound: the server has confirmed so many, and may have stored more.
+        done: How many values ``put_many`` had put when it raised the error. In an ``OutcomeUnknownError`` it
+            is a lower bound: the server has confirmed this many, and may have stored more.
     """
 
     done: int = 0
 
 
 class PressureWarning(RuntimeWarning):
-    """The value was put or taken, but the server refused what comes after it; ``repair`` mends that.
+    """The value was put or taken, but the server refused a command that follows; ``repair`` corrects that.
 
     Attributes:
-        taken: If warnings are turned into errors: the values, as bytes, that a get has taken from the queue.
+        taken: The values, as bytes, that a get has taken; set if warnings are turned into errors.
     """
 
     taken: Sequence[bytes] = ()
@@ -44,7 +44,7 @@ class UnsafeCodecWarning(UserWarning):
 
 
 class ValueTooLongError(PressureError, ValueError):
-    """A value is longer than 512 MiB, the most that Redis takes; nothing was sent."""
+    """A value is longer than 512 MiB, the longest that Redis accepts; nothing was sent."""
 
 
 class QueueDoesNotExistError(PressureError):
@@ -56,7 +56,7 @@ class QueueAlreadyExistsError(PressureError):
 
 
 class QueueClosedError(PressureError):
-    """The queue is closed, so nothing can be put; or closed and empty, so nothing can be got."""
+    """A put found the queue closed, or a get found it closed and empty."""
 
 
 class QueueInUseError(PressureError):
@@ -82,10 +82,10 @@ class QueueEmptyError(PressureError, queue.Empty):
 
 
 class ItemLostError(PressureError):
-    """An item was no longer this client's when it was completed or extended: it may be done twice.
+    """Another client has taken or completed this item meanwhile, so it may be processed twice.
 
     Attributes:
-        removed: For a ring: whether the item was still in the queue; then it has been removed.
+        removed: For a ring: whether this call removed the item, which was still in the queue.
     """
 
     def __init__(self, message: str, removed: bool = False) -> None:
@@ -94,7 +94,7 @@ class ItemLostError(PressureError):
 
 
 class MalformedQueueError(PressureError):
-    """A key of the queue holds what no client of the protocol writes, such as a bound that is no number."""
+    """A key of the queue has a value that no client writes, such as a bound that is not a number."""
 
 
 class CodecError(PressureError):
@@ -102,7 +102,7 @@ class CodecError(PressureError):
 
     Attributes:
         value: The value's bytes.
-        taken: The bytes of all values that the call has taken from the queue, so that none is lost.
+        taken: The bytes of all values that the call has taken from the queue, so that you can save them.
     """
 
     def __init__(self, message: str, value: bytes, taken: list[bytes]) -> None:
@@ -123,13 +123,13 @@ class ServerReplyError(PressureError):
         self.code = message.partition(" ")[0].rstrip(":")
 
     def explain(self, queue_name: str) -> None:
-        """Name the queue in the message, and say more of errors whose own text does not help."""
+        """Add the queue's name to the message, and a hint if the server's text alone does not help."""
         before, text = f"queue {queue_name}: ", str(self.args[0]).removeprefix(f"queue {queue_name}: ")
         more = next((hint for start, hint in _HINTS.items() if text.startswith(start)), "")
         self.args = (f"{before}{text.removesuffix(more)}{more}",)
 
 
-#: How an error of the server begins, and what is added to it.
+#: The beginning of a server error, and the hint that is added to it.
 _HINTS: Final = {
     "WRONGTYPE": " (another program, or a queue of another kind, uses one of its keys)",
     "unknown command 'MQ.": " (this server does not have the module RedisMQ)",
@@ -137,7 +137,7 @@ _HINTS: Final = {
 
 
 class ClusterError(ServerReplyError):
-    """The server is part of a cluster and does not keep all keys of this queue."""
+    """The server is a node of a cluster and does not serve all keys of this queue."""
 
 
 class ConnectionFailedError(PressureError, ConnectionError):
@@ -145,10 +145,10 @@ class ConnectionFailedError(PressureError, ConnectionError):
 
 
 class OutcomeUnknownError(PressureError, ConnectionError):
-    """The connection was lost after commands were sent: they may or may not have been carried out.
+    """The connection was lost after commands were sent: the server may or may not have executed them.
 
-    The client may still hold a role, which ``repair`` frees, and a get may have lost a value. Nothing is sent
-    again automatically.
+    A get may have lost a value. The commands are not sent again. If the operation still holds a role, the
+    role is freed like that of a dead client.
 
     Attributes:
         taken: The values, as bytes, that a get had received before the connection was lost. They are no

@@ -1,4 +1,4 @@
-"""Which queues there are on a server, and what is wrong with them."""
+"""List the queues on a server, and find what is wrong with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pressure.keys import SUFFIXES, Keys
 from pressure.protocol import Context, Diagnosis, Operation, RoleState, examine
 from pressure.protocol.scanning import keys_under
 
-#: How many queues are looked at in one round trip.
+#: How many queues one round trip examines.
 _AT_ONCE: Final = 100
 _SUFFIXES: Final = tuple(suffix for suffix in SUFFIXES.values() if suffix)
 
@@ -45,26 +45,26 @@ def queues(
 
 
 def survey(prefix: bytes, only: Sequence[bytes] | None = None) -> Operation[list[Diagnosis]]:
-    """All queues under a prefix, or those named: what each looks like at its own moment.
+    """A diagnosis of each queue under a prefix, or of those named; each is examined at its own moment.
 
-    Those of which there is nothing are left out. One that cannot be looked at, as when another program's
-    keys have such names, is ``"unreadable"``, and its one problem is what the server says.
+    Queues that do not exist are left out. A queue that cannot be examined, for example because another
+    program uses keys of these names, has the state ``"unreadable"`` and one problem: the server's error.
     """
     names = (yield from _names(prefix + b":")) if only is None else only
     found: list[Diagnosis] = []
     for some in batched(names, _AT_ONCE):
         contexts = [Context(Keys.of(name, prefix), time.monotonic) for name in some]
         seen = yield from examine(contexts)
-        found += filter(None, map(_told, some, seen))
+        found += filter(None, map(_diagnosis, some, seen))
     return found
 
 
 def batched(names: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
-    """The names, so many at a time."""
+    """The names in slices of at most ``size``."""
     return (names[start : start + size] for start in range(0, len(names), size))
 
 
-def _told(name: bytes, seen: Diagnosis | PressureError) -> Diagnosis | None:
+def _diagnosis(name: bytes, seen: Diagnosis | PressureError) -> Diagnosis | None:
     if isinstance(seen, Diagnosis):
         return seen
     if isinstance(seen, QueueDoesNotExistError):  # deleted meanwhile
@@ -79,7 +79,7 @@ def _names(root: bytes) -> Operation[list[bytes]]:
 
 
 def _name(rest: bytes) -> list[bytes]:
-    """The queue that a key belongs to, if it has one of the protocol's suffixes."""
+    """The name of the queue that a key belongs to; none if the key has no suffix of the protocol."""
     return [rest.removesuffix(suffix) for suffix in _SUFFIXES if rest.endswith(suffix)][:1]
 
 
@@ -92,7 +92,9 @@ def doctor(
     db: int | None = None,
     prefix: bytes | str | None = None,
 ) -> list[Diagnosis]:
-    """What ``Queue.doctor`` finds in each queue of a database; the arguments are those of ``Queue``.
+    """The diagnosis of each queue of a database, as by ``Queue.doctor``.
+
+    The arguments are those of ``Queue``.
 
     Raises:
         ConnectionFailedError: The server cannot be reached, or the connection was lost.

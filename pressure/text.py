@@ -1,7 +1,8 @@
-"""Bytes that others wrote, as people are shown them.
+"""Make bytes from the server safe to print on a terminal.
 
-Rule: whoever may write to a server may not write on the terminal of those who look at it. Errors, reports and
-the command line show names, identifiers and a server's own words through ``printable``.
+Rule: a client that can write to the server must not be able to send control characters to the terminal of
+somebody who reads it. Errors, reports and the command line print names, identifiers and server errors through
+``printable``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,6 @@ __all__ = ["printable"]
 
 
 def printable(data: bytes | str) -> str:
-    """Text on one line, without control characters: these, and what is not UTF-8, are escaped."""
+    """The text on one line; control characters and bytes that are not UTF-8 are escaped."""
     text = data if isinstance(data, str) else data.decode("utf-8", "backslashreplace")
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -114,7 +114,7 @@ class Harm:
                 self._note("disconnected", role if held else "")
 
     def _connections(self, place: Place) -> list[dict[str, str]]:
-        told: Any = self._servers.master.ask("CLIENT", "LIST") or []
+        told: Any = self._servers.master.ask("CLIENT LIST") or []
         return [each for each in told if _pid(each["name"]) == place.pid]
 
     def _id(self, role: str) -> str:

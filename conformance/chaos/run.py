@@ -82,7 +82,7 @@ def run(plan: Plan) -> Findings:
         try:
             staff.until(lambda: staff.are_over("producer"), limit, harm.look)
             front.hang_up()
-            _close(admin, limit)
+            _shut_down(admin, limit)
             staff.until(lambda: staff.are_over("consumer"), limit, lambda: None)
         except TimeoutError as error:
             error.add_note(f"{admin.doctor()}")
@@ -93,14 +93,14 @@ def run(plan: Plan) -> Findings:
         return judged(read(staff.files), harm.blows, [value.decode() for value in left], most=plan.standstill)
 
 
-def _close(queue: Any, limit: float) -> None:
+def _shut_down(queue: Any, limit: float) -> None:
     """Closes the queue, as soon as the server can be reached again."""
     from pressure import PressureError, QueueClosedError
 
     deadline = time.monotonic() + limit
     while True:
         try:
-            queue.close(timeout=limit)
+            queue.shutdown()
         except QueueClosedError:
             return
         except PressureError:

@@ -52,7 +52,6 @@ class One:
     def ask(self, *words: str | int) -> Any:
         """A command's reply; nothing if the server cannot answer now."""
         with redis.Redis(port=self.port, socket_timeout=5) as client, suppress(redis.RedisError):
-            client.set_response_callback("INFO", client.response_callbacks["INFO"])
             return client.execute_command(*words)
         return None
 

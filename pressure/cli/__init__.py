@@ -1,7 +1,7 @@
 """The ``pressure`` command: queues from the shell.
 
-``table`` has all subcommands, ``status`` what exit statuses say. Errors are one line on standard error,
-never a traceback.
+``table`` lists the subcommands, ``status`` the exit statuses. An error is one line on standard error, never a
+traceback.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from pressure.cli import shown, status
-from pressure.cli.call import Call, complain
+from pressure.cli.call import Call, print_error
 from pressure.cli.parser import parse
 from pressure.cli.stop import Signals
 from pressure.cli.table import COMMANDS
@@ -23,7 +23,7 @@ from pressure.errors import PressureWarning, QueueDoesNotExistError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; returns the exit status."""
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", PressureWarning)
     try:
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 importlib.import_module("pressure.cli.looking").name_the_kind(call, error)
                 raise
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that nothing is flushed at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing at exit would fail
         return status.DONE
     except (Exception, KeyboardInterrupt) as error:
         return _fail(error)
@@ -44,14 +44,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _fail(error: BaseException) -> int:
     code = status.status_of(error)
-    for message in status.lost_with(error):
-        complain(f"lost: {json.dumps(shown.value(message))}")
+    for message in status.lost_messages(error):
+        print_error(f"lost: {json.dumps(shown.value(message))}")
     text = "stopped by SIGINT" if isinstance(error, KeyboardInterrupt) else str(error)
     if code == status.UNEXPECTED:
         text = f"unexpected {type(error).__name__}: {text}"
-    complain("; ".join((text, *getattr(error, "__notes__", ()))))
+    print_error("; ".join((text, *getattr(error, "__notes__", ()))))
     return code
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    complain(str(message))
+    print_error(str(message))

@@ -1,6 +1,6 @@
-"""One call of the command: its arguments, where the queues are, what signals do, and how it answers.
+"""One call of the command: its arguments, its connections, and functions that print its answers.
 
-Every command imports this module, so that it imports redis-py only once a queue is asked for.
+All subcommands import this module, so it imports redis-py only when a queue is opened.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 AnyQueue = TypeVar("AnyQueue", "Queue", "BackupQueue", "RingQueue", "ReliableQueue")
 
-#: Options that say where the server is, and what the keys are called.
+#: Options that say where the server is, and with what the keys begin.
 WHERE: Final = ("url", "host", "port", "db", "prefix")
 
 
 class Call:
-    """What a subcommand is given. Queues that it asks for are disconnected at the end.
+    """The argument of every subcommand. The queues that it opens are disconnected when the command ends.
 
     Attributes:
-        arguments: What was parsed.
-        signals: Says when to stop.
+        arguments: The parsed arguments.
+        signals: Says whether SIGINT or SIGTERM has arrived.
     """
 
     def __init__(self, arguments: Namespace, signals: Signals, stack: ExitStack) -> None:
@@ -45,25 +45,26 @@ class Call:
 
     @property
     def where(self) -> dict[str, Any]:
-        """The arguments of a queue, as far as they were given."""
+        """Arguments for a queue that say where the server is; None for those that were not given."""
         given = {name: getattr(self.arguments, name, None) for name in WHERE}
         if given["prefix"] is not None:
             given["prefix"] = os.fsencode(given["prefix"])
         return given
 
     def queue(self, name: str, output: int | None = None) -> Queue:
-        """A queue whose waits end when a signal comes, or when nobody reads the output any more."""
-        return self.using(pressure.Queue(os.fsencode(name), **self.where), output)
+        """A queue whose waits end when a signal arrives, or when the reader of ``output`` has gone."""
+        heal = not getattr(self.arguments, "no_heal", False)
+        return self.using(pressure.Queue(os.fsencode(name), **self.where, heal=heal), output)
 
     def using(self, queue: AnyQueue, output: int | None = None) -> AnyQueue:
-        """A queue of any kind, likewise."""
+        """A queue of any kind; its waits end as those of ``queue`` do."""
 
-        def wish() -> Stop | None:
-            if stop := self.signals.wish():
+        def interrupt() -> Stop | None:
+            if stop := self.signals.requested_stop():
                 return stop
             return output_closed() if output is not None and is_closed(output) else None
 
-        queue.interrupt = wish
+        queue.interrupt = interrupt
         self._stack.callback(queue.disconnect)
         return queue
 
@@ -75,7 +76,7 @@ class Call:
         return settings(**self.where)
 
     def driver(self, tag: bytes | None = None, keys: Located | None = None) -> Driver:
-        """What asks the server that has these keys, and all others with the same hash tag; or any server."""
+        """A driver for the node that has these keys and all others with this hash tag; or for any node."""
         from pressure.driver import Driver
 
         if tag not in self._drivers:
@@ -85,7 +86,7 @@ class Call:
 
 
 def write(text: str) -> None:
-    """Print text; what stands for bytes that are not UTF-8 comes out as those bytes."""
+    """Print text. Bytes that are not UTF-8 (decoded with ``surrogateescape``) are printed unchanged."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()
@@ -97,10 +98,10 @@ def answer(text: str) -> None:
 
 
 def answer_json(value: object) -> None:
-    """Print a line of JSON, for programs."""
+    """Print a value as one line of JSON."""
     answer(shown.json_line(value))
 
 
-def complain(text: str) -> None:
-    """A line on standard error, one whatever is in it."""
+def print_error(text: str) -> None:
+    """Print text on standard error, always as one line."""
     sys.stderr.write(f"pressure: {printable(' '.join(line.strip() for line in text.splitlines()))}\n")

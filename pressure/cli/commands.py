@@ -1,6 +1,6 @@
-"""What the short subcommands do: a function of the call that returns the exit status.
+"""The short subcommands. Each is a function that takes a ``Call`` and returns the exit status.
 
-To add one: a function here, and its row in ``pressure.cli.table``.
+To add one: write its function here, and add its row to ``pressure.cli.table``.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def _queue(call: Call) -> Queue:
     return call.queue(call.arguments.name)
 
 
-def _told(call: Call, value: Any, **more: Any) -> None:
-    """Print an answer; for programs with the name of the question, and of the queue."""
+def _print_answer(call: Call, value: Any, **more: Any) -> None:
+    """Print an answer; with ``--json``, together with the names of the queue and of the subcommand."""
     if call.arguments.json:
         name = shown.name(_queue(call).name)
         answer_json({"queue": name, call.arguments.command: value, **more})
@@ -42,26 +42,26 @@ def create(call: Call) -> int:
 def length(call: Call) -> int:
     """Print how many values are in the queue."""
     if call.arguments.kind != QUEUE:
-        _told(call, kinds.length(call), kind=call.arguments.kind)
+        _print_answer(call, kinds.length(call), kind=call.arguments.kind)
     elif call.arguments.json:
         found = _queue(call).stats()
-        _told(call, found.length, bound=found.bound)
+        _print_answer(call, found.length, bound=found.bound)
     else:
-        _told(call, _queue(call).length())
+        _print_answer(call, _queue(call).length())
     return DONE
 
 
 def exists(call: Call) -> int:
     """Print whether the queue exists."""
     found = _queue(call).exists()
-    _told(call, found)
+    _print_answer(call, found)
     return DONE if found else NO
 
 
 def closed(call: Call) -> int:
     """Print whether the queue is closed."""
     found = _queue(call).closed()
-    _told(call, found)
+    _print_answer(call, found)
     return DONE if found else NO
 
 
@@ -72,13 +72,13 @@ def close(call: Call) -> int:
 
 
 def delete(call: Call) -> int:
-    """Delete the queue, waiting for those at work."""
+    """Delete the queue, once no other client holds a role."""
     _queue(call).delete(call.arguments.timeout)
     return DONE
 
 
 def repair(call: Call) -> int:
-    """Free the roles of dead clients, and print what was done and what was not."""
+    """Free the roles of dead clients, and print what was repaired and what was left as it is."""
     report = _queue(call).repair(call.arguments.force, call.arguments.role)
     if call.arguments.json:
         name = shown.name(report.queue)
@@ -89,18 +89,18 @@ def repair(call: Call) -> int:
 
 
 def redrive(call: Call) -> int:
-    """Put messages again that were rejected, and print how many were put."""
+    """Put rejected messages into their queue again, and print how many were put."""
     options = call.arguments
     most = sys.maxsize if options.count is None else options.count
     if options.kind == QUEUE:
-        _told(call, _queue(call).redrive(most, timeout=options.timeout))
+        _print_answer(call, _queue(call).redrive(most, timeout=options.timeout))
     else:
-        _told(call, kinds.redrive(call, most), kind=options.kind)
+        _print_answer(call, kinds.redrive(call, most), kind=options.kind)
     return DONE
 
 
 def peek(call: Call) -> int:
-    """Print the messages that come next."""
+    """Print the next messages, and leave them in the queue."""
     kind, count = call.arguments.kind, call.arguments.count
     more: Sequence[dict[str, Any]] = ()
     if kind != QUEUE and call.arguments.rejected:
@@ -113,8 +113,8 @@ def peek(call: Call) -> int:
         queue = _queue(call)
         values = queue.rejected(count) if call.arguments.rejected else queue.peek_many(count)
     if call.arguments.json:
-        told: list[dict[str, Any]] = list(map(shown.value, values))
-        answer_json([value | reasons for value, reasons in zip(told, more, strict=True)] if more else told)
+        found: list[dict[str, Any]] = list(map(shown.value, values))
+        answer_json([value | reasons for value, reasons in zip(found, more, strict=True)] if more else found)
     else:
         writer = Writer(sys.stdout.fileno(), FORMATS[call.arguments.format](), call.signals)
         for value in values:

@@ -1,8 +1,9 @@
-"""``completion``: what makes bash, zsh or fish complete the command, made from its parser.
+"""``completion``: print the completion script for bash, zsh or fish, which is made from the parser.
 
-Queue names come from ``pressure ls --names``, with what stands on the line about where the server is.
+The script gets the queue names from ``pressure ls --names``, with the options that say where the server is.
 
-To add a shell: its module with a function that makes a script of an ``Outline``, and a row in ``SHELLS``.
+To add a shell: write a module in ``shells`` whose ``script`` makes the script from an ``Outline``, and add
+its name to ``SHELLS``.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from pressure.cli.status import DONE
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
-#: Arguments that are names of queues.
+#: Arguments whose values are names of queues.
 _QUEUES: Final = frozenset({"name", "names", "patterns", "target"})
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option: its flags, what it takes, and which values that may have."""
+    """One option: its flags, the name of its value (None if it has none), and the possible values."""
 
     flags: tuple[str, ...]
     help: str
@@ -37,11 +38,11 @@ class Subcommand:
 
     Attributes:
         name: Its name.
-        help: What it is for.
+        help: Its purpose.
         options: Its options.
-        queues: How many queues it takes, from its first word on; -1 for any number.
-        choices: What its first word may be, where that is no queue.
-        between: Whether a command stands between two ``--``.
+        queues: How many of its first words are names of queues; -1 if all are.
+        choices: The possible values of its first word, if that is not a queue.
+        between: Whether it takes a command between two ``--``.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Outline:
 
 
 def outline(parser: argparse.ArgumentParser) -> Outline:
-    """What there is to complete."""
+    """The outline of a parser."""
     (subparsers,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
     helps = {each.dest: each.help or "" for each in subparsers._choices_actions}
     commands = (_subcommand(name, helps[name], sub) for name, sub in subparsers.choices.items())
@@ -104,8 +105,10 @@ def _subcommand(name: str, about: str, parser: Any) -> Subcommand:
 
 
 def completion(call: Call) -> int:
-    """Print the script for a shell."""
-    from pressure.cli.parser import parser  # it is made from the table, which has us in it
+    """Print the completion script for a shell."""
+    from pressure.cli.parser import (
+        parser,
+    )  # the parser imports the table, which imports us
 
     shell = importlib.import_module(f"pressure.cli.shells.{call.arguments.shell}")
     write(shell.script(outline(parser())))

@@ -1,4 +1,4 @@
-"""What all have in common who move messages: where these come from, and how many are safe."""
+"""What ``put``, ``get`` and ``pipe`` share: the source of messages, progress, and the final count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pressure.cli import progress, shown
 from pressure.cli.call import Call
 from pressure.cli.framing import Framing
 from pressure.cli.progress import Meter
-from pressure.cli.streams import Writer, read_runs
+from pressure.cli.streams import Writer, read_messages
 from pressure.queue import Queue
 
 
@@ -19,7 +19,7 @@ from pressure.queue import Queue
 def counting(
     call: Call, verb: str, unit: str, queue: Queue | None, data: int | None = None
 ) -> Iterator[Meter]:
-    """Show how it is getting on; say on the way out, whichever it is, how many were acknowledged."""
+    """Show progress during the block; print how many messages were acknowledged when it ends or fails."""
     meter = Meter()
     try:
         with ExitStack() as stack:
@@ -33,15 +33,15 @@ def counting(
 
 
 def writer_of(call: Call, output: int, framing: Framing) -> Writer:
-    """Writes the messages that are got, with ``--json`` as JSON."""
+    """A writer for messages that were taken; with ``--json`` it writes them as JSON."""
     forms = (shown.as_json,) if call.arguments.json else ()
     return Writer(output, framing, call.signals, *forms)
 
 
-def runs_of(call: Call, framing: Framing) -> tuple[int | None, Iterable[list[bytes]]]:
-    """The messages to put: the file that they come from, and as many together as come together."""
+def messages_of(call: Call, framing: Framing) -> tuple[int | None, Iterable[list[bytes]]]:
+    """Where the messages to put come from (a file descriptor or None), and lists that arrived together."""
     messages = call.arguments.messages
     if messages:
         return None, [[os.fsencode(text) for text in messages]]
     source = sys.stdin.fileno()
-    return source, read_runs(source, framing, call.signals)
+    return source, read_messages(source, framing, call.signals)

@@ -1,9 +1,9 @@
-"""A command that turns messages into messages: asked one by one, or run once for each.
+"""Run the command of a pipe as a process, write messages to its input and read messages from its output.
 
 Rules:
-    - Its input and output are moved at the same time, so that neither side waits for the other for ever.
-    - It has a process group of its own: Ctrl-C reaches us, and we end it.
-    - Its standard error is ours.
+    - Its input is written and its output read at the same time, so that the two processes cannot deadlock.
+    - The process has its own process group. So Ctrl-C reaches only ``pressure``, which then ends the process.
+    - Its standard error is that of ``pressure``.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from pressure.cli.status import CannotRunError, FilterError, NotFoundError
 from pressure.cli.stop import Signals
 
 _CHUNK: Final = 1 << 16
-#: Seconds without an answer after which something may be wrong; seconds that a command has to end when told.
+#: Seconds without an answer after which ``slow`` is called.
 PATIENCE: Final = 5.0
-_LAST_WORDS: Final = 5.0
+#: Seconds that a command has to end after SIGTERM, before SIGKILL.
+_GRACE: Final = 5.0
 
 
 class EndedError(Exception):
-    """The command has ended, and has not answered."""
+    """The command ended without an answer."""
 
 
 class Filter:
@@ -36,10 +37,10 @@ class Filter:
 
     Args:
         words: The command and its arguments.
-        framing: Makes the format of its input, and of its output.
-        signals: End every wait.
+        framing: Makes the framing of its input and that of its output.
+        signals: A signal ends every wait.
         slow: Called once if an answer takes longer than ``patience`` seconds.
-        patience: See there.
+        patience: Seconds.
 
     Raises:
         NotFoundError: There is no such command.
@@ -63,21 +64,21 @@ class Filter:
         self._answers: deque[bytes] = deque()
         self._over = False
         try:
-            self._process = subprocess.Popen(  # noqa: S603, to run it is what we were asked for
+            self._process = subprocess.Popen(  # noqa: S603, the user asks for this command
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
             )
         except FileNotFoundError as error:
             raise NotFoundError(f"command {self._name} was not found: {error.strerror}") from error
         except OSError as error:
             raise CannotRunError(f"command {self._name} cannot be run: {error.strerror}") from error
-        self._to, self._from = _own(self._process.stdin), _own(self._process.stdout)
+        self._to, self._from = _unblocked(self._process.stdin), _unblocked(self._process.stdout)
 
     def ask(self, message: bytes) -> bytes:
-        """Hand it a message; its answer.
+        """Write a message, and wait for the answer.
 
         Raises:
-            EndedError: It has ended instead.
-            FormatError: The message cannot be told apart in its input, or its answer is in another format.
+            EndedError: The command ended without an answer.
+            FormatError: The message contains the separator, or the answer breaks the format.
         """
         self.tell(message)
         while not self._answers:
@@ -87,7 +88,7 @@ class Filter:
         return self._answers.popleft()
 
     def tell(self, message: bytes, *, alone: bool = False) -> None:
-        """Hand it a message; one that comes alone need not be told apart."""
+        """Queue a message for writing. One that is the whole input (``alone``) may contain the separator."""
         if not alone and not self._questions.fits(message):
             raise FormatError(
                 "a message contains the separator (a newline, or NUL with --null), so the command would take "
@@ -96,7 +97,7 @@ class Filter:
         self._outgoing = memoryview(bytes(self._outgoing) + self._questions.pack(message))
 
     def finish(self) -> list[bytes]:
-        """Tell it that nothing more comes; the answers that are left."""
+        """Close its input, wait until it closes its output, and return the remaining answers."""
         while not self._over:
             if not self._outgoing and not self._to.closed:
                 self._to.close()
@@ -105,7 +106,7 @@ class Filter:
         return answers
 
     def check(self) -> None:
-        """Wait for its end. Raises FilterError if it failed."""
+        """Wait until the command ends. Raises FilterError if it failed."""
         while (status := self._process.poll()) is None:
             self._signals.wait_any({}, 0.02)
         if status:
@@ -113,7 +114,7 @@ class Filter:
             raise FilterError(f"command {self._name} {how}")
 
     def _move(self) -> None:
-        """Move what can be moved, or wait until something can."""
+        """Write and read what is possible without blocking; wait until something is."""
         writes = {self._to.fileno(): select.POLLOUT} if self._outgoing else {}
         ready = self._signals.wait_any({self._from.fileno(): select.POLLIN, **writes}, self._patience)
         if not ready and self._slow and not self._to.closed:
@@ -127,7 +128,7 @@ class Filter:
     def _write(self) -> None:
         try:
             self._outgoing = self._outgoing[os.write(self._to.fileno(), self._outgoing) :]
-        except BrokenPipeError:  # it wants no more; what it does then tells why
+        except BrokenPipeError:  # it reads no more input; its output and exit status say why
             self._outgoing = memoryview(b"")
 
     def _read(self) -> None:
@@ -144,19 +145,19 @@ class Filter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End it, if it has not ended."""
+        """Terminate the command if it is still running."""
         self._to.close()
         self._from.close()
         if self._process.poll() is None:
             self._process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_LAST_WORDS)
+                self._process.wait(_GRACE)
         self._process.kill()
         self._process.wait()
 
 
-def _own(pipe: IO[bytes] | None) -> IO[bytes]:
-    """Our end of a pipe, which never blocks us."""
+def _unblocked(pipe: IO[bytes] | None) -> IO[bytes]:
+    """Our end of a pipe, made non-blocking."""
     assert pipe is not None
     os.set_blocking(pipe.fileno(), False)
     return pipe

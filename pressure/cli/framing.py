@@ -1,10 +1,12 @@
-"""How messages are told apart in a stream of bytes: as lines, with NULs, or by their lengths.
+"""Framing: split a stream of bytes into messages, at newlines, at NUL bytes, or by lengths.
 
 Rules:
-    - Bytes are fed in as they come, and whole messages come out; nothing is waited for.
-    - A broken stream gives all messages before the break first; ``check`` then says what is wrong.
+    - A framing does no I/O: it is fed bytes as they arrive and returns the messages that are complete.
+    - If the stream breaks its format, all messages before that place are returned first; then ``check``
+      raises the error.
 
-To add a format: a class with ``feed``, ``end``, ``check``, ``pack`` and ``fits``, and a row in ``FORMATS``.
+To add a format: write a class with ``feed``, ``end``, ``check``, ``pack`` and ``fits``, and add a row to
+``FORMATS``.
 """
 
 from __future__ import annotations
@@ -14,37 +16,41 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 _PREFIX: Final = struct.Struct(">I")
-#: The longest value that Redis takes. More than that is no length, but text that was taken for one.
+#: The longest value that Redis accepts. A longer length means that the input is in another format.
 _LONGEST: Final = 512 << 20
 
 
 class FormatError(Exception):
-    """The bytes are not in the format they should be in."""
+    """The input is not in the chosen format."""
 
 
 class Framing(Protocol):
-    """One stream of messages."""
+    """The framing of one stream.
+
+    Attributes:
+        unit: What its messages are called in counts: ``lines`` or ``messages``.
+    """
 
     unit: str
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The messages that are whole now."""
+        """Add bytes; returns the messages that are complete now."""
 
     def end(self) -> list[bytes]:
-        """What is left at the end of the stream."""
+        """End the stream; returns the last message, if any."""
 
     def check(self) -> None:
-        """Raises FormatError if the stream is broken here."""
+        """Raises FormatError if the bytes so far break the format."""
 
     def pack(self, message: bytes) -> bytes:
-        """A message as it stands in a stream."""
+        """The bytes that stand for a message in a stream."""
 
     def fits(self, message: bytes) -> bool:
-        """Whether the message can be told apart in a stream."""
+        """Whether a reader of the stream would read the message back as one message."""
 
 
 class Separated:
-    """Messages that end with a separator; what follows the last one is a message too, unless it is empty."""
+    """Each message ends with a separator. After the last one, the rest is a message unless it is empty."""
 
     def __init__(self, separator: bytes, unit: str) -> None:
         self.unit = unit
@@ -52,7 +58,7 @@ class Separated:
         self._parts: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The messages that are whole now."""
+        """Add bytes; returns the messages that are complete now."""
         first, *others = data.split(self._separator)
         self._parts.append(first)
         if not others:
@@ -62,24 +68,24 @@ class Separated:
         return whole
 
     def end(self) -> list[bytes]:
-        """What follows the last separator."""
+        """The rest after the last separator, unless it is empty."""
         rest, self._parts = b"".join(self._parts), []
         return [rest] if rest else []
 
     def check(self) -> None:
-        """Any bytes will do."""
+        """Nothing to do: any bytes are valid."""
 
     def pack(self, message: bytes) -> bytes:
-        """The message and the separator; a message with a separator in it becomes several."""
+        """The message and the separator; a message that contains the separator is read back as several."""
         return message + self._separator
 
     def fits(self, message: bytes) -> bool:
-        """Whether there is no separator in it."""
+        """Whether the message does not contain the separator."""
         return self._separator not in message
 
 
 class Prefixed:
-    """Each message after its length: 4 bytes, unsigned, the most significant first."""
+    """Before each message comes its length: 4 bytes, unsigned, big-endian."""
 
     unit = "messages"
 
@@ -89,7 +95,7 @@ class Prefixed:
         self._broken = ""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The messages that are whole now."""
+        """Add bytes; returns the messages that are complete now."""
         self._data += data
         found: list[bytes] = []
         while not self._broken and (size := self._size()) is not None:
@@ -111,7 +117,7 @@ class Prefixed:
         return size
 
     def end(self) -> list[bytes]:
-        """Nothing; what is left is broken."""
+        """No message; if bytes are left, they break the format."""
         if self._data and not self._broken:
             size = self._size()
             want = "a length of 4 bytes" if size is None else f"a message of {size} bytes"
@@ -120,7 +126,7 @@ class Prefixed:
         return []
 
     def check(self) -> None:
-        """Raises FormatError at the first length that cannot be one, or at an end in a message."""
+        """Raises FormatError if a length is too large, or the stream ended inside a message."""
         if self._broken:
             raise FormatError(f"no message in the format of --binary at byte {self._offset}: {self._broken}")
 
@@ -129,7 +135,7 @@ class Prefixed:
         return _PREFIX.pack(len(message)) + message
 
     def fits(self, message: bytes) -> bool:  # noqa: ARG002
-        """Any message does."""
+        """True for any message."""
         return True
 
 
@@ -142,7 +148,7 @@ class Whole:
         self._parts: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Nothing is whole before the end."""
+        """No message is complete before the end."""
         self._parts.append(data)
         return []
 
@@ -151,14 +157,14 @@ class Whole:
         return [b"".join(self._parts)]
 
     def check(self) -> None:
-        """Any bytes will do."""
+        """Nothing to do: any bytes are valid."""
 
     def pack(self, message: bytes) -> bytes:
         """The message as it is."""
         return message
 
     def fits(self, message: bytes) -> bool:  # noqa: ARG002
-        """Any message does."""
+        """True for any message."""
         return True
 
 
@@ -167,4 +173,4 @@ FORMATS: Final[Mapping[str, Callable[[], Framing]]] = {
     "null": lambda: Separated(b"\0", "messages"),
     "binary": Prefixed,
 }
-"""What makes each format, by the name that the options have for it."""
+"""A function that makes each framing, by the value of ``format`` in the parsed arguments."""

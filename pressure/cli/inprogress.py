@@ -1,4 +1,4 @@
-"""``inprogress``: what was taken from a backup queue and is not completed; put back, or given up, by hand."""
+"""``inprogress``: list the items of a backup queue that are in progress; put them back or remove them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pressure.cli import kinds, shown
-from pressure.cli.call import Call, answer, answer_json, complain, write
+from pressure.cli.call import Call, answer, answer_json, print_error, write
 from pressure.cli.status import DONE, NO
 from pressure.kinds import BackupQueue, InProgress
 from pressure.text import printable
@@ -16,7 +16,7 @@ _HEAD = ("SECONDS", "ITEM")
 
 
 def inprogress(call: Call) -> int:
-    """Print what is in progress; or put some of it back, or remove it, and say what that was."""
+    """Print the items in progress; or put items back, or remove them, and print which."""
     options = call.arguments
     if options.requeue and options.discard:
         raise ValueError("give either --requeue or --discard, not both")
@@ -30,7 +30,7 @@ def inprogress(call: Call) -> int:
     if not (options.requeue or options.discard):
         _show(found, as_json=options.json)
         return _missing(found, wanted)
-    # the last goes first: what is put back is taken next, so that the oldest is the first again
+    # in reverse order: the item that is put back last is taken first, and that is to be the oldest
     act = queue.requeue if options.requeue else queue.discard
     done = [each for each in reversed(found) if act(each.item)][::-1]
     _tell(queue, "requeued" if options.requeue else "discarded", done, as_json=options.json)
@@ -38,18 +38,18 @@ def inprogress(call: Call) -> int:
 
 
 def _is_meant(each: InProgress, wanted: Sequence[bytes], older: float | None) -> bool:
-    """Whether it is one of those, and old enough; of what nobody has noted the time that is not known."""
+    """Whether an item is among those wanted and old enough. An item of unknown age is not old enough."""
     return (not wanted or each.item.data in wanted) and (
         older is None or (each.age is not None and each.age >= older)
     )
 
 
 def _missing(found: Sequence[InProgress], wanted: Sequence[bytes]) -> int:
-    """Says which of those that were named are not among these; the exit status."""
+    """Print which of the wanted items were not found; returns the exit status."""
     there = {each.item.data for each in found}
     gone = [item for item in wanted if item not in there]
     for item in gone:
-        complain(f"this item is not in progress: {printable(item)}")
+        print_error(f"this item is not in progress: {printable(item)}")
     return NO if gone else DONE
 
 

@@ -1,7 +1,7 @@
 """``put``, ``get``, ``peek`` and ``length`` for the kinds whose items are taken and then completed.
 
 Rules:
-    - An item is completed when it was written, and not before. What cannot be written is given back.
+    - An item is completed once it was written, not before. An item that cannot be written is put back.
     - Who is killed in between leaves it in progress: it will be redelivered, as is promised of these kinds.
 
 To add a kind: a row in ``HANDLED``.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pressure.cli.call import Call
-from pressure.cli.counting import counting, runs_of, writer_of
+from pressure.cli.counting import counting, messages_of, writer_of
 from pressure.cli.framing import FORMATS
 from pressure.cli.looking import root_of
 from pressure.cli.status import DONE
@@ -27,22 +27,22 @@ from pressure.kinds import BackupQueue, DeadLetter, Delivered, Item, ReliableQue
 
 #: How many messages are pushed in one round trip at most.
 _RUN: Final = 256
-#: For how long (seconds) an item of a ring is locked while it is written.
+#: For how many seconds an item of a ring is locked while it is written.
 _LOCK_TTL: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """How a kind is used; a queue of it is the first argument of each.
+    """The operations of a kind; the first argument of each is a queue.
 
     Attributes:
-        make: The class.
-        take: Gives an item, or None if none came in time; told the options.
-        finish: The item is done.
-        back: It goes back.
-        peek: Gives what is taken next; told how many.
-        length: How many wait; of a ring, how many there are.
-        empty: What is said of a queue of which nothing can be taken.
+        make: The class of the queue.
+        take: Takes an item, or returns None if none arrived in time; the second argument is the options.
+        finish: Completes an item.
+        back: Puts an item back.
+        peek: Returns the next items; the second argument says how many.
+        length: How many items wait; for a ring, how many items it has.
+        empty: What the error says if no item can be taken.
     """
 
     make: Any
@@ -95,18 +95,18 @@ HANDLED: Final[dict[str, Handled]] = {
 
 
 def opened(call: Call, kind: str, output: int | None = None) -> Any:
-    """The queue that the call names, as one of a kind."""
+    """The queue that the call names, as a queue of this kind."""
     name = os.fsencode(call.arguments.name)
     where = {option: value for option, value in call.where.items() if option != "prefix"}
     return call.using(HANDLED[kind].make(name, key=root_of(call) + b":" + name, **where), output)
 
 
 def put(call: Call) -> int:
-    """Push the messages that are arguments, or come from standard input."""
+    """Push messages from the arguments, or else from standard input."""
     options = call.arguments
     framing = FORMATS[options.format]()
     queue = opened(call, options.kind)
-    source, runs = runs_of(call, framing)
+    source, runs = messages_of(call, framing)
     acks = Writer(sys.stdout.fileno(), FORMATS["lines"](), call.signals) if options.acks else None
     most = 1 if acks else _RUN
     with counting(call, "put", framing.unit, None, source) as meter:
@@ -126,7 +126,7 @@ def _push(call: Call, queue: Any, some: Sequence[bytes]) -> None:
 
 
 def get(call: Call) -> int:
-    """Write items to standard output and complete them, until none comes in time, or it is enough."""
+    """Write items to standard output and complete them, up to ``--count``, until none arrives in time."""
     options, output = call.arguments, sys.stdout.fileno()
     framing, handled = FORMATS[options.format](), HANDLED[options.kind]
     queue = opened(call, options.kind, output)
@@ -145,7 +145,7 @@ def get(call: Call) -> int:
 
 
 def peek(call: Call) -> list[bytes]:
-    """What is taken next."""
+    """The next items."""
     options = call.arguments
     found = HANDLED[options.kind].peek(opened(call, options.kind), options.count)
     return [_bytes_of(each) for each in found]
@@ -158,13 +158,13 @@ def letters(call: Call) -> list[DeadLetter]:
 
 
 def redrive(call: Call, most: int) -> int:
-    """Put dead letters into their queue again; how many."""
+    """Put dead letters into their queue again; returns how many."""
     queue: ReliableQueue = opened(call, call.arguments.kind)
     return queue.redrive(most)
 
 
 def length(call: Call) -> int:
-    """How many wait."""
+    """How many items wait."""
     kind = call.arguments.kind
     return HANDLED[kind].length(opened(call, kind))
 

@@ -1,4 +1,4 @@
-"""``ls``, ``inspect`` and ``doctor``: what queues there are, and how they are."""
+"""``ls``, ``inspect`` and ``doctor``: list queues, print their states, and find problems."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pressure.text import printable
 
 _HEAD = ("QUEUE", "KIND", "LENGTH", "BOUND", "STATE", "PRODUCER", "CONSUMER")
 
-#: What keys do not tell is said.
-_KIND = {"list": "list (a backup queue or a ring; its keys do not tell while nothing is in progress)"}
+#: Notes about kinds that cannot be told from the keys.
+_KIND = {"list": "list (a backup queue or a ring: its keys do not show which while nothing is in progress)"}
 _TAKEN = {"ring": "locked", "list": "locked or in progress", "reliable": "delivered"}
-#: Kinds of which it is known since when something is in progress.
+#: Kinds that record since when an item is in progress.
 _TIMED = {"backup", "reliable"}
 
 
@@ -57,7 +57,7 @@ def _bound(found: Look) -> str:
 
 
 def inspect(call: Call) -> int:
-    """Print all that can be known of a queue."""
+    """Print everything that is known about a queue."""
     found = one(call)
     if call.arguments.json:
         answer_json(shown.record(found))
@@ -108,7 +108,7 @@ def _role(state: RoleState) -> str:
 
 
 def doctor(call: Call) -> int:
-    """Print what is wrong with a queue, or with any of them."""
+    """Print what is wrong with one queue, or with all queues."""
     old = OLD if call.arguments.old is None else call.arguments.old
     found = [one(call, old)] if call.arguments.name is not None else look(call, old=old)
     if call.arguments.json:

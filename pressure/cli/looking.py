@@ -1,10 +1,11 @@
-"""What queues there are, of every kind, and how they are at this moment.
+"""Find queues of every kind, and examine their states.
 
 Rules:
-    - ``--prefix`` is what the keys of every kind begin with. Without it ``$PRESSURE_PREFIX`` is what those of
-      ``pressure.Queue`` do; the others' begin with ``queue``.
-    - What belongs to a ``pressure.Queue`` is not taken for a queue of another kind.
-    - Of a cluster the node is asked that has the keys; for all queues, the one that is named.
+    - With ``--prefix``, the keys of every kind begin with that. Without it, the keys of ``pressure.Queue``
+      begin with ``$PRESSURE_PREFIX``, and those of the other kinds with ``queue``.
+    - A key of a ``pressure.Queue`` is not mistaken for a queue of another kind.
+    - On a cluster, the node that has the queue's keys is asked. If no queue is named, the node that the
+      options name is asked for its queues.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ Found = TypeVar("Found", Diagnosis, Seen)
 
 
 def root_of(call: Call) -> bytes:
-    """What the keys of the other kinds begin with."""
+    """The beginning of the keys of the other kinds."""
     given: bytes | None = call.where["prefix"]
     return PREFIX if given is None else given
 
 
 def look(call: Call, names: Sequence[str] = (), old: float = OLD) -> list[Look]:
-    """The queues with these names, or all of them; without those that are not there.
+    """Examine the queues with these names, or all queues. Names of which there is no queue are left out.
 
-    They are of any kind unless ``--kind`` says which; a list that may be of two kinds is of either.
+    With ``--kind``, only queues of that kind. A list that may be of two kinds belongs to both.
     """
     kind = getattr(call.arguments, "kind", None)
     shared = call.settings.prefix == root_of(call)
@@ -56,7 +57,7 @@ def one(call: Call, old: float = OLD) -> Look:
     """The queue that the call names.
 
     Raises:
-        QueueDoesNotExistError: There is none.
+        QueueDoesNotExistError: There is no such queue.
     """
     found = look(call, (call.arguments.name,), old)
     if not found:
@@ -68,7 +69,7 @@ def one(call: Call, old: float = OLD) -> Look:
 
 
 def name_the_kind(call: Call, error: QueueDoesNotExistError) -> None:
-    """Say in an error that the name is that of another kind of queue: perhaps ``--kind`` was forgotten."""
+    """Add a note to the error if there is a queue of another kind by this name: ``--kind`` may be missing."""
     name, kind = getattr(call.arguments, "name", None), getattr(call.arguments, "kind", QUEUE)
     if name is None or kind != QUEUE:
         return
@@ -107,7 +108,7 @@ def _others(call: Call, names: Sequence[bytes], taken: set[bytes], old: float) -
 def _by_node(
     call: Call, places: Sequence[L], ask: Callable[[Sequence[L]], Operation[list[Found]]]
 ) -> list[Found]:
-    """Ask each node of a cluster for what it has, which is told by the hash tags."""
+    """Ask each node of a cluster for the queues that it has, by their hash tags."""
     found: dict[bytes, Found] = {}
     for tag in dict.fromkeys(hash_tag(place.all[-1]) for place in places):
         some = [place for place in places if hash_tag(place.all[-1]) == tag]

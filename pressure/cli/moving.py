@@ -1,8 +1,8 @@
-"""``put`` and ``get``: messages from and to the outside.
+"""``put`` and ``get``: move messages from standard input into a queue, and from a queue to standard output.
 
 Rules:
-    - What has come together is put together; nothing is held up so that more may come.
-    - However they end, they say how many messages are safe, and show those that are not.
+    - Messages that arrived together are put together; ``put`` does not wait for more to arrive.
+    - However they end, they print how many messages were acknowledged, and each message that was lost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from pressure.cli import kinds
 from pressure.cli.call import Call
-from pressure.cli.counting import counting, runs_of, writer_of
+from pressure.cli.counting import counting, messages_of, writer_of
 from pressure.cli.framing import FORMATS
 from pressure.cli.options import QUEUE
 from pressure.cli.progress import Meter
@@ -34,12 +34,12 @@ _RUN: Final = 256
 
 
 def put(call: Call) -> int:
-    """Put the messages that are arguments, or come from standard input."""
+    """Put messages from the arguments, or else from standard input."""
     if call.arguments.kind != QUEUE:
         return kinds.put(call)
     options = call.arguments
     queue, framing = call.queue(options.name), FORMATS[options.format]()
-    source, runs = runs_of(call, framing)
+    source, runs = messages_of(call, framing)
     with counting(call, "put", framing.unit, queue, source) as meter:
         if options.create:
             queue.create(options.bound or 0)
@@ -54,16 +54,16 @@ def put(call: Call) -> int:
 def _bound(queue: Queue) -> int:
     try:
         return queue.stats().bound
-    except MalformedQueueError:  # a counter; or the bound itself, and then the put says so
+    except MalformedQueueError:  # a counter is wrong; or the bound is, and then the put fails
         return 0
 
 
 class _Producer:
-    """Puts runs of messages.
+    """Puts messages, several in one round trip.
 
-    A run is no longer than the bound, so that the role is kept from others for no longer than it takes to
-    empty the queue. Where each acknowledgement is printed each message goes alone, so that after a crash one
-    at most is there and not acknowledged.
+    One round trip has at most as many messages as the bound, so a put holds the role no longer than consumers
+    need to empty the queue. With ``--acks`` each message is put alone, so that after a crash at most one is
+    stored and not acknowledged.
     """
 
     def __init__(self, call: Call, queue: Queue, meter: Meter) -> None:
@@ -76,7 +76,7 @@ class _Producer:
         self._most = 1 if acks else min(_RUN, _bound(queue) or _RUN)
 
     def put(self, run: Sequence[bytes]) -> None:
-        """Put all of them, in order."""
+        """Put all messages of ``run`` in order."""
         while run:
             self._call.signals.check()
             some = run[: self._most]
@@ -85,13 +85,13 @@ class _Producer:
                 self._acks.write(b"%d" % self._meter.messages)
 
     def _put(self, some: Sequence[bytes]) -> int:
-        """Put some; how many were put before there was no room for as long as one may wait."""
+        """Put messages; returns how many were put. That is fewer if the queue was full until the timeout."""
         options, done = self._call.arguments, len(some)
         try:
             self._queue.put_many(some, timeout=options.timeout, overfill=options.overfill)
         except PressureError as error:
             done = error.done
-            error.__notes__ = []  # on how many were put; we say so in the end
+            error.__notes__ = []  # they say how many were put, which is printed at the end
             if isinstance(error, OutcomeUnknownError) and len(some) > 1:
                 error.add_note(f"any of the {len(some)} messages that were sent last may be in the queue")
             if not done or not isinstance(error, QueueFullError):
@@ -103,7 +103,7 @@ class _Producer:
 
 
 def get(call: Call) -> int:
-    """Write what is in the queue to standard output, until it is closed and empty, or it is enough."""
+    """Write messages to standard output, up to ``--count``, until the queue is closed and empty."""
     if call.arguments.kind != QUEUE:
         return kinds.get(call)
     options, output = call.arguments, sys.stdout.fileno()
@@ -125,7 +125,7 @@ def get(call: Call) -> int:
 
 
 def _plainly(queue: Queue, writer: Writer, meter: Meter, most: int, timeout: float | None) -> None:
-    """Take messages and write them: a kill takes those with it that were not written."""
+    """Take messages and write them. If the process is killed, messages not yet written are lost."""
     values = queue.get_many(most, timeout=timeout)
     for number, value in enumerate(values):
         try:
@@ -136,7 +136,7 @@ def _plainly(queue: Queue, writer: Writer, meter: Meter, most: int, timeout: flo
 
 
 def _reliably(queue: Queue, writer: Writer, meter: Meter, _: int, timeout: float | None) -> None:
-    """Take a message that goes back to the queue unless it is written."""
+    """Take a message and write it. It goes back to the queue unless it was written."""
     with queue.receive(timeout=timeout) as message:
         writer.write(message.data)
     meter.add(message.data)

@@ -1,6 +1,7 @@
-"""What several subcommands take: where the server is, a queue and its kind, how messages are told apart.
+"""Arguments that several subcommands share: where the server is, the queue and its kind, the message format.
 
-An argument's key is its flags, or for one without flags its name; its value is what argparse is told of it.
+In ``Arguments``, a key is the argument's flags, or its name if it has no flags; the value is passed to
+``add_argument`` of argparse.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 QUEUE: Final = "queue"
-"""The kind that is ``pressure.Queue``."""
+"""The name of the kind ``pressure.Queue``."""
 
 KINDS: Final = (QUEUE, "backup", "ring", "reliable")
 
@@ -52,12 +53,12 @@ WHERE: Final[Arguments] = {
     "--db": {"metavar": "N", "type": whole_number, "help": "the number of the database; default 0"},
     "--prefix": {
         "metavar": "PREFIX",
-        "help": "what keys begin with; default __pressure__, or queue for other kinds",
+        "help": "the beginning of all keys; default __pressure__, or queue for other kinds",
     },
 }
-"""Where the server is: before the subcommand or after it."""
+"""Where the server is. These options may be written before the subcommand or after it."""
 
-JSON: Final[Arguments] = {"--json": {**FLAG, "help": "print the answer as one line of JSON, for programs"}}
+JSON: Final[Arguments] = {"--json": {**FLAG, "help": "print the answer as one line of JSON"}}
 
 NAME: Final[Arguments] = {"name": {"metavar": "QUEUE", "help": "the queue"}}
 TIMEOUT: Final[Arguments] = {
@@ -67,6 +68,14 @@ TIMEOUT: Final[Arguments] = {
         "help": "longest time to wait; default: for ever",
     }
 }
+HEAL: Final[Arguments] = {
+    "--no-heal": {
+        **FLAG,
+        "help": "do not free the role of a dead client; default: free it after waiting for some seconds",
+    }
+}
+"""For the subcommands that take a role."""
+
 BOUND: Final[Arguments] = {
     "--bound": {
         "metavar": "N",
@@ -90,7 +99,9 @@ FORMAT: Final[Arguments] = {
         "help": "each message follows its length: 4 bytes, unsigned, big-endian",
     },
 }
-QUIET: Final[Arguments] = {"-q --quiet": {**FLAG, "help": "do not report progress and numbers of messages"}}
+QUIET: Final[Arguments] = {
+    "-q --quiet": {**FLAG, "help": "do not print the progress and the number of messages"}
+}
 
 
 def count(help_: str, default: int | None = None) -> Arguments:
@@ -104,15 +115,15 @@ REJECTING: Final[Arguments] = {
     "--kind": {
         "choices": (QUEUE, "reliable"),
         "default": QUEUE,
-        "help": "the kind of the queue; of a reliable queue the dead letters are meant; default: queue",
+        "help": "the kind of the queue, default: queue; for a reliable queue, dead letters are redriven",
     }
 }
 ANY_KIND: Final[Arguments] = {"--kind": {"choices": KINDS, "help": "only queues of this kind; default: all"}}
 
 GOES_WITH: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("create", "bound", "close", "overfill", "delete", "run"), (QUEUE,)),
+    **dict.fromkeys(("create", "bound", "close", "overfill", "delete", "run", "no_heal"), (QUEUE,)),
     "rejected": (QUEUE, "reliable"),
     "lock_ttl": ("ring",),
     "recover": ("reliable",),
 }
-"""Options of subcommands that take a kind, and the kinds that they go with."""
+"""Options that work only with some kinds, and these kinds."""

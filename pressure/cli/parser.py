@@ -1,6 +1,6 @@
 """The parser of the command line, made from the table of subcommands.
 
-argparse is helped twice: messages may stand before and after options, and a command may stand between two
+It accepts two things that argparse does not: options between positional arguments, and a command between two
 ``--``.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 from pressure.cli.options import GOES_WITH, JSON, WHERE, Arguments
-from pressure.cli.status import told
+from pressure.cli.status import statuses_as_text
 from pressure.cli.table import COMMANDS
 
 _EPILOG: Final = f"""\
@@ -26,16 +26,16 @@ where the server is, the first of these that is given:
   127.0.0.1, port 6379, database 0
 Without --prefix, keys begin with the environment variable PRESSURE_PREFIX, or else with __pressure__.
 
-put, get and pipe print on standard error how many messages were acknowledged, however they end.
+However they end, put, get and pipe print on standard error how many messages were acknowledged.
 
 exit status:
-{told()}
+{statuses_as_text()}
 """
 _SUB_EPILOG: Final = "'pressure --help' explains the exit statuses, and where the server is by default.\n"
 
 
 class _Version(argparse.Action):
-    """Prints the version; it is looked up only when it is asked for."""
+    """Prints the version, and looks it up only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from importlib.metadata import version
@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line.
 
     Attributes:
-        between: The argument that stands between two ``--``, if there is one.
+        between: The name of the argument that is written between two ``--``; None if there is none.
     """
 
     between: str | None = None
@@ -59,34 +59,34 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**kwargs)
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and where to read how it is right."""
+        """Print what is wrong and where the help is, and exit with status 2."""
         self.exit(2, f"{self.prog}: {' '.join(message.split())}; see {self.prog} --help\n")
 
 
 class SubParser(Parser):
-    """The parser of a subcommand: its options may stand between the words it takes."""
+    """The parser of a subcommand; options may be written between its positional arguments."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does it, for words that were looked at before."""
+        """Parse as argparse does, but take the words after ``--`` as they are."""
         if self._inside:
             return super().parse_known_args(args, namespace)
-        words, between = self._divided(list(args or ()))
+        words, between = self._split_at_command(list(args or ()))
         at = words.index("--") if "--" in words else len(words)
         after = words[at + 1 :]
-        # argparse would lose the first of them, or take it for an option
-        hidden = [f"{_HIDDEN}{number}" for number in range(len(after))]
+        # argparse would drop the first word after --, or take it for an option, so it parses placeholders
+        hidden = [f"{_PLACEHOLDER}{number}" for number in range(len(after))]
         self._inside = True
         found, extras = self.parse_known_intermixed_args([*words[:at], *hidden], namespace)
         for name, value in vars(found).items():
-            setattr(found, name, _restored(value, after))
+            setattr(found, name, _words_restored(value, after))
         if self.between:
             setattr(found, self.between, between)
         if extras:
             self.error(f"unrecognized arguments: {' '.join(extras)}")
         return found, extras
 
-    def _divided(self, words: list[str]) -> tuple[list[str], list[str]]:
-        """The words of ours, and those between the first ``--`` and the last."""
+    def _split_at_command(self, words: list[str]) -> tuple[list[str], list[str]]:
+        """The words outside the first and the last ``--``, and the words between them."""
         if not self.between or (words.count("--") < 2 and not {"-h", "--help"}.isdisjoint(words)):
             return words, []
         if words.count("--") < 2:
@@ -97,15 +97,15 @@ class SubParser(Parser):
         return [*words[:first], *words[last + 1 :]], words[first + 1 : last]
 
 
-#: What stands for a word after ``--`` while argparse is at work; no word of a command line has a NUL in it.
-_HIDDEN: Final = "\0"
+#: Begins a placeholder for a word after ``--``; a word of a command line cannot contain NUL.
+_PLACEHOLDER: Final = "\0"
 
 
-def _restored(value: Any, after: Sequence[str]) -> Any:
+def _words_restored(value: Any, after: Sequence[str]) -> Any:
     if isinstance(value, list):
-        return [_restored(each, after) for each in value]
-    if isinstance(value, str) and value.startswith(_HIDDEN):
-        return after[int(value.removeprefix(_HIDDEN))]
+        return [_words_restored(each, after) for each in value]
+    if isinstance(value, str) and value.startswith(_PLACEHOLDER):
+        return after[int(value.removeprefix(_PLACEHOLDER))]
     return value
 
 
@@ -137,7 +137,7 @@ def parser() -> Parser:
         _add(sub, command.arguments)
         if command.json:
             _add(sub, JSON)
-        # -0 is an option; without this, argparse would take -1 for one, too, and not for a value
+        # since -0 is an option, argparse would take -1 for an option, too, and not for a value
         sub._has_negative_number_optionals.clear()
     return whole
 
@@ -148,7 +148,7 @@ def _add(target: argparse.ArgumentParser, arguments: Arguments) -> None:
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments. Raises ValueError for those that do not go together."""
+    """The arguments. Raises ValueError for options that exclude each other."""
     found = parser().parse_args(argv)
     if getattr(found, "bound", None) is not None and not getattr(found, "create", True):
         raise ValueError("--bound works only with --create")

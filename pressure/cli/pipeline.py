@@ -1,10 +1,10 @@
-"""``pipeline``: a queue through Spark into another queue, or into Parquet files.
+"""``pipeline``: process a queue with Spark, into another queue or into Parquet files.
 
-Spark and what runs in it are asked for when the command runs, and not before.
+Spark is imported when the command runs, not before.
 
 Rules:
-    - A signal lets the batch end that is at work. Whatever ends the command, the next run with the same
-      checkpoint goes on where this one was, and neither loses a row nor puts one twice.
+    - After a signal the current batch is completed. However the command ends, the next run with the same
+      checkpoint continues there; no row is lost or put twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from pressure.cli.call import Call, complain
+from pressure.cli.call import Call, print_error
 from pressure.cli.options import FLAG, QUIET, Arguments, positive_number, seconds
 from pressure.cli.status import DONE
 
@@ -39,8 +39,9 @@ ARGUMENTS: Final[Arguments] = {
     },
     "--transform": {
         "metavar": "MODULE:FUNCTION",
-        "help": "a Python function from the DataFrame that is read to the one that is written; default: all "
-        "columns as they are. A single column called value is written as it is, others as JSON",
+        "help": "a Python function that takes the DataFrame of the messages and returns the one to "
+        "write; default: all columns unchanged. A single column named value is written as it is, other "
+        "columns as JSON",
     },
     "--from-kind": {
         "choices": _KINDS,
@@ -55,19 +56,19 @@ ARGUMENTS: Final[Arguments] = {
     "--format": {
         "choices": ("binary", "text", "json"),
         "default": "text",
-        "help": "what the messages to read are; default: text",
+        "help": "the format of the messages to read; default: text",
     },
     "--schema": {
         "metavar": "DDL",
         "help": "with --format json: the fields of a message, such as 'user STRING, n INT'",
     },
-    "--rows": {"metavar": "N", "type": positive_number, "help": "the most rows of a batch"},
+    "--rows": {"metavar": "N", "type": positive_number, "help": "how many rows a batch has at most"},
     "--timeout": {
         "metavar": "SECONDS",
         "type": seconds,
         "help": "longest time to wait for room or for a role; default 60",
     },
-    "--drain": {**FLAG, "help": "end when the queue is empty"},
+    "--drain": {**FLAG, "help": "exit when the queue is empty"},
     "--every": {
         "metavar": "SECONDS",
         "type": seconds,
@@ -95,7 +96,7 @@ def run(call: Call) -> int:
         )
         query = pipeline.started(spark, plan)
         rows = 0
-        for batch in pipeline.running(query, lambda: call.signals.wish() is not None):
+        for batch in pipeline.running(query, lambda: call.signals.requested_stop() is not None):
             rows += batch.rows
             _say(options, f"batch {batch.number}: {batch.rows:,} rows, {batch.rate:,.0f}/s")
         left = finishing.finish(query, url_of(call))
@@ -108,11 +109,11 @@ def run(call: Call) -> int:
 
 def _say(options: Namespace, text: str) -> None:
     if not options.quiet:
-        complain(f"pipeline: {text}")
+        print_error(f"pipeline: {text}")
 
 
 def url_of(call: Call) -> str | None:
-    """Where the server is, if the line says."""
+    """The URL of the server, if the command line says where it is; else None."""
     host, port, db = (getattr(call.arguments, name, None) for name in ("host", "port", "db"))
     if host is port is db is None:
         return getattr(call.arguments, "url", None)

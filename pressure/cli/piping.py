@@ -1,12 +1,12 @@
-"""``pipe``: a command between two queues.
+"""``pipe``: run a command between two queues.
 
 Rules:
-    - A message is done with when what was made of it is in the other queue; before that it goes back to the
-      front, whatever ends the pipe, and a killed pipe's goes back by ``repair``. So nothing is lost; what
-      was put of a message when the pipe was killed, before it was done with, is put twice.
-    - While the other queue is full one message waits between the two, and no other is taken.
+    - ``pipe`` acknowledges a message once its output is stored in the destination. If it ends before, the
+      message goes back to the front of the source. If it is killed, the message goes back when the consumer
+      role is freed. So no message is lost, but output that was already stored is stored twice.
+    - While the destination is full, one message waits and no other is taken.
 
-To add a way to run the command: a ``Work``, and its choice in ``_work``.
+To add a way to run the command: write a ``Work``, and choose it in ``_work``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Protocol
 
-from pressure.cli.call import Call, complain
+from pressure.cli.call import Call, print_error
 from pressure.cli.counting import counting
 from pressure.cli.filter import EndedError, Filter
 from pressure.cli.framing import FORMATS, Whole
@@ -26,24 +26,24 @@ from pressure.queue import Queue
 
 
 class EnoughError(Exception):
-    """The command ended well before the queue did: it wants no more."""
+    """The command ended with success before the queue was empty: it wants no more messages."""
 
 
 class Work(Protocol):
-    """How messages become messages."""
+    """How a message is turned into messages."""
 
     def __call__(self, message: bytes) -> Sequence[bytes]:
-        """What one becomes. Raises EnoughError if the command wants no more."""
+        """The output for one message. Raises EnoughError if the command wants no more messages."""
 
     def rest(self) -> Sequence[bytes]:
-        """What comes at the end."""
+        """The output after the last message."""
 
     def check(self) -> None:
         """Raises FilterError if the command failed."""
 
 
-class _OneByOne:
-    """A command that runs all the time, and answers each message with one."""
+class _RunOnce:
+    """A command that is started once, and answers each message with one message."""
 
     def __init__(self, running: Filter) -> None:
         self._filter = running
@@ -62,15 +62,15 @@ class _OneByOne:
         self._filter.check()
 
 
-class _Each:
-    """A command that is run once for each message, and makes any number of messages of it."""
+class _RunForEach:
+    """A command that is run once for each message, and outputs any number of messages."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
 
     def __call__(self, message: bytes) -> Sequence[bytes]:
         options = self._call.arguments
-        # Without a length before it, a message is the whole input, and the output one message.
+        # With --binary, the input and the output are one message each, without a length before it.
         framing = Whole if options.format == "binary" else FORMATS[options.format]
         with Filter(options.words, framing, self._call.signals) as running:
             running.tell(message, alone=True)
@@ -82,11 +82,11 @@ class _Each:
         return ()
 
     def check(self) -> None:
-        """Each was checked."""
+        """Nothing to do: each run was checked."""
 
 
 def pipe(call: Call) -> int:
-    """Get messages, hand them to a command, put what it makes of them."""
+    """Take messages, give them to a command, and put its output into the destination."""
     options = call.arguments
     source, target = call.queue(options.name), call.queue(options.target)
     with counting(call, "pipe", "messages", source) as meter, _work(call) as work:
@@ -107,21 +107,21 @@ def pipe(call: Call) -> int:
 def _work(call: Call) -> Iterator[Work]:
     options = call.arguments
     if options.each:
-        yield _Each(call)
+        yield _RunForEach(call)
         return
 
     def slow() -> None:
-        complain(
+        print_error(
             f"command {options.words[0]} has not answered for some seconds; it must answer each message at "
             f"once: try 'stdbuf -oL {options.words[0]}', or --each"
         )
 
     with Filter(options.words, FORMATS[options.format], call.signals, slow) as running:
-        yield _OneByOne(running)
+        yield _RunOnce(running)
 
 
 def _one(source: Queue, target: Queue, work: Work, meter: Meter, timeout: float | None) -> bool:
-    """Move one message; False if there is none left."""
+    """Process one message; False if the source is closed and empty."""
     with ExitStack() as stack:
         try:
             message = stack.enter_context(source.receive(timeout=timeout))

@@ -1,9 +1,9 @@
-"""How a long put, get or pipe is getting on: one line on a terminal, drawn anew a few times a second.
+"""The progress of a put, get or pipe: one line on the terminal, updated four times a second.
 
 Rules:
-    - Only where standard error is a terminal, and the messages themselves do not go to one.
-    - Drawing never fails and never delays what it tells of: it has a thread of its own.
-    - With ``rich`` it has colours and a bar, without it is plain text.
+    - Progress is shown if standard error is a terminal and the messages do not come from or go to one.
+    - It is drawn in a thread of its own, so that it cannot delay or break the transfer.
+    - With ``rich`` it has colours and a bar. Without, it is plain text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pressure.cli import shown
 from pressure.errors import PressureError
 from pressure.queue import Queue
 
-#: Seconds between two drawings, and for how many of the last ones the rate is told.
+#: Seconds between two updates, and over how many seconds the rate is averaged.
 _EVERY: Final = 0.25
 _SPAN: Final = 5.0
 
@@ -32,21 +32,21 @@ Fill = tuple[int, int]
 
 
 class Meter:
-    """Counts what is safely where it belongs."""
+    """Counts acknowledged messages."""
 
     def __init__(self) -> None:
         self.messages = 0
         self.bytes = 0
 
     def add(self, message: bytes) -> None:
-        """One more."""
+        """Count one message."""
         self.messages += 1
         self.bytes += len(message)
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is shown at one moment."""
+    """The content of one update: message and byte counts, messages per second, how full the queue is."""
 
     verb: str
     messages: int
@@ -55,38 +55,38 @@ class Frame:
     fill: Fill | None
 
     def __str__(self) -> str:
-        """The line, without the queue."""
+        """The line, without how full the queue is."""
         return f"{self.verb}: {self.messages:,} messages, {shown.size(self.bytes)}, {self.rate:,.0f}/s"
 
 
 class Screen(Protocol):
-    """Where frames are drawn."""
+    """Draws frames on the terminal."""
 
     def draw(self, frame: Frame) -> None:
-        """Draw this one in place of the last."""
+        """Draw a frame in place of the previous one."""
 
     def clear(self) -> None:
-        """Leave nothing behind."""
+        """Remove what was drawn."""
 
 
 class PlainScreen:
-    """A line that is written over and over."""
+    """One line of plain text that is overwritten."""
 
     def draw(self, frame: Frame) -> None:
-        """Draw this one in place of the last."""
+        """Draw a frame in place of the previous one."""
         queue = f", queue {shown.bar(*frame.fill).strip()}" if frame.fill else ""
         width = shutil.get_terminal_size().columns - 1
         sys.stderr.write(f"\r\x1b[K{f'{frame}{queue}'[:width]}")
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Leave nothing behind."""
+        """Remove what was drawn."""
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
 
 
 def screen() -> Screen:
-    """The best there is."""
+    """A screen: with ``rich`` if it is installed."""
     try:
         from pressure.cli.rich_progress import RichScreen
     except ImportError:
@@ -98,10 +98,10 @@ class Progress:
     """Makes the frames.
 
     Args:
-        verb: What is going on.
-        meter: Counts it.
-        fill: Asks for the queue's length and bound.
-        clock: Seconds.
+        verb: The name of the subcommand.
+        meter: The counts.
+        fill: Asks the server for the queue's length and bound.
+        clock: The time in seconds.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Progress:
         self._seen = deque([(clock(), 0)])
 
     def frame(self) -> Frame:
-        """What is to be shown now."""
+        """The frame for now."""
         now, messages = self._clock(), self._meter.messages
         self._seen.append((now, messages))
         while len(self._seen) > 2 and self._seen[1][0] <= now - _SPAN:
@@ -126,14 +126,14 @@ class Progress:
         since, before = self._seen[0]
         rate = (messages - before) / (now - since) if now > since else 0.0
         fill = None
-        with suppress(PressureError):  # the one who moves messages will say what is wrong
+        with suppress(PressureError):  # the transfer reports such errors
             fill = self._fill()
         return Frame(self._verb, messages, self._meter.bytes, rate, fill)
 
 
 @contextmanager
 def shown_while(verb: str, meter: Meter, queue: Queue | None) -> Iterator[None]:
-    """Show how it is getting on while the block runs, with how full the queue is if it can be."""
+    """Show the progress while the block runs; also how full ``queue`` is, unless it is None."""
 
     def fill() -> Fill | None:
         if queue is None:
@@ -158,5 +158,5 @@ def shown_while(verb: str, meter: Meter, queue: Queue | None) -> Iterator[None]:
 
 
 def wanted(data: int | None) -> bool:
-    """Whether to show anything while messages go through the file ``data``."""
+    """Whether to show progress while messages go through the file descriptor ``data``."""
     return sys.stderr.isatty() and (data is None or not os.isatty(data))

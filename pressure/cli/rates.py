@@ -1,9 +1,10 @@
-"""What ``top`` knows from several looks: rates, and since when roles are held.
+"""What ``top`` computes from successive looks at the queues: rates, and how long roles have been held.
 
 Rules:
-    - A rate is the difference of two looks; the first look has none.
-    - To look at who holds a role is to use its key, so only the first look can be asked since when. From then
-      on it is counted from look to look: for as long as the holder is the same and has moved nothing.
+    - A rate is the difference of two looks, so the first look has none.
+    - Only the first look can ask the server how long a role has been held (OBJECT IDLETIME): reading the
+      holder key resets that time. Later looks measure how long the holder has been the same and has moved no
+      message.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from pressure.protocol import Diagnosis, RoleState
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What a role's holder does.
+    """What the holder of a role is doing.
 
     Attributes:
-        doing: ``"free"``, ``"working"``, ``"waiting"`` (for room, or for values) or ``"gone"``: it is not
-            connected.
-        holder: Who it is.
+        doing: ``"free"`` (nobody holds the role), ``"working"``, ``"waiting"`` (for room or for values) or
+            ``"gone"`` (not connected).
+        holder: The id of the holder; None if nobody holds the role or the id is not known.
         seconds: For how long, as far as is known.
     """
 
@@ -33,7 +34,10 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A queue at a look; the rates are messages a second, None at the first look or if nobody counts."""
+    """One line of ``top``: a queue, and its rates in messages per second.
+
+    A rate is None at the first look, and for kinds that do not count messages.
+    """
 
     look: Look
     put_rate: float | None
@@ -43,7 +47,7 @@ class Row:
 
 
 def _at_rest(look: Look) -> Row:
-    """A queue of a kind that has no roles, and counts nothing."""
+    """The row of a kind that has no roles and does not count messages."""
     return Row(look, None, None, Activity("free"), Activity("free"))
 
 
@@ -55,14 +59,14 @@ class _Held:
 
 
 class History:
-    """The looks so far."""
+    """Makes rows from each look and those before it."""
 
     def __init__(self) -> None:
         self._last: dict[bytes, tuple[float, Diagnosis]] = {}
         self._held: dict[tuple[bytes, str], _Held] = {}
 
     def add(self, now: float, looks: Sequence[Look]) -> list[Row]:
-        """One more look, taken at the time ``now`` in seconds."""
+        """The rows for a look that was taken at the time ``now``, in seconds."""
         rows = [self._row(now, look) if isinstance(look, Diagnosis) else _at_rest(look) for look in looks]
         self._last = {look.queue: (now, look) for look in looks if isinstance(look, Diagnosis)}
         return rows
@@ -83,7 +87,9 @@ class History:
             return None
         before, last = self._last[look.queue]
         moved: int = getattr(look, counter) - getattr(last, counter)
-        return max(moved, 0) / (now - before) if now > before else None  # less: it was made anew
+        return (
+            max(moved, 0) / (now - before) if now > before else None
+        )  # negative if the queue was created again
 
     def _activity(self, now: float, look: Diagnosis, role: RoleState, moved: int, stuck: bool) -> Activity:
         key = (look.queue, role.role)

@@ -1,4 +1,4 @@
-"""The progress line with ``rich``; whoever imports this needs it."""
+"""The progress line with the package ``rich``, which this module needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RichScreen:
         self._live.start()
 
     def draw(self, frame: Frame) -> None:
-        """Draw this one in place of the last."""
+        """Draw a frame in place of the previous one."""
         grid = Table.grid(padding=(0, 1))
         cells: list[RenderableType] = [self._spinner, Text(str(frame))]
         if frame.fill:
@@ -35,5 +35,5 @@ class RichScreen:
         self._live.update(grid, refresh=True)
 
     def clear(self) -> None:
-        """Leave nothing behind."""
+        """Remove the line from the terminal."""
         self._live.stop()

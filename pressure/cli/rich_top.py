@@ -1,4 +1,4 @@
-"""The live view of ``top`` with ``rich``; whoever imports this needs it."""
+"""The live view of ``top`` with the package ``rich``, which this module needs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _STYLES: Final = {"gone": "red", "waiting": "yellow", "working": "green", "free"
 
 
 @contextmanager
-def shower() -> Iterator[Show]:
-    """Shows rows in place of the last ones; what stood on the terminal comes back at the end."""
+def live_view() -> Iterator[Show]:
+    """A function that shows rows in place of the previous ones. Restores the terminal at the end."""
     with Live(screen=True, auto_refresh=False) as live:
         yield lambda rows: live.update(view(rows), refresh=True)
 
 
 def view(rows: Sequence[Row]) -> Table:
-    """The rows as a table with colours."""
+    """The rows as a coloured table."""
     table = Table(box=None, expand=True, caption="press q to leave")
     for at, title in enumerate(HEAD):
         least = max((len(cells(row)[at]) for row in rows), default=0) if title == "LENGTH" else None

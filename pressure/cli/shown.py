@@ -1,8 +1,8 @@
-"""Names, values and numbers as people and programs are shown them.
+"""Format names, values and numbers for terminals and as JSON.
 
 Rules:
-    - JSON has text where the bytes are UTF-8, and ``{"base64": ...}`` where they are not.
-    - People are shown no control characters; see ``pressure.text``.
+    - In JSON, bytes that are UTF-8 are text, and others are ``{"base64": ...}``.
+    - Text for terminals has no control characters; see ``pressure.text``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def value(data: bytes) -> dict[str, str]:
-    """A value for programs: its key says which, ``text`` or ``base64``."""
+    """A value for JSON: ``{"text": ...}``, or ``{"base64": ...}`` if it is not UTF-8."""
     try:
         return {"text": data.decode()}
     except UnicodeDecodeError:
@@ -30,7 +30,7 @@ def value(data: bytes) -> dict[str, str]:
 
 
 def reasons(letter: DeadLetter) -> dict[str, Any]:
-    """Why a message is dead, for programs."""
+    """Why a message became a dead letter, for JSON."""
     return {
         "id": name(letter.origin or letter.message.id),
         "error": letter.error,
@@ -47,19 +47,19 @@ def as_json(data: bytes) -> bytes:
 
 
 def json_line(found: object) -> str:
-    """JSON on one line; control characters are escaped in it."""
+    """JSON on one line, with control characters escaped."""
     text = json.dumps(found, ensure_ascii=False)
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def name(data: bytes) -> str | dict[str, str]:
-    """A name for programs."""
-    told = value(data)
-    return told.get("text", told)
+    """A name for JSON: text, or ``{"base64": ...}`` if it is not UTF-8."""
+    found = value(data)
+    return found.get("text", found)
 
 
 def size(count: float) -> str:
-    """A number of bytes for people."""
+    """A number of bytes with its unit, such as ``1.5 kB``."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -68,7 +68,7 @@ def size(count: float) -> str:
 
 
 def bar(length: int, bound: int | None, width: int = 10) -> str:
-    """How full a queue is: a bar where it has a bound, and the numbers."""
+    """How full a queue is: a bar if it has a bound, and the numbers."""
     if not bound:
         return f"{' ' * width} {length}"
     filled = min(width, -(-length * width // bound))
@@ -76,20 +76,20 @@ def bar(length: int, bound: int | None, width: int = 10) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows with their columns under each other."""
+    """Rows as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "".join("  ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
 
 
 def role(state: RoleState) -> str:
-    """Who holds a role, for people."""
+    """The holder of a role, as text."""
     if not state.taken:
         return "free"
     holder = printable(state.holder) if state.holder else "unknown client"
     return f"{holder} (not connected)" if state.connected is False else holder
 
 
-def _role_for_programs(state: RoleState) -> dict[str, Any]:
+def _role_record(state: RoleState) -> dict[str, Any]:
     holder = None if state.holder is None else name(state.holder)
     return {
         "taken": state.taken,
@@ -101,7 +101,7 @@ def _role_for_programs(state: RoleState) -> dict[str, Any]:
 
 
 def record(found: Diagnosis | Seen) -> dict[str, Any]:
-    """A queue for programs."""
+    """A queue for JSON."""
     return _record_of_queue(found) if isinstance(found, pressure.Diagnosis) else _record_of_other(found)
 
 
@@ -124,7 +124,7 @@ def _record_of_queue(found: Diagnosis) -> dict[str, Any]:
         "kind": found.kind,
         "state": found.state,
         **{field: getattr(found, field) for field in numbers},
-        "producer": _role_for_programs(found.producer),
-        "consumer": _role_for_programs(found.consumer),
+        "producer": _role_record(found.producer),
+        "consumer": _role_record(found.consumer),
         "problems": list(found.problems),
     }

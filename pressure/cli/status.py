@@ -1,4 +1,4 @@
-"""What each exit status of the command means, and which errors end with it: the table ``STATUSES``."""
+"""The table ``STATUSES``: the exit statuses, what they mean, and the errors that lead to each."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class LostError(PressureError):
     """Messages were taken from the queue and could not be written.
 
     Attributes:
-        messages: They; nobody else has them any more.
+        messages: The messages; they are no longer in the queue.
     """
 
     def __init__(self, why: str, messages: list[bytes]) -> None:
         count = "a message was" if len(messages) == 1 else f"{len(messages)} messages were"
-        super().__init__(f"{why}; {count} got and could not be written")
+        super().__init__(f"{why}; {count} taken and could not be written")
         self.messages = messages
 
 
@@ -47,16 +47,16 @@ class FilterError(PressureError):
 
 
 class CannotRunError(PressureError):
-    """The command of a pipe was found and cannot be run."""
+    """The command of a pipe exists but cannot be run."""
 
 
 class NotFoundError(PressureError):
-    """There is no such command."""
+    """The command of a pipe does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One exit status: its number, what it says, and the errors that end with it."""
+    """One exit status: its number, its meaning, and the errors that lead to it."""
 
     code: int
     meaning: str
@@ -101,15 +101,15 @@ STATUSES: Final = (
 _CODES: Final = {error: status.code for status in STATUSES for error in status.errors}
 
 
-def lost_with(error: BaseException) -> list[bytes]:
-    """The messages that were got, and that nobody has any more when the command ends by this error."""
+def lost_messages(error: BaseException) -> list[bytes]:
+    """The messages that were taken from the queue and are lost when the command ends with this error."""
     if isinstance(error, LostError):
         return error.messages
     return list(error.taken) if isinstance(error, OutcomeUnknownError | PressureWarning) else []
 
 
 def status_of(error: BaseException) -> int:
-    """The exit status of a command that an error ended: that of the nearest class in the table."""
+    """The exit status for an error: that of its nearest class in the table."""
     if isinstance(error, Stop):
         return error.status
     if isinstance(error, KeyboardInterrupt):
@@ -117,6 +117,6 @@ def status_of(error: BaseException) -> int:
     return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
 
 
-def told() -> str:
-    """The table for people."""
+def statuses_as_text() -> str:
+    """The table as text, for the help."""
     return "\n".join(f"  {status.code:<4} {status.meaning}" for status in STATUSES)

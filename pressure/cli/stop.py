@@ -1,9 +1,9 @@
-"""Stopping cleanly: signals and closed pipes, seen only where nothing can be lost.
+"""Stop cleanly: react to signals and closed pipes only where no message can be lost.
 
 Rules:
-    - A first SIGINT or SIGTERM is noted and wakes whoever waits for input or output; a second one kills. A
-      signal that was ignored when we started (as under nohup) stays ignored.
-    - An operation on the queue is stopped before its next wait, by ``Queue.interrupt``.
+    - The first SIGINT or SIGTERM is recorded, and ends a wait for input or output. The second one kills the
+      process. A signal that was ignored at the start (as under nohup) stays ignored.
+    - An operation on a queue is stopped before its next wait, by ``Queue.interrupt``.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _GONE: Final = select.POLLERR | select.POLLHUP
 
 
-class Stop(PressureError):  # noqa: N818, it is a wish and not an error
-    """The command ends here; ``status`` is its exit status.
+class Stop(PressureError):  # noqa: N818, it is a request and not an error
+    """Ends the command with the exit status ``status``.
 
-    An operation that it stops tells it, as it would an error, how much was ``done``.
+    A ``put_many`` that it interrupts sets ``done``, as in any other ``PressureError``.
     """
 
     def __init__(self, message: str, status: int) -> None:
@@ -33,7 +33,7 @@ class Stop(PressureError):  # noqa: N818, it is a wish and not an error
 
 
 class Signals:
-    """A context in which the signals that end a process are noted instead."""
+    """A context in which SIGINT and SIGTERM are recorded instead of ending the process."""
 
     def __init__(self) -> None:
         self._came: int | None = None
@@ -62,26 +62,26 @@ class Signals:
         for each in self._before:
             signal.signal(each, signal.SIG_DFL)
 
-    def wish(self) -> Stop | None:
-        """What to stop with, if a signal came."""
+    def requested_stop(self) -> Stop | None:
+        """The exception to stop with if a signal has arrived; else None."""
         if self._came is None:
             return None
         return Stop(f"stopped by {signal.Signals(self._came).name}", 128 + self._came)
 
     def check(self) -> None:
-        """Raises Stop if a signal came."""
-        if wish := self.wish():
-            raise wish
+        """Raises Stop if a signal has arrived."""
+        if stop := self.requested_stop():
+            raise stop
 
     def wait_for(self, fd: int, events: int) -> int:
-        """Wait until ``fd`` has one of the poll events, and return them. Raises Stop if a signal comes."""
+        """Wait until ``fd`` has one of the poll events; returns them. Raises Stop if a signal arrives."""
         return self.wait_any({fd: events})[fd]
 
     def wait_any(self, wanted: Mapping[int, int], seconds: float | None = None) -> dict[int, int]:
-        """Wait until one of the files has one of its poll events; nothing if that took too long.
+        """Wait until a file descriptor has one of its poll events; returns none after ``seconds``.
 
         Raises:
-            Stop: A signal came.
+            Stop: A signal has arrived.
         """
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
@@ -94,7 +94,7 @@ class Signals:
 
 
 def is_closed(fd: int) -> bool:
-    """Whether nobody can read any more what would be written to ``fd``."""
+    """Whether the reader of ``fd`` has gone."""
     poll = select.poll()
     poll.register(fd, 0)
     return any(events & _GONE for _, events in poll.poll(0))
@@ -104,5 +104,5 @@ OUTPUT_CLOSED: Final = "the reader of the output has gone"
 
 
 def output_closed() -> Stop:
-    """What to stop with when the reader of a pipe went away; pipelines end so, it is no failure."""
+    """The exception for a reader that has gone. Shell pipelines end like that, so the status is 0."""
     return Stop(OUTPUT_CLOSED, 0)

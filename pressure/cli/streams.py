@@ -1,10 +1,10 @@
-"""Bytes in and bytes out, without buffers in which a message could be lost.
+"""Read and write messages, without buffers in which a message could be lost.
 
 Rules:
-    - Output is waited for before a message is taken from the queue. A pipe that is ready takes 4096 bytes at
-      once, so that no shorter message is held up once it was taken.
-    - A message is written whole, or ``write`` raises.
-    - On a terminal each message is a line without control characters; anywhere else it is as it is.
+    - ``wait_ready`` is called before a message is taken from the queue. A pipe that is ready accepts 4096
+      bytes at once, so a message up to that length is then written without waiting.
+    - A message is written completely, or ``write`` raises.
+    - On a terminal each message is one line, with control characters escaped. Elsewhere it is unchanged.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pressure.text import printable
 _CHUNK: Final = 1 << 16
 
 
-def read_runs(fd: int, framing: Framing, signals: Signals) -> Iterator[list[bytes]]:
-    """The messages that can be read from ``fd``, as many together as have come together.
+def read_messages(fd: int, framing: Framing, signals: Signals) -> Iterator[list[bytes]]:
+    """Read messages from ``fd``; yields lists of those that arrived together.
 
     Raises:
-        FormatError: They are not in the format; all messages before the break have been given.
+        FormatError: The input breaks its format. All messages before that place have been yielded.
     """
     while chunk := _read(fd, signals):
         if messages := framing.feed(chunk):
@@ -45,11 +45,11 @@ def _read(fd: int, signals: Signals) -> bytes:
             continue
 
 
-def _shown(message: bytes) -> bytes:
+def _as_line(message: bytes) -> bytes:
     return printable(message).encode() + b"\n"
 
 
-def _as_it_is(message: bytes) -> bytes:
+def _unchanged(message: bytes) -> bytes:
     return message
 
 
@@ -57,27 +57,27 @@ class Writer:
     """Writes whole messages to ``fd``.
 
     Args:
-        fd: The file.
-        framing: How messages are told apart.
-        signals: End a wait.
-        form: Makes the bytes to write of a message.
+        fd: The file descriptor.
+        framing: The format of the output.
+        signals: A signal ends a wait.
+        form: Converts a message to the bytes to write, before the framing is applied.
     """
 
     def __init__(
-        self, fd: int, framing: Framing, signals: Signals, form: Callable[[bytes], bytes] = _as_it_is
+        self, fd: int, framing: Framing, signals: Signals, form: Callable[[bytes], bytes] = _unchanged
     ) -> None:
         self._fd = fd
         self._signals = signals
         self._form = form
-        self._pack = _shown if os.isatty(fd) else framing.pack
+        self._pack = _as_line if os.isatty(fd) else framing.pack
 
     def wait_ready(self) -> None:
-        """Wait until a message can be written. Raises Stop if a signal comes, or when nobody reads."""
+        """Wait until output can be written. Raises Stop if a signal arrives or the reader has gone."""
         if self._signals.wait_for(self._fd, select.POLLOUT) & select.POLLERR or is_closed(self._fd):
             raise output_closed()
 
     def write(self, message: bytes) -> None:
-        """Write the message. Raises Stop when nobody reads any more."""
+        """Write a message. Raises Stop if the reader has gone."""
         left = memoryview(self._pack(self._form(message)))
         while left:
             try:

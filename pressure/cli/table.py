@@ -1,9 +1,12 @@
-"""The table of subcommands: what each is for, what it takes, and the function that does it.
+"""The table of subcommands: the purpose, the arguments and the function of each.
 
-An argument's key is its flags, or for one without flags its name; its value is what argparse is told of it.
-To add a subcommand: a function of a ``Call`` that returns the exit status, and a row in ``COMMANDS``.
+In ``Arguments``, a key is the argument's flags, or its name if it has no flags; the value is passed to
+``add_argument`` of argparse.
 
-Nothing here imports redis-py: help, completion and wrong arguments are answered before it is needed.
+To add a subcommand: write a function that takes a ``Call`` and returns the exit status, and add a row to
+``COMMANDS``.
+
+Nothing here imports redis-py, so help, completion and errors about arguments are fast.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from pressure.cli.options import (
     BOUND,
     FLAG,
     FORMAT,
+    HEAL,
     KIND,
     NAME,
     QUIET,
@@ -37,13 +41,13 @@ class Command:
     """A subcommand.
 
     Attributes:
-        does: The function that does it, as ``module.name`` in this package; imported when the command runs.
-        help: What it is for.
-        arguments: What it takes, beside where the server is.
-        json: Whether ``--json`` makes its answer one line of JSON.
-        by_kind: Whether some of its options go with some kinds of queues only.
-        between: The argument that stands between two ``--``.
-        usage: How it is called, where argparse would not say it right.
+        does: The function, as ``module.name`` in this package; imported when the command runs.
+        help: Its purpose, for the help.
+        arguments: Its arguments, without those that say where the server is.
+        json: Whether it has ``--json``, which prints the answer as one line of JSON.
+        by_kind: Whether some of its options work only with some kinds of queues.
+        between: The name of the argument that is written between two ``--``; None if there is none.
+        usage: Its usage line, if the one that argparse makes would be wrong.
     """
 
     does: str
@@ -55,7 +59,7 @@ class Command:
     usage: str | None = None
 
     def run(self, call: Call) -> int:
-        """Does it; returns the exit status."""
+        """Run the subcommand; returns the exit status."""
         module, _, name = self.does.partition(".")
         status: int = getattr(importlib.import_module(f"pressure.cli.{module}"), name)(call)
         return status
@@ -77,11 +81,11 @@ COMMANDS: Final[Mapping[str, Command]] = {
         json=True,
     ),
     "inspect": Command(
-        "listing.inspect", "print everything that is known of one queue", {**NAME, **ANY_KIND}, json=True
+        "listing.inspect", "print everything that is known about one queue", {**NAME, **ANY_KIND}, json=True
     ),
     "top": Command(
         "top.top",
-        "watch queues: how full they are, messages per second, who produces and who consumes",
+        "watch queues: how full they are, messages per second, and who holds their roles",
         {
             "names": {"metavar": "QUEUE", "nargs": "*", "help": "watch only these queues"},
             "--interval": {
@@ -90,7 +94,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
                 "default": 2.0,
                 "help": "time between two updates; default 2",
             },
-            "--once": {**FLAG, "help": "print the queues once, and end"},
+            "--once": {**FLAG, "help": "print the queues once, then exit"},
             **ANY_KIND,
         },
         json=True,
@@ -119,6 +123,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
                 "after a crash, send again from the message after the last number",
             },
             **TIMEOUT,
+            **HEAL,
             **QUIET,
             **KIND,
         },
@@ -134,11 +139,11 @@ COMMANDS: Final[Mapping[str, Command]] = {
             "--run": {
                 "metavar": "N",
                 "type": positive_number,
-                "help": "take up to N messages at once: quicker, but a kill may lose as many",
+                "help": "take up to N messages at once: faster, but if get is killed, up to N are lost",
             },
             "--reliable": {
                 **FLAG,
-                "help": "a message that cannot be written goes back to the queue; takes one at a time",
+                "help": "take one message at a time, and put it back if it cannot be written",
             },
             "--json": {
                 **FLAG,
@@ -147,6 +152,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
             },
             "--delete": {**FLAG, "help": "delete the queue once it is closed and empty"},
             **TIMEOUT,
+            **HEAL,
             **QUIET,
             **KIND,
             "--lock-ttl": {
@@ -157,8 +163,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
             "--recover": {
                 "metavar": "SECONDS",
                 "type": seconds,
-                "help": "from a reliable queue, first take messages that were delivered at least so long ago "
-                "and never acknowledged",
+                "help": "from a reliable queue, first take messages that were delivered at least SECONDS ago "
+                "and were never acknowledged",
             },
         },
         by_kind=True,
@@ -172,13 +178,14 @@ COMMANDS: Final[Mapping[str, Command]] = {
             "target": {"metavar": "QUEUE_OUT", "help": "the queue for the command's output"},
             "--each": {
                 **FLAG,
-                "help": "run the command anew for each message; each line of its output becomes a message "
-                "(with --binary, all its output becomes one message)",
+                "help": "run the command once for each message; each line of its output becomes a message "
+                "(with --binary, its whole output becomes one message)",
             },
             **FORMAT,
             "--close": {**FLAG, "help": "close QUEUE_OUT once QUEUE is closed and empty"},
             **count("end after N messages"),
             **TIMEOUT,
+            **HEAL,
             **QUIET,
         },
         between="words",
@@ -192,13 +199,13 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "create": Command("commands.create", "create a queue", {**NAME, **BOUND}),
     "close": Command(
         "commands.close",
-        "close a queue: nothing can be put any more, what is in it can still be taken",
-        {**NAME, **TIMEOUT},
+        "close a queue: puts fail from then on, and gets take what is left",
+        {**NAME, **TIMEOUT, **HEAL},
     ),
     "delete": Command(
         "commands.delete",
         "delete a queue and its messages, or finish an interrupted delete",
-        {**NAME, **TIMEOUT},
+        {**NAME, **TIMEOUT, **HEAL},
     ),
     "length": Command(
         "commands.length", "print how many messages are in a queue", {**NAME, **KIND}, json=True
@@ -231,8 +238,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "redrive": Command(
         "commands.redrive",
         "put rejected messages into their queue again, and print how many",
-        {**NAME, **count("how many at most; default: all"), **TIMEOUT, **REJECTING},
+        {**NAME, **count("how many at most; default: all"), **TIMEOUT, **HEAL, **REJECTING},
         json=True,
+        by_kind=True,
     ),
     "doctor": Command(
         "listing.doctor",
@@ -243,23 +251,26 @@ COMMANDS: Final[Mapping[str, Command]] = {
             "--old": {
                 "metavar": "SECONDS",
                 "type": seconds,
-                "help": "report what is in progress for longer than this; default 3600",
+                "help": "report items that are in progress for longer than this; default 3600",
             },
         },
         json=True,
     ),
     "inprogress": Command(
         "inprogress.inprogress",
-        "print the items of a backup queue that are in progress, or put them back, or remove them",
+        "print the items of a backup queue that are in progress; put them back, or remove them",
         {
             **NAME,
             "items": {"metavar": "ITEM", "nargs": "*", "help": "only these items"},
-            "--requeue": {**FLAG, "help": "put the items back, to be taken next; without ITEM, all of them"},
+            "--requeue": {
+                **FLAG,
+                "help": "put the items back, to be taken next; without ITEM, all of them",
+            },
             "--discard": {**FLAG, "help": "remove the items for good; ITEM is needed"},
             "--older": {
                 "metavar": "SECONDS",
                 "type": seconds,
-                "help": "only items that were taken at least so long ago",
+                "help": "only items that were taken at least SECONDS ago",
             },
         },
         json=True,
@@ -276,7 +287,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "completion": Command(
         "completion.completion",
-        "print a script that makes a shell complete the words of this command",
+        "print the completion script for a shell",
         {"shell": {"choices": tuple(completion.SHELLS), "help": "the shell"}},
     ),
 }

@@ -1,8 +1,8 @@
-"""``top``: all queues, again and again.
+"""``top``: show the state of queues, again and again.
 
 Rules:
-    - ``watch`` knows neither clock nor terminal: it is given both.
-    - On a terminal each look replaces the last one; anywhere else it follows it.
+    - ``watch`` uses neither the clock nor the terminal directly; both are arguments.
+    - On a terminal each table replaces the previous one. Elsewhere the tables follow one another.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _INTERRUPTED: Final = 130
 
 
 def top(call: Call) -> int:
-    """Show how queues are until told to stop; on a terminal by the key q."""
+    """Show the state of queues until a signal arrives or, on a terminal, the key q is pressed."""
     options = call.arguments
     live = not options.once and not options.json and sys.stdout.isatty()
-    with _keys(live) as keys, _shower(live, options.json) as show:
+    with _keys(live) as keys, _view(live, options.json) as show:
 
         def over() -> bool:
             ready = call.signals.wait_any(dict.fromkeys(keys, select.POLLIN), options.interval)
@@ -47,7 +47,7 @@ def top(call: Call) -> int:
         try:
             watch(lambda: look(call, options.names), show, over, once=options.once)
         except Stop as stop:
-            if stop.status != _INTERRUPTED:  # that is the way out of it
+            if stop.status != _INTERRUPTED:  # Ctrl-C is the usual way to leave top
                 raise
     return DONE
 
@@ -60,14 +60,14 @@ def watch(
     *,
     once: bool = False,
 ) -> None:
-    """Look and show until it is over.
+    """Examine the queues and show them, until ``over`` returns true.
 
     Args:
-        look: Looks at the queues.
-        show: Shows what was seen.
-        over: Waits until the next look is due; True if there is to be none.
-        clock: Seconds.
-        once: Whether to look only once.
+        look: Examines the queues.
+        show: Shows the result.
+        over: Waits until the next update is due; returns True to stop.
+        clock: The time in seconds.
+        once: Whether to stop after the first time.
     """
     history = History()
     while True:
@@ -79,7 +79,7 @@ def watch(
 
 @contextmanager
 def _keys(live: bool) -> Iterator[list[int]]:
-    """The files to read keys from, each key at once."""
+    """The file descriptors to read keys from; the terminal delivers each key at once."""
     if not live or not sys.stdin.isatty():
         yield []
         return
@@ -97,25 +97,25 @@ def _leaves(fd: int) -> bool:
     return not keys or any(key in _LEAVE for key in keys)
 
 
-def _shower(live: bool, as_json: bool) -> AbstractContextManager[Show]:
+def _view(live: bool, as_json: bool) -> AbstractContextManager[Show]:
     if as_json:
         return nullcontext(lambda rows: answer_json([record(row) for row in rows]))
     if not live:
         return nullcontext(lambda rows: write(text(rows)))
     try:
-        from pressure.cli.rich_top import shower
+        from pressure.cli.rich_top import live_view
     except ImportError:
         return nullcontext(lambda rows: write(f"\x1b[H\x1b[2J{text(rows)}"))
-    return shower()
+    return live_view()
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The rows as a table, and an empty line."""
+    """The rows as a table, with an empty line after it."""
     return shown.table([HEAD, *map(cells, rows)]) + "\n"
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """A row for people."""
+    """The cells of a row, as text."""
     rates = ("-" if rate is None else f"{rate:,.1f}" for rate in (row.put_rate, row.get_rate))
     look = row.look
     return (
@@ -125,7 +125,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def _state(look: Look) -> str:
-    """What it is doing, and its kind unless it has roles; a column more would not fit on many terminals."""
+    """The state; for other kinds also the kind, since one more column would not fit on many terminals."""
     return look.state if isinstance(look, Diagnosis) else f"{look.kind}: {look.state}"
 
 
@@ -137,7 +137,7 @@ def _activity(activity: Activity) -> str:
 
 
 def record(row: Row) -> dict[str, Any]:
-    """A row for programs."""
+    """A row for JSON."""
     found = shown.record(row.look)
     if not isinstance(row.look, Diagnosis):
         return found

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias, TypeVar
 
 from pressure.errors import QueueInUseError
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import KindContext
 from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, atomic, check, executed
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ Decide: TypeAlias = Callable[[list[Reply]], tuple[Sequence[Command], T]]
 
 
 def transaction(
-    ctx: Context, watched: Sequence[bytes], looks: Sequence[Command], decide: Decide[T]
+    ctx: KindContext, watched: Sequence[bytes], looks: Sequence[Command], decide: Decide[T]
 ) -> Operation[tuple[T, list[Reply]]]:
     """Look, decide, and carry out, as one step; with no commands to carry out nothing is sent.
 

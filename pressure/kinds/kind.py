@@ -53,7 +53,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class KindContext:
     """What an operation needs to know.
 
     Attributes:
@@ -142,7 +142,7 @@ def bytes_of(item: Item | bytes) -> bytes:
 class Kind(Methods, Generic[V]):
     """What the kinds of this package share, besides what all kinds do."""
 
-    _context: Context
+    _context: KindContext
     _wrapping: Wrapping[V]
     #: What the kind is called.
     _kind: str
@@ -154,7 +154,7 @@ class Kind(Methods, Generic[V]):
         name = as_bytes(name)
         check_name(name)
         main = b"queue:" + name if key is None else as_bytes(key, "key")
-        self._context = Context(Place(name, (main,)), Server(scripts=scripts), guard=Guard(self._kind))
+        self._context = KindContext(Place(name, (main,)), Server(scripts=scripts), guard=Guard(self._kind))
         self._wrapping = Wrapping(codec_of(codec), envelope)
 
     def _patience(self, block: bool, timeout: float | None) -> Patience:

@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 from pressure.errors import ServerReplyError
 from pressure.keys import as_bytes
 from pressure.kinds.asking import asked, since_first
-from pressure.kinds.kind import Context, Place
+from pressure.kinds.kind import KindContext, Place
 from pressure.kinds.reliable import BACKENDS
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import ReliableKeys
@@ -204,7 +204,7 @@ def _look_at_list(place: Place, known: _Locks) -> Operation[Seen]:
 def _look_at_reliable(backend: str) -> _Look:
     def look_at(place: Place, _: _Locks) -> Operation[Seen]:
         keys = ReliableKeys.of(place.main, b"workers")
-        on, context = Carried(keys, BACKENDS[backend](), None), Context(place)
+        on, context = Carried(keys, BACKENDS[backend](), None), KindContext(place)
         told = yield from reliable.info(context, on)
         pending = (yield from reliable.pending(context, on, 0, _MOST)) if told.delivered else []
         first, time = yield from asked((b"ZRANGE", keys.delayed, 0, 0, b"WITHSCORES"), (b"TIME",))

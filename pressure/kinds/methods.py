@@ -44,7 +44,7 @@ from typing import (
 
 from pressure.arguments import settings
 from pressure.keys import Located
-from pressure.protocol.steps import Operation, Timed
+from pressure.protocol.steps import About, Operation, Timed
 from pressure.settings import Settings
 
 if TYPE_CHECKING:
@@ -212,17 +212,14 @@ def errand(define: Callable[Concatenate[S, P], Errand[T]]) -> Work[S, P, T]:
     return Work(define)
 
 
-class _Context(Timed, Protocol):
+class _Known(About, Timed, Protocol):
     """What every operation needs to know."""
-
-    @property
-    def keys(self) -> Located: ...
 
 
 class Methods:
     """The methods of one kind of queue, declared once for every flavour."""
 
-    _context: _Context
+    _context: _Known
     _clients: ClassVar[tuple[type, ...]]
 
     def _connect(

@@ -27,7 +27,7 @@ from pressure.protocol.steps import Batch, Command, Operation, Reply
 from pressure.text import printable
 
 if TYPE_CHECKING:
-    from pressure.kinds.kind import Context
+    from pressure.kinds.kind import KindContext
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -46,8 +46,7 @@ _SIGNS: Final = (
 _BESIDE: Final = tuple(dict.fromkeys(suffix for suffix, _, _ in _SIGNS))
 
 _RESERVED: Final = re.compile(
-    rb".*(:processing|:claims|:delayed|:due|:deliveries|:beats|:notes|:kind|:(?:lock|delayed|due):.*)",
-    re.DOTALL,
+    rb":(?:processing|claims|delayed|due|deliveries|beats|notes|kind)\Z|:(?:lock|delayed|due):"
 )
 
 
@@ -66,9 +65,9 @@ class Guard:
 
 def check_name(name: bytes) -> None:
     """Raises ValueError for a name whose key would be a key of another queue."""
-    if found := _RESERVED.fullmatch(name):
+    if found := _RESERVED.search(name):
         raise ValueError(
-            f"the name {printable(name)} has {printable(found[1])} in it, as the keys beside another queue's "
+            f"the name {printable(name)} has {printable(found[0])} in it, as the keys beside another queue's "
             "main key; choose another name"
         )
 
@@ -92,7 +91,7 @@ def looks_at(main: bytes) -> tuple[Command, ...]:
     return (*((b"TYPE", main + suffix) for suffix in _BESIDE), (b"GET", main + MARK))
 
 
-def make_sure(ctx: Context, *, changes: bool = True, makes: bool = False) -> Operation[None]:
+def make_sure(ctx: KindContext, *, changes: bool = True, makes: bool = False) -> Operation[None]:
     """Find out whether the keys are of the kind that they are taken for, unless that is known.
 
     Args:
@@ -118,7 +117,7 @@ def make_sure(ctx: Context, *, changes: bool = True, makes: bool = False) -> Ope
     guard.is_sure = True
 
 
-def _compare(ctx: Context, guard: Guard, found: tuple[str, bytes] | None) -> None:
+def _compare(ctx: KindContext, guard: Guard, found: tuple[str, bytes] | None) -> None:
     if found is None or found[0] == guard.kind:
         return
     kind, suffix = found
@@ -131,12 +130,12 @@ def _compare(ctx: Context, guard: Guard, found: tuple[str, bytes] | None) -> Non
 
 
 def operation(
-    function: Callable[Concatenate[Context, P], Operation[T]],
+    function: Callable[Concatenate[KindContext, P], Operation[T]],
     /,
     *,
     changes: bool = False,
     makes: bool = False,
-) -> Callable[Concatenate[Context, P], Operation[T]]:
+) -> Callable[Concatenate[KindContext, P], Operation[T]]:
     """Mark a generator as a whole operation on a queue of a kind, which begins with a look at the keys' kind.
 
     Args:
@@ -147,7 +146,7 @@ def operation(
     whole = steps.operation(function)
 
     @wraps(function)
-    def guarded(ctx: Context, /, *args: P.args, **kwargs: P.kwargs) -> Operation[T]:
+    def guarded(ctx: KindContext, /, *args: P.args, **kwargs: P.kwargs) -> Operation[T]:
         yield from make_sure(ctx, changes=changes, makes=makes)
         return (yield from whole(ctx, *args, **kwargs))
 
@@ -155,14 +154,14 @@ def operation(
 
 
 def changing(
-    function: Callable[Concatenate[Context, P], Operation[T]], /
-) -> Callable[Concatenate[Context, P], Operation[T]]:
+    function: Callable[Concatenate[KindContext, P], Operation[T]], /
+) -> Callable[Concatenate[KindContext, P], Operation[T]]:
     """Mark an operation that takes something, or changes what is there."""
     return operation(function, changes=True)
 
 
 def making(
-    function: Callable[Concatenate[Context, P], Operation[T]], /
-) -> Callable[Concatenate[Context, P], Operation[T]]:
+    function: Callable[Concatenate[KindContext, P], Operation[T]], /
+) -> Callable[Concatenate[KindContext, P], Operation[T]]:
     """Mark an operation that adds something."""
     return operation(function, changes=True, makes=True)

@@ -1,14 +1,15 @@
-"""Counters that do not add up: what a client leaves that took a value, or put one, and could not count it.
+"""Repair of the counters, after a client died between a put or get and its counting.
 
-Produced less consumed is what is there, unacknowledged messages included. Whoever changes that holds a role
-until it has counted, so while both roles are free the difference is for good: what is missing was consumed by
-somebody, what is too much was produced.
+The messages produced, less those consumed, equal the messages in the queue, unacknowledged ones included. A
+client that changes one of these numbers holds a role until it has changed the other. So while both roles are
+free, a difference is permanent: a missing message was consumed, a surplus one was produced, and nobody
+counted it.
 
 Rules:
-    - Everything that is compared is watched, from before it is read until it is mended.
-    - Bytes are looked at only where messages do not add up, or a counter is no number: not all clients count
-      them, and all values have to be read for it.
-    - A counter that is no number of 0 or more counts as 0, and is set to what adds up.
+    - All keys that are compared are under WATCH, from before they are read until the counters are set.
+    - Bytes are checked only if the messages do not add up or a counter is not a number: some clients do not
+      count bytes, and to check them every value has to be read.
+    - A counter that is not a number of 0 or more is taken as 0, and set to the value that adds up.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from typing import Final
 from pressure.protocol.numbers import count_in
 from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed
 
-#: Values to read at once at most.
+#: How many values one LRANGE reads at most.
 _MANY: Final = 1000
 
 
 def restore_counters(ctx: Context) -> Operation[tuple[int, int]]:
-    """Count what nobody has counted, and count anew where there is no number.
+    """Set the counters to values that add up.
 
-    How many messages were consumed, or (below 0) produced; and how many counters were counted anew.
+    Returns:
+        How many messages were counted as consumed or, if negative, as produced; and how many counters were
+        not numbers and have been recounted.
     """
     keys = ctx.keys
     counters = (keys.produced_messages, keys.consumed_messages, keys.produced_bytes, keys.consumed_bytes)
@@ -46,22 +49,22 @@ def restore_counters(ctx: Context) -> Operation[tuple[int, int]]:
     size = counts[2] - counts[3] - sizes
     right = list(counts)
     right[missing > 0] += abs(missing)
-    if size * missing > 0 or any(broken[2:]):  # else somebody does not count bytes
+    if size * missing > 0 or any(broken[2:]):  # otherwise some client does not count bytes
         right[2 + (size > 0)] += abs(size)
-    mend: list[Command] = [
+    corrections: list[Command] = [
         (b"SET", key, now)
         for key, was, now, bad in zip(counters, counts, right, broken, strict=True)
         if bad or now != was
     ]
-    done = executed((yield Batch(atomic(*mend))))
-    if done is None:  # somebody was at work meanwhile
+    done = executed((yield Batch(atomic(*corrections))))
+    if done is None:  # another client changed one of the keys meanwhile
         return 0, 0
     check(done)
     return (0 if any(broken[:2]) else missing), sum(broken)
 
 
 def _size(ctx: Context, key: bytes, length: int) -> Operation[int]:
-    """How many bytes a list's values have."""
+    """How many bytes the first ``length`` values of a list have in all."""
     size = first = 0
     while first < length:
         last = first + ctx.server.sizes.bounded(_MANY) - 1

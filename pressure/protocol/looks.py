@@ -1,4 +1,4 @@
-"""Looks at a queue that take no role: its counters, who holds a role, the value that comes next."""
+"""Operations that read a queue and take no role: its counters, who holds a role, the next values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pressure.protocol.role import CONSUMER, PRODUCER, Role
 from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed, operation
 from pressure.protocol.waits import bound_of
 
-#: The counters, in the order in which they are asked for.
+#: The names of the counters, in the order of the MGET in ``stats``.
 COUNTERS: Final = ("produced messages", "produced bytes", "consumed messages", "consumed bytes")
 
 _ROLES: Final = {"producer": PRODUCER, "consumer": CONSUMER}
@@ -22,7 +22,7 @@ _ROLES: Final = {"producer": PRODUCER, "consumer": CONSUMER}
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What ``stats`` returns: a queue at one moment.
+    """What ``stats`` returns: the state of a queue at one moment.
 
     Attributes:
         length: How many values are in the queue.
@@ -53,7 +53,7 @@ class Stats:
 
 
 def snapshot(*commands: Command) -> Operation[list[object]]:
-    """The replies to looks that are taken at one moment."""
+    """The replies to commands that run in one transaction, so they describe the same moment."""
     result = executed((yield Batch(atomic(*commands))))
     return check(result or [])
 
@@ -61,7 +61,7 @@ def snapshot(*commands: Command) -> Operation[list[object]]:
 @operation
 @naming_foreign_keys
 def stats(ctx: Context) -> Operation[Stats]:
-    """The queue at one moment.
+    """The state of the queue at one moment.
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
@@ -75,16 +75,16 @@ def stats(ctx: Context) -> Operation[Stats]:
         (b"LLEN", keys.unacked),
         (b"LLEN", keys.rejected),
         (b"MGET", keys.produced_messages, keys.produced_bytes, keys.consumed_messages, keys.consumed_bytes),
-        *_who(ctx, PRODUCER),
-        *_who(ctx, CONSUMER),
+        *_ask_holder(ctx, PRODUCER),
+        *_ask_holder(ctx, CONSUMER),
     )
-    length, closed, unacked, turned_away, counters, free_p, producer, free_c, consumer = found
+    length, closed, unacked, rejected_count, counters, free_p, producer, free_c, consumer = found
     assert bound is None or isinstance(bound, bytes)
     assert isinstance(length, int)
     assert isinstance(unacked, int)
-    assert isinstance(turned_away, int)
+    assert isinstance(rejected_count, int)
     assert isinstance(counters, list)
-    numbers = (_counted(ctx, what, count) for what, count in zip(COUNTERS, counters, strict=True))
+    numbers = (_counter(ctx, what, count) for what, count in zip(COUNTERS, counters, strict=True))
     produced, produced_bytes, consumed, consumed_bytes = numbers
     return Stats(
         length=length,
@@ -95,25 +95,25 @@ def stats(ctx: Context) -> Operation[Stats]:
         produced_bytes=produced_bytes,
         consumed_messages=consumed,
         consumed_bytes=consumed_bytes,
-        producer=_named(free_p, producer),
-        consumer=_named(free_c, consumer),
-        rejected=turned_away,
+        producer=_holder_id(free_p, producer),
+        consumer=_holder_id(free_c, consumer),
+        rejected=rejected_count,
     )
 
 
-def _counted(ctx: Context, what: str, count: bytes | None) -> int:
+def _counter(ctx: Context, what: str, count: bytes | None) -> int:
     number = count_in(count)
     if number is None:
         raise malformed(ctx.keys, f"counter of {what}", count, "repair recounts it")
     return number
 
 
-def _who(ctx: Context, role: Role) -> tuple[Command, Command]:
+def _ask_holder(ctx: Context, role: Role) -> tuple[Command, Command]:
     return (b"LLEN", role.free(ctx.keys)), (b"GET", role.holder(ctx.keys))
 
 
-def _named(free: object, holder: object) -> bytes | None:
-    """The holder key is stale while the role is free, or marked as released."""
+def _holder_id(free: object, holder: object) -> bytes | None:
+    """None if the role is free; empty if the holder has not written its id over an earlier one yet."""
     if free:
         return None
     return b"" if not isinstance(holder, bytes) or is_released(holder) else holder
@@ -121,24 +121,24 @@ def _named(free: object, holder: object) -> bytes | None:
 
 @operation
 def holder(ctx: Context, role: str) -> Operation[bytes | None]:
-    """Who holds a role at this moment; None if nobody does, empty if that is not known.
+    """The id of the client that holds a role; None if the role is free, empty if the id is not written yet.
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
     """
-    found, free, name = yield from snapshot((b"EXISTS", ctx.keys.bound), *_who(ctx, _ROLES[role]))
+    found, free, name = yield from snapshot((b"EXISTS", ctx.keys.bound), *_ask_holder(ctx, _ROLES[role]))
     if not found:
         raise does_not_exist(ctx)
-    return _named(free, name)
+    return _holder_id(free, name)
 
 
 @operation
 def peek(ctx: Context) -> Operation[bytes]:
-    """The value that comes next, which stays where it is.
+    """The value that the next get would take; it stays in the queue.
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
-        QueueEmptyError: There is none.
+        QueueEmptyError: The queue is empty.
     """
     values = yield from peek_many(ctx, 1)
     if not values:
@@ -148,7 +148,7 @@ def peek(ctx: Context) -> Operation[bytes]:
 
 @operation
 def peek_many(ctx: Context, most: int) -> Operation[list[bytes]]:
-    """The values that come next, up to so many, which stay where they are.
+    """At most ``most`` values in the order in which gets would take them; they stay in the queue.
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
@@ -158,7 +158,7 @@ def peek_many(ctx: Context, most: int) -> Operation[list[bytes]]:
 
 @operation
 def rejected(ctx: Context, most: int) -> Operation[list[bytes]]:
-    """The messages that were rejected, up to so many, the oldest first; they stay where they are.
+    """At most ``most`` rejected messages, the oldest first; they stay where they are.
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
@@ -167,7 +167,7 @@ def rejected(ctx: Context, most: int) -> Operation[list[bytes]]:
 
 
 def _front(ctx: Context, key: bytes, most: int) -> Operation[list[bytes]]:
-    """In one look, so that they were in this order; again for more if they are short (see ``sizes``)."""
+    """The end of a list, by one LRANGE; repeated for more values if these are shorter than estimated."""
     sizes, values, asked = ctx.server.sizes, list[bytes](), 0
     while len(values) == asked < (more := sizes.bounded(most)):
         asked = more

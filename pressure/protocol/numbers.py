@@ -1,6 +1,6 @@
-"""Numbers that others may have written: bounds, counters, deliveries, times.
+"""Read numbers that any client may have written: bounds, counters, deliveries, times.
 
-Rule: whatever stands there, reading it ends in a number, or in an error that names the queue and the key.
+Rule: reading gives a number, or an error that names the queue and says what is wrong.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pressure.text import printable
 
 __all__ = ["bound_in", "by_hand", "count_in", "malformed", "moment", "not_a_number", "number_in"]
 
-#: What INCRBY takes for a number, of 64 bits; it is what it writes.
+#: The text of a number as INCRBY reads and writes it; ``number_in`` checks that it fits in 64 bits.
 _NUMBER: Final = re.compile(rb"0|-?[1-9][0-9]{0,18}")
-#: What is a bound: nobody adds to it, so that leading zeros do no harm.
+#: The text of a bound. No command adds to a bound, so leading zeros are allowed.
 _BOUND: Final = re.compile(rb"[0-9]{1,19}")
 _FURTHEST: Final = 1 << 63
-#: How much of a key's value an error quotes.
+#: How many bytes of a key's value an error quotes.
 _QUOTED: Final = 60
 
 
 def number_in(data: Any) -> int | None:
-    """The number that some bytes are; None if they are none that Redis counts with."""
+    """The number in a reply; None if it is not one that INCRBY accepts."""
     if not isinstance(data, bytes) or not _NUMBER.fullmatch(data):
         return None
     number = int(data)
@@ -32,32 +32,32 @@ def number_in(data: Any) -> int | None:
 
 
 def bound_in(data: Any) -> int | None:
-    """The bound that some bytes are; None if they are none. Scripts (``lua``) take the same for one."""
+    """The bound in a reply; None if it is not a bound. The scripts in ``lua`` use the same test."""
     return int(data) if isinstance(data, bytes) and _BOUND.fullmatch(data) else None
 
 
 def count_in(data: Any) -> int | None:
-    """The number of 0 or more that some bytes are, 0 if there are none; None if they are no such number."""
+    """The count in a reply, 0 if the key does not exist; None if it is not a number of 0 or more."""
     number = 0 if data is None else number_in(data)
     return number if number is not None and number >= 0 else None
 
 
 def moment(score: Any) -> int:
-    """A score as a whole number of milliseconds; infinity is far away."""
+    """A score of a sorted set as milliseconds; an infinite one is clipped to 64 bits."""
     return int(max(-_FURTHEST, min(float(score), _FURTHEST)))
 
 
 def not_a_number(what: str, data: bytes | None) -> str:
-    """Says of something that it should be a number of 0 or more."""
+    """The text of an error: this should be a number of 0 or more, and is not."""
     quoted = repr((data or b"")[:_QUOTED]) + ("..." if data and len(data) > _QUOTED else "")
     return f"its {what} is not a number of 0 or more: {quoted}"
 
 
 def by_hand(keys: Keys) -> str:
-    """What helps where the bound is no number."""
+    """The text of an error: how to correct a bound that is not a number."""
     return f"set key {printable(keys.bound)} to the right number by hand"
 
 
 def malformed(queue: object, what: str, data: bytes | None, remedy: str) -> MalformedQueueError:
-    """The error for that."""
+    """The error about a key that should hold a number of 0 or more, and what to do about it."""
     return MalformedQueueError(f"queue {queue}: {not_a_number(what, data)}; {remedy}")

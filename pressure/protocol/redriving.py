@@ -1,9 +1,11 @@
-"""Redrive: rejected messages are put into the queue again, the oldest first.
+"""Redrive: put rejected messages into the queue again, the oldest first.
 
 Rules:
     - A message is put before it is removed from ``:rejected``, so that none is lost.
-    - It is removed by its place, and only while it is what is there: another redrive may have removed it.
-    - A message that is rejected during a redrive is left to the next one, or a redrive might never end.
+    - The last element of ``:rejected`` is removed only if it is still the message that was put: another
+      redrive may have removed that one.
+    - A message that is rejected during a redrive is left for the next redrive. Otherwise a redrive might
+      never end.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ __all__ = ["redrive"]
 
 @operation
 def redrive(ctx: Context, patience: Patience, most: int) -> Operation[int]:
-    """Put up to so many messages again that were rejected, the oldest first; how many were put.
+    """Put at most ``most`` rejected messages again, the oldest first; returns how many were put.
 
     Raises:
-        PressureError: As in ``put``; its ``done`` says how many were put before.
+        PressureError: As in ``put``; its ``done`` says how many messages were put before the error.
     """
     keys, done, end = ctx.keys, 0, most
     looks: tuple[Command, ...] = ((b"EXISTS", keys.bound), (b"LLEN", keys.rejected), _oldest(ctx))

@@ -1,4 +1,4 @@
-"""Which keys there are that begin alike."""
+"""Find the keys that begin with a prefix."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GLOB: Final = b"\\*?[]^-"
 
 
 def keys_under(root: bytes) -> Operation[list[bytes]]:
-    """What follows ``root`` in the names of keys that begin with it; all keys are looked at."""
+    """The rest of each key that begins with ``root``, sorted. Scans every key of the database (SCAN)."""
     pattern = b"".join(b"\\%c" % byte if byte in _GLOB else b"%c" % byte for byte in root) + b"*"
     cursor, rests = b"0", set[bytes]()
     while True:

@@ -1,4 +1,4 @@
-"""Warning of what was refused after an operation was done."""
+"""Warn that the server refused a command that follows a successful put or get."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["warn"]
 
 
 def warn(text: str, taken: Sequence[bytes] = ()) -> None:
-    """Warn by a ``PressureWarning``; where these are errors, the error has the values that were taken."""
+    """Emit a ``PressureWarning``. If warnings are turned into errors, its ``taken`` has the taken values."""
     try:
         warnings.warn(text, PressureWarning, stacklevel=3)
     except PressureWarning as error:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from pressure.driver import Driver
 from pressure.errors import PressureError, QueueDoesNotExistError, ServerReplyError
 from pressure.kinds.asking import pairs
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.carrying import BACKENDS
 from pressure.kinds.reliable.delaying import move
 from pressure.kinds.reliable.model import ReliableKeys
@@ -38,7 +38,7 @@ class Asking:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.places: Places = places_of(options)
-        self._context = Context(self.places.located, Server(scripts=True))
+        self._context = KindContext(self.places.located, Server(scripts=True))
         self._driver = Driver(options.where, self.places.located)
         self._carried: str | None = None
 

@@ -96,6 +96,19 @@ def test_the_other_kinds_refuse_a_timeout_without_waiting(call: Callable[[Any], 
         call(pressure.BackupQueue("jobs", port=1))
 
 
+def test_every_kind_that_waits_can_be_told_not_to(redis_url: str) -> None:
+    with pressure.BackupQueue("backup", url=redis_url) as backup:
+        assert backup.claim_nowait() is None
+        backup.push(b"v")
+        item = backup.claim_nowait()
+        assert item is not None
+        assert item.value == b"v"
+    with pressure.ReliableQueue("reliable", url=redis_url) as reliable:
+        assert reliable.pop_nowait() == []
+        reliable.push(b"v", b"w")
+        assert [message.value for message in reliable.pop_nowait(5)] == [b"v", b"w"]
+
+
 # Joining
 
 

@@ -1,1 +1,1 @@
-"""A module for each shell that can complete the command: ``script`` makes what it is to be told."""
+"""One module for each shell; its function ``script`` makes the completion script."""

@@ -1,7 +1,7 @@
 """Completion for bash.
 
-The line is taken apart by spaces once more, since bash takes it apart at colons too, as in URLs. What is
-offered then lacks what bash thinks stands there already.
+bash splits the line at colons, too, as in URLs, so the script splits the line again, at spaces only. From its
+offers it removes the part that bash considers typed already.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ complete -F _pressure pressure
 
 
 def script(outline: Outline) -> str:
-    """What bash is to be told."""
+    """The completion script for bash."""
     every = [*outline.options, *(option for each in outline.commands for option in each.options)]
     taking = {flag for option in every if option.takes for flag in option.flags} - set(outline.where)
     parts = {

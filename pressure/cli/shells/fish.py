@@ -1,4 +1,4 @@
-"""Completion for fish: a ``complete`` command for each thing to complete."""
+"""Completion for fish: a ``complete`` command for each option and word."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ complete -c pressure -f
 
 
 def script(outline: Outline) -> str:
-    """What fish is to be told."""
+    """The completion script for fish."""
     every = [*outline.options, *(option for each in outline.commands for option in each.options)]
     taking = sorted({flag for option in every if option.takes for flag in option.flags})
     text = _SCRIPT.replace("@TAKING@", " ".join(taking)).replace("@WHERE@", " ".join(outline.where))

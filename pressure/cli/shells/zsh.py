@@ -1,4 +1,4 @@
-"""Completion for zsh, by its own ``_arguments``."""
+"""Completion for zsh, by its function ``_arguments``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _pressure() {
 
 
 def script(outline: Outline) -> str:
-    """What zsh is to be told."""
+    """The completion script for zsh."""
     commands = (_quoted(f"{each.name}:{each.help}") for each in outline.commands)
     parts = {
         "@WHERE@": "|".join(outline.where),
@@ -65,7 +65,7 @@ def _quoted(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text without what ``_arguments`` takes for its own."""
+    """Text with the characters escaped that ``_arguments`` treats specially."""
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
 
 

@@ -127,6 +127,11 @@ class BackupMethods(Kind[V]):
         """
         return self._claim(self._patience(block, timeout))
 
+    @method
+    def claim_nowait(self) -> Operation[Item[V] | None]:
+        """``claim`` without waiting. One round trip, or two without scripts."""
+        return self._claim(self._patience(False, None))
+
     def _claim(self, patience: Patience) -> Operation[Item[V] | None]:
         data = yield from operations.claim(self._context, self.keys, patience)
         return None if data is None else self._wrapping.item(data)

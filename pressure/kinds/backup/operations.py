@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pressure.errors import QueueAlreadyExistsError
 from pressure.kinds.asking import asked, front, now, pairs, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import KindContext
 from pressure.kinds.sharing import changing, make_sure, making, operation
 from pressure.protocol.numbers import moment
 from pressure.protocol.scripted import NO_SCRIPTS, evaluated
@@ -57,7 +57,7 @@ class BackupKeys:
 
 
 @making
-def push(ctx: Context, keys: BackupKeys, items: Sequence[bytes], maxlen: int | None) -> Operation[int]:
+def push(ctx: KindContext, keys: BackupKeys, items: Sequence[bytes], maxlen: int | None) -> Operation[int]:
     """Add items; how many wait then."""
     add: Command = (b"LPUSH", keys.pending, *items) if items else (b"LLEN", keys.pending)
     if maxlen is None:
@@ -69,7 +69,7 @@ def push(ctx: Context, keys: BackupKeys, items: Sequence[bytes], maxlen: int | N
 
 
 @changing
-def claim(ctx: Context, keys: BackupKeys, patience: Patience) -> Operation[bytes | None]:
+def claim(ctx: KindContext, keys: BackupKeys, patience: Patience) -> Operation[bytes | None]:
     """Move the next item to what is in progress; None if none came in time."""
     item = yield from evaluated(ctx.server, CLAIM, keys.all)
     if item is NO_SCRIPTS:
@@ -98,7 +98,7 @@ def _wait(keys: BackupKeys, patience: Patience) -> Operation[Reply]:
     return None
 
 
-def _keep(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[None]:
+def _keep(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[None]:
     """Put an item back if the queue that has come to be during the wait is of another kind."""
     try:
         yield from make_sure(ctx)
@@ -113,7 +113,7 @@ def _timed(keys: BackupKeys, item: bytes, time: Reply) -> Batch:
 
 
 @changing
-def remove(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
+def remove(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Take an item from what is in progress; False if it was not there."""
     steps = atomic((b"LREM", keys.processing, 1, item), (b"ZREM", keys.claims, item))
     removed, _ = check(executed((yield Batch(steps))) or [])
@@ -121,12 +121,12 @@ def remove(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
 
 
 @changing
-def requeue(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
+def requeue(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Put an item that is in progress back, to be claimed next; False if it was not there."""
     return (yield from _requeue(ctx, keys, item))
 
 
-def _requeue(ctx: Context, keys: BackupKeys, item: bytes) -> Operation[bool]:
+def _requeue(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
     reply = yield from evaluated(ctx.server, REQUEUE, keys.all, item)
     if reply is not NO_SCRIPTS:
         return bool(reply)
@@ -145,7 +145,7 @@ def _put_back(keys: BackupKeys, item: bytes) -> tuple[Command, Command]:
 
 
 @changing
-def reap(ctx: Context, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
+def reap(ctx: KindContext, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
     """Put back what was claimed so many milliseconds ago or longer, to be claimed next, the oldest first."""
     back: list[bytes] = []
     left = -1
@@ -200,7 +200,7 @@ def times_of(scores: Reply) -> dict[bytes, int]:
 
 
 @operation
-def in_progress(ctx: Context, keys: BackupKeys) -> Operation[list[tuple[bytes, int | None, int]]]:
+def in_progress(ctx: KindContext, keys: BackupKeys) -> Operation[list[tuple[bytes, int | None, int]]]:
     """Items, the times of their claims, and the time at which they were looked at; the oldest first."""
     looks: tuple[Command, ...] = (
         (b"LRANGE", keys.processing, 0, -1),
@@ -214,13 +214,13 @@ def in_progress(ctx: Context, keys: BackupKeys) -> Operation[list[tuple[bytes, i
 
 
 @operation
-def peek(ctx: Context, keys: BackupKeys, count: int) -> Operation[list[bytes]]:
+def peek(ctx: KindContext, keys: BackupKeys, count: int) -> Operation[list[bytes]]:
     """The items that are claimed next, which stay where they are."""
     return (yield from front(keys.pending, count))
 
 
 @operation
-def length(ctx: Context, keys: BackupKeys) -> Operation[int]:
+def length(ctx: KindContext, keys: BackupKeys) -> Operation[int]:
     """How many items wait."""
     (number,) = yield from asked((b"LLEN", keys.pending))
     return int(number)

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from pressure.errors import PressureError
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import KindContext
 from pressure.protocol.steps import Operation, carrying
 
 T = TypeVar("T")
 
 
 def collect(
-    ctx: Context, most: int, take: Callable[[int], Operation[list[T]]], data: Callable[[T], bytes]
+    ctx: KindContext, most: int, take: Callable[[int], Operation[list[T]]], data: Callable[[T], bytes]
 ) -> Operation[list[T]]:
     """Collects up to ``most`` items. Calls ``take(n)`` again while it returns all ``n`` items and there are
     bytes left.

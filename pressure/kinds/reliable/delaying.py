@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pressure.kinds.asking import asked, now, pairs, transaction
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.notes import beginning_of, parts_of, place_of, pushed_later
 from pressure.kinds.reliable.operations import TOGETHER, Carried
@@ -21,7 +21,7 @@ from pressure.protocol.steps import Command, Operation, Reply
 
 
 @making
-def delay(ctx: Context, on: Carried, data: Sequence[bytes], milliseconds: int) -> Operation[list[bytes]]:
+def delay(ctx: KindContext, on: Carried, data: Sequence[bytes], milliseconds: int) -> Operation[list[bytes]]:
     """Add messages that are to be delivered later; their ids."""
     if not data:
         return []
@@ -34,7 +34,7 @@ def delay(ctx: Context, on: Carried, data: Sequence[bytes], milliseconds: int) -
 
 
 @changing
-def cancel(ctx: Context, on: Carried, message: bytes) -> Operation[bool]:
+def cancel(ctx: KindContext, on: Carried, message: bytes) -> Operation[bool]:
     """Remove a message that is delayed still; False if it is not."""
     place = place_of(message)
     if place is None:
@@ -54,7 +54,7 @@ def cancel(ctx: Context, on: Carried, message: bytes) -> Operation[bool]:
 
 
 @changing
-def move(ctx: Context, on: Carried) -> Operation[int]:
+def move(ctx: KindContext, on: Carried) -> Operation[int]:
     """Push what is due behind all that waits; how many messages were."""
     moved = 0
     script = on.backend.scripts.move
@@ -72,7 +72,7 @@ def move(ctx: Context, on: Carried) -> Operation[int]:
 
 
 def due_by_transaction(
-    ctx: Context, on: Carried, lane: ReliableKeys, most: int, then: Sequence[Command]
+    ctx: KindContext, on: Carried, lane: ReliableKeys, most: int, then: Sequence[Command]
 ) -> Operation[tuple[int, int, list[Reply]] | None]:
     """Push some of what is due to a lane, and go on with other commands, in one step.
 

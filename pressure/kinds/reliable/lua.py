@@ -175,14 +175,13 @@ _POP: Final = (
 check_type()
 local most, share = tonumber(ARGV[2]), tonumber(ARGV[3])
 local due = {}
-local function read_due(count)
-  if count < 1 then return end
-  move(queue, count)
+local function read_due(count, whatever_is_there)
+  if count < 1 or (move(queue, count) == 0 and not whatever_is_there) then return end
   for _, each in ipairs(read(queue, count)) do due[#due + 1] = each end
 end
 read_due(share)
 local rest = read(KEYS[7], most - #due, KEYS[8], KEYS[9])
-if #due == share then read_due(most - #due - #rest) end
+read_due(most - #due - #rest, true)
 if #due + #rest > 0 then return {now, false, due, rest} end
 return {now, redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or false, due, rest}
 """

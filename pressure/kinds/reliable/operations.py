@@ -15,7 +15,7 @@ from typing import Final
 
 from pressure.errors import PressureError, ServerReplyError
 from pressure.kinds.asking import asked, now
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.backend import Backend, Other
 from pressure.kinds.reliable.collecting import collect
 from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending, ReliableKeys
@@ -67,7 +67,7 @@ class Carried:
 
 
 @making
-def push(ctx: Context, on: Carried, data: Sequence[bytes]) -> Operation[list[bytes]]:
+def push(ctx: KindContext, on: Carried, data: Sequence[bytes]) -> Operation[list[bytes]]:
     """Add messages, together; their ids."""
     if not data:
         return []
@@ -80,7 +80,7 @@ def push(ctx: Context, on: Carried, data: Sequence[bytes]) -> Operation[list[byt
 
 
 @changing
-def ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+def ack(ctx: KindContext, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Be done with messages; the ids of those that were delivered still."""
     done: set[bytes] = set()
     for lane, known in by_lane(on.keys, ids):
@@ -89,7 +89,7 @@ def ack(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes
     return [each for each in ids if each in done]
 
 
-def _ack(ctx: Context, on: Carried, lane: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+def _ack(ctx: KindContext, on: Carried, lane: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     done = yield from evaluated(ctx.server, on.backend.scripts.ack, lane.all, lane.group, *ids)
     if done is NO_SCRIPTS:
         others: list[Other] = []
@@ -113,7 +113,7 @@ def acknowledged(
 
 @changing
 def retry(
-    ctx: Context, on: Carried, message: Delivered, milliseconds: int, error: BaseException | None = None
+    ctx: KindContext, on: Carried, message: Delivered, milliseconds: int, error: BaseException | None = None
 ) -> Operation[bool]:
     """Deliver a message later, or never again; False if it was not delivered any more."""
     dead = on.most is not None and message.deliveries >= on.most
@@ -121,7 +121,7 @@ def retry(
 
 
 def _retry(
-    ctx: Context, on: Carried, message: Delivered, delay: int, burial: bytes | None
+    ctx: KindContext, on: Carried, message: Delivered, delay: int, burial: bytes | None
 ) -> Operation[bool]:
     on.due_first = True
     lane = on.keys.due if b"@" in message.id else on.keys
@@ -151,7 +151,7 @@ _ON_THE_WAY: Final = 1000
 
 
 @changing
-def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
+def recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
     """Deliver again what was delivered long ago; what was so too often is dead instead.
 
     Messages that were recovered are returned although the server refuses what comes after, as in
@@ -174,7 +174,7 @@ def recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[
     return good
 
 
-def _recover(ctx: Context, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
+def _recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
     def take(most: int) -> Operation[list[Delivered]]:
         return on.backend.recover(on.keys, most, idle)
 
@@ -186,7 +186,7 @@ def _datas(messages: Sequence[Delivered]) -> list[bytes]:
 
 
 @changing
-def heartbeat(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+def heartbeat(ctx: KindContext, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Keep messages from being recovered; the ids of those that are delivered still, as far as is known."""
     heard: set[bytes] = set()
     for lane, known in by_lane(on.keys, ids):
@@ -196,19 +196,19 @@ def heartbeat(ctx: Context, on: Carried, ids: Sequence[bytes]) -> Operation[list
 
 
 @operation
-def inspect(ctx: Context, on: Carried, start: int, count: int) -> Operation[list[Delivered]]:
+def inspect(ctx: KindContext, on: Carried, start: int, count: int) -> Operation[list[Delivered]]:
     """Messages that wait, from one place on."""
     return (yield from on.backend.inspect(on.keys, start, count))
 
 
 @operation
-def pending(ctx: Context, on: Carried, start: int, count: int) -> Operation[list[Pending]]:
+def pending(ctx: KindContext, on: Carried, start: int, count: int) -> Operation[list[Pending]]:
     """Messages that are delivered, from one place on."""
     return (yield from on.backend.pending(on.keys, start, count))
 
 
 @operation
-def info(ctx: Context, on: Carried) -> Operation[Info]:
+def info(ctx: KindContext, on: Carried) -> Operation[Info]:
     """The queue, looked at in a few steps."""
     last, undelivered, delivered = yield from on.backend.info(on.keys, on.keys.queue)
     _, waiting, taken = yield from on.backend.info(on.keys.due, on.keys.due.queue)
@@ -218,6 +218,6 @@ def info(ctx: Context, on: Carried) -> Operation[Info]:
 
 
 @operation
-def letters(ctx: Context, on: Carried, count: int) -> Operation[list[DeadLetter]]:
+def letters(ctx: KindContext, on: Carried, count: int) -> Operation[list[DeadLetter]]:
     """The oldest dead messages."""
     return (yield from on.backend.letters(on.keys, count))

@@ -19,7 +19,7 @@ from typing import TypeAlias, TypeVar
 
 from pressure.errors import PressureError, ServerReplyError
 from pressure.kinds.asking import as_block, now, since_first
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.collecting import collect
 from pressure.kinds.reliable.delaying import due_by_transaction
 from pressure.kinds.reliable.model import Delivered
@@ -66,7 +66,7 @@ def _patiently(
 
 
 def _collected(
-    ctx: Context,
+    ctx: KindContext,
     count: int,
     patience: Patience,
     step: Callable[[int, bool], Operation[Found[T]]],
@@ -104,7 +104,7 @@ def _at(time: Reply) -> float | None:
     return None if isinstance(time, ServerReplyError) else now(time) / 1000
 
 
-def _step(ctx: Context, on: Carried, most: int, *, more: bool = False) -> Operation[Found[Delivered]]:
+def _step(ctx: KindContext, on: Carried, most: int, *, more: bool = False) -> Operation[Found[Delivered]]:
     """Deliver what is there, without waiting; ``more`` if something was delivered before."""
     share = (most + on.due_first) // 2
     keys = (*on.keys.due.all, on.keys.queue, on.keys.deliveries, on.keys.notes)
@@ -118,7 +118,7 @@ def _step(ctx: Context, on: Carried, most: int, *, more: bool = False) -> Operat
     return found, None if first is None else float(first) / 1000 - at
 
 
-def _step_by_step(ctx: Context, on: Carried, most: int, share: int) -> Operation[Found[Delivered]]:
+def _step_by_step(ctx: KindContext, on: Carried, most: int, share: int) -> Operation[Found[Delivered]]:
     """The same without scripts; what is due is asked for if the last pop has seen some."""
     due = (yield from _due(ctx, on, share)) if share else []
     on.due_first = False
@@ -144,7 +144,7 @@ def _rest(on: Carried, most: int) -> Operation[Found[Delivered]]:
     return found, _until_due(first, time)
 
 
-def _due(ctx: Context, on: Carried, share: int) -> Operation[list[Delivered]]:
+def _due(ctx: KindContext, on: Carried, share: int) -> Operation[list[Delivered]]:
     """Some of what is due. What is in the lane already was left there by a client that died."""
     lane = on.keys.due
     read = on.backend.popping(lane, share)
@@ -165,7 +165,7 @@ def _due(ctx: Context, on: Carried, share: int) -> Operation[list[Delivered]]:
 
 
 @changing
-def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[list[Delivered]]:
+def pop(ctx: KindContext, on: Carried, count: int, patience: Patience) -> Operation[list[Delivered]]:
     """Deliver up to so many messages; none if none came in time."""
 
     def step(most: int, more: bool) -> Operation[Found[Delivered]]:
@@ -184,7 +184,7 @@ def pop(ctx: Context, on: Carried, count: int, patience: Patience) -> Operation[
 
 @changing
 def pop_any(
-    ctx: Context, on: Sequence[Carried], count: int, patience: Patience
+    ctx: KindContext, on: Sequence[Carried], count: int, patience: Patience
 ) -> Operation[list[tuple[int, Delivered]]]:
     """Deliver up to so many messages of the first queues that have some, each with its queue's number."""
     backend = on[0].backend

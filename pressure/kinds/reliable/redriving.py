@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
 from pressure.kinds.reliable.notes import by_lane
 from pressure.kinds.reliable.operations import TOGETHER, Carried, acknowledged, recover
@@ -23,7 +23,7 @@ IDLE: Final = 60_000
 
 
 @changing
-def redrive(ctx: Context, on: Carried, count: int) -> Operation[int]:
+def redrive(ctx: KindContext, on: Carried, count: int) -> Operation[int]:
     """Put dead letters into their queue; how many were."""
     dead = Carried(ReliableKeys.of(on.keys.dead, on.keys.group), on.backend, None)
     done = 0

@@ -37,6 +37,11 @@ class Taking(Carrying[V]):
         """
         return self._pop(whole(count, "count"), self._patience(block, timeout))
 
+    @method
+    def pop_nowait(self, count: int = 1) -> Operation[list[Delivered[V]]]:
+        """``pop`` without waiting."""
+        return self._pop(whole(count, "count"), self._patience(False, None))
+
     def _pop(self, count: int, patience: Patience) -> Operation[list[Delivered[V]]]:
         found = yield from popping.pop(self._context, self._carried, count, patience)
         return [self._decoding(each) for each in found]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pressure.kinds.asking import asked, front, transaction
-from pressure.kinds.kind import Context
+from pressure.kinds.kind import KindContext
 from pressure.kinds.ring.lua import CLAIM, COMPLETE, EXTEND
 from pressure.kinds.sharing import changing, making, operation
 from pressure.protocol.scripted import NO_SCRIPTS, evaluated
@@ -20,27 +20,27 @@ from pressure.protocol.steps import Command, Operation, Reply
 
 
 @making
-def push(ctx: Context, items: Sequence[bytes]) -> Operation[int]:
+def push(ctx: KindContext, items: Sequence[bytes]) -> Operation[int]:
     """Add items at the back; how many there are then."""
     (length,) = yield from asked((b"LPUSH", ctx.keys.main, *items) if items else (b"LLEN", ctx.keys.main))
     return int(length)
 
 
 @operation
-def peek(ctx: Context, count: int) -> Operation[list[bytes]]:
+def peek(ctx: KindContext, count: int) -> Operation[list[bytes]]:
     """The items that are tried next, locked or not, which stay where they are."""
     return (yield from front(ctx.keys.main, count))
 
 
 @operation
-def length(ctx: Context) -> Operation[int]:
+def length(ctx: KindContext) -> Operation[int]:
     """How many items there are, locked or not."""
     (number,) = yield from asked((b"LLEN", ctx.keys.main))
     return int(number)
 
 
 @changing
-def claim(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
+def claim(ctx: KindContext, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
     """Move the item at the front to the back and lock it; None if it is locked already, or there is none.
 
     With ``walk``, go on to the next until one can be locked, once around at most.
@@ -52,7 +52,7 @@ def claim(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> 
     return result
 
 
-def _walk(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
+def _walk(ctx: KindContext, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
     turn: Command = (b"LMOVE", ctx.keys.main, ctx.keys.main, b"RIGHT", b"LEFT")
     item, left = yield from asked(turn, (b"LLEN", ctx.keys.main))
     tries = left if walk else 1
@@ -71,7 +71,7 @@ def _walk(ctx: Context, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> 
 
 
 @changing
-def complete(ctx: Context, locks: bytes, token: bytes, item: bytes) -> Operation[tuple[bool, bool]]:
+def complete(ctx: KindContext, locks: bytes, token: bytes, item: bytes) -> Operation[tuple[bool, bool]]:
     """Remove an item and free its lock; whether the lock was ours still, and the item there."""
     reply = yield from evaluated(ctx.server, COMPLETE, (ctx.keys.main,), locks, token, item)
     if reply is not NO_SCRIPTS:
@@ -89,7 +89,7 @@ def complete(ctx: Context, locks: bytes, token: bytes, item: bytes) -> Operation
 
 
 @changing
-def extend(ctx: Context, locks: bytes, token: bytes, item: bytes, ttl: int) -> Operation[bool]:
+def extend(ctx: KindContext, locks: bytes, token: bytes, item: bytes, ttl: int) -> Operation[bool]:
     """Give a lock that is ours another time to live, or free it (0); False if it is not ours."""
     reply = yield from evaluated(ctx.server, EXTEND, (ctx.keys.main,), locks, token, item, ttl)
     if reply is not NO_SCRIPTS:
@@ -99,7 +99,7 @@ def extend(ctx: Context, locks: bytes, token: bytes, item: bytes, ttl: int) -> O
     return (yield from _change(ctx, lock, token, step))
 
 
-def _change(ctx: Context, lock: bytes, token: bytes, step: Command) -> Operation[bool]:
+def _change(ctx: KindContext, lock: bytes, token: bytes, step: Command) -> Operation[bool]:
     """Do something to a lock if it is ours; whether it was."""
 
     def decide(seen: list[Reply]) -> tuple[Sequence[Command], bool]:
@@ -111,7 +111,7 @@ def _change(ctx: Context, lock: bytes, token: bytes, step: Command) -> Operation
 
 
 @operation
-def items(ctx: Context, locks: bytes) -> Operation[list[tuple[bytes, bool]]]:
+def items(ctx: KindContext, locks: bytes) -> Operation[list[tuple[bytes, bool]]]:
     """All items, the one at the front first, and whether each is locked; two moments apart."""
     (found,) = yield from asked((b"LRANGE", ctx.keys.main, 0, -1))
     if not found:

@@ -11,7 +11,7 @@ from conformance.chaos.__main__ import main
 
 pytestmark = pytest.mark.usefixtures("redis_server")
 
-SMALL = Plan(messages=800, seconds=8.0, workers=6, lease=1.0, looks=0.3, pause=0.6, swaps=2, standstill=15.0)
+SMALL = Plan(messages=400, seconds=8.0, workers=6, lease=1.0, looks=0.3, pause=1.5, swaps=2, standstill=40.0)
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def test_a_message_that_get_cannot_write_is_shown_in_the_error(
     assert status == 14
     assert lost(err) == [LONG]
     assert b"pressure get: 0 lines acknowledged\n" in err
-    assert b"the reader of the output has gone; a message was got and could not be written\n" in err
+    assert b"the reader of the output has gone; a message was taken and could not be written\n" in err
     assert queue.peek_many(9) == [b"next"]
     invariant(raw)
 
@@ -82,7 +82,7 @@ def test_a_lost_message_that_is_not_text_is_shown_as_base64(cli: Cli, queue: Que
         status, _, err = finish(cli("get", "jobs", stdout=full))
     assert status == 14
     assert b'pressure: lost: {"base64": "/w=="}\n' in err
-    assert b"No space left on device; a message was got and could not be written" in err
+    assert b"No space left on device; a message was taken and could not be written" in err
 
 
 @on_full_disks

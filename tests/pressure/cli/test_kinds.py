@@ -175,6 +175,7 @@ def test_lock_ttl_sets_how_long_a_ring_locks_an_item(
         ("put --kind reliable --overfill", "--overfill works only with --kind queue, not --kind reliable"),
         ("get --kind ring --delete", "--delete works only with --kind queue, not --kind ring"),
         ("get --kind backup --run 3", "--run works only with --kind queue, not --kind backup"),
+        ("get --kind ring --no-heal", "--no-heal works only with --kind queue, not --kind ring"),
         ("get --lock-ttl 3", "--lock-ttl works only with --kind ring, not --kind queue"),
         ("get --kind backup --recover 3", "--recover works only with --kind reliable, not --kind backup"),
     ],

@@ -14,7 +14,7 @@ import pytest
 import pressure
 from pressure.cli import main, table
 from pressure.cli.framing import FormatError
-from pressure.cli.status import STATUSES, LostError, lost_with, status_of
+from pressure.cli.status import STATUSES, LostError, lost_messages, status_of
 from pressure.cli.stop import Stop
 from pressure.errors import PressureError
 
@@ -49,9 +49,13 @@ def test_each_error_has_its_exit_status(error: Exception) -> None:
 def test_values_that_were_taken_and_lost_are_read_from_the_error() -> None:
     warning = pressure.PressureWarning("not counted")
     warning.taken = (b"1", b"2")
-    assert lost_with(warning) == lost_with(pressure.OutcomeUnknownError("c", [b"1", b"2"])) == [b"1", b"2"]
-    assert lost_with(LostError("l", [b"a"])) == [b"a"]
-    assert lost_with(ValueError("v")) == []
+    assert (
+        lost_messages(warning)
+        == lost_messages(pressure.OutcomeUnknownError("c", [b"1", b"2"]))
+        == [b"1", b"2"]
+    )
+    assert lost_messages(LostError("l", [b"a"])) == [b"a"]
+    assert lost_messages(ValueError("v")) == []
 
 
 def test_no_exit_status_and_no_error_is_in_the_table_twice() -> None:

@@ -15,7 +15,7 @@ from conformance.simulation import Choose, Simulation, every_run
 from pressure.kinds import asking
 from pressure.kinds.backup import BackupKeys
 from pressure.kinds.backup import operations as backup
-from pressure.kinds.kind import Context, Place
+from pressure.kinds.kind import KindContext, Place
 from pressure.kinds.reliable import delaying, popping
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
@@ -28,7 +28,7 @@ from pressure.protocol.steps import Operation, Patience, Server
 JOBS = b"queue:jobs"
 LOCKS = JOBS + b":lock:"
 BACKUP = BackupKeys(JOBS, JOBS + b":processing", JOBS + b":claims")
-Act: TypeAlias = Callable[[Context], Operation[Any]]
+Act: TypeAlias = Callable[[KindContext], Operation[Any]]
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Ca
 
     def run(choose: Choose) -> None:
         simulation = Simulation(choose)
-        context = Context(Place(b"jobs", (JOBS,)), Server(scripts=False), simulation.seconds)
+        context = KindContext(Place(b"jobs", (JOBS,)), Server(scripts=False), simulation.seconds)
         setup(simulation)
         actors = [simulation.actor(f"client{number}") for number, _ in enumerate(acts)]
         for actor, act in zip(actors, acts, strict=True):
@@ -53,12 +53,12 @@ def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Ca
     return every_run(run)
 
 
-def begun(act: Act, context: Context, _: object) -> Operation[Any]:
+def begun(act: Act, context: KindContext, _: object) -> Operation[Any]:
     """An operation with our context instead of the simulation's."""
     return act(context)
 
 
-def now(context: Context) -> Patience:
+def now(context: KindContext) -> Patience:
     return Patience.of(context, block=False)
 
 
@@ -165,3 +165,23 @@ def test_two_clients_neither_lose_nor_double_a_pending_and_a_due_message(first: 
             assert b"w" in popped, "what is due is delivered by the first pop"
 
     assert run_all(setup, (RELIABLE_ACTS[first], RELIABLE_ACTS[second]), check) >= 2
+
+
+def test_two_groups_that_acknowledge_at_once_leave_no_message_behind() -> None:
+    audit = Carried(ReliableKeys.of(JOBS, b"audit"), Stream(), 9)
+
+    def setup(simulation: Simulation) -> None:
+        simulation.ask("XADD", JOBS, "1-1", "payload", b"v")
+        for group in ("workers", "audit"):
+            simulation.ask("XGROUP", "CREATE", JOBS, group, "0")
+            simulation.ask("XREADGROUP", "GROUP", group, "pressure", "STREAMS", JOBS, ">")
+
+    def check(simulation: Simulation, results: list[Any]) -> None:
+        assert results == [[b"1-1"], [b"1-1"]]
+        assert simulation.ask("XLEN", JOBS) == 0
+
+    acts: tuple[Act, ...] = (
+        lambda c: reliable.ack(c, ON, [b"1-1"]),
+        lambda c: reliable.ack(c, audit, [b"1-1"]),
+    )
+    assert run_all(setup, acts, check) > 2

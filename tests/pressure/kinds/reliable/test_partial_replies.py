@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pressure import ServerReplyError
-from pressure.kinds.kind import Context, Place
+from pressure.kinds.kind import KindContext, Place
 from pressure.kinds.reliable import operations, popping
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.module import Module
@@ -19,7 +19,7 @@ from pressure.protocol.steps import Batch, Command, Operation, Patience, Server
 
 PLACE = Place(b"jobs", (b"a", b"b"))
 #: Where all that is asked for fits into one step.
-SMALL = Context(PLACE, Server(sizes=Sizes(largest=1)))
+SMALL = KindContext(PLACE, Server(sizes=Sizes(largest=1)))
 #: How many messages are asked for at first.
 FEW = Sizes().bounded(1000)
 DATAS = tuple(b"%d" % number for number in range(FEW))
@@ -35,7 +35,7 @@ def module() -> Carried:
     return Carried(ReliableKeys.of(b"a", b"workers"), Module(), 9)
 
 
-Deed = Callable[[Context, Patience], Operation[Any]]
+Deed = Callable[[KindContext, Patience], Operation[Any]]
 
 
 def answer(command: Command) -> Any:
@@ -88,7 +88,7 @@ LATER = [name for name, (_, number, _) in CALLS.items() if number > 1]
 def played(name: str) -> tuple[Operation[Any], Batch]:
     """An operation at the step in which something may go wrong."""
     command, number, deed = CALLS[name]
-    ctx = Context(PLACE)
+    ctx = KindContext(PLACE)
     working = deed(ctx, Patience.of(ctx, block=False))
     step = next(working)
     while True:
@@ -114,7 +114,7 @@ def test_messages_already_received_are_returned_when_a_later_command_is_refused(
 
 
 def test_an_error_of_the_first_command_is_raised() -> None:
-    ctx = Context(PLACE)
+    ctx = KindContext(PLACE)
     for working in (popping.pop(ctx, stream(), 1, Patience.of(ctx)), operations.recover(ctx, stream(), 1, 1)):
         step = next(working)
         assert isinstance(step, Batch)
@@ -123,7 +123,7 @@ def test_an_error_of_the_first_command_is_raised() -> None:
 
 
 def test_a_pop_takes_no_more_bytes_than_fit_into_one_reply() -> None:
-    ctx = Context(PLACE)
+    ctx = KindContext(PLACE)
     working = popping.pop(ctx, stream(), 100, Patience.of(ctx, block=False))
     step: Any = next(working)
     while b"a" not in step.commands[0]:  # the lane of what is due comes first
