@@ -23,11 +23,11 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from pressure.spark.asking import Asking
 from pressure.spark.errors import OptionError
 from pressure.spark.options import ROWS, Options, options_of
 from pressure.spark.payloads import batches_of, check_columns
 from pressure.spark.peeking import Peek, Slice
+from pressure.spark.server import QueueServer
 from pressure.spark.source import Source, State, slices
 from pressure.spark.writing import StreamWriter, Writer
 
@@ -100,11 +100,11 @@ class PressureDataSource(DataSource):
 
 
 def _check_server(options: Options) -> None:
-    asking = Asking(options)
+    server = QueueServer(options)
     try:
-        asking.check()
+        server.check()
     finally:
-        asking.close()
+        server.close()
 
 
 def _checked(schema: StructType, options: Options) -> StructType:

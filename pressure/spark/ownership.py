@@ -20,8 +20,8 @@ from pressure.identity import process_in
 from pressure.lease import ThreadKeeper
 from pressure.pool import HOLDS
 from pressure.protocol.vitals import connected
-from pressure.spark.asking import Asking
 from pressure.spark.lua import RELEASE, TAKE
+from pressure.spark.server import QueueServer
 from pressure.text import printable
 
 __all__ = ["LOOK", "Ownership", "in_use"]
@@ -34,17 +34,17 @@ class Ownership:
     """The right to read a queue as a stream, which one query has at a time.
 
     Args:
-        asking: Runs scripts on the queue's server.
+        server: Runs scripts on the queue's server.
 
     Attributes:
         me: The id of this owner; no other has it.
     """
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, server: QueueServer) -> None:
         self.me = HOLDS.begin(HOLDS.connection_name()).decode()
-        self._asking = asking
-        self._key = asking.places.beside("owner")
-        self._lease = asking.options.lease
+        self._server = server
+        self._key = server.places.beside("owner")
+        self._lease = server.options.lease
         self._keeper: ThreadKeeper | None = None
 
     def take(self) -> None:
@@ -54,29 +54,29 @@ class Ownership:
             QueueInUseError: Another query reads the queue.
         """
         left = float("inf")
-        deadline = time.monotonic() + max(self._asking.options.timeout, 2 * self._lease)
+        deadline = time.monotonic() + max(self._server.options.timeout, 2 * self._lease)
         while found := self._acquire():
             holder, now_left = found
             if now_left > left or time.monotonic() > deadline:  # it was renewed, so the owner is alive
-                raise in_use(self._asking, holder)
+                raise in_use(self._server, holder)
             left = now_left
             if self._is_dead(holder) and not self._acquire(instead_of=holder):
                 break
-            self._asking.pause(min(LOOK, max(left, 1) / 1000))
+            self._server.pause(min(LOOK, max(left, 1) / 1000))
         self._keeper = ThreadKeeper(self._lease, self._renew)
         self._keeper.begin(self.me.encode())
 
     def _acquire(self, me: bytes | str = "", instead_of: bytes = b"") -> tuple[bytes, int] | None:
-        """Become the owner or renew the lease: None, or another owner and the milliseconds left of its lease."""
+        """Become the owner or renew the lease: None, or another owner and the milliseconds of its lease."""
         lease = round(self._lease * 1000)
-        found = self._asking.script(TAKE, (self._key,), me or self.me, lease, instead_of)
+        found = self._server.script(TAKE, (self._key,), me or self.me, lease, instead_of)
         return tuple(found) if found else None
 
     def _is_dead(self, holder: bytes) -> bool:
         process = process_in(holder)
         if process is None or not _ended(process):
             return False
-        names = connected(self._asking.told(b"CLIENT", b"LIST"))
+        names = connected(self._server.reply_to(b"CLIENT", b"LIST"))
         return names is not None and not any(name.startswith(process + b"/") for name in names)
 
     def _renew(self, names: Collection[bytes]) -> None:
@@ -94,13 +94,13 @@ class Ownership:
         """Stop being the owner."""
         self.stop_renewing()
         with suppress(PressureError):
-            self._asking.script(RELEASE, (self._key,), self.me)
+            self._server.script(RELEASE, (self._key,), self.me)
 
 
-def in_use(asking: Asking, holder: bytes) -> QueueInUseError:
+def in_use(server: QueueServer, holder: bytes) -> QueueInUseError:
     """The error for a query that is not the owner."""
     who = printable(holder) or "nobody"
-    return QueueInUseError(f"queue {asking.places.located} is read by another query ({who})", "consumer")
+    return QueueInUseError(f"queue {server.places.located} is read by another query ({who})", "consumer")
 
 
 def _ended(process: bytes) -> bool:

@@ -13,11 +13,11 @@ from typing import Final
 
 from pressure.kinds.asking import pairs
 from pressure.protocol.numbers import count_in
-from pressure.spark.asking import Asking
 from pressure.spark.errors import RowsGoneError
 from pressure.spark.options import Options
 from pressure.spark.places import new_id
 from pressure.spark.rows import Rows, peeked_of
+from pressure.spark.server import QueueServer
 from pressure.spark.source import READ_TOGETHER, slices
 
 __all__ = ["Peek", "Slice"]
@@ -52,23 +52,23 @@ class Peek:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self._asking = Asking(options)
+        self._server = QueueServer(options)
 
     def __enter__(self) -> Peek:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._asking.close()
+        self._server.close()
 
     def plan(self) -> list[Slice]:
         """Divide the queue, as it is now, into slices."""
-        main = self._asking.places.main
+        main = self._server.places.main
         if self.options.kind == "reliable":
-            return [Slice(main, 0, self._asking.length(), 0)]
+            return [Slice(main, 0, self._server.length(), 0)]
         if not self.options.snapshot:
-            return self._slices(main, self._asking.length(), copied=False)
-        copy = self._asking.places.beside("snapshot", new_id())
-        _, _, length = self._asking.ask((b"COPY", main, copy), (b"EXPIRE", copy, KEPT), (b"LLEN", copy))
+            return self._slices(main, self._server.length(), copied=False)
+        copy = self._server.places.beside("snapshot", new_id())
+        _, _, length = self._server.ask((b"COPY", main, copy), (b"EXPIRE", copy, KEPT), (b"LLEN", copy))
         return self._slices(copy, int(length), copied=True)
 
     def _slices(self, key: bytes, length: int, *, copied: bool) -> list[Slice]:
@@ -82,17 +82,17 @@ class Peek:
             RowsGoneError: The copy has expired.
         """
         readers = {"stream": self._of_stream, "module": self._of_module}
-        yield from readers.get(self._asking.carried, self._of_list)(part)
+        yield from readers.get(self._server.backend, self._of_list)(part)
 
     def _of_list(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         for start in range(part.start, part.end, READ_TOGETHER):
             end = min(start + READ_TOGETHER, part.end)
             look = (b"EXPIRE", part.key, KEPT) if part.length else (b"EXISTS", part.key)
-            _, length, found = self._asking.ask(
+            _, length, found = self._server.ask(
                 look, (b"LLEN", part.key), (b"LRANGE", part.key, -end, -start - 1)
             )
             if part.length and length != part.length:
-                queue = self._asking.places.located
+                queue = self._server.places.located
                 raise RowsGoneError(
                     f"queue {queue}: its copy was dropped {KEPT} s after the last read; read again"
                 )
@@ -104,7 +104,7 @@ class Peek:
         after, start = self._delivered(part.key), part.start
         while start < part.end:
             count = min(READ_TOGETHER, part.end - start)
-            (found,) = self._asking.ask((b"XRANGE", part.key, b"(" + after, b"+", b"COUNT", count))
+            (found,) = self._server.ask((b"XRANGE", part.key, b"(" + after, b"+", b"COUNT", count))
             if not found:
                 return
             yield start, _entries(found)
@@ -112,9 +112,9 @@ class Peek:
 
     def _delivered(self, key: bytes) -> bytes:
         """The id of the last message that was delivered."""
-        if not self._asking.ask((b"EXISTS", key))[0]:
+        if not self._server.ask((b"EXISTS", key))[0]:
             return b"0-0"
-        groups = (dict(pairs(each)) for each in self._asking.ask((b"XINFO", b"GROUPS", key))[0])
+        groups = (dict(pairs(each)) for each in self._server.ask((b"XINFO", b"GROUPS", key))[0])
         return next(
             (bytes(each[b"last-delivered-id"]) for each in groups if each[b"name"] == b"workers"), b"0-0"
         )
@@ -122,7 +122,7 @@ class Peek:
     def _of_module(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         for start in range(part.start, part.end, READ_TOGETHER):
             count = min(READ_TOGETHER, part.end - start)
-            (found,) = self._asking.ask((b"MQ.INSPECT", part.key, start, count))
+            (found,) = self._server.ask((b"MQ.INSPECT", part.key, start, count))
             yield start, Rows([data for _, data in found], [each.decode() for each, _ in found], 0)
 
 

@@ -96,7 +96,7 @@ def started(spark: Any, plan: Plan) -> Any:
     Raises:
         OptionError: The transform does not return a DataFrame.
     """
-    with _told():
+    with _translated_errors():
         table = plan.transform(spark.readStream.format("pressure").options(**plan.source).load())
         if not hasattr(table, "writeStream"):
             raise OptionError(f"the transform must return a DataFrame, not {type(table).__name__}")
@@ -117,13 +117,13 @@ def running(query: Any, stopping: Callable[[], bool]) -> Iterator[Batch]:
     """
     seen = -1
     while query.isActive and not stopping():
-        with _told():
+        with _translated_errors():
             query.awaitTermination(LOOK)
         yield from (fresh := list(_since(query, seen)))
         seen = fresh[-1].number if fresh else seen
-    _let_it_end(query)
+    _complete_batch(query)
     query.stop()
-    with _told():
+    with _translated_errors():
         query.awaitTermination(GRACE)
     yield from _since(query, seen)
 
@@ -134,7 +134,7 @@ def _since(query: Any, seen: int) -> Iterator[Batch]:
             yield Batch(each["batchId"], each["numInputRows"], each["processedRowsPerSecond"] or 0.0)
 
 
-def _let_it_end(query: Any) -> None:
+def _complete_batch(query: Any) -> None:
     """Wait until the current batch is completed. The next run repeats a batch that was cut short."""
     at, deadline = _last(query), time.monotonic() + GRACE
     while query.isActive and query.status["isTriggerActive"] and _last(query) == at:
@@ -149,7 +149,7 @@ def _last(query: Any) -> int:
     return progress["batchId"] if progress and progress["numInputRows"] else -1
 
 
-class _told:  # noqa: N801, a block
+class _translated_errors:  # noqa: N801, a block
     """A block in which errors of Spark become ``PipelineError``."""
 
     def __enter__(self) -> None:

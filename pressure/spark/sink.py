@@ -22,11 +22,11 @@ from typing import Any, Final
 from pressure.errors import PressureError, QueueClosedError, QueueDoesNotExistError
 from pressure.identity import released
 from pressure.pool import HOLDS
-from pressure.spark.asking import Asking
 from pressure.spark.errors import NotDeliveredError, RowsGoneError
 from pressure.spark.lua import ABANDON, DECIDE, END, MOVE
 from pressure.spark.options import Options
 from pressure.spark.places import new_id
+from pressure.spark.server import QueueServer
 
 __all__ = ["Sink", "Staged"]
 
@@ -74,20 +74,20 @@ class Sink:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self._asking = Asking(options)
+        self._server = QueueServer(options)
         self._me = released(HOLDS.begin(HOLDS.connection_name()))  # each step gives the role back
 
     def __enter__(self) -> Sink:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._asking.close()
+        self._server.close()
 
     def _stage(self, id: str) -> bytes:  # noqa: A002, it is one
-        return self._asking.places.beside("stage", id)
+        return self._server.places.beside("stage", id)
 
     def _marker(self, writer: str) -> bytes:
-        return self._asking.places.beside("sink", writer)
+        return self._server.places.beside("sink", writer)
 
     def stage(self, values: Iterable[Sequence[bytes]], partition: int, writer: str) -> Staged:
         """Push rows, in order, to a new list that no consumer reads."""
@@ -95,7 +95,7 @@ class Sink:
         key, expire = self._stage(mine), round(self.options.expire * 1000)
         for some in values:
             for part in _parts(some):
-                self._asking.ask((b"LPUSH", key, *part), (b"PEXPIRE", key, expire))
+                self._server.ask((b"LPUSH", key, *part), (b"PEXPIRE", key, expire))
                 rows += len(part)
         return Staged(mine, rows, partition, writer=writer)
 
@@ -125,19 +125,19 @@ class Sink:
                     "the option expire is too short, or the server has lost them"
                 )
             put += self._move(marker, rest[0], rest[1].decode().split())
-            self._asking.script(END, (marker,), rest[0], round(KEPT * 1000))
+            self._server.script(END, (marker,), rest[0], round(KEPT * 1000))
             if rest[0] == batch:
                 return put
 
     @property
     def _queue(self) -> object:
-        return self._asking.places.located
+        return self._server.places.located
 
     def _decide(self, marker: bytes, batch: int, staged: Sequence[Staged]) -> list[Any]:
         some = [each for each in staged if each.rows]
         words = [word for each in some for word in (each.id, each.rows)]
         keys = (marker, *(self._stage(each.id) for each in some))
-        reply: list[Any] = self._asking.script(DECIDE, keys, batch, round(KEPT * 1000), *words)
+        reply: list[Any] = self._server.script(DECIDE, keys, batch, round(KEPT * 1000), *words)
         return reply
 
     def _move(self, marker: bytes, batch: int, lists: Sequence[str]) -> int:
@@ -148,7 +148,7 @@ class Sink:
             left = 1
             while left:
                 keys = (marker, self._stage(name), marker)
-                status, moved, left = self._asking.step(MOVE, keys, self._me, batch, MOVED_TOGETHER)
+                status, moved, left = self._server.step(MOVE, keys, self._me, batch, MOVED_TOGETHER)
                 put += int(moved)
                 if moved:
                     since, pause = time.monotonic(), SHORTEST
@@ -166,7 +166,7 @@ class Sink:
         if status == b"closed":
             raise QueueClosedError(f"queue {self._queue} is closed")
         if time.monotonic() - since < self.options.timeout:
-            self._asking.pause(pause)
+            self._server.pause(pause)
             return
         why = "it was full" if status == b"full" else "another client was producing"
         raise NotDeliveredError(
@@ -179,7 +179,7 @@ class Sink:
         some = [each for each in staged if each.rows]
         if some:
             keys = (self._marker(writer), *(self._stage(each.id) for each in some))
-            self._asking.script(ABANDON, keys, *(each.id for each in some))
+            self._server.script(ABANDON, keys, *(each.id for each in some))
 
     def push(self, values: Iterable[Sequence[bytes]]) -> int:
         """Put rows immediately. If Spark runs the task again, it puts its rows again."""
@@ -193,7 +193,7 @@ class Sink:
         """Put rows as a batch of their own, so that this waits for room like any commit."""
         staged = self.stage([values], 0, mine)
         put = self.commit(mine, 0, [staged])
-        self._asking.ask((b"UNLINK", self._marker(mine)))
+        self._server.ask((b"UNLINK", self._marker(mine)))
         return put
 
 

@@ -20,13 +20,13 @@ from typing import Any, Final
 
 from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
 from pressure.protocol.steps import atomic
-from pressure.spark.asking import Asking
 from pressure.spark.errors import RowsGoneError
 from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN
 from pressure.spark.options import Options
 from pressure.spark.ownership import LOOK, Ownership, in_use
 from pressure.spark.places import new_id
 from pressure.spark.rows import Rows, rows_of
+from pressure.spark.server import QueueServer
 from pressure.text import printable
 
 __all__ = ["Source", "State", "slices"]
@@ -62,10 +62,10 @@ class Source:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self._asking = Asking(options)
-        places = self._asking.places
+        self._server = QueueServer(options)
+        places = self._server.places
         self._keys = (places.beside("owner"), places.beside("source"), places.pending)
-        self._owner = Ownership(self._asking)
+        self._owner = Ownership(self._server)
         self._me = self._owner.me
         self._state: State | None = None
 
@@ -83,10 +83,10 @@ class Source:
         self._owner.take()
         deadline = time.monotonic() + self.options.timeout
         while True:
-            status, *rest = self._asking.step(OPEN, self._keys, self._me, new_id())
+            status, *rest = self._server.step(OPEN, self._keys, self._me, new_id())
             if status != b"busy" or time.monotonic() >= deadline:
                 break
-            self._asking.pause(LOOK)
+            self._server.pause(LOOK)
         if status != b"ok":
             self.release()
             raise self._problem(status, rest[0])
@@ -95,13 +95,13 @@ class Source:
 
     def _problem(self, status: bytes, detail: Any) -> PressureError:
         """The error for a status."""
-        queue = self._asking.places.located
+        queue = self._server.places.located
         held = detail if isinstance(detail, bytes) else b""
         who = printable(held) or "nobody"
         if status == b"gone":
             return QueueDoesNotExistError(f"queue {queue} does not exist")
         if status == b"lost":
-            return in_use(self._asking, held)
+            return in_use(self._server, held)
         if status == b"busy":
             return QueueInUseError(f"queue {queue}: the consumer role is held by {who}", "consumer")
         if status == b"other":
@@ -121,13 +121,13 @@ class Source:
             raise self._problem(b"other", b"")
         if row < state.first:
             raise RowsGoneError(
-                f"queue {self._asking.places.located}: the checkpoint begins at row {row}, but the rows "
+                f"queue {self._server.places.located}: the checkpoint begins at row {row}, but the rows "
                 f"before {state.first} were acknowledged already; use a newer checkpoint"
             )
 
     def waiting(self) -> int:
         """How many rows in the queue could be claimed."""
-        return self._asking.length()
+        return self._server.length()
 
     def advance(self, start: int | None, most: int | None, end: int | None = None) -> int:
         """Claim rows.
@@ -146,7 +146,7 @@ class Source:
         last = max(base, state.claimed) + self.waiting() if most is None else base + most
         last = last if end is None else min(last, max(end, base))
         while (wanted := min(last - self.state.claimed, CLAIMED_TOGETHER)) > 0:
-            status, moved, claimed = self._asking.step(CLAIM, self._keys, self._me, wanted)
+            status, moved, claimed = self._server.step(CLAIM, self._keys, self._me, wanted)
             if status not in (b"ok", b"closed"):
                 raise self._problem(status, moved)
             self._state = replace(self.state, claimed=int(claimed))
@@ -156,12 +156,12 @@ class Source:
 
     def _move_due(self) -> None:
         if self.options.kind == "reliable":
-            self._asking.move_due()
+            self._server.move_due()
 
     def acknowledge(self, end: int, id: str | None = None) -> int:  # noqa: A002
         """Acknowledge all rows before this one; returns how many are still claimed."""
         stream = self.state.id  # this takes the queue if it is not taken yet
-        status, detail, *_ = self._asking.step(ACK, self._keys, self._me, id or stream, end)
+        status, detail, *_ = self._server.step(ACK, self._keys, self._me, id or stream, end)
         if status != b"ok":
             raise self._problem(status, detail)
         self._state = replace(self.state, first=max(end, self.state.first))
@@ -170,7 +170,7 @@ class Source:
     def leave(self) -> int:
         """Release the queue; also the consumer role if no row is claimed. Returns how many are claimed."""
         assert self.state
-        status, left, *_ = self._asking.step(LEAVE, self._keys, self._me)
+        status, left, *_ = self._server.step(LEAVE, self._keys, self._me)
         if status != b"ok":
             raise self._problem(status, left)
         self.release()
@@ -184,7 +184,7 @@ class Source:
 
     def close(self) -> None:
         """Close the connections."""
-        self._asking.close()
+        self._server.close()
 
     def read(self, state: State, start: int, end: int) -> Iterator[tuple[int, Rows]]:
         """Yields the number of a row, and some thousand rows from there on. Any process may call this.
@@ -203,7 +203,7 @@ class Source:
             after = min(start + READ_TOGETHER, end)
             look = (b"HMGET", source, b"id", b"first", b"claimed"), (b"LLEN", pending)
             oldest = (b"LRANGE", pending, -(after - first), -(start - first) - 1)
-            (known, length, found) = self._asking.ask(*atomic(*look, oldest))[-1]
+            (known, length, found) = self._server.ask(*atomic(*look, oldest))[-1]
             now, claimed = int(known[1] or 0), int(known[2] or 0)
             if known[0] != state.id.encode() or after > claimed or start < now:
                 raise self._problem(b"other", b"")

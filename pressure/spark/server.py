@@ -22,13 +22,13 @@ from pressure.spark.places import Places, places_of
 
 T = TypeVar("T")
 
-__all__ = ["Asking"]
+__all__ = ["QueueServer"]
 
 #: The possible types (TYPE) of a queue's main key, by kind; a reliable queue has two backends.
 _TYPES: Final = {"backup": (b"list",), "reliable": (b"stream", b"Queue-EDU")}
 
 
-class Asking:
+class QueueServer:
     """Runs scripts and commands on the server of one queue.
 
     Args:
@@ -40,7 +40,7 @@ class Asking:
         self.places: Places = places_of(options)
         self._context = KindContext(self.places.located, Server(scripts=True))
         self._driver = Driver(options.where, self.places.located)
-        self._carried: str | None = None
+        self._backend: str | None = None
 
     def script(self, script: Script, keys: Sequence[bytes], *args: bytes | str | int) -> Any:
         """Run a script.
@@ -58,20 +58,20 @@ class Asking:
 
     def step(self, step: Step, keys: Sequence[bytes], *args: bytes | str | int) -> list[Any]:
         """Run the script of a step for this kind of queue."""
-        reply: list[Any] = self.script(step.of(self.carried), (*keys, *self.places.all), *args)
+        reply: list[Any] = self.script(step.of(self.backend), (*keys, *self.places.all), *args)
         return reply
 
     def ask(self, *commands: Command) -> list[Reply]:
         """Run commands in one round trip; raises the error of the first that is refused."""
-        return self.run(_asked(commands))
+        return self.run(_replies(commands))
 
-    def told(self, *command: bytes) -> Reply:
+    def reply_to(self, *command: bytes) -> Reply:
         """The reply to a command; an error is returned, not raised."""
-        return self.run(_as_they_come((command,)))[0]
+        return self.run(_raw_replies((command,)))[0]
 
     def pause(self, seconds: float) -> None:
         """Sleep."""
-        self.run(_pausing(seconds))
+        self.run(_sleep(seconds))
 
     def run(self, operation: Operation[T]) -> T:
         """Run an operation. A server error is raised with the name of the queue."""
@@ -82,14 +82,14 @@ class Asking:
             raise
 
     @property
-    def carried(self) -> str:
+    def backend(self) -> str:
         """The kind; for a reliable queue its backend, ``module`` or ``stream``. The server is asked once."""
-        if self._carried is None:
-            self._carried = self.places.kind
-            if self._carried == "reliable":
-                has = self.told(b"TYPE", self.places.main) == b"Queue-EDU"
-                self._carried = "module" if has else "stream"
-        return self._carried
+        if self._backend is None:
+            self._backend = self.places.kind
+            if self._backend == "reliable":
+                has = self.reply_to(b"TYPE", self.places.main) == b"Queue-EDU"
+                self._backend = "module" if has else "stream"
+        return self._backend
 
     def check(self) -> None:
         """Check that the queue exists, if its kind has to be created, and that its key has the right type.
@@ -111,12 +111,12 @@ class Asking:
 
     def length(self) -> int:
         """How many rows are in the queue at this moment."""
-        return self.run(_LENGTHS[self.carried](self.places.main))
+        return self.run(_LENGTHS[self.backend](self.places.main))
 
     def move_due(self) -> None:
         """Make the delayed messages of a reliable queue that are due available to consumers."""
-        carried = Carried(ReliableKeys.of(self.places.main, b"workers"), BACKENDS[self.carried](), None)
-        self.run(move(self._context, carried))
+        backend = Carried(ReliableKeys.of(self.places.main, b"workers"), BACKENDS[self.backend](), None)
+        self.run(move(self._context, backend))
 
     def close(self) -> None:
         """Close the connections."""
@@ -124,12 +124,12 @@ class Asking:
 
 
 def _length_of_list(main: bytes) -> Operation[int]:
-    return int((yield from _asked(((b"LLEN", main),)))[0])
+    return int((yield from _replies(((b"LLEN", main),)))[0])
 
 
 def _length_of_stream(main: bytes) -> Operation[int]:
     """Includes messages that other consumers have not acknowledged."""
-    return int((yield from _asked(((b"XLEN", main),)))[0])
+    return int((yield from _replies(((b"XLEN", main),)))[0])
 
 
 def _length_of_module(main: bytes) -> Operation[int]:
@@ -147,13 +147,13 @@ _LENGTHS: Final[dict[str, Callable[[bytes], Operation[int]]]] = {
 }
 
 
-def _asked(commands: Sequence[Command]) -> Operation[list[Reply]]:
+def _replies(commands: Sequence[Command]) -> Operation[list[Reply]]:
     return check((yield Batch(tuple(commands))))
 
 
-def _as_they_come(commands: Sequence[Command]) -> Operation[list[Reply]]:
+def _raw_replies(commands: Sequence[Command]) -> Operation[list[Reply]]:
     return (yield Batch(tuple(commands)))
 
 
-def _pausing(seconds: float) -> Operation[None]:
+def _sleep(seconds: float) -> Operation[None]:
     yield Pause(seconds)
