@@ -1,8 +1,8 @@
-"""A queue looked at, and left as it is: what a batch read does.
+"""Read a queue as a table, and leave it unchanged: a batch read.
 
-A batch is read by several tasks, one after the other or again, while others may take from the queue. So the
-queue is copied first, and the copy is read; the server drops it a while after it was read last. A queue
-whose messages have ids is read in place, between two ids.
+Several tasks read a batch, at different times or repeatedly, while other clients may take from the queue. So
+the queue is copied first, and the copy is read. The copy expires some time after the last read. A reliable
+queue is not copied: its messages have ids.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pressure.spark.source import READ_TOGETHER, slices
 
 __all__ = ["Peek", "Slice"]
 
-#: Seconds for which a copy is kept after it was read.
+#: Seconds after the last read for which a copy is kept.
 KEPT: Final = 600
 
 
@@ -31,10 +31,10 @@ class Slice:
     """Some rows of a queue.
 
     Attributes:
-        key: Where they are.
-        start: The first; the next that would be taken is 0.
-        end: The one after the last.
-        length: How many there are in all; 0 where they are not copied.
+        key: The key of the queue or of its copy.
+        start: The number of the first row; the row that would be taken next has the number 0.
+        end: The number after the last row.
+        length: How many rows the copy has; 0 if the queue is not copied.
     """
 
     key: bytes
@@ -44,10 +44,10 @@ class Slice:
 
 
 class Peek:
-    """A queue that is looked at.
+    """Reads a queue and leaves it unchanged.
 
     Args:
-        options: Which one, and how.
+        options: Name the queue and how to read it.
     """
 
     def __init__(self, options: Options) -> None:
@@ -61,7 +61,7 @@ class Peek:
         self._asking.close()
 
     def plan(self) -> list[Slice]:
-        """The queue in slices, as it is now."""
+        """Divide the queue, as it is now, into slices."""
         main = self._asking.places.main
         if self.options.kind == "reliable":
             return [Slice(main, 0, self._asking.length(), 0)]
@@ -76,10 +76,10 @@ class Peek:
         return [Slice(key, start, end, length if copied else 0) for start, end in parts]
 
     def read(self, part: Slice) -> Iterator[tuple[int, Rows]]:
-        """Rows with the number of the first of them, some thousand at a time.
+        """Yields the number of a row, and some thousand rows from there on.
 
         Raises:
-            RowsGoneError: It took so long that the server has dropped the copy.
+            RowsGoneError: The copy has expired.
         """
         readers = {"stream": self._of_stream, "module": self._of_module}
         yield from readers.get(self._asking.carried, self._of_list)(part)
@@ -111,7 +111,7 @@ class Peek:
             after, start = found[-1][0], start + len(found)
 
     def _delivered(self, key: bytes) -> bytes:
-        """The id of the message that was delivered last."""
+        """The id of the last message that was delivered."""
         if not self._asking.ask((b"EXISTS", key))[0]:
             return b"0-0"
         groups = (dict(pairs(each)) for each in self._asking.ask((b"XINFO", b"GROUPS", key))[0])
@@ -127,7 +127,7 @@ class Peek:
 
 
 def _entries(found: Sequence[tuple[bytes, Sequence[bytes]]]) -> Rows:
-    """What entries of a stream stand for: the payload, or the first field of what others added."""
+    """The rows in entries of a stream: the payload, or the first field of an entry that has none."""
     fields = [dict(pairs(each)) for _, each in found]
     return Rows(
         [each.get(b"payload", next(iter(each.values()))) for each in fields],
