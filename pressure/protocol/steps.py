@@ -50,11 +50,13 @@ class Batch:
         taken: The values that the operation has taken so far. If the connection is lost, they are in the
             error.
         done: How many values the operation has put so far, if it puts several; in the error, too.
+        note: What the error says beside that, if nothing was changed.
     """
 
     commands: tuple[Command, ...]
     taken: tuple[bytes, ...] = field(default=(), kw_only=True)
     done: int | None = field(default=None, kw_only=True)
+    note: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,11 @@ def counting(so_far: Counted | int, body: Operation[T]) -> Operation[T]:
     if isinstance(so_far, int):
         return _noted(body, lambda step: replace(step, done=so_far))
     return _noted(body, lambda step: replace(step, done=so_far.stored))
+
+
+def noting(note: str, body: Operation[T]) -> Operation[T]:
+    """Run a body. If the connection is lost before anything was changed, the error has the note."""
+    return _noted(body, lambda step: replace(step, note=note))
 
 
 def _noted(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
