@@ -67,7 +67,7 @@ class Findings:
             f"{self.unsettled:,} deliveries were under way when something died",
             "done to workers and servers: " + _counted(self.blows),
             "told to workers: " + (_counted(self.errors) or "nothing"),
-            f"longest standstill: {self.standstill:.1f} s; {self.alone:.1f} s after the last blow to a holder",
+            f"standstill: {self.standstill:.1f} s; after the last blow to a holder {self.alone:.1f} s",
         ]
         lines += [
             f"a role's holder was {kind}: worked again after {median(times):.2f} s (median of {len(times)}), "
@@ -115,7 +115,8 @@ def judged(
     return Findings(
         put=len(put), doubtful=len(doubtful), delivered=len(deliveries),
         again=deliveries.total() - len(deliveries), unsettled=deliveries.total() - settled.total(),
-        standstill=still, alone=alone, blows=Counter(blow.kind for blow in blows), recovery=_recovery(of, blows),
+        standstill=still, alone=alone, blows=Counter(blow.kind for blow in blows),
+        recovery=_recovery(of, blows),
         errors=Counter(event.value for event in of["error"]), wrong=tuple(wrong),
     )  # fmt: skip
 
