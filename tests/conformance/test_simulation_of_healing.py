@@ -46,8 +46,11 @@ def test_after_two_failures_all_come_to_an_end(name: str, scripts: bool) -> None
 @MODES
 @pytest.mark.parametrize("name", ["cut-producers", "cut-consumers", "leases-heal"])
 def test_a_clock_that_jumps_makes_nobody_lose_a_message(name: str, scripts: bool) -> None:
-    """Any wait may end at any moment, so that two looks at a holder are not seconds apart."""
-    assert found_in(name, scripts, free=True) == ""
+    """Any wait may end at any moment, so that two looks at a holder are not seconds apart.
+
+    Who waits for ever may free a role again and again, each time as another hold; so each gives up in the end.
+    """
+    assert found_in(name, scripts, free=True, tries=3) == ""
 
 
 @MODES
