@@ -6,7 +6,7 @@ Rules:
       consumer received and did not acknowledge goes back in the same transaction, and so does the mark of a
       close that it had popped: afterwards the next one may be at work, and have popped one itself.
     - A hold of this process that is over is freed at once. Any other holder has to look dead at two looks
-      (see ``vitals``), the first of which is taken when somebody has waited for ``LOOK_APART`` seconds.
+      (see ``vitals``), the first of which is taken when a client has waited for a second.
     - What was seen of a holder is shared by all operations of a queue object. So a client that asks again and
       again, and does not wait, frees the role, too.
 """
@@ -135,10 +135,11 @@ def heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
         return False
     now, vigils = ctx.clock(), ctx.server.vigils
     vigil = vigils.get(role.name)
-    if vigil is None or vigil.holder != holder:
+    lapsed = vigil is not None and holder is None  # a lease that ran out leaves nothing in the holder key
+    if vigil is None or (vigil.holder != holder and not lapsed):
         vigils[role.name] = Vigil(holder, now)
         return False
-    if now - vigil.since < vitals.LOOK_APART:
+    if now - vigil.since < vitals.LOOK_APART * (vitals.FIRST_LOOK if vigil.seen is None else 1):
         return False
     seen = yield from look(ctx)
     vigils[role.name] = Vigil(holder, now, seen)

@@ -20,10 +20,12 @@ from pressure.pool import Holds
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role
 from pressure.protocol.steps import Batch, Command, Context, Operation, Reply, check
 
-__all__ = ["LOOK_APART", "Life", "Seen", "connected", "doubt", "life_of", "look"]
+__all__ = ["FIRST_LOOK", "LOOK_APART", "Life", "Seen", "connected", "doubt", "life_of", "look"]
 
 #: Seconds between two looks.
 LOOK_APART: Final = 5.0
+#: For which part of that a client waits for a role before it takes the first look at the holder.
+FIRST_LOOK: Final = 0.2
 
 
 class Life(Enum):
