@@ -148,7 +148,7 @@ def carrying(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
 
     What the body itself has taken comes after them.
     """
-    return _noted(body, lambda step: replace(step, taken=(*values, *step.taken)))
+    return noting(body, lambda step: replace(step, taken=(*values, *step.taken)))
 
 
 class Counted(Protocol):
@@ -161,11 +161,12 @@ class Counted(Protocol):
 def counting(so_far: Counted | int, body: Operation[T]) -> Operation[T]:
     """Run a body. If the connection is lost in it, the error says how many values were put."""
     if isinstance(so_far, int):
-        return _noted(body, lambda step: replace(step, done=so_far))
-    return _noted(body, lambda step: replace(step, done=so_far.stored))
+        return noting(body, lambda step: replace(step, done=so_far))
+    return noting(body, lambda step: replace(step, done=so_far.stored))
 
 
-def _noted(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
+def noting(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
+    """Run a body. What it sends is handed to ``note``, and what that returns is sent."""
     try:
         step = next(body)
         while True:
