@@ -63,7 +63,9 @@ class Unfinished:
         uncounted = found.produced_messages != found.consumed_messages
         with self._lock:
             steps = {get: get.step for get in self._gets}
-        return {get: step for get, step in steps.items() if step and (uncounted or not isinstance(step, Wait))}
+        return {
+            get: step for get, step in steps.items() if step and (uncounted or not isinstance(step, Wait))
+        }
 
     def are_in_doubt(self, gets: dict[_Get, Batch]) -> bool:
         """Whether one of them may have taken a value still that is not in ``count``."""
