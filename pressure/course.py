@@ -88,7 +88,7 @@ class Course(Generic[T]):
     def leaves_a_mess(self) -> bool:
         """Whether the connection is better not used again: keys may be watched, or a role be held on it.
 
-        A command was refused; or something broke the operation off, such as a handler of a signal that raised.
+        A command was refused; or something broke the operation off, such as a signal handler that raised.
         """
         return self.refused or self.step is not None
 
