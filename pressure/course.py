@@ -130,9 +130,12 @@ class Course(Generic[T]):
         step = self.step if isinstance(self.step, Batch) else Batch(())
         self.abandon()
         if not self._changed:
-            return ConnectionFailedError(
+            failed = ConnectionFailedError(
                 f"lost the connection to the Redis server at {self._server} ({error}); nothing was changed"
             )
+            if step.note:
+                failed.add_note(step.note)
+            return failed
         unknown = OutcomeUnknownError(
             f"lost the connection to the Redis server at {self._server} during an operation ({error}), "
             "which may or may not have been done; if it still holds a role of the queue, whoever waits for "

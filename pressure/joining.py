@@ -15,7 +15,7 @@ import threading
 from typing import Final
 
 from pressure.protocol import Context, Operation, Patience, Pause, Stats, stats
-from pressure.protocol.steps import Batch, T, Wait, noting
+from pressure.protocol.steps import Batch, T, Wait, mapped
 
 #: The first and the longest pause between two looks, in seconds.
 PAUSES: Final = (0.005, 0.5)
@@ -50,7 +50,7 @@ class Unfinished:
         with self._lock:
             self._gets.add(get)
         try:
-            return (yield from noting(body, get.note))
+            return (yield from mapped(body, get.note))
         finally:
             with self._lock:
                 self._gets.discard(get)

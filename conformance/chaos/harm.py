@@ -27,11 +27,15 @@ one connection. ``cut off`` has all of its connections hang, as a network does t
 """
 
 ROLES: Final = ("producer", "consumer")
+
+DIRECTED: Final = 0.3
+"""How much of it is done to whoever holds a role."""
+
 KEY: Final = f"__pressure__:{QUEUE}"
 
 
 class Harm:
-    """Does harm now and then, half of it to whoever holds a role.
+    """Does harm now and then, some of it to whoever holds a role.
 
     Args:
         staff: the workers.
@@ -84,12 +88,12 @@ class Harm:
         if len(working) < len(self._staff.places) / 2:
             return
         role = self._luck.choice(ROLES)
-        holder = self._holder(role) if self._luck.random() < 0.7 else None
+        holder = self._holder(role) if self._luck.random() < DIRECTED else None
         place, held = (holder, role) if holder is not None else (self._luck.choice(working), "")
         kind = self._luck.choices(list(KINDS), list(KINDS.values()))[0]
         if kind in ("killed", "frozen"):
             place.signal(signal.SIGSTOP)  # it can change nothing while we look what it holds
-            held = role if held and self._holder(role) is place else ""
+            held = next((each for each in (role, *ROLES) if self._holder(each) is place), "")
             self._note(kind, held)
             self._stop(place, kind)
         elif kind == "disconnected":

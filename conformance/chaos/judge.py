@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +39,8 @@ class Findings:
         delivered: values that came out at least once.
         again: deliveries beyond the first of each value.
         unsettled: deliveries that were under way when something died: begun, and not known to be settled.
-        standstill: the longest time in seconds without a delivery, from the first to the last.
+        standstill: the longest time in seconds without a delivery.
+        alone: the longest of it after the last blow to a holder of a role: nothing else was in the way.
         blows: how many of each kind.
         recovery: seconds until a role that was hit worked again, by the kind of blow.
         errors: what workers were told, and how often.
@@ -52,6 +53,7 @@ class Findings:
     again: int = 0
     unsettled: int = 0
     standstill: float = 0.0
+    alone: float = 0.0
     blows: Counter[str] = field(default_factory=Counter)
     recovery: dict[str, list[float]] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
@@ -65,7 +67,7 @@ class Findings:
             f"{self.unsettled:,} deliveries were under way when something died",
             "done to workers and servers: " + _counted(self.blows),
             "told to workers: " + (_counted(self.errors) or "nothing"),
-            f"longest standstill: {self.standstill:.1f} s",
+            f"standstill: {self.standstill:.1f} s; after the last blow to a holder {self.alone:.1f} s",
         ]
         lines += [
             f"a role's holder was {kind}: worked again after {median(times):.2f} s (median of {len(times)}), "
@@ -88,7 +90,7 @@ def judged(
         events: what the workers wrote down, in order.
         blows: what was done to them.
         left: the values that are in the queue at the end.
-        most: seconds for which the queue may stand still.
+        most: seconds for which the queue may stand still after a holder was hit, and no other was.
     """
     of: dict[str, list[Event]] = defaultdict(list)
     for event in events:
@@ -97,6 +99,8 @@ def judged(
     doubtful = {event.value for event in of["putting"]} - put
     times = [event.when for event in of["got"]]
     still = max((after - before for before, after in pairwise(times)), default=0.0)
+    hits = sorted(blow.when for blow in blows if blow.role)
+    alone = max((_undisturbed(before, after, hits) for before, after in pairwise(times)), default=0.0)
     deliveries, settled = (
         Counter(event.value for event in of["got"]),
         Counter(each.value for each in of["done"]),
@@ -106,14 +110,21 @@ def judged(
         *(f"{value} came, and nobody put it" for value in deliveries.keys() - put - doubtful),
         *_doubled(settled),
         *_disordered(of["got"], settled),
-        *([f"the queue stood still for {still:.1f} s"] if still > most else []),
+        *([f"the queue stood still for {alone:.1f} s"] if alone > most else []),
     ]
     return Findings(
         put=len(put), doubtful=len(doubtful), delivered=len(deliveries),
         again=deliveries.total() - len(deliveries), unsettled=deliveries.total() - settled.total(),
-        standstill=still, blows=Counter(blow.kind for blow in blows), recovery=_recovery(of, blows),
+        standstill=still, alone=alone, blows=Counter(blow.kind for blow in blows),
+        recovery=_recovery(of, blows),
         errors=Counter(event.value for event in of["error"]), wrong=tuple(wrong),
     )  # fmt: skip
+
+
+def _undisturbed(before: float, after: float, hits: Sequence[float]) -> float:
+    """How much of a standstill there was after the last holder was hit in it."""
+    last = bisect_left(hits, after)
+    return after - max(before, hits[last - 1] if last else before)
 
 
 def _lost(put: set[str], deliveries: Counter[str], left: Iterable[str]) -> Iterator[str]:

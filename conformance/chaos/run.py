@@ -43,7 +43,7 @@ class Plan:
     workers: int = 20
     lease: float = 5.0
     looks: float | None = None
-    pause: float = 3.0
+    pause: float = 6.0
     swaps: int = 4
     standstill: float = 20.0
     seed: int = 0

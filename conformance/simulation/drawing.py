@@ -76,7 +76,7 @@ def _heard(game: Game, who: int, before: State, after: State) -> Iterator[str]:
     if who in game.server(after).blocked and before[who + 1] == after[who + 1]:
         yield "waits"
     for replies in now.history[len(was.history) :][:1]:
-        yield "-> " + ", ".join(map(_reply, replies))
+        yield "-> " + (replies if isinstance(replies, str) else ", ".join(map(_reply, replies)))
     for deed, result in list(zip(client.member.deeds, now.results, strict=False))[len(was.results) :]:
         yield f"= {deed.kind}: {_result(result)}"
 

@@ -50,7 +50,7 @@ class Game:
         clients: the clients, each with its states.
         deeds: what is done by anybody.
         weak: whether only the weaker form of the invariant is asked for.
-        is_repaired: whether one of them repairs the queue while others work.
+        is_repaired: whether one of them repairs or heals the queue while others work.
         start: the first state.
     """
 
@@ -70,7 +70,8 @@ class Game:
         self._contents: dict[int, Contents] = {}
         self.deeds = [deed for member in scenario.members for deed in member.deeds]
         self.weak = not (scripts if scenario.strong is None else scenario.strong)
-        self.is_repaired = any(deed.kind.startswith("repair") for deed in self.deeds)
+        repairs = any(deed.kind.startswith("repair") for deed in self.deeds)
+        self.is_repaired = repairs or scenario.goes_on  # where they heal
         self.start: State = (self._set_up(), *(0 for _ in self.clients))
 
     def _set_up(self) -> int:

@@ -71,7 +71,7 @@ TIMEOUT: Final[Arguments] = {
 HEAL: Final[Arguments] = {
     "--no-heal": {
         **FLAG,
-        "help": "do not free the role of a dead client; default: free it after waiting for some seconds",
+        "help": "wait for the role of a dead client; default: free it after some seconds",
     }
 }
 """For the subcommands that take a role."""

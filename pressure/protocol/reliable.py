@@ -40,6 +40,7 @@ from pressure.protocol.steps import (
     atomic,
     blocking,
     check,
+    noting,
     operation,
 )
 from pressure.protocol.waits import after_pop
@@ -179,10 +180,12 @@ def settle(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Oper
     Raises:
         QueueInUseError: A repair has freed the role meanwhile; the message will be redelivered.
     """
+    note = f"the message of queue {ctx.keys} is not acknowledged; it will be redelivered"
+    lost = f"{note} when a client that waits has freed the consumer role, or a repair"
     try:
-        yield from _settled(ctx, hold_id, outcome, size)
+        yield from noting(lost, _settled(ctx, hold_id, outcome, size))
     except ServerReplyError as error:
-        error.add_note(f"the message of queue {ctx.keys} is not acknowledged; it will be redelivered")
+        error.add_note(note)
         raise
 
 

@@ -50,11 +50,13 @@ class Batch:
         taken: The values that the operation has taken so far. If the connection is lost, they are in the
             error.
         done: How many values the operation has put so far, if it puts several; in the error, too.
+        note: What the error says beside that, if nothing was changed.
     """
 
     commands: tuple[Command, ...]
     taken: tuple[bytes, ...] = field(default=(), kw_only=True)
     done: int | None = field(default=None, kw_only=True)
+    note: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ def carrying(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
 
     What the body itself has taken comes after them.
     """
-    return noting(body, lambda step: replace(step, taken=(*values, *step.taken)))
+    return mapped(body, lambda step: replace(step, taken=(*values, *step.taken)))
 
 
 class Counted(Protocol):
@@ -161,11 +163,16 @@ class Counted(Protocol):
 def counting(so_far: Counted | int, body: Operation[T]) -> Operation[T]:
     """Run a body. If the connection is lost in it, the error says how many values were put."""
     if isinstance(so_far, int):
-        return noting(body, lambda step: replace(step, done=so_far))
-    return noting(body, lambda step: replace(step, done=so_far.stored))
+        return mapped(body, lambda step: replace(step, done=so_far))
+    return mapped(body, lambda step: replace(step, done=so_far.stored))
 
 
-def noting(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
+def noting(note: str, body: Operation[T]) -> Operation[T]:
+    """Run a body. If the connection is lost before anything was changed, the error has the note."""
+    return mapped(body, lambda step: replace(step, note=note))
+
+
+def mapped(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
     """Run a body. What it sends is handed to ``note``, and what that returns is sent."""
     try:
         step = next(body)

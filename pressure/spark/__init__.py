@@ -5,16 +5,15 @@ import pressure.spark
 spark = pressure.spark.session("my program")
 rows = spark.readStream.format("pressure").option("queue", "jobs").load()
 
-``session`` starts a Spark session that knows the data source; ``register`` makes it known in a session that
-was started otherwise. ``finish`` acknowledges the last batch of a streaming query that has ended. The README
-beside this module has examples, and all options and columns.
+``session`` starts a Spark session in which the data source is registered; ``register`` registers it in
+another session. ``finish`` acknowledges the last batch of a streaming query that has ended. The README beside
+this module has examples and lists all options and columns.
 
-Importing this needs neither PySpark nor Arrow: ``session``, ``finish`` and ``PressureDataSource`` load them
-at their first use.
+Importing this module needs neither PySpark nor Arrow. They are imported when ``session``, ``finish`` or
+``PressureDataSource`` is used first.
 
 To extend it: Spark calls the classes in ``datasource``. Behind them ``source`` reads a queue as a stream,
-``peeking`` reads a copy of it as a table, and ``sink`` writes to it; what they send are the scripts in
-``lua``.
+``peeking`` reads a copy of it as a table, and ``sink`` writes to it. They send the scripts in ``lua``.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ __all__ = [
     "session",
 ]
 
-#: Names that are imported at their first use, and their modules.
+#: Names that are imported when they are used first, and their modules.
 _LATER: Final = {
     "finish": "finishing",
     "PressureDataSource": "datasource",
@@ -53,7 +52,7 @@ _LATER: Final = {
 
 
 def register(spark: Any) -> None:
-    """Make the data source known in a session, as ``format("pressure")``.
+    """Register the data source in a session, as ``format("pressure")``.
 
     Args:
         spark: A ``SparkSession``.

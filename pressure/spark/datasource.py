@@ -1,7 +1,7 @@
-"""The data source named ``pressure``: what of it Spark calls.
+"""The data source named ``pressure``: the classes that Spark calls.
 
-Everything that touches a queue is in modules that do not know Spark. Spark makes these objects anew in many
-processes, so they hold nothing but options, and what a process has open.
+The modules that work on a queue do not import Spark. Spark creates these objects again in many processes, so
+they have no state except options and the connections of the process.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from pressure.spark.asking import Asking
 from pressure.spark.errors import OptionError
 from pressure.spark.options import ROWS, Options, options_of
 from pressure.spark.payloads import batches_of, check_columns
 from pressure.spark.peeking import Peek, Slice
+from pressure.spark.server import QueueServer
 from pressure.spark.source import Source, State, slices
 from pressure.spark.writing import StreamWriter, Writer
 
 __all__ = ["PressureDataSource", "offset_of"]
 
-#: From this version on Spark asks for a stream in parts, and can drain one.
+#: Whether this Spark can limit the rows of a micro-batch, and supports ``availableNow`` for such sources.
 _ADMITS: Final = hasattr(datasource.DataSourceStreamReader, "getDefaultReadLimit")
 
 _VALUES: Final = {"binary": "BINARY", "text": "STRING"}
@@ -49,11 +49,11 @@ class PressureDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` is told."""
+        """The name for ``format``."""
         return "pressure"
 
     def schema(self) -> str:
-        """The columns; asked for before anything is read."""
+        """The columns. Spark asks for them before it reads."""
         options = self._chosen
         if options.format == "json" and options.schema is None:
             raise OptionError(
@@ -64,11 +64,11 @@ class PressureDataSource(DataSource):
         return _COLUMNS.format(value=value)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """For ``spark.read``."""
+        """The reader for ``spark.read``."""
         return Reader(self._chosen, _checked(schema, self._chosen))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """For ``spark.readStream``."""
+        """The reader for ``spark.readStream``."""
         if not _ADMITS and self._chosen.rows_per_batch is not None:
             warnings.warn(
                 f"with availableNow, Spark {pyspark.__version__} reads one batch, and so stops after "
@@ -79,14 +79,14 @@ class PressureDataSource(DataSource):
         return StreamReader(self._chosen, _checked(schema, self._chosen))
 
     def writer(self, schema: StructType, overwrite: bool) -> Writer:
-        """For ``df.write``."""
+        """The writer for ``df.write``."""
         if overwrite:
             raise OptionError("a queue cannot be overwritten; use mode('append')")
         _check_writing(self._chosen, schema)
         return Writer(self._chosen)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
-        """For ``df.writeStream``."""
+        """The writer for ``df.writeStream``."""
         if self._chosen.writer is not None:
             raise OptionError(
                 "option writer is for batch writes; leave it out: a stream is identified by its checkpoint"
@@ -100,15 +100,15 @@ class PressureDataSource(DataSource):
 
 
 def _check_server(options: Options) -> None:
-    asking = Asking(options)
+    server = QueueServer(options)
     try:
-        asking.check()
+        server.check()
     finally:
-        asking.close()
+        server.close()
 
 
 def _checked(schema: StructType, options: Options) -> StructType:
-    """Raises OptionError for a schema that is another than ours."""
+    """The schema. Raises OptionError if it is not that of the data source."""
     names = ["position", "id", "value", "enqueued", "deliveries"]
     if schema.fieldNames() != names:
         raise OptionError(
@@ -127,19 +127,19 @@ def _check_writing(options: Options, schema: StructType) -> None:
 
 
 class Reader(DataSourceReader):
-    """Looks at a queue."""
+    """Reads a queue as a table, and leaves it unchanged."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self._options = options
         self._schema = schema
 
     def partitions(self) -> list[InputPartition]:
-        """Slices of the queue as it is now."""
+        """Slices of the queue as it is at this moment."""
         with Peek(self._options) as peek:
             return [InputPartition(each) for each in peek.plan()] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Record batches of one slice."""
+        """The record batches of one slice."""
         part: Slice | None = partition.value
         if part is None:
             return
@@ -147,7 +147,7 @@ class Reader(DataSourceReader):
             yield from batches_of(self._options, _arrow(self._schema), peek.read(part))
 
 
-#: What 4.1 and newer have to be told.
+#: Spark 4.1 and newer require the time zone.
 _ZONE: Final = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
 
 
@@ -166,7 +166,7 @@ if _ADMITS:
 
 
 class StreamReader(DataSourceStreamReader, _Draining):
-    """Claims rows of a queue, reads them, acknowledges them."""
+    """Reads a queue as a stream: claims rows, reads them and acknowledges them."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self._options = options
@@ -181,35 +181,35 @@ class StreamReader(DataSourceStreamReader, _Draining):
         return offset_of(self._options, self._source.state.id, row)
 
     def _row(self, offset: dict[str, Any]) -> int:
-        """The row that an offset stands for; raises RowsGoneError if it is not there."""
+        """The row number in an offset. Raises RowsGoneError if the row is gone."""
         self._source.check(offset["stream"], offset["row"])
         return int(offset["row"])
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """The first row that is not acknowledged: what an earlier query left comes again."""
+        """The first row that is not acknowledged, so rows that an earlier query claimed are redelivered."""
         return self._offset(self._source.state.first)
 
     def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802
-        """Claim rows; Spark from 4.2 on says from where on and how many."""
+        """Claim rows; returns the offset after them. Spark 4.2 and newer pass ``start`` and ``limit``."""
         most = getattr(limit, "max_rows", None) if limit is not None else self._options.rows_per_batch
         return self._offset(
             self._source.advance(None if start is None else self._row(start), most, self._end)
         )
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
-        """How many rows a batch has at most."""
+        """The most rows of a micro-batch."""
         return ReadMaxRows(self._options.rows_per_batch or ROWS)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """What is there now is what there is to do."""
+        """End the stream at the rows that are in the queue now."""
         self._end = self._source.state.claimed + self._source.waiting()
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
-        """How far the queue goes, for the query's progress."""
+        """The offset after the last row in the queue, for the query's progress."""
         return self._offset(self._source.state.claimed + self._source.waiting())
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """Slices of the rows between two offsets."""
+        """The rows between two offsets, in slices."""
         low, high = start["row"], end["row"]
         if low == high:
             return []
@@ -229,17 +229,17 @@ class StreamReader(DataSourceStreamReader, _Draining):
             source.close()
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Be done with all rows before an offset."""
+        """Acknowledge all rows before an offset."""
         self._source.acknowledge(end["row"], end["stream"])
 
     def stop(self) -> None:
-        """Stop being the owner; not every version of Spark says so."""
+        """Stop being the owner. Not every version of Spark calls this."""
         if "_source" in self.__dict__:
             self._source.release()
 
 
 def offset_of(options: Options, stream: str, row: int) -> dict[str, Any]:
-    """An offset: a row of a stream, and which queue's stream that is, for ``finish``."""
+    """An offset: the row number and the id of the stream, and for ``finish`` the queue."""
     return {
         "pressure": options.queue, "kind": options.kind, "prefix": options.prefix or "",
         "stream": stream, "row": row,

@@ -1,4 +1,4 @@
-"""The errors of ``pressure.spark``, beside those of ``pressure`` itself."""
+"""The errors that only ``pressure.spark`` raises."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class OptionError(ValueError, PressureError):
 
 
 class PipelineError(PressureError):
-    """A query of ``pressure pipeline`` failed; the text is the cause, in one line."""
+    """A query of ``pressure pipeline`` failed; the text is the cause in one line."""
 
 
 class SetupError(PressureError):
@@ -24,7 +24,7 @@ class RowsGoneError(PressureError):
 
 
 class NotDeliveredError(PressureError):
-    """A batch could not be written before ``timeout``; its rows stay staged, for the same query or writer."""
+    """A batch could not be written in time. Its rows stay staged for the same query or writer."""
 
 
 class PayloadError(ValueError, PressureError):

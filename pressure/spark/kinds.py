@@ -1,18 +1,19 @@
-"""What differs by the kind of queue, as functions in Lua that the steps of ``lua`` call.
+"""The parts of the scripts that depend on the kind of queue: Lua functions that the steps in ``lua`` call.
 
-    hold(name)        have the consumer's role under this name; a status, and who has it if it is not ours
-    ours(name)        whether it is
-    leave()           give it back
-    take(most)        claim rows: move them to ``pending``; how many, and a status
-    settle(count)     be done with the oldest claimed rows
-    put(stage, most)  move staged rows to the queue; how many, and a status
+    hold(name)        take the consumer role for this holder; returns a status, and who else holds it
+    ours(name)        whether this holder has the role
+    leave()           give the role back
+    take(most)        claim rows: move them to ``pending``; returns how many, and a status
+    settle(count)     acknowledge the oldest claimed rows
+    put(stage, most)  move staged rows to the queue; returns how many, and a status
 
 Rules:
-    - Rows lie as in a queue: in on the left, out on the right; so moving keeps the order.
-    - A row is added where it goes before it is taken from where it was.
-    - ``KEYS`` are three of the step, then those of the queue (``Places.all``).
+    - Lists are ordered as in a queue: rows are added on the left and removed on the right. So moving keeps
+      the order.
+    - A row is added to its destination before it is removed from its source.
+    - ``KEYS`` begins with three keys of the step; the keys of the queue follow (``Places.all``).
 
-To add a kind: its functions, and a row in ``KINDS``.
+To add a kind: write its functions, and add a row to ``KINDS``.
 """
 
 from __future__ import annotations
@@ -142,8 +143,8 @@ end
 """
 )
 
-#: A stream holds the consumer's role from its first claim on, under a name of its own; a writer holds the
-#: producer's within a step only.
+#: A stream holds the consumer role from its first claim on, with an id of its own. A writer holds the
+#: producer role only within a step.
 _PRESSURE: Final = b"""
 local bound_key, closed, producer_free, producer = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local consumer_free, consumer, not_full = KEYS[9], KEYS[10], KEYS[11]

@@ -1,9 +1,9 @@
-"""The scripts, which do in one step what a crash must not cut in two.
+"""The scripts. Each is one step that must be atomic, so that a crash cannot leave it half done.
 
-Each is made of three parts: what all have in common and what differs by the kind of queue, which are in
+A ``Step`` is made of three parts: functions for all kinds and functions for the kind of queue, which are in
 ``kinds``, and the step itself.
 
-To add a step: its script here, and who asks for it in ``source`` or ``sink``.
+To add a step: write its script here, and call it in ``source`` or ``sink``.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ __all__ = ["ABANDON", "ACK", "CLAIM", "DECIDE", "END", "LEAVE", "MOVE", "OPEN", 
 
 
 class Step:
-    """A step, as a script for each kind."""
+    """A step: one script for each kind of queue."""
 
     def __init__(self, text: bytes) -> None:
         self._scripts = {kind: Script(COMMON + functions + text) for kind, functions in KINDS.items()}
 
     def of(self, kind: str) -> Script:
-        """Its script for queues of a kind, or carried in a way."""
+        """The script for a kind of queue; for a reliable queue, for its backend."""
         return self._scripts[kind]
 
 
-#: KEYS: owner. ARGV: who wants to be it, its lease, and instead of whom it may be. Nothing, or who has the
-#: queue and for how many milliseconds.
+#: Become the owner. KEYS: owner. ARGV: the new owner, its lease in milliseconds, the owner that it may
+#: replace. Returns nothing, or the present owner and the milliseconds that are left of its lease.
 TAKE: Final = Script(
     b"""
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return {} end
@@ -41,7 +41,7 @@ return {holder, redis.call('PTTL', KEYS[1])}
 """
 )
 
-#: KEYS: owner. ARGV: who it is no more.
+#: Stop being the owner. KEYS: owner. ARGV: the owner.
 RELEASE: Final = Script(
     b"""
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -56,8 +56,9 @@ local state = call('HMGET', source, 'id', 'first', 'claimed')
 local id, first, claimed = state[1], tonumber(state[2]), tonumber(state[3])
 """
 
-#: KEYS of this and the next three: owner, source, pending. ARGV: who asks, and an id for a stream that is
-#: new, or whose claimed rows are not there as it left them. Its id, first row, and the row after the last.
+#: Begin or continue a stream. KEYS of this and the next three: owner, source, pending. ARGV: the owner, and
+#: the id for a new stream. A new one begins if there is none, or if its claimed rows were moved meanwhile.
+#: Returns the stream's id, the first row that is not acknowledged, and the row after the last claimed one.
 OPEN: Final = Step(
     _STREAMS
     + b"""
@@ -79,7 +80,7 @@ return {'ok', id, first, claimed}
 """
 )
 
-#: ARGV: who asks, how many rows at most. How many were claimed, and the row after the last.
+#: Claim rows. ARGV: the owner, how many rows at most. Returns how many were claimed, and the row after them.
 CLAIM: Final = Step(
     _STREAMS
     + b"""
@@ -91,7 +92,7 @@ return {status, moved, claimed + moved}
 """
 )
 
-#: ARGV: who asks, the stream's id, the row up to which all are done.
+#: Acknowledge rows. ARGV: the owner, the stream's id, the row before which all are acknowledged.
 ACK: Final = Step(
     _STREAMS
     + b"""
@@ -106,7 +107,7 @@ return {'ok', claimed - math.max(first, last)}
 """
 )
 
-#: ARGV: who asks. How many rows are claimed still; if none, all is given back that a stream holds.
+#: Stop reading. ARGV: the owner. Returns how many rows are still claimed; if none, the role is given back.
 LEAVE: Final = Step(
     _STREAMS
     + b"""
@@ -117,8 +118,9 @@ return {'ok', left}
 """
 )
 
-#: KEYS: the writer's marker, then what is staged. ARGV: batch, for how many milliseconds to keep it, then the
-#: names and the lengths of what is staged. What to move: of this batch, or of one before it.
+#: Decide which lists make up a batch. KEYS: the writer's marker, then the staged lists. ARGV: the batch, for
+#: how many milliseconds to keep it, then the id and the length of each list. Returns the lists to move: those
+#: of this batch, or of an earlier one that was decided and not completed.
 DECIDE: Final = Script(
     b"""
 local call, marker, batch, kept = redis.call, KEYS[1], tonumber(ARGV[1]), ARGV[2]
@@ -153,8 +155,8 @@ return {'go', batch, lists}
 """
 )
 
-#: KEYS: marker, stage, (marker). ARGV: who puts, batch, how many rows at most. How many were put, and how
-#: many are left of this stage.
+#: Move rows of a staged list to the queue. KEYS: marker, stage, (marker). ARGV: the holder id, the batch, how
+#: many rows at most. Returns how many were put, and how many are left in the list.
 MOVE: Final = Step(
     b"""
 local marker, stage = KEYS[1], KEYS[2]
@@ -167,7 +169,8 @@ return {status, moved, left - moved}
 """
 )
 
-#: KEYS: marker. ARGV: batch, for how many milliseconds to keep the marker. All of the batch is in the queue.
+#: End a batch whose rows are all in the queue. KEYS: marker. ARGV: the batch, for how many milliseconds to
+#: keep the marker.
 END: Final = Script(
     b"""
 if redis.call('HGET', KEYS[1], 'batch') ~= ARGV[1] then return 0 end
@@ -177,7 +180,7 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 """
 )
 
-#: KEYS: marker, then what is staged. ARGV: the names of that. What is not to be moved is dropped.
+#: Drop the staged lists that no batch was decided to have. KEYS: marker, then the lists. ARGV: their ids.
 ABANDON: Final = Script(
     b"""
 local lists = redis.call('HGET', KEYS[1], 'lists')

@@ -1,8 +1,8 @@
-"""The options of the data source, checked before anything is read or written.
+"""The options of the data source. They are checked before a queue is read or written.
 
-Spark hands them over as text, and does not mind upper and lower case; so do we.
+Spark passes them as text, and ignores the case of their names; so does this module.
 
-To add one: a row in ``OPTIONS``, and a field of that name in ``Options``.
+To add one: add a row to ``OPTIONS``, and a field of that name to ``Options``.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ FORMATS: Final = ("binary", "text", "json")
 DELIVERIES: Final = ("exactly_once", "plain")
 MALFORMED: Final = ("fail", "null")
 
-#: Rows of a micro-batch, where Spark asks for them in parts.
+#: The most rows of a micro-batch by default, if Spark can limit them.
 ROWS: Final = 250_000
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for; see the README for what each means.
+    """The checked options; the README describes each.
 
     Attributes:
         queue: The queue's name.
-        url: Where the server is; None for what the environment says.
+        url: The URL of the server; None to take it from the environment.
         kind: One of ``KINDS``.
-        prefix: What the keys start with; None for that of the kind.
-        rows_per_batch: The most rows of a micro-batch; None if that was not said.
-        partitions: In how many slices rows are read.
+        prefix: The beginning of the keys; None for the default of the kind.
+        rows_per_batch: The most rows of a micro-batch; None if not given.
+        partitions: How many slices of rows are read in parallel.
         format: One of ``FORMATS``.
-        schema: With JSON, the payload's fields as DDL.
-        malformed: One of ``MALFORMED``: what becomes of a payload that is not in the format.
+        schema: With JSON, the fields of the payload as DDL.
+        malformed: One of ``MALFORMED``: what to do with a payload that is not in the format.
         envelope: Whether items of a backup queue carry an identifier of their own.
         snapshot: Whether a batch read sees the queue at one moment.
         delivery: One of ``DELIVERIES``.
-        key: The column by which rows are put in order; None for the order they come in.
-        timeout: Seconds to wait for room, or for a role, with nothing getting on.
-        lease: For how many seconds a query that says nothing keeps the queue.
-        expire: Seconds after which rows that were staged and never committed are dropped.
-        writer: A name for a batch write, by which it is done once; None for one of its own.
+        key: The column by which rows are sorted before they are put; None to keep their order.
+        timeout: Seconds to wait for room or for a role without any progress.
+        lease: For how many seconds a query that does not renew its lease keeps the queue.
+        expire: Seconds after which staged rows that were not committed are dropped.
+        writer: The name of a batch write: a write is done once for each name. None for a new name.
     """
 
     queue: str
@@ -79,7 +79,7 @@ class Options:
         object.__setattr__(self, "where", where)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Where the server is, is found out anew where this is unpickled."""
+        """Pickle without ``where``, which is computed again where this is unpickled."""
         names = [each.field for each in OPTIONS.values()]
         return _restored, ({name: getattr(self, name) for name in names},)
 
@@ -136,8 +136,8 @@ class Option:
     """How an option is read from its text.
 
     Attributes:
-        field: Its name in ``Options``.
-        read: Makes a value of the text; raises ValueError with the reason.
+        field: The field of ``Options``.
+        read: Converts the text to a value; raises ValueError with the reason.
     """
 
     field: str
@@ -163,19 +163,19 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "expire": Option("expire", _seconds),
     "writer": Option("writer", _name),
 }
-"""Every option, by the name that Spark's users write."""
+"""Every option, by the name that users write."""
 
 _BY_LOWER: Final = {name.lower(): name for name in OPTIONS}
 
-#: What Spark itself puts among the options of a stream.
+#: Options that Spark itself adds to those of a stream.
 _SPARKS: Final = ("path", "checkpointlocation", "queryname")
 
 
 def options_of(given: Mapping[str, str]) -> Options:
-    """The options as Spark hands them over.
+    """Check the options that Spark passes.
 
     Raises:
-        OptionError: One is not known, cannot be meant, or does not go with another.
+        OptionError: An option is unknown, has a wrong value, or excludes another.
     """
     values: dict[str, Any] = {}
     for written, text in given.items():
@@ -202,7 +202,7 @@ def _known(written: str) -> str:
 
 
 def _check(options: Options) -> None:
-    """Raises OptionError for options that do not go together."""
+    """Raises OptionError for options that exclude each other."""
     if options.schema is not None and options.format != "json":
         raise OptionError("option schema works only with format=json")
     if options.envelope and options.kind != "backup":

@@ -1,10 +1,10 @@
-"""Who reads a queue as a stream: one query at a time, as long as it says so again and again.
+"""The owner of a queue: the one query that may read it as a stream, as long as it renews its lease.
 
 Rules:
-    - When an owner has said nothing for the time of its lease, the next may have the queue.
-    - At once, if the owner's process ran on this machine, is there no more, and has no connection to the
-      server any more: a query that has ended, or was killed, keeps nobody waiting.
-    - Whoever is robbed by mistake does no harm: every change asks first who the owner is.
+    - When an owner has not renewed its lease in time, another query can take the queue.
+    - It can do so at once if the owner's process ran on this machine, has ended, and has no connection to the
+      server. So a query that ended or was killed makes nobody wait.
+    - A query that lost its queue by mistake does no harm: every change first compares the owner.
 """
 
 from __future__ import annotations
@@ -20,71 +20,71 @@ from pressure.identity import process_in
 from pressure.lease import ThreadKeeper
 from pressure.pool import HOLDS
 from pressure.protocol.vitals import connected
-from pressure.spark.asking import Asking
 from pressure.spark.lua import RELEASE, TAKE
+from pressure.spark.server import QueueServer
 from pressure.text import printable
 
 __all__ = ["LOOK", "Ownership", "in_use"]
 
-#: Seconds between two looks whether a queue that is taken comes free.
+#: Seconds between two attempts to take a queue that another query owns.
 LOOK: Final = 0.1
 
 
 class Ownership:
-    """The right to read a queue, to be had or not.
+    """The right to read a queue as a stream, which one query has at a time.
 
     Args:
-        asking: The queue's server.
+        server: Runs scripts on the queue's server.
 
     Attributes:
-        me: Who we are, different from every other.
+        me: The id of this owner; no other has it.
     """
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, server: QueueServer) -> None:
         self.me = HOLDS.begin(HOLDS.connection_name()).decode()
-        self._asking = asking
-        self._key = asking.places.beside("owner")
-        self._lease = asking.options.lease
+        self._server = server
+        self._key = server.places.beside("owner")
+        self._lease = server.options.lease
         self._keeper: ThreadKeeper | None = None
 
     def take(self) -> None:
-        """Become the owner, and stay it; wait only for one whose lease runs out.
+        """Become the owner, and renew the lease in the background. Waits only for a lease that runs out.
 
         Raises:
             QueueInUseError: Another query reads the queue.
         """
         left = float("inf")
-        deadline = time.monotonic() + max(self._asking.options.timeout, 2 * self._lease)
-        while found := self._taken_by():
+        deadline = time.monotonic() + max(self._server.options.timeout, 2 * self._lease)
+        while found := self._acquire():
             holder, now_left = found
-            if now_left > left or time.monotonic() > deadline:  # it was renewed, so somebody is there
-                raise in_use(self._asking, holder)
+            if now_left > left or time.monotonic() > deadline:  # it was renewed, so the owner is alive
+                raise in_use(self._server, holder)
             left = now_left
-            if self._has_gone(holder) and not self._taken_by(instead_of=holder):
+            if self._is_dead(holder) and not self._acquire(instead_of=holder):
                 break
-            self._asking.pause(min(LOOK, max(left, 1) / 1000))
+            self._server.pause(min(LOOK, max(left, 1) / 1000))
         self._keeper = ThreadKeeper(self._lease, self._renew)
         self._keeper.begin(self.me.encode())
 
-    def _taken_by(self, me: bytes | str = "", instead_of: bytes = b"") -> tuple[bytes, int] | None:
-        """Who has the queue, and for how many milliseconds; None if we do."""
+    def _acquire(self, me: bytes | str = "", instead_of: bytes = b"") -> tuple[bytes, int] | None:
+        """Become the owner or renew the lease: None, or another owner and the milliseconds of its lease."""
         lease = round(self._lease * 1000)
-        found = self._asking.script(TAKE, (self._key,), me or self.me, lease, instead_of)
+        found = self._server.script(TAKE, (self._key,), me or self.me, lease, instead_of)
         return tuple(found) if found else None
 
-    def _has_gone(self, holder: bytes) -> bool:
+    def _is_dead(self, holder: bytes) -> bool:
         process = process_in(holder)
         if process is None or not _ended(process):
             return False
-        names = connected(self._asking.told(b"CLIENT", b"LIST"))
+        names = connected(self._server.reply_to(b"CLIENT", b"LIST"))
         return names is not None and not any(name.startswith(process + b"/") for name in names)
 
     def _renew(self, names: Collection[bytes]) -> None:
         for name in names:
-            self._taken_by(name)
+            self._acquire(name)
 
-    def fall_silent(self) -> None:
-        """Say nothing any more, as if this process had died."""
+    def stop_renewing(self) -> None:
+        """Stop renewing the lease, as if this process had died."""
         if self._keeper is not None:
             self._keeper.end(self.me.encode())
             self._keeper.stop()
@@ -92,19 +92,19 @@ class Ownership:
 
     def release(self) -> None:
         """Stop being the owner."""
-        self.fall_silent()
+        self.stop_renewing()
         with suppress(PressureError):
-            self._asking.script(RELEASE, (self._key,), self.me)
+            self._server.script(RELEASE, (self._key,), self.me)
 
 
-def in_use(asking: Asking, holder: bytes) -> QueueInUseError:
-    """The error for who is not the owner."""
+def in_use(server: QueueServer, holder: bytes) -> QueueInUseError:
+    """The error for a query that is not the owner."""
     who = printable(holder) or "nobody"
-    return QueueInUseError(f"queue {asking.places.located} is read by another query ({who})", "consumer")
+    return QueueInUseError(f"queue {server.places.located} is read by another query ({who})", "consumer")
 
 
 def _ended(process: bytes) -> bool:
-    """Whether a process is none any more, as far as one can tell here: it ran on this machine."""
+    """Whether a process has ended. False for a process on another machine, of which it is not known."""
     host, pid, _ = process.split(b":")
     if host != HOLDS.process.split(b":")[0]:
         return False

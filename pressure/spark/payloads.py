@@ -1,6 +1,6 @@
-"""Between rows of a queue and Arrow: the columns that Spark is given, the values that are made of its rows.
+"""Convert rows of a queue to the Arrow columns that Spark reads, and Spark's rows to values of a queue.
 
-To add a format: a row in ``FORMATS``.
+To add a format: add a row to ``FORMATS``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pressure.spark.rows import Rows
 
 __all__ = ["FORMATS", "batches_of", "check_columns", "values_of"]
 
-#: Rows of an Arrow record batch.
+#: The most rows of an Arrow record batch.
 TOGETHER: Final = 10_000
 
 
@@ -30,12 +30,10 @@ class Format:
     """How payloads are read and written.
 
     Attributes:
-        column: Makes a column of payloads; told its type. Raises PayloadError, with the place of the first
-        that
-            is not in the format.
-        one: Makes a value of one payload; raises ValueError.
-        values: Makes payloads of rows; told the names of the columns.
-        types: The types of the column that is written; None where all columns are.
+        column: Converts payloads to a column of a type; raises an error if one is not in the format.
+        one: Converts one payload to a value; raises ValueError if it is not in the format.
+        values: Converts the rows of a record batch to payloads.
+        types: The possible types of the column that is written; None if all columns are written.
     """
 
     column: Callable[[Sequence[bytes], Any], Any]
@@ -66,7 +64,7 @@ def _objects(batch: Any) -> list[bytes | None]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no form for, in the usual one."""
+    """A value that JSON cannot represent, in the usual textual form."""
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if isinstance(value, decimal.Decimal):
@@ -85,7 +83,7 @@ def batches_of(options: Options, schema: Any, found: Iterator[tuple[int, Rows]])
     """Rows as record batches of a schema: position, id, value, enqueued, deliveries.
 
     Raises:
-        PayloadError: A payload is not in the format, and that is not to be passed over.
+        PayloadError: A payload is not in the format, and the option ``malformed`` is ``fail``.
     """
     for first, rows in found:
         for start in range(0, len(rows), TOGETHER):
@@ -120,7 +118,7 @@ def _column(options: Options, type: Any, first: int, values: Sequence[bytes]) ->
 
 
 def _one_by_one(options: Options, type: Any, first: int, values: Sequence[bytes]) -> Iterator[Any]:  # noqa: A002
-    """The values, None for those that are not in the format if these are to be passed over."""
+    """The values; those that are not in the format are None, or an error with ``malformed=fail``."""
     form = FORMATS[options.format]
     for place, value in enumerate(values, first):
         try:
@@ -137,10 +135,10 @@ def _one_by_one(options: Options, type: Any, first: int, values: Sequence[bytes]
 
 
 def check_columns(options: Options, columns: dict[str, str]) -> None:
-    """Ask whether columns of these types (Spark's names) can be written.
+    """Check that columns of these types (by Spark's names) can be written.
 
     Raises:
-        PayloadError: They cannot; the text says what to change.
+        PayloadError: They cannot be written; the text says what to change.
     """
     if options.key is not None and options.key not in columns:
         raise PayloadError(
@@ -163,18 +161,18 @@ def check_columns(options: Options, columns: dict[str, str]) -> None:
 
 
 class Smallest:
-    """The smallest key of some rows; None until there is one."""
+    """Finds the smallest key of rows; None if there is no key yet."""
 
     value: Any = None
 
     def see(self, value: Any) -> None:
-        """One more."""
+        """Compare one more key."""
         if value is not None and (self.value is None or value < self.value):
             self.value = value
 
 
 def values_of(options: Options, batches: Iterator[Any], smallest: Smallest) -> Iterator[list[bytes]]:
-    """The payloads of record batches, in order of the key column if there is one.
+    """The payloads of record batches, sorted by the key column if there is one.
 
     Raises:
         PayloadError: A value is null.
@@ -190,7 +188,7 @@ def values_of(options: Options, batches: Iterator[Any], smallest: Smallest) -> I
 
 
 def _in_order(key: str, batches: Iterator[Any], smallest: Smallest) -> Iterator[Any]:
-    """All of them, sorted; they are held in memory meanwhile."""
+    """All rows, sorted in memory by a column."""
     held = list(batches)
     if not held:
         return

@@ -1,8 +1,8 @@
-"""A pipeline: a queue, a function of a DataFrame, a queue or Parquet; run until it is told to stop.
+"""Run a pipeline: read a queue, transform the DataFrame, and write a queue or Parquet files.
 
-What goes wrong in the query is told by its cause, without what Java has to say about it.
+An error in the query is reported by its cause, without the Java stack trace.
 
-To add a target: a row in ``_TARGETS``.
+To add a target: add a row to ``_TARGETS``.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ __all__ = ["Batch", "Plan", "function_named", "running"]
 
 Transform: TypeAlias = Callable[[Any], Any]
 
-#: Seconds between two looks at how a query is getting on, and how long it has to end its batch.
+#: Seconds between two checks of a query's progress, and seconds that it has to complete its batch.
 LOOK: Final = 0.2
 GRACE: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to run.
+    """The description of a pipeline.
 
     Attributes:
         source: The options of the queue that is read.
         target: The options of the queue that is written, or the folder of Parquet files.
-        checkpoint: The folder in which Spark notes how far it is.
-        transform: Makes the table that is written of the one that is read.
-        drain: Whether to end when there is nothing left.
+        checkpoint: The folder in which Spark stores its progress.
+        transform: Takes the DataFrame that is read, and returns the one to write.
+        drain: Whether to stop when the queue is empty.
         every: Seconds from one batch to the next.
     """
 
@@ -49,7 +49,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """How a query is getting on, at the end of a batch."""
+    """A completed batch: its number, its rows, and rows per second."""
 
     number: int
     rows: int
@@ -60,7 +60,7 @@ def function_named(name: str) -> Transform:
     """The function that ``module:function`` names.
 
     Raises:
-        OptionError: There is none.
+        OptionError: It cannot be imported, or is not a function.
     """
     module, colon, function = name.partition(":")
     if not (module and colon and function):
@@ -80,7 +80,7 @@ def _to_parquet(table: Any, folder: str) -> Any:
 
 
 def _to_queue(table: Any, options: dict[str, str]) -> Any:
-    """A column called value alone goes as it is, anything else as JSON."""
+    """A single column named value is written as it is; otherwise each row is written as JSON."""
     types = {field.name: field.dataType.simpleString() for field in table.schema.fields}
     plain = types in ({"value": "string"}, {"value": "binary"})
     form = "binary" if plain else "json"
@@ -91,12 +91,12 @@ _TARGETS: Final[dict[type, Callable[[Any, Any], Any]]] = {str: _to_parquet, dict
 
 
 def started(spark: Any, plan: Plan) -> Any:
-    """The query, begun.
+    """Start the query.
 
     Raises:
-        OptionError: The transform does not make a table.
+        OptionError: The transform does not return a DataFrame.
     """
-    with _told():
+    with _translated_errors():
         table = plan.transform(spark.readStream.format("pressure").options(**plan.source).load())
         if not hasattr(table, "writeStream"):
             raise OptionError(f"the transform must return a DataFrame, not {type(table).__name__}")
@@ -106,24 +106,24 @@ def started(spark: Any, plan: Plan) -> Any:
 
 
 def running(query: Any, stopping: Callable[[], bool]) -> Iterator[Batch]:
-    """Its batches as they end, until the query does; it ends its batch when it is told to stop.
+    """Yields the batches of a query as they are completed, until it ends or is to stop.
 
     Args:
         query: The query.
-        stopping: Whether it is to stop; asked all the time.
+        stopping: Returns whether the query is to stop, after its current batch; it is called often.
 
     Raises:
-        PipelineError: It failed.
+        PipelineError: The query failed.
     """
     seen = -1
     while query.isActive and not stopping():
-        with _told():
+        with _translated_errors():
             query.awaitTermination(LOOK)
         yield from (fresh := list(_since(query, seen)))
         seen = fresh[-1].number if fresh else seen
-    _let_it_end(query)
+    _complete_batch(query)
     query.stop()
-    with _told():
+    with _translated_errors():
         query.awaitTermination(GRACE)
     yield from _since(query, seen)
 
@@ -134,13 +134,13 @@ def _since(query: Any, seen: int) -> Iterator[Batch]:
             yield Batch(each["batchId"], each["numInputRows"], each["processedRowsPerSecond"] or 0.0)
 
 
-def _let_it_end(query: Any) -> None:
-    """Wait until the batch that it is at is done; what is cut short is done again by the next run."""
+def _complete_batch(query: Any) -> None:
+    """Wait until the current batch is completed. The next run repeats a batch that was cut short."""
     at, deadline = _last(query), time.monotonic() + GRACE
     while query.isActive and query.status["isTriggerActive"] and _last(query) == at:
         if time.monotonic() > deadline:
             return
-        with suppress(Exception):  # told by the next who waits for it
+        with suppress(Exception):  # the next wait raises the error again
             query.awaitTermination(LOOK)
 
 
@@ -149,8 +149,8 @@ def _last(query: Any) -> int:
     return progress["batchId"] if progress and progress["numInputRows"] else -1
 
 
-class _told:  # noqa: N801, a block
-    """A block in which Spark's errors become ours."""
+class _translated_errors:  # noqa: N801, a block
+    """A block in which errors of Spark become ``PipelineError``."""
 
     def __enter__(self) -> None:
         pass
@@ -160,7 +160,7 @@ class _told:  # noqa: N801, a block
             raise PipelineError(cause_of(str(error))) from error
 
 
-#: How an error of Python looks among those of Java, ours first.
+#: How a Python error looks in a Java stack trace; errors of this package first.
 _CAUSES: Final = (
     re.compile(r"^pressure\.(?:\w+\.)*(\w+: .*)$", re.MULTILINE),
     re.compile(r"^((?:\w+\.)*\w+(?:Error|Exception): .*)$", re.MULTILINE),

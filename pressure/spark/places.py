@@ -1,9 +1,9 @@
-"""Where things are: the keys of a queue, and those that stand beside it for Spark.
+"""The keys of a queue, and the keys that Spark needs beside it.
 
-What is for Spark begins with ``__spark__:``, goes on with what it is, and ends with the queue's main key: so
-it is not taken for a queue, and on a cluster it is in the slot of the queue's hash tag.
+The keys for Spark begin with ``__spark__:`` and their purpose, and end with the queue's main key. So they are
+not mistaken for queues, and on a cluster a queue with a hash tag has all its keys in one slot.
 
-    __spark__:owner:KEY           who reads the queue as a stream, as long as its lease lasts
+    __spark__:owner:KEY           the id of the query that reads the queue; expires with its lease
     __spark__:source:KEY          the stream's id, and the numbers of its first and last claimed row
     __spark__:pending:KEY         the rows that are claimed and not acknowledged; see ``Keys.pending``
     __spark__:sink:WRITER:KEY     what a writer has committed
@@ -26,24 +26,24 @@ __all__ = ["Places", "new_id", "places_of"]
 
 _ROOT: Final = b"__spark__:"
 
-#: What the keys of a kind start with, where nothing else is said.
+#: The default prefix of the keys, by kind.
 _PREFIXES: Final = {"backup": b"queue", "reliable": b"queue"}
 
 
 def new_id() -> str:
-    """An identifier that nothing else has."""
+    """A new random identifier."""
     return secrets.token_hex(16)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The keys of a queue, and of what stands beside it.
+    """The keys of a queue, and those beside it.
 
     Attributes:
         kind: The queue's kind.
         name: Its name.
         main: Its main key.
-        all: The keys that scripts are told of it, the main one first.
+        all: The keys of the queue that scripts take, the main key first.
     """
 
     kind: str
@@ -57,17 +57,17 @@ class Places:
 
     @property
     def pending(self) -> bytes:
-        """The rows that are claimed: where the protocol leaves room for them, else a list of our own."""
+        """The list of claimed rows: ``:unacked`` of a ``pressure.Queue``, else a list for Spark."""
         return self.main + b":unacked" if self.kind == "pressure" else self.beside("pending")
 
     @property
     def located(self) -> Place:
-        """The same for who looks for the server of a cluster."""
+        """The name and the keys, to find the node of a cluster that serves them."""
         return Place(self.name, self.all)
 
 
 def places_of(options: Options) -> Places:
-    """Where the queue of these options is."""
+    """The keys of the queue that the options name."""
     name = as_bytes(options.queue)
     default = _PREFIXES.get(options.kind)
     if default is None:

@@ -1,4 +1,4 @@
-"""Rows: what was taken from a queue or looked at, whatever its kind, in columns; there may be millions."""
+"""Rows that were read from a queue of any kind, stored as columns, since there may be millions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _TIMED: Final = re.compile(r"(\d{1,15})-\d+")
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Values, and what their queue knows of them.
+    """Values and their metadata.
 
     Attributes:
         values: Their bytes.
-        ids: What the queue knows each by, None for one without; None if it has no ids.
-        deliveries: How often the queue had delivered each, with this time, 0 if it was only looked at; one
-            number if that is the same for all.
+        ids: The id of each value, None for a value without one; None if the queue has no ids.
+        deliveries: How often each value was delivered, including this time; 0 if it was only peeked at. One
+            number if it is the same for all.
     """
 
     values: Sequence[bytes]
@@ -33,14 +33,14 @@ class Rows:
         return len(self.values)
 
     def part(self, start: int, end: int) -> Rows:
-        """Some of them."""
+        """The rows from ``start`` to before ``end``."""
         ids = None if self.ids is None else self.ids[start:end]
         deliveries = self.deliveries if isinstance(self.deliveries, int) else self.deliveries[start:end]
         return Rows(self.values[start:end], ids, deliveries)
 
     @property
     def enqueued(self) -> list[int | None] | None:
-        """When each was put, in milliseconds since 1970 by the server's clock, where its id tells."""
+        """When each was put, in milliseconds since 1970 by the server's clock, if its id has the time."""
         if self.ids is None:
             return None
         found = (_TIMED.fullmatch(each) if each else None for each in self.ids)
@@ -48,14 +48,14 @@ class Rows:
 
 
 def rows_of(kind: str, envelope: bool, data: Sequence[bytes]) -> Rows:
-    """The rows that claimed elements of a queue of this kind stand for."""
+    """The rows in claimed elements of a queue of this kind."""
     if kind == "reliable":
         return _messages(data)
     return _enveloped(data, 1) if envelope else Rows(data)
 
 
 def peeked_of(envelope: bool, data: Sequence[bytes]) -> Rows:
-    """The rows that elements stand for that are still in a list."""
+    """The rows in elements that are still in the queue."""
     return _enveloped(data, 0) if envelope else Rows(data, deliveries=0)
 
 
@@ -71,7 +71,7 @@ def _messages(data: Iterable[bytes]) -> Rows:
 
 
 def _enveloped(data: Sequence[bytes], deliveries: int) -> Rows:
-    """An item without an envelope is its own payload."""
+    """Rows of enveloped items; an item without an envelope is its own payload."""
     found = [_ENVELOPE.fullmatch(each) for each in data]
     values = [each[2] if each else whole for each, whole in zip(found, data, strict=True)]
     return Rows(values, [each[1].decode() if each else None for each in found], deliveries)

@@ -1,4 +1,4 @@
-"""Start a Spark session that knows the data source, with nothing but what pip has installed."""
+"""Start a Spark session in which the data source is registered. Needs only what pip installs."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["QUIET", "prepare", "session"]
 
-#: Settings for programs that say themselves how they are getting on.
+#: Settings for programs that print their own progress.
 QUIET: Final = {"spark__log__level": "ERROR", "spark__ui__showConsoleProgress": "false"}
 
-#: What Python sources in Spark need, and what it is for.
+#: The packages that Python data sources in Spark need, and why.
 _NEEDED: Final = {
     "pyspark": "Spark itself",
     "pyarrow": "carries rows between Spark and Python",
     "pandas": "PySpark needs it beside Arrow",
 }
 
-#: Where Spark runs on one machine there is nobody else to be reached from, and no more tasks than processors.
+#: Settings for Spark on one machine: reachable only from there, and as many shuffle tasks as processors.
 _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -37,7 +37,7 @@ _LOCAL: Final = {
 
 
 def prepare() -> None:
-    """See to what Spark needs before it starts: packages, Java, the same Python for its workers.
+    """Check and set what Spark needs before it starts: packages, Java, the same Python for its workers.
 
     Raises:
         SetupError: Something is missing; the text says what.
@@ -52,7 +52,7 @@ def prepare() -> None:
 
 
 def _lead_to(folder: str) -> None:
-    """Workers import this package from where we did."""
+    """Make workers import modules from a folder."""
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if folder not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join((folder, *filter(None, paths)))
@@ -61,7 +61,7 @@ def _lead_to(folder: str) -> None:
 def session(
     name: str = "pressure", master: str | None = None, *, folder: str | None = None, **config: str
 ) -> SparkSession:
-    """Start a Spark session that knows ``format("pressure")``, or take the session that runs.
+    """Start a Spark session, or use the running one, and register ``format("pressure")`` in it.
 
     Args:
         name: The name of the application.

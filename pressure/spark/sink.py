@@ -1,16 +1,15 @@
-"""Rows put into a queue, each batch exactly once, whatever dies in between.
+"""Put rows into a queue, each batch exactly once, even if a task or the driver dies.
 
-The rows of a task are staged: pushed to a list that belongs to this attempt and to nobody else. To commit a
-batch is to decide which lists make it up, in one step with a marker that names the batch, and then to move
-them slice by slice to the queue, each slice in one step too. Who finds a batch decided goes on with what was
-decided, and drops what was staged again.
+Each attempt of a task stages its rows: it pushes them to a list of its own. A commit first decides which
+lists make up the batch, and stores this decision in the marker of the writer, in one atomic step. Then it
+moves the rows from the lists to the queue, slice by slice; each slice is atomic, too. A commit that finds a
+decision for its batch continues with the decided lists, and drops the lists that were staged again.
 
 Rules:
-    - An attempt that failed, or whose driver is gone, goes on writing to its own list; nobody ever moves
-      that.
-    - What is staged and not committed is dropped by the server after a while; what was decided is kept, and
-      so is the marker, which is what tells that a batch was put.
-    - A list that is shorter than it was said to be is never committed.
+    - An attempt that failed, or whose driver has gone, may still write to its own list, which is never moved.
+    - A staged list that is not committed expires. Decided lists and the marker are kept much longer: the
+      marker shows which batches were put.
+    - A list that is shorter than its task reported is never committed.
 """
 
 from __future__ import annotations
@@ -23,36 +22,36 @@ from typing import Any, Final
 from pressure.errors import PressureError, QueueClosedError, QueueDoesNotExistError
 from pressure.identity import released
 from pressure.pool import HOLDS
-from pressure.spark.asking import Asking
 from pressure.spark.errors import NotDeliveredError, RowsGoneError
 from pressure.spark.lua import ABANDON, DECIDE, END, MOVE
 from pressure.spark.options import Options
 from pressure.spark.places import new_id
+from pressure.spark.server import QueueServer
 
 __all__ = ["Sink", "Staged"]
 
-#: Values and bytes that are staged in one round trip.
+#: The most values and bytes that one round trip stages.
 STAGED_TOGETHER: Final = 5000
 STAGED_BYTES: Final = 1 << 20
-#: Rows that one step moves, while which nobody else is served.
+#: The most rows that one step moves; the server serves no other client meanwhile.
 MOVED_TOGETHER: Final = 5000
-#: Seconds for which a marker is kept after its last batch, and decided rows until they are moved.
+#: Seconds for which a marker is kept after its last batch, and decided lists until they are moved.
 KEPT: Final = 30 * 86_400.0
-#: First and longest pause (seconds) while there is no room.
+#: The first and the longest pause (seconds) while the queue is full.
 SHORTEST: Final = 0.002
 LONGEST: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """What one attempt of one task has staged.
+    """The list that one attempt of a task has staged.
 
     Attributes:
-        id: Tells it from every other attempt.
-        rows: How many rows there are.
+        id: Identifies the attempt.
+        rows: How many rows it has.
         partition: The number of its partition.
-        first: The smallest key in it, where rows are put in order of a key.
-        writer: Whose batch it belongs to.
+        first: The smallest key in it, if rows are sorted by a key.
+        writer: The writer whose batch it belongs to.
     """
 
     id: str
@@ -62,50 +61,50 @@ class Staged:
     writer: str = ""
 
     def by(self, first: Any) -> Staged:
-        """The same, in order of a key of which this is the smallest."""
+        """A copy with the smallest key set."""
         return replace(self, first=first)
 
 
 class Sink:
-    """A queue that is written to.
+    """Writes to a queue.
 
     Args:
-        options: Which one, and how.
+        options: Name the queue and how to write to it.
     """
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self._asking = Asking(options)
+        self._server = QueueServer(options)
         self._me = released(HOLDS.begin(HOLDS.connection_name()))  # each step gives the role back
 
     def __enter__(self) -> Sink:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._asking.close()
+        self._server.close()
 
     def _stage(self, id: str) -> bytes:  # noqa: A002, it is one
-        return self._asking.places.beside("stage", id)
+        return self._server.places.beside("stage", id)
 
     def _marker(self, writer: str) -> bytes:
-        return self._asking.places.beside("sink", writer)
+        return self._server.places.beside("sink", writer)
 
     def stage(self, values: Iterable[Sequence[bytes]], partition: int, writer: str) -> Staged:
-        """Push rows where nobody sees them yet, in their order."""
+        """Push rows, in order, to a new list that no consumer reads."""
         mine, rows = new_id(), 0
         key, expire = self._stage(mine), round(self.options.expire * 1000)
         for some in values:
             for part in _parts(some):
-                self._asking.ask((b"LPUSH", key, *part), (b"PEXPIRE", key, expire))
+                self._server.ask((b"LPUSH", key, *part), (b"PEXPIRE", key, expire))
                 rows += len(part)
         return Staged(mine, rows, partition, writer=writer)
 
     def commit(self, writer: str, batch: int, staged: Sequence[Staged]) -> int:
-        """Put a batch into the queue, if it is not there already; how many rows were put by this call.
+        """Put a batch into the queue unless it was put before; returns how many rows this call put.
 
         Raises:
-            NotDeliveredError: There was no room, or no turn, in time.
-            RowsGoneError: What was staged is not there any more; nothing was put.
+            NotDeliveredError: The queue was full, or the producer role was held, until the timeout.
+            RowsGoneError: Staged rows are gone; nothing was put.
             QueueDoesNotExistError: The queue was deleted.
             QueueClosedError: It is closed.
         """
@@ -126,30 +125,30 @@ class Sink:
                     "the option expire is too short, or the server has lost them"
                 )
             put += self._move(marker, rest[0], rest[1].decode().split())
-            self._asking.script(END, (marker,), rest[0], round(KEPT * 1000))
+            self._server.script(END, (marker,), rest[0], round(KEPT * 1000))
             if rest[0] == batch:
                 return put
 
     @property
     def _queue(self) -> object:
-        return self._asking.places.located
+        return self._server.places.located
 
     def _decide(self, marker: bytes, batch: int, staged: Sequence[Staged]) -> list[Any]:
         some = [each for each in staged if each.rows]
         words = [word for each in some for word in (each.id, each.rows)]
         keys = (marker, *(self._stage(each.id) for each in some))
-        reply: list[Any] = self._asking.script(DECIDE, keys, batch, round(KEPT * 1000), *words)
+        reply: list[Any] = self._server.script(DECIDE, keys, batch, round(KEPT * 1000), *words)
         return reply
 
     def _move(self, marker: bytes, batch: int, lists: Sequence[str]) -> int:
-        """Move what was decided on; how many rows we moved."""
+        """Move the decided lists to the queue; returns how many rows were moved."""
         put: int = 0
         since, pause = time.monotonic(), SHORTEST
         for name in lists:
             left = 1
             while left:
                 keys = (marker, self._stage(name), marker)
-                status, moved, left = self._asking.step(MOVE, keys, self._me, batch, MOVED_TOGETHER)
+                status, moved, left = self._server.step(MOVE, keys, self._me, batch, MOVED_TOGETHER)
                 put += int(moved)
                 if moved:
                     since, pause = time.monotonic(), SHORTEST
@@ -161,13 +160,13 @@ class Sink:
         return put
 
     def _wait(self, status: bytes, since: float, pause: float, put: int, left: int) -> None:
-        """Wait for a moment; raises the error that a status stands for, if any, or if it took too long."""
+        """Wait before the next attempt. Raises an error after the timeout, or for a final status."""
         if status == b"gone":
             raise QueueDoesNotExistError(f"queue {self._queue} does not exist")
         if status == b"closed":
             raise QueueClosedError(f"queue {self._queue} is closed")
         if time.monotonic() - since < self.options.timeout:
-            self._asking.pause(pause)
+            self._server.pause(pause)
             return
         why = "it was full" if status == b"full" else "another client was producing"
         raise NotDeliveredError(
@@ -176,14 +175,14 @@ class Sink:
         )
 
     def abandon(self, writer: str, staged: Sequence[Staged]) -> None:
-        """Drop what was staged, but not what was decided on."""
+        """Drop staged lists, except those that a batch was decided to have."""
         some = [each for each in staged if each.rows]
         if some:
             keys = (self._marker(writer), *(self._stage(each.id) for each in some))
-            self._asking.script(ABANDON, keys, *(each.id for each in some))
+            self._server.script(ABANDON, keys, *(each.id for each in some))
 
     def push(self, values: Iterable[Sequence[bytes]]) -> int:
-        """Put rows at once; what a task that is tried again has put is put again."""
+        """Put rows immediately. If Spark runs the task again, it puts its rows again."""
         put, mine = 0, new_id()
         for some in values:
             for part in _parts(some):
@@ -191,15 +190,15 @@ class Sink:
         return put
 
     def _pushed(self, mine: str, values: Sequence[bytes]) -> int:
-        """Through a list of our own, so that it waits for room as a batch does."""
+        """Put rows as a batch of their own, so that this waits for room like any commit."""
         staged = self.stage([values], 0, mine)
         put = self.commit(mine, 0, [staged])
-        self._asking.ask((b"UNLINK", self._marker(mine)))
+        self._server.ask((b"UNLINK", self._marker(mine)))
         return put
 
 
 def _parts(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    """As many as travel together."""
+    """Slices that are small enough for one round trip."""
     for start in range(0, len(values), STAGED_TOGETHER):
         some = values[start : start + STAGED_TOGETHER]
         if sum(map(len, some)) <= STAGED_BYTES:

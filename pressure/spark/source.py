@@ -1,14 +1,13 @@
-"""A queue read as a stream: rows are claimed, read in slices as often as need be, and acknowledged.
+"""Read a queue as a stream: claim rows, read them in slices as often as needed, and acknowledge them.
 
-A claimed row has a number. The numbers of a stream go up by one for ever, so that an offset is a number, and
-the rows between two offsets are the same however often they are read, until they are acknowledged. All of
-that is on the server: whoever runs a query again, finds it as it was.
+Each claimed row has a number. The numbers of a stream increase by one, so an offset is a number. Until they
+are acknowledged, the rows between two offsets are the same each time they are read. All this state is on the
+server, so a query that is run again finds it unchanged.
 
 Rules:
-    - One query reads a queue, the owner (``ownership``). Every change asks first whether it still is.
-    - What was claimed and not acknowledged belongs to the stream, whoever owns it next.
-    - Rows are read with a look at the number of the first one that is there, so that a slice is never of
-      others.
+    - One query reads a queue: the owner (``ownership``). Every change first compares the owner.
+    - Rows that were claimed and not acknowledged belong to the stream, also under its next owner.
+    - Rows are read in one transaction with the number of the first row, so a slice never has other rows.
 """
 
 from __future__ import annotations
@@ -21,30 +20,30 @@ from typing import Any, Final
 
 from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
 from pressure.protocol.steps import atomic
-from pressure.spark.asking import Asking
 from pressure.spark.errors import RowsGoneError
 from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN
 from pressure.spark.options import Options
 from pressure.spark.ownership import LOOK, Ownership, in_use
 from pressure.spark.places import new_id
 from pressure.spark.rows import Rows, rows_of
+from pressure.spark.server import QueueServer
 from pressure.text import printable
 
 __all__ = ["Source", "State", "slices"]
 
-#: Rows that one step claims, while which nobody else is served, and that one reply has.
+#: The most rows that one step claims (the server serves no other client meanwhile) and that one reply has.
 CLAIMED_TOGETHER: Final = 10_000
 READ_TOGETHER: Final = 10_000
-#: Rows that are too few to be read by two.
+#: The fewest rows of a slice.
 SLICE: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A stream at one moment.
+    """The state of a stream at one moment.
 
     Attributes:
-        id: What tells it from any other stream of this queue.
+        id: Identifies the stream among all streams of this queue.
         first: The number of the first row that is not acknowledged.
         claimed: The number of the next row that will be claimed.
     """
@@ -58,25 +57,25 @@ class Source:
     """A queue as a stream.
 
     Args:
-        options: Which one, and how.
+        options: Name the queue and how to read it.
     """
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self._asking = Asking(options)
-        places = self._asking.places
+        self._server = QueueServer(options)
+        places = self._server.places
         self._keys = (places.beside("owner"), places.beside("source"), places.pending)
-        self._owner = Ownership(self._asking)
+        self._owner = Ownership(self._server)
         self._me = self._owner.me
         self._state: State | None = None
 
     @property
     def state(self) -> State:
-        """The stream as we know it; the first time the queue is taken.
+        """The state of the stream. The first access takes the queue.
 
         Raises:
-            QueueInUseError: Another query reads the queue, or another client consumes.
-            QueueDoesNotExistError: There is none.
+            QueueInUseError: Another query reads the queue, or another client holds the consumer role.
+            QueueDoesNotExistError: The queue does not exist.
         """
         return self._open() if self._state is None else self._state
 
@@ -84,10 +83,10 @@ class Source:
         self._owner.take()
         deadline = time.monotonic() + self.options.timeout
         while True:
-            status, *rest = self._asking.step(OPEN, self._keys, self._me, new_id())
+            status, *rest = self._server.step(OPEN, self._keys, self._me, new_id())
             if status != b"busy" or time.monotonic() >= deadline:
                 break
-            self._asking.pause(LOOK)
+            self._server.pause(LOOK)
         if status != b"ok":
             self.release()
             raise self._problem(status, rest[0])
@@ -95,14 +94,14 @@ class Source:
         return self._state
 
     def _problem(self, status: bytes, detail: Any) -> PressureError:
-        """The error that a status stands for."""
-        queue = self._asking.places.located
+        """The error for a status."""
+        queue = self._server.places.located
         held = detail if isinstance(detail, bytes) else b""
         who = printable(held) or "nobody"
         if status == b"gone":
             return QueueDoesNotExistError(f"queue {queue} does not exist")
         if status == b"lost":
-            return in_use(self._asking, held)
+            return in_use(self._server, held)
         if status == b"busy":
             return QueueInUseError(f"queue {queue}: the consumer role is held by {who}", "consumer")
         if status == b"other":
@@ -116,30 +115,30 @@ class Source:
         )
 
     def check(self, id: str, row: int) -> None:  # noqa: A002, it is one
-        """Raises RowsGoneError for an offset that this stream never had, or has no more."""
+        """Raises RowsGoneError for an offset that is not of this stream, or whose rows were acknowledged."""
         state = self.state
         if id != state.id or row > state.claimed:
             raise self._problem(b"other", b"")
         if row < state.first:
             raise RowsGoneError(
-                f"queue {self._asking.places.located}: the checkpoint begins at row {row}, but the rows "
+                f"queue {self._server.places.located}: the checkpoint begins at row {row}, but the rows "
                 f"before {state.first} were acknowledged already; use a newer checkpoint"
             )
 
     def waiting(self) -> int:
-        """How many rows could be claimed."""
-        return self._asking.length()
+        """How many rows in the queue could be claimed."""
+        return self._server.length()
 
     def advance(self, start: int | None, most: int | None, end: int | None = None) -> int:
         """Claim rows.
 
         Args:
             start: The row to count from; None for the first that is not claimed.
-            most: How many at most; None for what is there.
-            end: Where to stop in any case.
+            most: How many rows at most; None for all that are in the queue.
+            end: The row to stop before; None for no limit.
 
         Returns:
-            The row after the last that may be read.
+            The row after the last one to read.
         """
         state = self.state
         base = state.claimed if start is None else start
@@ -147,7 +146,7 @@ class Source:
         last = max(base, state.claimed) + self.waiting() if most is None else base + most
         last = last if end is None else min(last, max(end, base))
         while (wanted := min(last - self.state.claimed, CLAIMED_TOGETHER)) > 0:
-            status, moved, claimed = self._asking.step(CLAIM, self._keys, self._me, wanted)
+            status, moved, claimed = self._server.step(CLAIM, self._keys, self._me, wanted)
             if status not in (b"ok", b"closed"):
                 raise self._problem(status, moved)
             self._state = replace(self.state, claimed=int(claimed))
@@ -157,46 +156,46 @@ class Source:
 
     def _move_due(self) -> None:
         if self.options.kind == "reliable":
-            self._asking.move_due()
+            self._server.move_due()
 
     def acknowledge(self, end: int, id: str | None = None) -> int:  # noqa: A002
-        """Be done with all rows before this one; how many are claimed still."""
-        stream = self.state.id  # which takes the queue, if that was not done
-        status, detail, *_ = self._asking.step(ACK, self._keys, self._me, id or stream, end)
+        """Acknowledge all rows before this one; returns how many are still claimed."""
+        stream = self.state.id  # this takes the queue if it is not taken yet
+        status, detail, *_ = self._server.step(ACK, self._keys, self._me, id or stream, end)
         if status != b"ok":
             raise self._problem(status, detail)
         self._state = replace(self.state, first=max(end, self.state.first))
         return int(detail)
 
     def leave(self) -> int:
-        """Let others have the queue, with the consumer's role if nothing is claimed; how many rows are."""
+        """Release the queue; also the consumer role if no row is claimed. Returns how many are claimed."""
         assert self.state
-        status, left, *_ = self._asking.step(LEAVE, self._keys, self._me)
+        status, left, *_ = self._server.step(LEAVE, self._keys, self._me)
         if status != b"ok":
             raise self._problem(status, left)
         self.release()
         return int(left)
 
     def release(self) -> None:
-        """Stop being the owner; what is claimed stays so, for the next run of the query."""
+        """Stop being the owner. Claimed rows stay claimed for the next run of the query."""
         self._state = None
         self._owner.release()
         self.close()
 
     def close(self) -> None:
         """Close the connections."""
-        self._asking.close()
+        self._server.close()
 
     def read(self, state: State, start: int, end: int) -> Iterator[tuple[int, Rows]]:
-        """Rows with the number of the first of them, some thousand at a time; any process may ask.
+        """Yields the number of a row, and some thousand rows from there on. Any process may call this.
 
         Args:
-            state: The stream as whoever claimed them knows it.
+            state: The state of the stream when the rows were claimed.
             start: The first row.
             end: The row after the last.
 
         Raises:
-            RowsGoneError: They are not there any more.
+            RowsGoneError: The rows are gone.
         """
         _, source, pending = self._keys
         first = state.first
@@ -204,7 +203,7 @@ class Source:
             after = min(start + READ_TOGETHER, end)
             look = (b"HMGET", source, b"id", b"first", b"claimed"), (b"LLEN", pending)
             oldest = (b"LRANGE", pending, -(after - first), -(start - first) - 1)
-            (known, length, found) = self._asking.ask(*atomic(*look, oldest))[-1]
+            (known, length, found) = self._server.ask(*atomic(*look, oldest))[-1]
             now, claimed = int(known[1] or 0), int(known[2] or 0)
             if known[0] != state.id.encode() or after > claimed or start < now:
                 raise self._problem(b"other", b"")
@@ -219,7 +218,7 @@ class Source:
 
 
 def slices(start: int, end: int, number: int) -> list[tuple[int, int]]:
-    """The rows in so many slices, or in fewer if they are few."""
+    """Divide rows into ``number`` slices, or into fewer if the slices would be small."""
     number = max(1, min(number, -(-(end - start) // SLICE)))
     edges = [start + (end - start) * at // number for at in range(number + 1)]
     return [(low, high) for low, high in pairwise(edges) if low < high]

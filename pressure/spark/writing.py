@@ -1,7 +1,7 @@
-"""Tables and streams put into a queue: the part of the data source that writes.
+"""The part of the data source that writes tables and streams into a queue.
 
-A writer is made anew for every batch; its tasks stage rows and answer with a message, and yet another process
-is given the messages, to commit them or to drop what they stand for.
+Spark creates a writer for every batch. Its tasks stage rows and return a message each. Then another process
+gets the messages, and commits or drops what was staged.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["StreamWriter", "Writer"]
 
 
 class Message(WriterCommitMessage):
-    """What a task tells the driver: what it has staged; None if it put its rows at once."""
+    """The result of a task for the driver: the list that it staged, or None if it put its rows itself."""
 
     def __init__(self, staged: Staged | None) -> None:
         self.staged = staged
 
 
 class _Writing:
-    """What batches and streams have in common."""
+    """What the writers of batches and streams share."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -40,7 +40,7 @@ class _Writing:
         return self._name
 
     def write(self, iterator: Iterator[Any]) -> Message:
-        """Stage the rows of a partition, or put them at once."""
+        """Stage the rows of a partition; with ``delivery=plain``, put them."""
         smallest = Smallest()
         values = values_of(self._options, iterator, smallest)
         with Sink(self._options) as sink:
@@ -71,7 +71,7 @@ def _task() -> Any:
 
 
 def _staged(messages: list[WriterCommitMessage | None]) -> list[Staged]:
-    """In the order in which they are to be put."""
+    """The staged lists in the order in which to put them."""
     found = [each.staged for each in messages if isinstance(each, Message) and each.staged is not None]
     found = [each for each in found if each.rows]
     return sorted(found, key=_place)
@@ -82,18 +82,18 @@ def _place(each: Staged) -> tuple[Any, ...]:
 
 
 class Writer(_Writing, DataSourceArrowWriter):
-    """Puts a batch; its name goes with it to the tasks and to the driver."""
+    """Writes a batch. Its name is pickled with it for the tasks and the driver."""
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """All tasks are done."""
+        """All tasks have succeeded."""
         self._commit(messages, 0)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """One of them failed."""
+        """A task failed."""
         self._abort(messages)
 
 
-#: Spark 4.0 hands Arrow to whoever is both.
+#: Spark 4.0 passes Arrow batches to a writer that has both base classes.
 _STREAM_WRITERS: Final[Any] = (
     (datasource.DataSourceStreamArrowWriter,)
     if hasattr(datasource, "DataSourceStreamArrowWriter")
@@ -102,7 +102,7 @@ _STREAM_WRITERS: Final[Any] = (
 
 
 class StreamWriter(_Writing, *_STREAM_WRITERS):  # type: ignore[misc]
-    """Puts the batches of a stream, which is known by its checkpoint."""
+    """Writes the batches of a stream; the id of its query, from the checkpoint, identifies it."""
 
     def _writer(self) -> str:
         query = _task().getLocalProperty("sql.streaming.queryId")
@@ -113,9 +113,9 @@ class StreamWriter(_Writing, *_STREAM_WRITERS):  # type: ignore[misc]
         return str(query)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """All tasks of a batch are done."""
+        """All tasks of a batch have succeeded."""
         self._commit(messages, batchId)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """One of them failed, or the commit did."""
+        """A task or the commit failed."""
         self._abort(messages)

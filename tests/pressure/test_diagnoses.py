@@ -11,7 +11,7 @@ from pressure.keys import Keys
 from pressure.pool import Holds
 from pressure.protocol import Context, Diagnosis, examine
 from pressure.protocol.role import CONSUMER, PRODUCER
-from pressure.protocol.vitals import Life, Seen, doubt
+from pressure.protocol.vitals import LOOK_APART, Life, Seen, doubt
 
 MINE: Final = Holds(b"me:1:00000000")
 OVER: Final = MINE.begin(b"me:1:00000000/1")
@@ -21,6 +21,12 @@ DEAD, HERE = b"dead:1:00000000/1/1", b"here:1:00000000/1/1"
 CLIENTS: Final = (
     b"id=3 name=me:1:00000000/1 flags=N cmd=client\nid=10 name=here:1:00000000/1 flags=b cmd=brpop\n"
 )
+
+
+@pytest.fixture(autouse=True)
+def _as_far_apart_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)
+
 
 HEALTHY: Final[dict[str, Any]] = {
     "bound": b"2", "length": 1, "tokens": 1, "marks": 0, "unacked": 0, "rejected": 0,

@@ -65,9 +65,8 @@ def gate(server: Patient) -> Iterator[Gate]:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits are looked after often, and whoever waits heals soon."""
+    """Waits are looked after often."""
     monkeypatch.setattr("pressure.queue.SLICE", 0.02)
-    monkeypatch.setattr("pressure.protocol.healing.LOOK_APART", 0.05)
 
 
 @dataclass

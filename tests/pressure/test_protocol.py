@@ -64,6 +64,11 @@ def as_consumer(closed: int, value: Any, bound: Any, length: Any) -> list[Any]:
     return [OK, *[QUEUED] * 5, [OK, closed, value, bound, length], OK, ME]
 
 
+@pytest.fixture(autouse=True)
+def _as_far_apart_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)
+
+
 class Clock:
     now = 100.0
 

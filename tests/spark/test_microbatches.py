@@ -15,7 +15,7 @@ import pytest
 
 from pressure.spark import sink as sinks
 from pressure.spark import source as sources
-from pressure.spark.asking import Asking
+from pressure.spark.server import QueueServer
 from pressure.spark.sink import Sink
 from pressure.spark.source import Source, slices
 
@@ -63,17 +63,17 @@ class Run:
     def __post_init__(self) -> None:
         self.source = Source(self.place.options(lease=30))
         self.sink = Sink(self.target.options())
-        for asking in (self.source._asking, self.sink._asking):
-            self._slow(asking)
+        for server in (self.source._server, self.sink._server):
+            self._slow(server)
 
-    def _slow(self, asking: Asking) -> None:
-        run: Callable[[Any], Any] = asking.run
+    def _slow(self, server: QueueServer) -> None:
+        run: Callable[[Any], Any] = server.run
 
         def stepwise(operation: Any) -> Any:
             self.clock.tick()
             return run(operation)
 
-        asking.run = stepwise  # type: ignore[method-assign]
+        server.run = stepwise  # type: ignore[method-assign]
 
     def until_drained(self) -> None:
         checkpoint = self.checkpoint
@@ -123,7 +123,7 @@ def end(run: Run) -> None:
     run.clock.left = 1_000_000
     with suppress(Exception):
         run.source.release()
-    run.sink._asking.close()
+    run.sink._server.close()
 
 
 @pytest.fixture(autouse=True)

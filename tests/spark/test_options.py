@@ -10,9 +10,9 @@ import pytest
 
 from pressure import PressureError, QueueDoesNotExistError
 from pressure.spark import OptionError
-from pressure.spark.asking import Asking
 from pressure.spark.options import options_of
 from pressure.spark.places import places_of
+from pressure.spark.server import QueueServer
 
 from .conftest import Place
 
@@ -64,8 +64,8 @@ def test_options_give_the_keys_of_the_queue() -> None:
 
 
 def test_a_pressure_queue_must_exist_before_it_is_used(place: Place) -> None:
-    Asking(place.options()).check()
-    missing = Asking(place.options(queue="no such queue"))
+    QueueServer(place.options()).check()
+    missing = QueueServer(place.options(queue="no such queue"))
     if place.kind == "pressure":
         with pytest.raises(QueueDoesNotExistError, match="create it first"):
             missing.check()
@@ -78,15 +78,15 @@ def test_a_key_that_holds_another_type_is_reported(place: Place) -> None:
         pytest.skip(
             "a pressure queue exists if it has a bound, which is another key than the one of its messages"
         )
-    asking = Asking(place.options())
-    asking.ask((b"SET", asking.places.main, b"x"))
+    server = QueueServer(place.options())
+    server.ask((b"SET", server.places.main, b"x"))
     with pytest.raises(PressureError, match="its key holds a string"):
-        asking.check()
+        server.check()
 
 
 def test_an_unreachable_server_is_named_in_the_error() -> None:
     with pytest.raises(PressureError, match=r"127\.0\.0\.1:1"):
-        Asking(options_of({"queue": "q", "url": "redis://127.0.0.1:1"})).check()
+        QueueServer(options_of({"queue": "q", "url": "redis://127.0.0.1:1"})).check()
 
 
 PROGRAM = """

@@ -33,7 +33,7 @@ def staged(sink: Sink, *partitions: Sequence[bytes], writer: str = "w") -> list[
 
 def killed(sink: Sink, batch: int, rows: list[Staged], most: int) -> None:
     """Commit a batch in a process that ends after so many scripts."""
-    run, count = sink._asking.script, [0]
+    run, count = sink._server.script, [0]
 
     def script(*args: Any) -> Any:
         if count[0] == most:
@@ -42,7 +42,7 @@ def killed(sink: Sink, batch: int, rows: list[Staged], most: int) -> None:
         return run(*args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sink._asking, "script", script)
+        patch.setattr(sink._server, "script", script)
         with pytest.raises(Killed):
             sink.commit("w", batch, rows)
 

@@ -103,7 +103,7 @@ def test_a_query_whose_lease_expired_is_replaced_and_refused(place: Place) -> No
     place.put(*some(0, 3))
     with reading(place, lease=SHORT) as dead, reading(place, lease=SHORT) as source:
         dead.advance(0, None)
-        dead._owner.fall_silent()
+        dead._owner.stop_renewing()
         assert values(source, 0, 3) == some(0, 3)
         with pytest.raises(QueueInUseError, match="another query"):
             dead.acknowledge(3)

@@ -75,6 +75,22 @@ def test_a_long_standstill_is_wrong() -> None:
     assert wrong(*lines) == ("the queue stood still for 28.0 s",)
 
 
+def test_a_standstill_in_which_one_holder_died_after_another_is_counted_from_the_last() -> None:
+    lines = (
+        *PUT,
+        "2 c got p.0",
+        "3 c done p.0",
+        "4 p putting p.1",
+        "5 p put p.1",
+        "30 c got p.1",
+        "31 c done p.1",
+    )
+    found = judged(
+        events(*lines), [Blow(4, "killed", "consumer"), Blow(15, "killed", "consumer"), Blow(29, "killed")]
+    )
+    assert (found.standstill, found.alone, found.wrong) == (28.0, 15.0, ())
+
+
 def test_figures_say_how_soon_a_role_worked_again() -> None:
     lines = (
         *PUT,

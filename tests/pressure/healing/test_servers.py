@@ -25,9 +25,8 @@ Run = Callable[[Callable[[], Any]], Task]
 @pytest.fixture
 def durable(tmp_path: Path) -> Iterator[Durable]:
     """A server that keeps its data when it is started again."""
-    server = Durable(tmp_path)
     try:
-        server.start()
+        server = Durable(tmp_path)
     except NoRealRedisError as error:
         pytest.skip(str(error))
     try:

@@ -1,4 +1,4 @@
-"""Asking the server: an operation at a time, over connections like those of any queue."""
+"""Run operations on the server of a queue, over connections like those of ``pressure.Queue``."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from pressure.spark.places import Places, places_of
 
 T = TypeVar("T")
 
-__all__ = ["Asking"]
+__all__ = ["QueueServer"]
 
-#: The type of a queue's main key, by kind; of a reliable queue by what carries it.
+#: The possible types (TYPE) of a queue's main key, by kind; a reliable queue has two backends.
 _TYPES: Final = {"backup": (b"list",), "reliable": (b"stream", b"Queue-EDU")}
 
 
-class Asking:
+class QueueServer:
     """Runs scripts and commands on the server of one queue.
 
     Args:
-        options: Which one.
+        options: Name the queue.
     """
 
     def __init__(self, options: Options) -> None:
@@ -40,13 +40,13 @@ class Asking:
         self.places: Places = places_of(options)
         self._context = KindContext(self.places.located, Server(scripts=True))
         self._driver = Driver(options.where, self.places.located)
-        self._carried: str | None = None
+        self._backend: str | None = None
 
     def script(self, script: Script, keys: Sequence[bytes], *args: bytes | str | int) -> Any:
         """Run a script.
 
         Raises:
-            PressureError: The server runs none, or cannot be reached, or refused it.
+            PressureError: The server runs no scripts, cannot be reached, or refused the script.
         """
         words = (arg.encode() if isinstance(arg, str) else arg for arg in args)
         reply = self.run(evaluated(self._context.server, script, keys, *words))
@@ -57,24 +57,24 @@ class Asking:
         return reply
 
     def step(self, step: Step, keys: Sequence[bytes], *args: bytes | str | int) -> list[Any]:
-        """Run a step that differs by kind."""
-        reply: list[Any] = self.script(step.of(self.carried), (*keys, *self.places.all), *args)
+        """Run the script of a step for this kind of queue."""
+        reply: list[Any] = self.script(step.of(self.backend), (*keys, *self.places.all), *args)
         return reply
 
     def ask(self, *commands: Command) -> list[Reply]:
-        """Some commands in one round trip, none of which may be refused."""
-        return self.run(_asked(commands))
+        """Run commands in one round trip; raises the error of the first that is refused."""
+        return self.run(_replies(commands))
 
-    def told(self, *command: bytes) -> Reply:
-        """What the server has to say to a command, an error included."""
-        return self.run(_as_they_come((command,)))[0]
+    def reply_to(self, *command: bytes) -> Reply:
+        """The reply to a command; an error is returned, not raised."""
+        return self.run(_raw_replies((command,)))[0]
 
     def pause(self, seconds: float) -> None:
-        """Let some time pass."""
-        self.run(_pausing(seconds))
+        """Sleep."""
+        self.run(_sleep(seconds))
 
     def run(self, operation: Operation[T]) -> T:
-        """Run an operation; an error of the server's names the queue."""
+        """Run an operation. A server error is raised with the name of the queue."""
         try:
             return self._driver.run(operation)
         except ServerReplyError as error:
@@ -82,21 +82,21 @@ class Asking:
             raise
 
     @property
-    def carried(self) -> str:
-        """The kind; of a reliable queue what carries it, which is asked once."""
-        if self._carried is None:
-            self._carried = self.places.kind
-            if self._carried == "reliable":
-                has = self.told(b"TYPE", self.places.main) == b"Queue-EDU"
-                self._carried = "module" if has else "stream"
-        return self._carried
+    def backend(self) -> str:
+        """The kind; for a reliable queue its backend, ``module`` or ``stream``. The server is asked once."""
+        if self._backend is None:
+            self._backend = self.places.kind
+            if self._backend == "reliable":
+                has = self.reply_to(b"TYPE", self.places.main) == b"Queue-EDU"
+                self._backend = "module" if has else "stream"
+        return self._backend
 
     def check(self) -> None:
-        """Ask whether the queue is there, and is of its kind.
+        """Check that the queue exists, if its kind has to be created, and that its key has the right type.
 
         Raises:
-            QueueDoesNotExistError: Its kind has to be created, and it was not.
-            PressureError: Something else has its key; the server cannot be reached.
+            QueueDoesNotExistError: The queue was not created.
+            PressureError: Its key holds something else, or the server cannot be reached.
         """
         if self.places.kind == "pressure":
             if not self.ask((b"EXISTS", self.places.main + b":bound"))[0]:
@@ -110,13 +110,13 @@ class Asking:
             )
 
     def length(self) -> int:
-        """How many rows wait, at this moment."""
-        return self.run(_LENGTHS[self.carried](self.places.main))
+        """How many rows are in the queue at this moment."""
+        return self.run(_LENGTHS[self.backend](self.places.main))
 
     def move_due(self) -> None:
-        """Have messages of a reliable queue that were delayed until now wait with the others."""
-        carried = Carried(ReliableKeys.of(self.places.main, b"workers"), BACKENDS[self.carried](), None)
-        self.run(move(self._context, carried))
+        """Make the delayed messages of a reliable queue that are due available to consumers."""
+        backend = Carried(ReliableKeys.of(self.places.main, b"workers"), BACKENDS[self.backend](), None)
+        self.run(move(self._context, backend))
 
     def close(self) -> None:
         """Close the connections."""
@@ -124,12 +124,12 @@ class Asking:
 
 
 def _length_of_list(main: bytes) -> Operation[int]:
-    return int((yield from _asked(((b"LLEN", main),)))[0])
+    return int((yield from _replies(((b"LLEN", main),)))[0])
 
 
 def _length_of_stream(main: bytes) -> Operation[int]:
-    """With what others have and have not acknowledged."""
-    return int((yield from _asked(((b"XLEN", main),)))[0])
+    """Includes messages that other consumers have not acknowledged."""
+    return int((yield from _replies(((b"XLEN", main),)))[0])
 
 
 def _length_of_module(main: bytes) -> Operation[int]:
@@ -147,13 +147,13 @@ _LENGTHS: Final[dict[str, Callable[[bytes], Operation[int]]]] = {
 }
 
 
-def _asked(commands: Sequence[Command]) -> Operation[list[Reply]]:
+def _replies(commands: Sequence[Command]) -> Operation[list[Reply]]:
     return check((yield Batch(tuple(commands))))
 
 
-def _as_they_come(commands: Sequence[Command]) -> Operation[list[Reply]]:
+def _raw_replies(commands: Sequence[Command]) -> Operation[list[Reply]]:
     return (yield Batch(tuple(commands)))
 
 
-def _pausing(seconds: float) -> Operation[None]:
+def _sleep(seconds: float) -> Operation[None]:
     yield Pause(seconds)

@@ -1,0 +1,64 @@
+"""Those who fail go on, and nobody repairs: every interleaving has a way to an end, and loses nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from conformance.simulation.explore import explore
+from conformance.simulation.moves import Game
+from conformance.simulation.scenarios import ALL, SCENARIOS
+from pressure.protocol import healing, roles, scripted
+
+GO_ON = [scenario.name for scenario in ALL if scenario.goes_on]
+SMALL = ["cut-producers", "cut-consumers"]
+
+MODES = pytest.mark.parametrize("scripts", [False, True], ids=["plain", "scripts"])
+
+
+@pytest.fixture(autouse=True)
+def _with_lua(request: pytest.FixtureRequest) -> None:
+    if request.getfixturevalue("scripts"):
+        pytest.importorskip("lupa", reason="scripts need the extra 'lua'")
+
+
+def found_in(name: str, scripts: bool, free: bool = False, **changes: Any) -> str:
+    """What is wrong; nothing if all states are right."""
+    found = explore(Game(replace(SCENARIOS[name], **changes), scripts=scripts, free=free), limit=100_000)
+    assert found.whole or found.violation
+    return found.violation.what if found.violation else ""
+
+
+@MODES
+@pytest.mark.parametrize("name", GO_ON)
+def test_after_any_failure_at_any_moment_all_come_to_an_end(name: str, scripts: bool) -> None:
+    assert found_in(name, scripts) == ""
+
+
+@MODES
+@pytest.mark.parametrize("name", SMALL)
+def test_after_two_failures_all_come_to_an_end(name: str, scripts: bool) -> None:
+    assert found_in(name, scripts, faults=2) == ""
+
+
+@MODES
+@pytest.mark.parametrize("name", ["cut-producers", "cut-consumers", "leases-heal"])
+def test_a_clock_that_jumps_makes_nobody_lose_a_message(name: str, scripts: bool) -> None:
+    """Any wait may end at any moment, so that two looks at a holder are not seconds apart.
+
+    Who waits for ever may free a role again and again, each time as another hold; so each gives up in the end.
+    """
+    assert found_in(name, scripts, free=True, tries=3) == ""
+
+
+@MODES
+def test_without_healing_somebody_waits_for_ever(scripts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any) -> Any:
+        return False
+        yield
+
+    for module in (healing, roles, scripted):
+        monkeypatch.setattr(module, "heal", never)
+    assert found_in("cut-receivers", scripts)
