@@ -100,7 +100,7 @@ class Turn:
         self._waiting: deque[threading.Event] = deque()
         self._is_taken = False
 
-    def acquire(self, tick: Callable[[], None]) -> None:
+    def acquire(self, tick: Callable[[], object]) -> None:
         """Wait for it; ``tick`` is called now and then meanwhile, and may raise."""
         with self._lock:
             if not self._is_taken:

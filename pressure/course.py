@@ -75,14 +75,22 @@ class Course(Generic[T]):
         self._go(lambda: next(self._operation))
 
     def _go(self, proceed: Callable[[], Step]) -> None:
+        self.step = None
         try:
             step = proceed()
             while isinstance(step, NewHold):
                 step = self._operation.send([self._begin_hold()])
             self.step = step
         except StopIteration as stop:
-            self.step = None
             self.result = stop.value
+
+    @property
+    def leaves_a_mess(self) -> bool:
+        """Whether the connection is better not used again: keys may be watched, or a role be held on it.
+
+        A command was refused; or something broke the operation off, such as a signal handler that raised.
+        """
+        return self.refused or self.step is not None
 
     @property
     def waits(self) -> bool:

@@ -20,7 +20,7 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Final, TypeVar
 
-from pressure.connection import TICK, Attention, Connections, Interrupt, Settings, close, exchange
+from pressure.connection import TICK, Attention, Connections, Interrupt, Settings, Turn, close, exchange
 from pressure.course import AnyCheckout, Ride, grace, is_elsewhere, unblocking
 from pressure.errors import PressureError, ServerReplyError
 from pressure.keys import Located
@@ -188,7 +188,7 @@ class _Ride(Ride[T]):
                 self._checkout.look_elsewhere()
             raise
         finally:
-            self.member.is_spoiled |= course.refused
+            self.member.is_spoiled |= course.leaves_a_mess
         return course.result
 
     def _may_wait(self) -> bool:
@@ -216,9 +216,17 @@ class _Ride(Ride[T]):
                 time.sleep(min(left, TICK))
         finally:
             if turn is not None:
-                turn.acquire(self._attention.asked)
+                self._take_back(turn)
         if self.was_lost:
             raise self.course.lost(ConnectionError("while another operation used it"))
+
+    def _take_back(self, turn: Turn) -> None:
+        """Have the turn again, whatever is raised meanwhile: whoever goes on gives it up once more."""
+        try:
+            turn.acquire(self._attention.asked)
+        except BaseException:
+            turn.acquire(lambda: None)
+            raise
 
     def _sent(self, step: Batch) -> list[Reply]:
         limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)

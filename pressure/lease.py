@@ -25,7 +25,6 @@ from typing import Final, TypeAlias
 from weakref import WeakSet
 
 from pressure.checks import milliseconds
-from pressure.errors import PressureError
 
 __all__ = ["ATTEMPTS", "Keeper", "ThreadKeeper", "lease_of"]
 
@@ -123,7 +122,7 @@ class ThreadKeeper(Keeper):
         pause = self.pause
         while holds := self._holds_after(pause):
             began = time.monotonic()
-            with suppress(PressureError):
+            with suppress(Exception):  # whatever it was, such as a credential provider's: the next may do
                 self._renew(holds)
             pause = self.pause_after(began)
 

@@ -98,9 +98,10 @@ class Lifecycle(Looking[V]):
         """Free the roles of dead clients, and finish an interrupted create or delete.
 
         Without ``force`` a role is freed only if its holder is certainly dead: the holder is a client of
-        this package, the role has not changed for five seconds, the holder's process has no connection to
-        the server, and the server has been up, and master, for a minute. So the call takes five seconds if a
-        role is held. Unacknowledged messages go back to the front, and wrong counters are corrected.
+        this package, and at two looks five seconds apart the role had the same holder, whose connection was
+        gone, or which had not written its id, or whose lease had run out. So the call takes five seconds if
+        a role is held, unless an operation of this process has left it behind. Unacknowledged messages go
+        back to the front, and wrong counters are corrected.
 
         Args:
             force: Free the roles even if their holders are alive. The next operation of such a holder fails

@@ -13,7 +13,7 @@ Rules:
       looks. So each operation comes to its end, whatever the others wait for.
     - What does not go through a pool is not counted: the one connection at a time that ends waits, and the
       one that renews leases. So neither ever waits for an operation.
-    - A connection that was idle for ``IDLE_TIMEOUT`` is closed when another is taken or given back.
+    - A connection that was idle for ``IDLE_TIMEOUT`` is closed when another is given back.
     - A forked child closes its copies of all connections of its parent, without a word to the server: its
       parent goes on using them, and they must not outlive it.
 """
@@ -209,11 +209,6 @@ class Pool:
             member._since = now = time.monotonic()
             self._idle.append(member)
             return self._idle_since(now - IDLE_TIMEOUT)
-
-    def expired(self) -> list[Any]:
-        """The connections that were idle for too long, and are to be closed now."""
-        with self._lock:
-            return self._idle_since(time.monotonic() - IDLE_TIMEOUT)
 
     def drain(self) -> list[Any]:
         """The idle connections, which are to be closed now; those in use are when they are given back."""

@@ -42,7 +42,8 @@ class Taking(Looking[V]):
         return self._get(block=False)
 
     def _get(self, block: bool, timeout: float | None = None) -> Operation[V]:
-        return self._got(protocol.get(self._context, Patience.of(self._context, block, timeout)))
+        patience = Patience.of(self._context, block, timeout)
+        return self._unfinished.during(self._got(protocol.get(self._context, patience)))
 
     def _got(self, operation: Operation[bytes]) -> Operation[V]:
         data = yield from operation
@@ -74,7 +75,7 @@ class Taking(Looking[V]):
         """
         most = whole(max, "max")
         patience = Patience.of(self._context, block, timeout)
-        return self._got_many(protocol.get_many(self._context, patience, most))
+        return self._unfinished.during(self._got_many(protocol.get_many(self._context, patience, most)))
 
     def _got_many(self, operation: Operation[list[bytes]]) -> Operation[list[V]]:
         found = yield from operation
@@ -87,7 +88,7 @@ class Taking(Looking[V]):
         """Take the value at the front for a ``with`` block, and acknowledge it at the end of the block.
 
         If the block ends without an exception, the message is removed from the queue. If the block raises,
-        the message goes back to the front. If the client dies, ``repair`` puts the message back. In both
+        the message goes back to the front. If the client dies, whoever waits next puts it back. In both
         cases it will be redelivered, so delivery is at least once. This client holds the consumer role until
         the block ends: other consumers wait.
 

@@ -14,7 +14,7 @@ from pressure.protocol.steps import Batch, Command, Reply, Wait, atomic
 __all__ = ["brief", "crowded", "looked", "pause_before_look", "still_watches"]
 
 #: Seconds between two looks of an operation on the common connection, for each operation that is on it: all
-#: together look 50 times a second.
+#: together look 50 times a second. None looks less often than it would end a wait of its own.
 LOOK: Final = 0.02
 
 

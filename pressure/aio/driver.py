@@ -167,7 +167,7 @@ class _Ride(Ride[T]):
                 await self._checkout.look_elsewhere()
             raise
         finally:
-            self.member.is_spoiled |= self.course.refused
+            self.member.is_spoiled |= self.course.leaves_a_mess
         self._deliver_later()
         return self.course.result
 

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any
 
-from pressure.errors import PressureError
 from pressure.lease import Keeper
 
 __all__ = ["TaskKeeper"]
@@ -57,6 +56,6 @@ class TaskKeeper(Keeper):
                 self._task = None
                 return
             began = time.monotonic()
-            with suppress(PressureError):
+            with suppress(Exception):  # whatever it was, such as a credential provider's: the next may do
                 await self._renew(frozenset(self._holds))
             pause = self.pause_after(began)

@@ -7,6 +7,7 @@ Rules:
       close that it had popped: afterwards the next one may be at work, and have popped one itself.
     - A hold of this process that is over is freed at once. Any other holder has to look dead at two looks
       (see ``vitals``), the first of which is taken when a client has waited for a second.
+    - A server that is out of memory refuses that transaction. There a script frees the role, if it may.
     - What was seen of a holder is shared by all operations of a queue object. So a client that asks again and
       again, and does not wait, frees the role, too.
 """
@@ -16,7 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from pressure.errors import ServerReplyError
+from pressure.identity import released
 from pressure.protocol import vitals
+from pressure.protocol.lua import FREE
 from pressure.protocol.numbers import bound_in
 from pressure.protocol.role import CONSUMER, Role, freeing, put_back, refill
 from pressure.protocol.steps import (
@@ -68,8 +72,23 @@ def free_role(ctx: Context, role: Role, holder: bytes | None) -> Operation[Freed
         return None
     freed = Freed(unacked, marks == 1) if role is CONSUMER else Freed(0, False)
     back = (*(put_back(ctx),) * freed.orphans, *(mark_back(ctx),) * freed.mark)
-    replies = yield Batch(atomic(*back, *freeing(keys, role, hold_id)))
-    return freed if was_done(replies) else None
+    try:
+        return freed if was_done((yield Batch(atomic(*back, *freeing(keys, role, hold_id))))) else None
+    except ServerReplyError as error:
+        if error.code != "OOM" or not ctx.server.scripts:
+            raise
+        return (yield from _freed_by_script(ctx, role, holder, hold_id))
+
+
+def _freed_by_script(
+    ctx: Context, role: Role, holder: bytes | None, hold_id: bytes
+) -> Operation[Freed | None]:
+    """The same where memory is full: a dead consumer's role has to come free, or it stays full."""
+    keys = ctx.keys
+    names = (role.free(keys), role.holder(keys), keys.queue, keys.unacked, keys.closed)
+    args = (released(hold_id), holder or b"", int(role is CONSUMER))
+    (reply,) = check((yield Batch(((b"EVAL", FREE.text, len(names), *names, *args),))))
+    return None if reply is None else Freed(reply[0], bool(reply[1]))
 
 
 def mark_back(ctx: Context) -> Command:
@@ -142,7 +161,7 @@ def heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
     if now - vigil.since < vitals.LOOK_APART * (vitals.FIRST_LOOK if vigil.seen is None else 1):
         return False
     seen = yield from look(ctx)
-    vigils[role.name] = Vigil(holder, now, seen)
+    vigils[role.name] = Vigil(holder, ctx.clock(), seen)  # the look may have taken long
     if vigil.seen is None or doubt(role, vigil.seen, seen, ctx.holds) is not None:
         return False
     return (yield from _heal(ctx, role, holder))
@@ -172,5 +191,9 @@ _ROOM: Final = "room"
 def _heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
     freed = yield from free_role(ctx, role, holder)
     if freed is not None:  # a dead consumer may have owed the token, and a dead producer may have had it
-        yield from restore_token(ctx, owed=True)
+        try:
+            yield from restore_token(ctx, owed=True)
+        except ServerReplyError as error:
+            if error.code != "OOM":  # then the next get restores it, or whoever waits for room
+                raise
     return freed is not None

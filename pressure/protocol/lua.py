@@ -326,3 +326,25 @@ end
 """
     + _END
 )
+
+#: Frees the role of a dead holder where memory is full. A server that is out of memory refuses a transaction
+#: with a push in it, but not a push of a script that has written before.
+#:
+#: KEYS: the list of the role, its holder key, queue, unacked, closed. ARGV: the mark, what the holder key has
+#: to say, whether it is the consumer's role. It answers how many messages went back, and whether a mark did.
+FREE: Final = Script(
+    b"""
+local free, holder, queue, unacked, closed = unpack(KEYS)
+if redis.call('LLEN', free) > 0 or (redis.call('GET', holder) or '') ~= ARGV[2] then return false end
+redis.call('DEL', holder)
+redis.call('SET', holder, ARGV[1])
+local orphans, mark = 0, 0
+if ARGV[3] == '1' then
+  orphans = redis.call('LLEN', unacked)
+  for _ = 1, orphans do redis.call('LMOVE', unacked, queue, 'LEFT', 'RIGHT') end
+  if redis.call('LLEN', closed) == 1 then mark = redis.call('LPUSH', closed, 0) - 1 end
+end
+redis.call('LPUSH', free, 0)
+return {orphans, mark}
+"""
+)

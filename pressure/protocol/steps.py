@@ -150,7 +150,7 @@ def carrying(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
 
     What the body itself has taken comes after them.
     """
-    return _noted(body, lambda step: replace(step, taken=(*values, *step.taken)))
+    return mapped(body, lambda step: replace(step, taken=(*values, *step.taken)))
 
 
 class Counted(Protocol):
@@ -163,16 +163,17 @@ class Counted(Protocol):
 def counting(so_far: Counted | int, body: Operation[T]) -> Operation[T]:
     """Run a body. If the connection is lost in it, the error says how many values were put."""
     if isinstance(so_far, int):
-        return _noted(body, lambda step: replace(step, done=so_far))
-    return _noted(body, lambda step: replace(step, done=so_far.stored))
+        return mapped(body, lambda step: replace(step, done=so_far))
+    return mapped(body, lambda step: replace(step, done=so_far.stored))
 
 
 def noting(note: str, body: Operation[T]) -> Operation[T]:
     """Run a body. If the connection is lost before anything was changed, the error has the note."""
-    return _noted(body, lambda step: replace(step, note=note))
+    return mapped(body, lambda step: replace(step, note=note))
 
 
-def _noted(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
+def mapped(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
+    """Run a body. What it sends is handed to ``note``, and what that returns is sent."""
     try:
         step = next(body)
         while True:

@@ -171,7 +171,7 @@ class _Ride(Ride[T]):
                 await self._checkout.look_elsewhere()
             raise
         finally:
-            self.member.is_spoiled |= self.course.refused
+            self.member.is_spoiled |= self.course.leaves_a_mess
             if self._interrupt is not None:  # held back; Trio raises it at the main task's next checkpoint
                 signal.raise_signal(signal.SIGINT)
         return self.course.result

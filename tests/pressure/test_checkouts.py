@@ -142,6 +142,27 @@ def test_a_connection_whose_role_could_not_be_given_back_is_closed(
     play(flavour, main, url=redis_url, scripts=False)
 
 
+def test_the_connection_of_an_operation_that_was_broken_off_is_closed(
+    redis_url: str, raw: redis.Redis
+) -> None:
+    """Such as by a handler of a signal that raises. Kept open, it would say that the holder is alive."""
+    with Queue("jobs", url=redis_url) as queue:
+        queue.create()
+
+        def interrupt() -> None:
+            if raw.llen(f"{JOBS}:consumer_free") == 0:
+                raise SystemExit
+
+        queue.interrupt = interrupt
+        with pytest.raises(SystemExit):
+            queue.get()
+        assert raw.llen(f"{JOBS}:consumer_free") == 0
+        until(lambda: not ours(raw), "was it closed")
+        queue.interrupt = None
+        queue.put(b"v")
+        assert queue.get() == b"v"
+
+
 # Forks
 
 PROGRAM = """

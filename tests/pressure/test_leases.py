@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -15,6 +16,8 @@ from conformance.flavours import FLAVOURS
 from conformance.simulation import Actor, Choose, Simulation, every_run, operation
 from conformance.simulation import held as received_by
 from pressure import Queue, QueueFullError, QueueInUseError, protocol
+from pressure.aio.lease import TaskKeeper
+from pressure.lease import ThreadKeeper
 from pressure.protocol import Context, Patience
 
 from .conftest import PREFIX, Task, until
@@ -141,6 +144,41 @@ def test_a_holder_without_a_lease_is_not_expired(held: miniredis.Server, raw: re
 
 def renewers() -> list[threading.Thread]:
     return [each for each in threading.enumerate() if each.name == "pressure-lease"]
+
+
+def test_an_attempt_that_raises_whatever_does_not_end_renewing() -> None:
+    """Such as a credential provider that cannot be asked for a while."""
+    attempts = []
+
+    def renew(_: object) -> None:
+        attempts.append(1)
+        raise RuntimeError("no credentials")
+
+    keeper = ThreadKeeper(0.03, renew)
+    keeper.begin(b"hold")
+    until(lambda: len(attempts) > 2, "does it go on")
+    keeper.end(b"hold")
+    keeper.stop()
+
+
+def test_an_attempt_that_raises_whatever_does_not_end_renewing_on_asyncio() -> None:
+    async def main() -> None:
+        attempts, many = [], asyncio.Event()
+
+        async def renew(_: object) -> None:
+            attempts.append(1)
+            if len(attempts) > 2:
+                many.set()
+            raise RuntimeError("no credentials")
+
+        keeper = TaskKeeper(0.03, renew)
+        keeper.begin(b"hold")
+        async with asyncio.timeout(20):
+            await many.wait()
+        keeper.end(b"hold")
+        await keeper.stop()
+
+    asyncio.run(main())
 
 
 def test_renewing_ends_with_the_block_of_the_queue(held: miniredis.Server) -> None:

@@ -17,7 +17,7 @@ import trio
 import pressure
 from pressure import Queue, QueueAlreadyExistsError, QueueDoesNotExistError
 
-from .conftest import PREFIX, Task, invariant
+from .conftest import PREFIX, Task, invariant, waiting
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
@@ -140,6 +140,49 @@ def test_join_does_not_wait_for_what_another_object_took_by_get(queue: Queue, ma
     assert other.get() == b"v"
     assert queue.join() is True
     assert other.join(timeout=0.05) is False
+
+
+class SlowToDecode:
+    """A codec that decodes when it is told to."""
+
+    def __init__(self) -> None:
+        self.begun, self.may_go_on = threading.Event(), threading.Event()
+
+    def encode(self, value: bytes) -> bytes:
+        return value
+
+    def decode(self, data: bytes) -> bytes:
+        self.begun.set()
+        assert self.may_go_on.wait(20)
+        return data
+
+
+@pytest.mark.parametrize("get", [Queue.get, lambda queue: queue.get_many(2)], ids=["get", "get_many"])
+def test_join_waits_for_a_value_that_is_on_its_way_to_the_caller(
+    make: Make, task: Start, get: Callable[[Queue], Any]
+) -> None:
+    codec = SlowToDecode()
+    queue = make(codec=codec)
+    queue.create()
+    queue.put(b"v")
+    getting = task(lambda: get(queue))
+    assert codec.begun.wait(20)
+    assert queue.join(timeout=0.05) is False
+    codec.may_go_on.set()
+    assert getting.result() in (b"v", [b"v"])
+    assert queue.join(timeout=0.05) is False
+    queue.task_done()
+    assert queue.join(timeout=5) is True
+
+
+def test_join_does_not_wait_for_a_get_that_waits(queue: Queue, task: Start, raw: redis.Redis) -> None:
+    queue.create()
+    getting = task(queue.get)
+    waiting(raw)
+    assert queue.join(timeout=0) is True
+    queue.shutdown()
+    with pytest.raises(pressure.QueueClosedError):
+        getting.result()
 
 
 def test_join_ends_when_the_queue_is_deleted(queue: Queue, make: Make, task: Start) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -15,7 +16,8 @@ from pressure.arguments import settings
 from pressure.protocol.steps import Wait, blocking
 from pressure.turns import brief, looked, still_watches
 
-from .conftest import PREFIX, invariant, waiting
+from .conftest import PREFIX, Task, invariant, waiting
+from .conftest import until as come
 from .loops import QUEUES, cancelled, live, ours, pause, play, together, until
 
 JOBS = PREFIX + "jobs"
@@ -155,6 +157,40 @@ def test_a_connection_that_others_use_and_lose_is_lost_for_all(
         assert await queue.get() == b"v"
 
     play(flavour, main, url=f"{redis_url}?max_connections=1")
+
+
+def test_an_operation_that_is_broken_off_does_not_give_up_the_turn_of_another(
+    redis_url: str, task: Callable[[Callable[[], Any]], Task]
+) -> None:
+    """The replies on a connection that two operations use at once would go to the wrong one."""
+    queue = Queue("jobs", url=redis_url, max_connections=1)
+    queue.create()
+    getting = task(queue.get)
+    pool = queue._driver.connections.pool
+    come(lambda: pool._common is not None, "does it share")
+    turn = pool._common.turn  # type: ignore[union-attr]
+    turn.acquire(lambda: None)
+    come(lambda: turn._waiting, "does it wait")
+    (first,) = turn._waiting
+    looking = task(queue.length)
+    come(lambda: len(turn._waiting) == 2, "do both wait")
+
+    def interrupt() -> None:
+        if threading.current_thread() is getting._thread:
+            raise SystemExit
+
+    queue.interrupt = interrupt
+    come(
+        lambda: first not in turn._waiting and (looking.done() or len(turn._waiting) == 2),
+        "was it broken off",
+    )
+    assert not looking.done()
+    turn.release()
+    assert looking.result() == 0
+    with pytest.raises(SystemExit):
+        getting.result()
+    queue.interrupt = None
+    queue.close()
 
 
 def test_idle_connections_are_closed_after_a_while(

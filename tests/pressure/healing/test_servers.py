@@ -12,12 +12,12 @@ import redis
 
 from conformance.flavours import MAKERS
 from conformance.targets import NoRealRedisError
-from pressure import OutcomeUnknownError
+from pressure import OutcomeUnknownError, Queue
 from tests.pressure.conftest import Server, Task, execute, invariant, until, waiting
 from tests.pressure.sentinels_and_clusters import Watched, after_failover, answers, watched
 from tests.pressure.test_restarts import Durable
 
-from .conftest import JOBS, SOON
+from .conftest import JOBS, SOON, set_looks
 
 Run = Callable[[Callable[[], Any]], Task]
 
@@ -159,3 +159,34 @@ def test_who_waited_or_worked_during_a_failover_goes_on(group: Watched, task: Ru
             after_failover(lambda queue=queue: queue.put(b"v", timeout=SOON))  # type: ignore[misc]
             assert queue.get(timeout=SOON) == b"v"
             invariant(second, name)
+
+
+@pytest.mark.usefixtures("with_maxmemory")
+@pytest.mark.parametrize("act", ["get", "repair"])
+@pytest.mark.parametrize("popped", [False, True], ids=["empty", "message and mark"])
+def test_a_dead_consumer_is_replaced_on_a_server_whose_memory_is_full(
+    redis_url: str, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch, act: str, popped: bool
+) -> None:
+    """Otherwise it would stay full, since nobody could take anything."""
+    set_looks(monkeypatch, 0.05)
+    with Queue("jobs", url=redis_url) as queue:
+        queue.create(2 if act == "repair" else 3)
+        queue.put_many([b"1", b"2"])
+        if act == "get":  # room, and no token: the dead consumer owed it
+            raw.delete(f"{JOBS}:not_full")
+        raw.rpop(f"{JOBS}:consumer_free")
+        raw.set(f"{JOBS}:consumer", "gone:1:deadbeef/1/1")
+        if popped:
+            queue.shutdown()
+            raw.lmove(JOBS, f"{JOBS}:unacked", "RIGHT", "LEFT")
+            raw.rpop(f"{JOBS}:closed")
+        raw.config_set("maxmemory", 1)
+        try:
+            if act == "repair":
+                assert "freed the consumer role" in str(queue.repair())
+            assert queue.get(timeout=20) == b"1"
+            assert queue.get(timeout=20) == b"2"
+        finally:
+            raw.config_set("maxmemory", 0)
+        assert queue.closed() is popped
+        invariant(raw)
