@@ -328,11 +328,13 @@ class Play:
         """What it will do."""
         course = self._course
         results = tuple(self.results)
+        if course is None:  # it will do nothing any more, whatever it remembers
+            return results
         mine = (
             gist(self._context.holds), gist(self._context.server.vigils), gist(self._received),
             self.connection, self.idle,
         )  # fmt: skip
-        return (results, mine) if course is None else (results, mine, course._changed, gist(self._operation))
+        return results, mine, course._changed, gist(self._operation)
 
 
 DIED: Final = Error("Died", text="its process died")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from conformance.simulation import Simulation, operation
+from conformance.simulation import Simulation, held, operation
 from pressure import protocol
 from pressure.protocol import Context, Patience
 
@@ -65,8 +65,8 @@ GET = operation(protocol.get, a_while)
 GET_NOW = operation(protocol.get, at_once)
 GET_TWO = operation(protocol.get_many, a_while, 2)
 RECEIVE = operation(protocol.receive, a_while)
-ACKNOWLEDGE = operation(protocol.settle, protocol.Settlement.DONE, 1)
-PUT_BACK = operation(protocol.settle, protocol.Settlement.BACK, 1)
+ACKNOWLEDGE = operation(protocol.settle, held, protocol.Settlement.DONE, 1)
+PUT_BACK = operation(protocol.settle, held, protocol.Settlement.BACK, 1)
 CLOSE = operation(protocol.close, a_while)
 WAIT_CLOSED = operation(protocol.wait_closed, a_while)
 CREATE = operation(protocol.create, 2)

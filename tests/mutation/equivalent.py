@@ -24,12 +24,11 @@ PUT: Final = "pressure/protocol/put.py"
 GET: Final = "pressure/protocol/get.py"
 WAITS: Final = "pressure/protocol/waits.py"
 LIFECYCLE: Final = "pressure/protocol/lifecycle.py"
-ROLES: Final = "pressure/protocol/roles.py"
+ROLE: Final = "pressure/protocol/role.py"
 SCRIPTED: Final = "pressure/protocol/scripted.py"
 RELIABLE: Final = "pressure/protocol/reliable.py"
 REPAIR: Final = "pressure/protocol/repair.py"
 DOCTOR: Final = "pressure/protocol/doctor.py"
-VITALS: Final = "pressure/protocol/vitals.py"
 LOOKS: Final = "pressure/protocol/looks.py"
 STEPS: Final = "pressure/protocol/steps.py"
 
@@ -49,12 +48,6 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         "last = run.stored + len(values) == len(run.values)",
         ("last = run.stored + len(values) >= len(run.values)",),
         _COUNTS,
-    ),
-    Equivalent(
-        PUT,
-        "exists, closed = check(replies)[-2:]",
-        ("exists, closed = check(replies)[+2:]", "exists, closed = check(replies)[2:]"),
-        _FOUR,
     ),
     Equivalent(
         GET,
@@ -88,8 +81,8 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
     ),
     Equivalent(
         PUT,
-        "if bound == 0 or length + len(values) < bound:",
-        ("if bound <= 0 or length + len(values) < bound:",),
+        "if last and (bound == 0 or length + len(values) < bound):",
+        ("if last and (bound <= 0 or length + len(values) < bound):",),
         "a bound is never below 0",
     ),
     Equivalent(
@@ -117,7 +110,7 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         "all waits but the last are a slice long, so that it is passed by none",
     ),
     Equivalent(
-        ROLES,
+        ROLE,
         "unacked: int = 0",
         ("unacked: int = -1",),
         "messages go back so many times, and a number below 0 is no times, too",
@@ -134,8 +127,8 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
     Equivalent(SCRIPTED, "break", ("continue",), "the size only grows, so that nothing is added any more"),
     Equivalent(
         RELIABLE,
-        "return values[0] if values else (yield from _wait(ctx, patience))",
-        ("return values[-1] if values else (yield from _wait(ctx, patience))",),
+        "return values[0] if values else (yield from _wait(ctx, hold, patience))",
+        ("return values[-1] if values else (yield from _wait(ctx, hold, patience))",),
         "one value is asked for",
     ),
     Equivalent(
@@ -164,26 +157,6 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
             "full = bool(seen.limit) and seen.length >= (seen.limit or -1)",
         ),
         "where there is no limit, it is not asked",
-    ),
-    Equivalent(
-        VITALS,
-        "works = role is CONSUMER and last.unacked > 0",
-        ("works = role is CONSUMER and last.unacked != 0",),
-        "a length is never below 0",
-    ),
-    Equivalent(
-        VITALS,
-        "if first.others == last.others == 0:",
-        ("if first.others is last.others == 0:",),
-        "there is one object of the number 0",
-    ),
-    Equivalent(
-        VITALS,
-        'line.startswith(b"id=") and line.split(b" ", 1)[0] != b"id=%d" % me for line in reply.splitlines()',
-        (
-            'line.startswith(b"id=") and line.split(b" ", 2)[0] != b"id=%d" % me for line in reply.splitlines()',
-        ),
-        "the first word is the same",
     ),
     Equivalent(LOOKS, "return values[0]", ("return values[-1]",), "one value is asked for"),
     Equivalent(

@@ -140,13 +140,19 @@ def test_a_block_that_is_cancelled_leaves_its_item_in_progress(
     flavour: str, redis_url: str, raw: redis.Redis
 ) -> None:
     async def with_asyncio(queue: Any) -> None:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05), queue.take():
+        async def work() -> None:
+            async with queue.take():
+                task.cancel()
                 await asyncio.sleep(10)
 
+        task = asyncio.ensure_future(work())
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
     async def with_trio(queue: Any) -> None:
-        with trio.move_on_after(0.05) as scope:
+        with trio.CancelScope() as scope:
             async with queue.take():
+                scope.cancel()
                 await trio.sleep(10)
         assert scope.cancelled_caught
 
