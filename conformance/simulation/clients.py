@@ -99,6 +99,8 @@ class Client:
         keys: of the queue.
         scripts: whether it has the server run scripts.
         tries: after how many waits in vain it gives up; None for never.
+        heal: whether it looks at those for whom it waits. What it has seen of them tells states apart, so
+            there are many more.
         exact: whether to tell all histories apart.
 
     Attributes:
@@ -106,13 +108,14 @@ class Client:
     """
 
     def __init__(
-        self, member: Member, keys: Keys, *, scripts: bool, tries: int | None, exact: bool = False
+        self, member: Member, keys: Keys, *, scripts: bool, tries: int | None, heal: bool, exact: bool = False
     ) -> None:
         self.member = member
         self.states: list[Local] = []
         self._keys = keys
         self._scripts = scripts
         self._tries = tries
+        self._heal = heal
         self._exact = exact
         self._numbers: dict[Hashable, int] = {}
         self._steps: dict[tuple[int, Hashable], int] = {}
@@ -190,7 +193,7 @@ class Client:
         """What a process of the client knows at first."""
         return Context(
             self._keys, _no_time, slice=SLICE, server=Found(scripts=self._scripts), lease=self.member.lease,
-            holds=Holds(process_of(self.member.name, starts)),
+            heal=self._heal, holds=Holds(process_of(self.member.name, starts)),
         )  # fmt: skip
 
     def _delivered(self, results: tuple[Result, ...]) -> tuple[bytes, ...]:

@@ -64,7 +64,7 @@ class Game:
         self.names = [member.name for member in scenario.members]
         self.servers = Servers([*self.names, "before", "outside"], scripts=scripts)
         self.clients = [
-            Client(member, KEYS, scripts=scripts, tries=scenario.tries, exact=exact)
+            Client(member, KEYS, scripts=scripts, tries=scenario.tries, heal=scenario.goes_on, exact=exact)
             for member in scenario.members
         ]
         self._contents: dict[int, Contents] = {}
@@ -84,7 +84,9 @@ class Game:
 
     def perform(self, server: int, *deeds: Deed, who: str = "outside", tries: int = 0) -> tuple[int, Client]:
         """Somebody does something while the others stand still; the server's state then, and theirs."""
-        client = Client(Member(who, deeds), KEYS, scripts=self.scripts, tries=tries)
+        client = Client(
+            Member(who, deeds), KEYS, scripts=self.scripts, tries=tries, heal=self.scenario.goes_on
+        )
         me, at = len(self.clients) + (who == "outside"), 0
         while not (local := client.states[at]).over:
             replies = ()

@@ -89,7 +89,7 @@ def values_of(simulation: Simulation) -> Hashable:
     ("name", "scripts", "states"),
     [
         ("one-each", False, 22),
-        ("two-producers", False, 43),
+        ("two-producers", False, 31),
         ("close-while-get-waits", False, 19),
         ("two-producers", True, 5),
     ],

@@ -31,6 +31,27 @@ if TYPE_CHECKING:
 DEADLINE = PATIENCE
 ROOT = Path(__file__).parents[2]
 
+FLAVOURS = {"sync", "plain", "aio", "trio"}
+SERVER_NAMES = {"miniredis", "redis-server", "embedded_server", "real_server"}
+#: Tests that are made for each flavour on each server, and take long: in the default run each flavour is tried
+#: on one server only, and the rest is marked slow.
+LONG = ("healing", "test_checkouts", "test_max_connections", "test_silent_servers")
+PAIRS = (
+    {"sync", "redis-server"}, {"plain", "miniredis"}, {"aio", "miniredis"}, {"trio", "redis-server"},
+    {"sync", "real_server"}, {"aio", "embedded_server"}, {"trio", "real_server"},
+)  # fmt: skip
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks as slow what the default run leaves out of the tests in ``LONG``."""
+    for item in items:
+        if not {item.path.stem, item.path.parent.name}.isdisjoint(LONG) and hasattr(item, "callspec"):
+            names = {each for each in item.callspec.params.values() if isinstance(each, str)}
+            if names & FLAVOURS and names & SERVER_NAMES and not any(pair <= names for pair in PAIRS):
+                item.add_marker("slow")
+
+
 OPERATIONS: dict[str, Callable[[Queue], object]] = {
     "put": lambda q: q.put(b"v"),
     "put_nowait": lambda q: q.put_nowait(b"v"),
