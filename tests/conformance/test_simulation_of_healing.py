@@ -44,7 +44,13 @@ def test_after_two_failures_all_come_to_an_end(name: str, scripts: bool) -> None
 
 
 @MODES
-@pytest.mark.parametrize("name", ["cut-producers", "cut-consumers", "leases-heal"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("cut-producers", "cut-consumers")),
+        "leases-heal",
+    ],
+)
 def test_a_clock_that_jumps_makes_nobody_lose_a_message(name: str, scripts: bool) -> None:
     """Any wait may end at any moment, so that two looks at a holder are not seconds apart.
 
