@@ -184,14 +184,14 @@ SERVERS: Final = (
         "miniredis/engine/rqueues.py",
         "payload, now, deliveries + 1",
         "payload, now, deliveries",
-        ("mq.recover.deliveries", "reliable.recover-counts"),
+        ("mq.recover.deliveries",),
     ),
     Guilty(
         "recovers what was delivered a moment ago",
         "miniredis/engine/rqueues.py",
         "if max(now - time, 0) < elapsed:",
         "if False:",
-        ("mq.recover.elapsed", "reliable.recover"),
+        ("mq.recover.elapsed",),
     ),
     Guilty(
         "leaves what is recovered where it was",
