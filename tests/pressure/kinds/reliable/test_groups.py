@@ -37,7 +37,8 @@ def test_a_message_is_deleted_when_all_groups_have_acknowledged_it(
     ids = work.push(b"1", b"2")
     assert work.ack(*work.pop(2)) == ids
     assert raw.xlen(JOBS) == 2
-    assert counts(work)[:2] == (0, 0)
+    tells = "lag" in raw.xinfo_groups(JOBS)[0]  # Redis 6.2 does not tell how many a group has left
+    assert counts(work)[:2] == ((0, 0) if tells else (2, 0))
     first, second = audit.pop(2)
     assert (first.data, second.data) == (b"1", b"2")
     assert audit.ack(second) == [second.id]
