@@ -130,6 +130,7 @@ def test_a_row_whose_peer_is_missing_is_not_available_and_says_why(
     assert "not available: nobody to compare with" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("real_server")  # the row has no ratio without one
 def test_a_chart_has_a_bar_for_each_ratio(tmp_path: Path) -> None:
     drawn = tmp_path / "found.svg"
     assert command.main(["--rows", "start", *TINY, "--chart", str(drawn)]) == 0

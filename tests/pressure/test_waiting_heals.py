@@ -130,6 +130,14 @@ def test_a_role_that_was_popped_by_a_client_that_never_said_so_comes_free(
     assert simulation.seconds() <= LATEST
 
 
+def test_the_end_of_a_lease_does_not_begin_the_wait_anew(simulation: Simulation) -> None:
+    simulation.do(PUT)
+    take(simulation, "consumer", None)
+    simulation.ask("SET", "__pressure__:jobs:consumer", b"another program", "PX", 3000)
+    assert simulation.do(GET) == b"v"
+    assert 3 < simulation.seconds() <= LATEST
+
+
 def test_a_live_holder_and_one_of_another_package_keep_their_roles(simulation: Simulation) -> None:
     live = simulation.actor("live").will(operation(protocol.get, lambda context: Patience.of(context)))
     while live.can_go_on:

@@ -250,11 +250,14 @@ def ltrim(session: Session, args: list[bytes]) -> Reply:
     if values is None:
         return OK
     first, end = clamp(start, stop, len(values))
-    if first >= end:
-        values.clear()  # popping each element of a long list takes some ten times as long
-    for _ in range(len(values) - end):
-        values.pop()
-    for _ in range(min(first, len(values))):
-        values.popleft()
+    if 2 * (end - first) <= len(values):  # to pop each of many elements takes longer than to keep few
+        kept = list(islice(values, first, max(first, end)))
+        values.clear()
+        values.extend(kept)
+    else:
+        for _ in range(len(values) - end):
+            values.pop()
+        for _ in range(first):
+            values.popleft()
     session.db.shrunk(args[1], values, "ltrim")
     return OK
