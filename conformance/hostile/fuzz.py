@@ -187,7 +187,7 @@ class Fuzzer:
             self._engine.receive(client.session, piece, self._instant())
             self._settle()
             self.findings.commands += self._engine.statistics.total
-            self._engine.reset_statistics()  # as CONFIG RESETSTAT in a frame may do, too
+            self._engine.statistics.reset()  # as CONFIG RESETSTAT in a frame may do, too
         except Stuck:
             raise
         except Exception as fault:

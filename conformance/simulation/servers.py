@@ -20,6 +20,7 @@ import hiredis
 
 from miniredis import Engine
 from miniredis.engine import Config, Instant
+from miniredis.engine.client_flags import WATCH_BROKEN
 from miniredis.scripting import new_interpreter
 from pressure.errors import ServerReplyError
 from pressure.protocol import Command
@@ -214,7 +215,7 @@ class Servers:
             for key in keys or ():
                 session.watch(key)
             if keys is None:
-                session.watch_broken = True
+                session.watched_key_changed()
         engine.settle(NOW)
 
     def _look(self) -> Server:
@@ -222,7 +223,10 @@ class Servers:
         live = [(who, session) for who, session in enumerate(self._sessions) if session is not None]
         watched: list[frozenset[bytes] | None] = [frozenset()] * len(self._sessions)
         for who, session in live:
-            watched[who] = None if session.watch_broken else frozenset(key for _, key in session.watched)
+            if not session.flags & WATCH_BROKEN:
+                watched[who] = frozenset(key for _, key in session.watched)
+            else:
+                watched[who] = None
         return Server(
             tuple((key, _as_value(value)) for key, value in sorted(db.values.items())),
             tuple((key, when - NOW.wall // 1000) for key, when in sorted(db.deadlines.items())),

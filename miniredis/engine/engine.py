@@ -6,26 +6,27 @@ whose output is to be sent. The same bytes at the same times give the same repli
 
 from __future__ import annotations
 
-import math
 import random
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
 from .backlog import Backlogs
+from .call import answer, answer_plain
+from .client_flags import BLOCKED, CLOSING, GONE, LISTENS, MONITORS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
 from .config import Config
-from .dispatch import execute, run_plain
 from .errors import CommandError, ProtocolError
+from .gate import is_held_up, look_up, objection, refuse, turn_away
 from .instant import Instant
 from .keyspace import Keyspace
 from .libraries import Libraries
 from .news import News
-from .observing import SlowLog, Statistics, monitor_line
+from .observing import Statistics, monitor_line
 from .packing import Packing
-from .registry import Command
-from .replies import NO_REPLY, Reply
+from .registry import AT_ONCE
+from .replies import NO_REPLY, QUEUED, Reply
 from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
 from .scripts import Scripts
 from .session import Session
@@ -100,6 +101,7 @@ class Engine:
 
     def __init__(self, config: Config | None = None, now: Instant = BEGINNING, seed: int = 0) -> None:
         self.config = config or Config()
+        self.statistics = Statistics(Facts().stopwatch)
         self.facts = Facts()
         self.random = random.Random(seed)  # noqa: S311  (nothing here is secret)
         self.run_id = b"%040x" % self.random.getrandbits(160)
@@ -107,28 +109,18 @@ class Engine:
         self.keyspace = Keyspace(self.config.integer("databases"), self._key_ready)
         self.sessions: dict[int, Session] = {}
         self.news = News(self.keyspace, self.sessions)
-        self.waiting = Waiting(self.keyspace.databases, self.served, self.news.attend)
+        self.waiting = Waiting(self.keyspace.databases, self.statistics, self.wake, self.news.attend)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.monitors: dict[Session, None] = {}
         self.pause: Pause | None = None
         self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
         self.active_expire = True
-        self.quiet = True  # nobody watches, nothing is held up: plain commands may just run
         self.busy = False  # with a script that has been running for too long
         self.scripts = Scripts(self)
         self.libraries = Libraries(self)
-        self.slow_log = SlowLog()
-        self.statistics = Statistics()
-        self.lap = 0.0  # what the stopwatch told when the last command was over
-        self.slow = math.inf  # seconds from which on a command is slow
         self.shutdown_requested = False
-        self.connections_received = 0
         self._last_number = 0  # of a client
-        self.connections_rejected = 0
-        self.input_bytes = 0
-        self.output_bytes = 0
         self.memory_peak = 0
-        self.error_counts: Counter[bytes] = Counter()
         self.faults: list[tuple[Session, Exception]] = []  # commands of ours that failed, for the log
         self._input_limit = 0
         self._awaits_time = False  # whether anything will happen by itself one day
@@ -140,6 +132,16 @@ class Engine:
         self._advance(now)
 
     # The caller's side
+
+    @property
+    def facts(self) -> Facts:
+        """The process around it."""
+        return self._facts
+
+    @facts.setter
+    def facts(self, facts: Facts) -> None:
+        self._facts = facts
+        self.statistics.stopwatch = facts.stopwatch
 
     def connect(
         self, now: Instant, *, address: str = "", local_address: str = "", descriptor: int = -1
@@ -168,7 +170,7 @@ class Engine:
         if address and self._is_protected() and not session.is_local:
             self._turn_away(session, errors.PROTECTED_MODE)
             return session
-        self.connections_received += 1
+        self.statistics.connections += 1
         self.sessions[session.id] = session
         return session
 
@@ -176,9 +178,9 @@ class Engine:
         return self.config["protected-mode"] == "yes" and not self.config["requirepass"]
 
     def _turn_away(self, session: Session, reason: bytes) -> None:
-        self.connections_rejected += 1
+        self.statistics.rejected_connections += 1
         session.reply(CommandError(reason))
-        session.connected = False
+        session.flags |= GONE
         session.close()
 
     def receive(self, session: Session, data: bytes, now: Instant) -> None:
@@ -189,12 +191,13 @@ class Engine:
         if now is not self.now:
             self._advance(now)
         session.last_active = now
-        self.input_bytes += len(data)
-        if session.idle and self.quiet and (requests := few_requests(data)):
+        self.statistics.input_bytes += len(data)
+        if not session.flags & SPECIAL and self.is_quiet and (requests := few_requests(data)):
             self._run_at_once(session, requests)
         elif self.busy and self.scripts.is_running_for(session):
+            session.flags |= UNREAD
             session.parser.feed(data)
-        elif not session.closing:
+        elif not session.flags & CLOSING:
             self._take_in(session, data)
 
     def _take_in(self, session: Session, data: bytes) -> None:
@@ -207,7 +210,7 @@ class Engine:
     def _take_in_steps(self, session: Session, data: bytes) -> None:
         """As Redis reads it: what is too much at one time need not be too much at another."""
         at, limit = 0, self._input_limit
-        while at < len(data) and not session.closing:
+        while at < len(data) and not session.flags & CLOSING:
             piece = data[at : at + session.parser.appetite]
             at += len(piece)
             if len(piece) + len(session.parser) > limit:
@@ -216,9 +219,20 @@ class Engine:
                 self._feed(session, piece)
 
     def _feed(self, session: Session, data: bytes) -> None:
+        session.flags |= UNREAD
         session.parser.feed(data)
         if session.waiter is None:
             self._run(session)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Nobody watches and nothing is held up: plain commands may just run."""
+        return not (self.monitors or self.pause or self.busy or self.is_asleep)
+
+    @property
+    def is_asleep(self) -> bool:
+        """DEBUG SLEEP was said, and nobody is answered."""
+        return self.now.monotonic < self.asleep_until
 
     def disconnect(self, session: Session, now: Instant) -> None:
         """Disconnects a client: it waits for nothing any more, and watches no key."""
@@ -234,14 +248,14 @@ class Engine:
         """
         if now is not self.now:
             self._advance(now)
-        if now.monotonic < self.asleep_until:
+        if self.is_asleep:
             return ()
         self._awaits_time = bool(
             self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
         )
         if self._awaits_time:
             self._let_time_pass(now)
-        while self._unblocked:
+        while self._unblocked and not self.is_asleep:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
         if self.news.are_due and not self.busy:
@@ -257,7 +271,6 @@ class Engine:
         for session in self.backlogs.overdue(now):
             self.hang_up(session)
         if self.active_expire and self.pause is None:
-            self.lap = self.facts.stopwatch()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
 
@@ -269,7 +282,7 @@ class Engine:
         Args:
             leisure: microseconds for which keys that have expired may stay, as no client sees them.
         """
-        if self.now.monotonic < self.asleep_until:
+        if self.is_asleep:
             return self.asleep_until
         if not self._awaits_time or self.busy:
             return None
@@ -310,7 +323,7 @@ class Engine:
     def wake(self, waiter: Waiter, reply: Reply | CommandError) -> None:
         """A blocked client, out of its queues already, hears its reply; its input runs when the tick ends."""
         session = waiter.session
-        session.waiter = None
+        session.unblock()
         session.reply(reply)
         session.end_command()
         self._unblocked.append(session)
@@ -328,22 +341,6 @@ class Engine:
         self.wake(session.waiter, reply)
         return True
 
-    def served(self, waiter: Waiter, reply: Reply | CommandError) -> None:
-        """A blocked client got what it waited for."""
-        session = waiter.session
-        self.wake(waiter, reply)
-        if session.last_command is not None:
-            self.note(session, session.last_command, waiter.args, failed=type(reply) is CommandError)
-
-    def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
-        """A command ran, or its client is blocked in it: whoever watches hears of it."""
-        if self.monitors and not {"admin", "skip_monitor"} & set(command.flags):
-            self.show(session, args)
-        if session.waiter is None or session.running_exec:
-            self.note(session, command, args, failed=failed)
-        else:
-            session.waiter.args = args
-
     def show(self, session: Session, args: list[bytes]) -> None:
         """Lets those who MONITOR see a command."""
         if not self.monitors:
@@ -352,29 +349,11 @@ class Engine:
         for monitor in self.monitors:
             monitor.push(line)
 
-    def note(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
-        """Counts a command that is over; what passed since the one before it is the time it took."""
-        lap = self.facts.stopwatch()
-        seconds, self.lap = lap - self.lap, lap
-        calls = self.statistics[command]
-        calls.count += 1
-        calls.seconds += seconds
-        calls.failed += failed
-        if seconds >= self.slow:
-            self.log_slow(session, command, args, seconds)
-
-    def log_slow(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
-        """Keeps a command in the slow log."""
-        if "skip_slowlog" not in command.flags:
-            microseconds = int(seconds * 1_000_000)
-            self.slow_log.add(session, args, microseconds, self.config.integer("slowlog-max-len"))
-
     def start_pause(self, until: int, *, writes_only: bool) -> None:
         """CLIENT PAUSE: holds commands up until a monotonic time; a pause there is can only grow."""
         if self.pause is not None:
             until, writes_only = max(until, self.pause.until), writes_only and self.pause.writes_only
         self.pause = Pause(until, writes_only)
-        self.quiet = False
 
     def end_pause(self) -> None:
         """CLIENT UNPAUSE, or the time is over: what was held up runs when the tick ends."""
@@ -383,7 +362,7 @@ class Engine:
         for session in postponed:
             if session.waiter is not None:
                 self.waiting.remove(session.waiter)
-                session.waiter = None
+                session.unblock()
                 self._unblocked.append(session)
 
     def postpone(self, session: Session, args: list[bytes]) -> None:
@@ -394,12 +373,11 @@ class Engine:
     def sleep(self, microseconds: int) -> None:
         """DEBUG SLEEP: nobody is answered for so long."""
         self.asleep_until = self.now.monotonic + microseconds
-        self.quiet = False
 
     def watch_all(self, session: Session) -> None:
         """MONITOR: a client hears of every command from now on."""
         self.monitors[session] = None
-        self.quiet = False
+        session.flags |= MONITORS
 
     def stop_listening(self, session: Session) -> None:
         """A client hears of nothing any more."""
@@ -412,18 +390,6 @@ class Engine:
         session.drop_output()
         self._show_out(session)
 
-    def count_error(self, error: CommandError) -> None:
-        """INFO tells how many errors of each code there were."""
-        self.error_counts[error.message.split(b" ", 1)[0]] += 1
-
-    def reset_statistics(self) -> None:
-        """CONFIG RESETSTAT: counts from zero again."""
-        self.connections_received = self.connections_rejected = 0
-        self.input_bytes = self.output_bytes = 0
-        self.error_counts.clear()
-        self.statistics.clear()
-        self.keyspace.hits = self.keyspace.misses = self.keyspace.expired = 0
-
     # Inside
 
     def _advance(self, now: Instant) -> None:
@@ -431,16 +397,14 @@ class Engine:
         self.keyspace.milliseconds = now.wall // 1000
         if self.pause is not None and self.pause.until <= now.monotonic:
             self.end_pause()
-        self.quiet = not (self.monitors or self.pause or self.busy or now.monotonic < self.asleep_until)
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
         self._input_limit = self.config.integer("client-query-buffer-limit")
         self.backlogs.configure(self.config["client-output-buffer-limit"])
         self.news.configure(self.config)
-        threshold = self.config.integer("slowlog-log-slower-than")  # microseconds
+        self.statistics.configure(self.config)
         self.packing = Packing.of(self.config)
-        self.slow = math.inf if threshold < 0 else threshold / 1_000_000
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
@@ -449,39 +413,61 @@ class Engine:
         self.waiting.signal(database, key, kind)
 
     def _run_at_once(self, session: Session, requests: list[Request]) -> None:
-        session.idle = False
         try:
-            if run_plain(session, requests):
-                session.idle = True
+            if answer_plain(session, requests):
                 return
         except Exception as fault:
             self._fail(session, fault)
         self._run(session)
 
     def _run(self, session: Session) -> None:
+        """Runs what a client has sent, until it waits, or has sent no more whole request."""
         parser = session.parser
-        session.idle = False
+        session.flags &= ~UNREAD
         try:
-            while session.waiter is None and not session.closing:
-                if self.now.monotonic < self.asleep_until:
+            while not session.flags & (BLOCKED | CLOSING):
+                if self.is_asleep:
                     self._unblocked.append(session)
-                    return
-                if parser.read_ahead() and self.quiet and session.is_plain:
-                    run_plain(session, parser.take_ready())
-                    if session.waiter is not None:
-                        return
+                    break
+                if parser.read_ahead() and not session.flags & SPECIAL and self.is_quiet:
+                    answer_plain(session, parser.take_ready())
+                    if session.flags & BLOCKED:
+                        break
                 request = session.take_postponed() or parser.next()
                 if request is None:
-                    session.idle = session.is_plain and parser.is_between
-                    return
+                    break
                 if request:
-                    execute(session, request)
+                    self._run_one(session, request)
                 else:
                     session.end_command(empty=True)
         except ProtocolError as error:
             self._give_up(session, CommandError(error.message))
         except Exception as fault:
             self._fail(session, fault)
+        if not parser.is_between:
+            session.flags |= UNREAD
+
+    def _run_one(self, session: Session, args: list[bytes]) -> None:
+        """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
+        self.news.running = session
+        command = session.last_command = look_up(args)
+        if self.news.tracking.readers:
+            self.news.tracking.forget_surplus(session)
+        if command is None:
+            turn_away(session, args)
+        elif reason := objection(session, command, args):
+            refuse(session, command, reason)
+        elif self.pause is not None and is_held_up(session, command, args):
+            self.postpone(session, args)
+        elif session.transaction is not None and command.in_transaction != AT_ONCE:
+            session.transaction.queue(session, command, args)
+            session.reply(QUEUED)
+        else:
+            answer(session, command, args)
+        self.news.running = None
+        self.waiting.serve_ready()
+        if session.flags & (MUTE | SKIPS_NEXT | LISTENS) and not session.flags & BLOCKED:
+            session.end_command()
 
     def _fail(self, session: Session, fault: Exception) -> None:
         self.faults.append((session, fault))
@@ -489,27 +475,23 @@ class Engine:
         self._show_out(session)
 
     def _show_out(self, session: Session) -> None:
-        session.closing = True
-        session.idle = False
+        session.flags |= CLOSING
         self.outbox[session] = None
 
     def _give_up(self, session: Session, error: CommandError) -> None:
         """Reads no more of a client; without replies it never learns why, and stays."""
-        self.count_error(error)
-        session.reply(error)
+        session.reply(self.statistics.count_error(error))
         session.close()
 
     def _forget(self, session: Session) -> None:
-        if not session.connected:
+        if session.flags & GONE:
             return
-        session.connected = False
-        session.closing = True
-        session.idle = False
+        session.flags |= GONE | CLOSING
         session.unwatch()
         self.stop_listening(session)
         self._postponed.pop(session, None)
         self.backlogs.forget(session)
         if session.waiter is not None:
             self.waiting.remove(session.waiter)
-            session.waiter = None
+            session.unblock()
         del self.sessions[session.id]

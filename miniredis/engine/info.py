@@ -129,11 +129,11 @@ def persistence(engine: Engine) -> Fields:
 
 def stats(engine: Engine) -> Fields:
     return {
-        "total_connections_received": engine.connections_received,
+        "total_connections_received": engine.statistics.connections,
         "total_commands_processed": engine.statistics.total,
-        "total_net_input_bytes": engine.input_bytes,
-        "total_net_output_bytes": engine.output_bytes,
-        "rejected_connections": engine.connections_rejected,
+        "total_net_input_bytes": engine.statistics.input_bytes,
+        "total_net_output_bytes": engine.statistics.output_bytes,
+        "rejected_connections": engine.statistics.rejected_connections,
         "sync_full": 0,
         "sync_partial_ok": 0,
         "sync_partial_err": 0,
@@ -152,7 +152,7 @@ def stats(engine: Engine) -> Fields:
         "tracking_total_items": engine.news.tracking.items,
         "tracking_total_prefixes": len(engine.news.tracking.prefixes),
         "unexpected_error_replies": 0,
-        "total_error_replies": engine.error_counts.total(),
+        "total_error_replies": engine.statistics.errors.total(),
     }
 
 
@@ -193,7 +193,9 @@ def command_stats(engine: Engine) -> Fields:
 
 
 def error_stats(engine: Engine) -> Fields:
-    return {f"errorstat_{code.decode()}": f"count={count}" for code, count in engine.error_counts.items()}
+    return {
+        f"errorstat_{code.decode()}": f"count={count}" for code, count in engine.statistics.errors.items()
+    }
 
 
 def cluster(engine: Engine) -> Fields:  # noqa: ARG001

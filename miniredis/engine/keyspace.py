@@ -76,9 +76,7 @@ class Keyspace:
         self.tells_misses = False
         self.heeds_all = False
         self.changes = 0  # since the start
-        self.hits = 0
-        self.misses = 0
-        self.expired = 0
+        self.reset_statistics()
         self.databases = [Database(self, index) for index in range(count)]
         self.expiries: list[tuple[int, int, bytes]] = []  # a heap of (milliseconds, database, key)
 
@@ -108,6 +106,10 @@ class Keyspace:
                     db.break_watches(key)
         one.exchange(other)
         self._order_expiries()
+
+    def reset_statistics(self) -> None:
+        """CONFIG RESETSTAT: counts from zero again."""
+        self.hits = self.misses = self.expired = 0
 
     def next_expiry(self) -> int | None:
         """When the next key expires, in milliseconds of wall time; None if none will."""

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
-from .dispatch import look_up
+from .call import call, show
+from .client_flags import UNAUTHENTICATED
 from .errors import CommandError
+from .gate import look_up
 from .lru import LruCache
 from .replies import Encoded, Reply, encode
 from .requests import FastLane, RequestParser
@@ -25,7 +27,6 @@ from .session import Session
 if TYPE_CHECKING:
     from .engine import Engine
     from .instant import Instant
-    from .registry import Command
 
 __all__ = ["Run", "Script", "Scripts"]
 
@@ -194,23 +195,22 @@ class Scripts:
         """
         is_read_only |= check_flags(script.flags, is_read_only=is_read_only)
         interpreter = self.interpreter
-        run = self.begin(client, script.sha, request, is_function=False, is_read_only=is_read_only)
+        self.begin(client, script.sha, request, is_function=False, is_read_only=is_read_only)
         try:
             names, args = request[3 : 3 + keys], request[3 + keys :]
             return self.conclude(interpreter.run(script.sha, script.code, names, args, client.resp))
         finally:
-            self.end(run)
+            self.end()
 
     def begin(
         self, client: Session, name: bytes, request: list[bytes], *, is_function: bool, is_read_only: bool
-    ) -> Run:
+    ) -> None:
         """A script starts."""
         session = self._new_session()
         session.db, session.resp = client.db, 2
         started = self._engine.facts.stopwatch()
         self.running = run = Run(name, client, session, request, started)
         run.is_function, run.is_read_only = is_function, is_read_only
-        return run
 
     def _new_session(self) -> Session:
         if self._session is None:
@@ -218,14 +218,13 @@ class Scripts:
             parser = RequestParser(FastLane(), lambda: 0, lambda: False)
             self._session = ScriptSession(engine, 0, parser, engine.now)
             self._session.address = b"lua"
-            self._session.authenticated = True
+            self._session.flags &= ~UNAUTHENTICATED
         return self._session
 
-    def end(self, run: Run) -> None:
+    def end(self) -> None:
         """A script is over."""
         self.running = None
         self._engine.busy = False
-        self._engine.lap = run.started  # the command that ran it took all that time
 
     def conclude(self, outcome: Reply | Failure) -> Reply:
         """The reply of what ran a script; an error that was not counted yet is raised as one."""
@@ -252,21 +251,15 @@ class Scripts:
             refusal = errors.NOT_FROM_SCRIPTS
         elif run.is_read_only and ("write" in command.flags or "may_replicate" in command.flags):
             refusal = errors.READ_ONLY_SCRIPT
-        if refusal is not None or command is None or command.handler is None:
-            return self._refuse(refusal or errors.UNKNOWN_IN_SCRIPT, command)
+        if refusal is not None or command is None:
+            return engine.statistics.rejected(command, CommandError(refusal or errors.UNKNOWN_IN_SCRIPT))
         session.last_command = command
         run.has_written |= "write" in command.flags
-        failed = False
-        try:
-            reply: Reply = command.handler(session, args)
-        except CommandError as error:
-            engine.count_error(error)
-            reply, failed = error.with_traceback(None), True
-        if engine.monitors and not {"admin", "skip_monitor"} & set(command.flags):
-            engine.show(session, args)
+        reply = call(session, command, args, run.client)
+        if engine.monitors:
+            show(session, command, args)
         if run.client.tracker is not None and "readonly" in command.flags:
             self._remember(run)
-        engine.note(run.client, command, args, failed=failed)
         return reply
 
     def writes(self, args: list[bytes]) -> bool:
@@ -280,20 +273,13 @@ class Scripts:
         assert command is not None
         self._engine.news.tracking.remember(run.client, command, run.request)
 
-    def _refuse(self, reason: bytes, command: Command | None) -> CommandError:
-        refusal = CommandError(reason)
-        self._engine.count_error(refusal)
-        if command is not None:
-            self._engine.statistics[command].rejected += 1
-        return refusal
-
     def is_allowed(self, args: list[bytes]) -> bool | None:
         """Whether the script's user may run a command: the one user there is may; None if there is none."""
         return None if look_up(args) is None else True
 
     def count_error(self, text: bytes) -> None:
         """An error is a part of the script's reply."""
-        self._engine.count_error(CommandError(text))
+        self._engine.statistics.count_error(CommandError(text))
 
     def interrupt(self) -> bytes | None:
         """Lets others in if the script has run for too long; the error with which it is to end, if it is."""
@@ -305,7 +291,6 @@ class Scripts:
         threshold = engine.config.integer("busy-reply-threshold")
         if not engine.busy and threshold:
             engine.busy = self.milliseconds >= threshold
-            engine.quiet = engine.quiet and not engine.busy
         if engine.busy:
             frozen = engine.keyspace.milliseconds  # for a script, no key expires while it runs
             self.while_busy()

@@ -114,7 +114,7 @@ class Tracking:
             tracker.prefixes |= before.prefixes if before else set()
         session.tracker = tracker
         self._later = [(each, tracker if each is session else old, keys) for each, old, keys in self._later]
-        session.listens = True
+        session.listen()
         if tracker.redirect:
             self._sessions[tracker.redirect].is_redirected_to()
 

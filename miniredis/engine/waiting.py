@@ -28,12 +28,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from .client_flags import LISTENS
 from .errors import CommandError
 from .replies import NO_REPLY, NULL_ARRAY
 from .streams import Stream
 
 if TYPE_CHECKING:
     from .keyspace import Database
+    from .observing import Statistics
     from .replies import Reply
     from .session import Session
 
@@ -80,6 +82,7 @@ class Waiting:
 
     Args:
         databases: looks up by index.
+        statistics: counts what waiters were served.
         wake: told of each waiter that was served, with its reply or error.
         attend: told of a waiter, and whether its turn begins or is over, if that is to be told to anybody.
 
@@ -91,10 +94,12 @@ class Waiting:
     def __init__(
         self,
         databases: list[Database],
+        statistics: Statistics,
         wake: Callable[[Waiter, Reply | CommandError], None],
         attend: Callable[[Waiter, bool], None],
     ) -> None:
         self._databases = databases
+        self._statistics = statistics
         self._wake = wake
         self._attend = attend
         self._queues: dict[tuple[int, bytes], dict[type, Queue]] = {}
@@ -186,25 +191,33 @@ class Waiting:
             if stream is not None:
                 self._serve_one(waiter, database, key, stream)
             elif waiter.when_gone is not None:
-                self.remove(waiter)
-                self._wake(waiter, waiter.when_gone)
+                self._end(waiter, waiter.when_gone)
 
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> bool:
         """Lets a waiter take what it waits for; tells whether it did, and waits no more."""
-        reply: Reply
-        is_news = waiter.session.listens or database.keyspace.heeds_all
+        is_news = waiter.session.flags & LISTENS or database.keyspace.heeds_all
         if is_news:
             self._attend(waiter, True)
+        began = self._statistics.stopwatch()
         try:
             reply = waiter.serve(database, key, value)
         except CommandError as error:
-            reply = error.with_traceback(None)
+            reply = error
         if reply is not NO_REPLY:
-            self.remove(waiter)
-            self._wake(waiter, reply)
+            self._end(waiter, reply, self._statistics.stopwatch() - began)
         if is_news:
             self._attend(waiter, False)
         return reply is not NO_REPLY
+
+    def _end(self, waiter: Waiter, reply: Reply, seconds: float = 0.0) -> None:
+        """A waiter got what it waited for, or an error: its command is over."""
+        self.remove(waiter)
+        session, command = waiter.session, waiter.session.last_command
+        if command is not None:
+            if type(reply) is CommandError:
+                self._statistics.failed(command, reply)
+            self._statistics.ran(session, command, waiter.args, seconds)
+        self._wake(waiter, reply)
 
     def next_deadline(self) -> int | None:
         """When the next waiter gives up, in microseconds of monotonic time; None if none will."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from miniredis.engine.observing import Statistics
 from miniredis.engine.streams import Stream
 from miniredis.engine.waiting import Waiter, Waiting
 
@@ -26,7 +27,7 @@ def waiter(index: int | str, *keys: bytes, kind: type = Stream, deadline: int | 
 
 @pytest.fixture
 def waiting() -> Waiting:
-    return Waiting([], lambda *_: None, lambda *_: None)
+    return Waiting([], Statistics(lambda: 0.0), lambda *_: None, lambda *_: None)
 
 
 def test_only_keys_with_waiters_are_signalled(waiting: Waiting) -> None:
