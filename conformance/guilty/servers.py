@@ -47,10 +47,10 @@ SERVERS: Final = (
     Guilty(
         "loses an element whose waiter could not take it",
         "miniredis/engine/waiting.py",
-        "        except CommandError as error:\n            reply = error.with_traceback(None)\n",
+        "        except CommandError as error:\n            reply = error\n",
         "        except CommandError as error:\n"
-        "            reply = error.with_traceback(None)\n"
-        "            database.delete(key)\n",
+        "            database.delete(key)\n"
+        "            reply = error\n",
         ("list.block.wrong-target",),
     ),
     Guilty(
@@ -91,17 +91,16 @@ SERVERS: Final = (
     ),
     Guilty(
         "serves while a transaction runs",
-        "miniredis/engine/dispatch.py",
-        "        reply: Reply = command.handler(session, args)\n",
-        "        reply: Reply = command.handler(session, args)\n"
-        "        session.engine.waiting.serve_ready()\n",
+        "miniredis/engine/call.py",
+        "    reply = call(session, command, args)\n    if hears",
+        "    reply = call(session, command, args)\n    session.engine.waiting.serve_ready()\n    if hears",
         ("list.block.after-transaction",),
     ),
     Guilty(
         "goes on handing elements to clients that have gone",
         "miniredis/engine/engine.py",
-        "            self.waiting.remove(session.waiter)\n            session.waiter = None\n",
-        "            session.waiter = None\n",
+        "            self.waiting.remove(session.waiter)\n            session.unblock()\n        del",
+        "            session.unblock()\n        del",
         ("list.block.disconnect",),
     ),
     Guilty(

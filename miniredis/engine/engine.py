@@ -106,10 +106,11 @@ class Engine:
         self.random = random.Random(seed)  # noqa: S311  (nothing here is secret)
         self.run_id = b"%040x" % self.random.getrandbits(160)
         self.started = self.now = now
-        self.keyspace = Keyspace(self.config.integer("databases"), self._key_ready)
+        self.keyspace = Keyspace(self.config.integer("databases"))
         self.sessions: dict[int, Session] = {}
         self.news = News(self.keyspace, self.sessions)
         self.waiting = Waiting(self.keyspace.databases, self.statistics, self.wake, self.news.attend)
+        self.keyspace.listeners += [self.waiting.hear, self.news.hear]
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.monitors: dict[Session, None] = {}
         self.pause: Pause | None = None
@@ -312,10 +313,7 @@ class Engine:
     def reset(self, now: Instant) -> None:
         """Removes every key of every database, as FLUSHALL does."""
         self._advance(now)
-        for db in self.keyspace.databases:
-            self.waiting.signal_gone(db)
-            db.clear()
-        self.news.tracking.flushed(None)
+        self.keyspace.flush()
         self.waiting.serve_ready()
 
     # The commands' side
@@ -408,9 +406,6 @@ class Engine:
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
-
-    def _key_ready(self, database: int, key: bytes, kind: type) -> None:
-        self.waiting.signal(database, key, kind)
 
     def _run_at_once(self, session: Session, requests: list[Request]) -> None:
         try:

@@ -1,7 +1,8 @@
 """Databases: keys, values, expiry and watched keys.
 
-There is one way to create a key (``create``, which tells the waiters), one to change it in place
-(``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
+There is one way to create a key (``create``), one to change it in place (``touched``), one to delete it
+(``delete``), and one to empty a database (``Keyspace.flush``). Each of them is told as a ``Change``.
+
 A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
 place, and a type of its own for each of the others. An empty aggregate does not exist, but for a stream and a
 reliable queue.
@@ -11,21 +12,19 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
+from .changes import ALL_DATABASES, Change, Everything, Listener
 from .errors import WRONG_TYPE, CommandError
 from .hashes import HashValue
 from .key_index import KeyIndex
-from .notifications import Everything, unheard
 from .rqueues import RQueue
 from .sets import SetValue
 from .sorted_sets import SortedSet
 from .streams import Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .session import Session
 
 __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplicate"]
@@ -57,25 +56,21 @@ class Keyspace:
 
     Args:
         count: how many databases.
-        on_ready: told of every new key, and of streams and reliable queues that change: database index, key,
-            type of its value.
 
     Attributes:
-        on_create: told of every new key, likewise.
-        on_change: told of every change, if all are heeded: database index, key, names of keyspace events.
-        on_event: told of the keyspace events that are no changes, likewise.
-        heeds_all: whether all changes are told of.
-        tells_misses: whether one of them is that a key is asked for which is not there.
+        milliseconds: the wall time; whoever calls the engine sets it.
+        listeners: hear of each change to a key that is heeded, in this order.
+        heeds_all: whether all keys are.
+        tells_misses: whether somebody hears that a key is asked for which is not there.
+        changes: how many there were since the start.
     """
 
-    def __init__(self, count: int, on_ready: Callable[[int, bytes, type], None]) -> None:
-        self.milliseconds = 0  # wall time; whoever calls the engine sets it
-        self.on_ready = self.on_create = on_ready
-        self.on_change: Callable[[int, bytes, str], None] = unheard
-        self.on_event: Callable[[int, bytes, str], None] = unheard
+    def __init__(self, count: int) -> None:
+        self.milliseconds = 0
+        self.listeners: list[Listener] = []
         self.tells_misses = False
         self.heeds_all = False
-        self.changes = 0  # since the start
+        self.changes = 0
         self.reset_statistics()
         self.databases = [Database(self, index) for index in range(count)]
         self.expiries: list[tuple[int, int, bytes]] = []  # a heap of (milliseconds, database, key)
@@ -93,19 +88,32 @@ class Keyspace:
         heapq.heapify(self.expiries)
 
     def heed_all(self, heeds: bool) -> None:
-        """Whether all changes are told of, or only those of watched keys to who watches them."""
+        """Whether every change is told of, or only those of keys that somebody waits for or watches."""
         self.heeds_all = heeds
         for db in self.databases:
-            db.heeded = Everything() if heeds else db.watchers
+            db.heeded = Everything() if heeds else db.interest
+
+    def tell(self, change: Change) -> None:
+        """Everybody who must know of a change hears of it."""
+        for hear in self.listeners:
+            hear(change)
+
+    def flush(self, database: Database | None = None) -> None:
+        """Removes every key of a database, or of all. Waiters keep their places."""
+        for db in self.databases if database is None else [database]:
+            db.clear()
+        self.tell(Change(ALL_DATABASES if database is None else database.index, None, None, "flush"))
 
     def swap(self, one: Database, other: Database) -> None:
         """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
         for db, incoming in ((one, other), (other, one)):
-            for key in db.watchers:
-                if db.find(key) is not None or incoming.find(key) is not None:
-                    db.break_watches(key)
+            both = (db, incoming)
+            db.break_watches(key for key in db.watchers if any(each.find(key) is not None for each in both))
+        self.changes += 1
         one.exchange(other)
         self._order_expiries()
+        for db in (one, other):
+            self.tell(Change(db.index, None, None, "swap"))
 
     def reset_statistics(self) -> None:
         """CONFIG RESETSTAT: counts from zero again."""
@@ -140,7 +148,8 @@ class Database:
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
         self.used: dict[bytes, int] = {}  # when a key was last used, likewise
         self.watchers: dict[bytes, set[Session]] = {}
-        self.heeded: Container[bytes] = self.watchers  # the keys of whose changes somebody must hear
+        self.interest: dict[bytes, int] = {}  # how many clients wait for a key or watch it
+        self.heeded: Container[bytes] = self.interest  # the keys of whose changes somebody must hear
         self._index: KeyIndex | None = None
 
     def __len__(self) -> int:
@@ -282,7 +291,8 @@ class Database:
         if deadline is not None:
             self.deadlines[key] = deadline
             self.keyspace.note_expiry(deadline, self.index, key)
-        self.keyspace.on_create(self.index, key, type(value))
+        if key in self.heeded:
+            self._tell(key, "new", modifies=False, is_ready=True)
         if event is not None:
             self.touched(key, event)
 
@@ -295,9 +305,7 @@ class Database:
         self.values[key] = value
         if not keep_ttl:
             self.deadlines.pop(key, None)
-        if type(old) is Stream:
-            self.signal_stream(key)
-        self.touched(key, event)
+        self.touched(key, event, is_ready=type(old) is Stream)
 
     def store_or_delete(self, key: bytes, value: Aggregate, event: str) -> int:
         """Puts an aggregate at a key in place of whatever is there; none if it is empty. Returns its size."""
@@ -312,23 +320,16 @@ class Database:
         self.values[key] = value
         self.touched(key, event)
 
-    def changed_beside(self, key: bytes, event: str = "") -> None:
+    def changed_beside(self, key: bytes, event: str = "", *, is_ready: bool = False) -> None:
         """Something changed that belongs to a key and that WATCH does not see: what a group has read."""
         self.keyspace.changes += 1
-        if event:
-            self.announce(key, event)
+        if key in self.heeded:
+            self._tell(key, event, modifies=False, is_ready=is_ready)
 
     def announce(self, key: bytes, event: str) -> None:
         """Tells of an event that is no change, or of one more of a change that was told of."""
-        self.keyspace.on_event(self.index, key, event)
-
-    def signal_stream(self, key: bytes) -> None:
-        """Who waits for a stream is to be looked after: it has grown, lost a group, or is gone."""
-        self.keyspace.on_ready(self.index, key, Stream)
-
-    def signal_rqueue(self, key: bytes) -> None:
-        """Who waits for a reliable queue is to be served: something was pushed to one that was there."""
-        self.keyspace.on_ready(self.index, key, RQueue)
+        if key in self.heeded:
+            self._tell(key, event, modifies=False)
 
     def replace(self, key: bytes, value: Value) -> None:
         """Puts an equal value in another form at an existing key, of which nobody needs to hear."""
@@ -339,14 +340,15 @@ class Database:
         value = self.values.pop(key, None)
         if value is None:
             return False
-        if type(value) is Stream:
-            self.signal_stream(key)
         if self._index is not None:
             self._index.remove(key)
         self.deadlines.pop(key, None)
         self.used.pop(key, None)
+        is_ready = type(value) is Stream  # its readers are told that it is gone
         if event is not None:
-            self.touched(key, event)
+            self.touched(key, event, is_ready=is_ready)
+        elif is_ready and key in self.heeded:
+            self._tell(key, "", modifies=False, is_ready=True)
         return True
 
     def shrunk(self, key: bytes, value: Aggregate, event: str) -> None:
@@ -375,9 +377,8 @@ class Database:
         self.delete(key, "expired")
 
     def clear(self) -> None:
-        """Removes every key. Waiters keep their places."""
-        for key in self.watchers.keys() & self.values.keys():
-            self.break_watches(key)
+        """Removes every key; ``Keyspace.flush`` tells of it."""
+        self.break_watches(self.watchers.keys() & self.values.keys())
         self.keyspace.changes += len(self.values)
         self.values.clear()
         self.deadlines.clear()
@@ -391,27 +392,55 @@ class Database:
         self.used, other.used = other.used, self.used
         self._index, other._index = other._index, self._index
 
-    def touched(self, key: bytes, event: str) -> None:
-        """A key changed: the one place that everyone who must know of it hears it from.
+    def touched(self, key: bytes, event: str, *, is_ready: bool = False) -> None:
+        """A key changed.
 
         Args:
             key: its name.
             event: the keyspace event, or several with spaces between them; empty if there is none.
+            is_ready: blocked clients may be served by it.
         """
         self.keyspace.changes += 1
         if key in self.heeded:
-            self._tell(key, event)
+            self._tell(key, event, modifies=True, is_ready=is_ready)
 
-    def _tell(self, key: bytes, event: str) -> None:
-        for session in tuple(self.watchers.get(key, ())):
-            session.watched_key_changed()
-        self.keyspace.on_change(self.index, key, event)
+    def _tell(self, key: bytes, event: str, *, modifies: bool, is_ready: bool = False) -> None:
+        if modifies and key in self.watchers:
+            self.break_watches((key,))
+        value = self.values.get(key)
+        kind = None if value is None else type(value)
+        self.keyspace.tell(Change(self.index, key, kind, event, modifies, is_ready))
 
-    def break_watches(self, key: bytes) -> None:
-        """A key changed with its whole database: only WATCH sees that."""
-        self.keyspace.changes += 1
-        for session in tuple(self.watchers.get(key, ())):
-            session.watched_key_changed()
+    # Who hears of changes
+
+    def heed(self, key: bytes) -> None:
+        """One client more waits for a key, or watches it."""
+        self.interest[key] = self.interest.get(key, 0) + 1
+
+    def unheed(self, key: bytes) -> None:
+        """One client less."""
+        if self.interest[key] > 1:
+            self.interest[key] -= 1
+        else:
+            del self.interest[key]
+
+    def watch(self, key: bytes, session: Session) -> None:
+        """Makes a client's next EXEC depend on a key staying as it is."""
+        self.watchers.setdefault(key, set()).add(session)
+        self.heed(key)
+
+    def unwatch(self, key: bytes, session: Session) -> None:
+        """It depends on it no more."""
+        self.unheed(key)
+        self.watchers[key].discard(session)
+        if not self.watchers[key]:
+            del self.watchers[key]
+
+    def break_watches(self, keys: Iterable[bytes]) -> None:
+        """Whoever watches these keys will not have its EXEC."""
+        for key in keys:
+            for session in tuple(self.watchers.get(key, ())):
+                session.watched_key_changed()
 
 
 def duplicate(value: Value) -> Value:

@@ -297,16 +297,14 @@ class Session:
     def watch(self, key: bytes) -> None:
         """Makes the next EXEC depend on this key staying as it is."""
         self.db.find(key)  # a key that has expired by now is watched as missing
-        self.watched.add((self.db.index, key))
-        self.db.watchers.setdefault(key, set()).add(self)
+        if (self.db.index, key) not in self.watched:
+            self.watched.add((self.db.index, key))
+            self.db.watch(key, self)
 
     def unwatch(self) -> None:
         """Forgets all watched keys, and that one has changed."""
         for index, key in self.watched:
-            watchers = self.engine.keyspace.databases[index].watchers
-            watchers[key].discard(self)
-            if not watchers[key]:
-                del watchers[key]
+            self.engine.keyspace.databases[index].unwatch(key, self)
         self.watched.clear()
         self.flags &= ~WATCH_BROKEN
 

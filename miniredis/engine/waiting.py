@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from .changes import ALL_DATABASES, Change
 from .client_flags import LISTENS
 from .errors import CommandError
 from .replies import NO_REPLY, NULL_ARRAY
@@ -123,6 +124,7 @@ class Waiting:
         self._blocked_by_type[waiter.waits_for] += 1
         self._blocked_ever += 1
         for key in waiter.keys:
+            self._databases[waiter.database].heed(key)
             queues = self._queues.setdefault((waiter.database, key), {})
             queues.setdefault(waiter.waits_for, OrderedDict())[waiter] = None
         if waiter.deadline is not None:
@@ -139,6 +141,7 @@ class Waiting:
             heapq.heapify(self.deadlines)
 
     def _leave(self, waiter: Waiter, key: bytes) -> None:
+        self._databases[waiter.database].unheed(key)
         place = (waiter.database, key)
         queues = self._queues[place]
         del queues[waiter.waits_for][waiter]
@@ -147,24 +150,25 @@ class Waiting:
         if not queues:
             del self._queues[place]
 
-    def signal(self, database: int, key: bytes, kind: type) -> None:
-        """A key was created: if anybody waits for it, it is served after the command."""
-        if self._blocked_by_type[kind] and (database, key) in self._queues:
-            self.ready.setdefault((database, key))
+    def hear(self, change: Change) -> None:
+        """Whoever waits for a key that is new, has more to read or is gone is served after the command."""
+        if change.key is None:
+            self._all_changed(change.database)
+        elif change.is_ready:
+            self._signal((change.database, change.key), change.kind)
 
-    def signal_all(self, database: Database) -> None:
-        """All keys of a database have come at once: those waited for are served after the command."""
-        for index, key in self._queues:
-            if index == database.index and (value := database.find(key)) is not None:
-                self.signal(index, key, type(value))
+    def _signal(self, place: tuple[int, bytes], kind: type | None) -> None:
+        waited_for = self._queues.get(place, ())
+        if kind in waited_for or Stream in waited_for:  # who waits for a stream is told, too, that it is gone
+            self.ready.setdefault(place)
 
-    def signal_gone(self, database: Database, successor: Database | None = None) -> None:
-        """All keys of a database are about to go, or to be another's: streams waited for are seen to then."""
-        others = {} if successor is None else successor.values
-        for index, key in self._queues:
-            is_here = index == database.index and type(database.values.get(key)) is Stream
-            if is_here and type(others.get(key)) is not Stream:
-                self.signal(index, key, Stream)
+    def _all_changed(self, number: int) -> None:
+        """All keys of a database have gone or come at once: those waited for are seen to."""
+        for place in self._queues:
+            index, key = place
+            if number in (index, ALL_DATABASES):
+                value = self._databases[index].find(key)
+                self._signal(place, None if value is None else type(value))
 
     def serve_ready(self) -> None:
         """Serves all ready keys, and those that become ready by it, until none is left."""

@@ -37,8 +37,7 @@ def mq_push(session: Session, args: list[bytes]) -> Reply:
     queue = db.find_rqueue(key)
     if queue is not None:
         ids = queue.push(args[2:], now)
-        db.touched(key, "mq.push")
-        db.signal_rqueue(key)
+        db.touched(key, "mq.push", is_ready=True)
         return ids
     queue = RQueue()
     ids = queue.push(args[2:], now)

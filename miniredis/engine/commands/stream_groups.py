@@ -126,8 +126,7 @@ def xgroup_destroy(session: Session, args: list[bytes]) -> Reply:
     stream = find_stream(session, args[2])
     if stream.groups.pop(args[3], None) is None:
         return 0
-    session.db.changed_beside(args[2], "xgroup-destroy")
-    session.db.signal_stream(args[2])
+    session.db.changed_beside(args[2], "xgroup-destroy", is_ready=True)
     return 1
 
 

@@ -86,8 +86,7 @@ def add(session: Session, key: bytes, stream: Stream | None, addition: Addition)
     if stream is None:
         db.create(key, target, "xadd")
     else:
-        db.touched(key, "xadd")
-        db.signal_stream(key)
+        db.touched(key, "xadd", is_ready=True)
     if addition.trimming.strategy and addition.trimming.apply(target, limits):
         db.touched(key, "xtrim")
     return id_text(number)
