@@ -241,7 +241,8 @@ class Servers:
         number = {session: who for who, session in enumerate(self._sessions) if session is not None}
         lines = [
             [number[waiter.session] for waiter in line]
-            for kinds in self._engine.waiting._queues.values()
+            for database in self._engine.keyspace.databases
+            for kinds in database.waiters.values()
             for line in kinds.values()
         ]
         left = sorted({who for line in lines for who in line})

@@ -28,29 +28,33 @@ UNSEEN: Final = {"admin", "skip_monitor"}
 """The flags of commands that MONITOR does not show."""
 
 
-def call(session: Session, command: Command, args: list[bytes], client: Session | None = None) -> Reply:
+def call(session: Session, command: Command, args: list[bytes]) -> Reply:
     """Runs one command.
 
     Args:
         session: whose command it is.
         command: which one; no container.
         args: the request, its name included.
-        client: who asked for the script that calls it, if one does.
 
     Returns:
-        Its reply, or its error. ``NO_REPLY`` if it has replied for itself, or its client waits: then it is
-        counted when it is served.
+        Its reply, or its error. ``NO_REPLY`` if it has replied for itself, or its client waits.
     """
     statistics = session.engine.statistics
-    began = statistics.stopwatch()
+    began = statistics.lap
     try:
         reply: Reply = command.handler(session, args)  # type: ignore[misc]  # no container comes here
     except CommandError as error:
         reply = statistics.failed(command, error)
+    calls = statistics[command]
+    calls.count += 1
     if reply is NO_REPLY and session.waiter is not None:
-        session.waiter.args = args
+        session.waiter.args = args  # for the slow log, once it is served
         return reply
-    statistics.ran(client or session, command, args, statistics.stopwatch() - began)
+    statistics.lap = lap = statistics.stopwatch()
+    seconds = lap - began
+    calls.seconds += seconds
+    if seconds >= statistics.slow:
+        statistics.log_slow(session, command, args, seconds)
     return reply
 
 
@@ -96,6 +100,7 @@ def answer_plain(session: Session, requests: Iterable[Request]) -> bool:
     """
     engine, say, encoders = session.engine, session.outgoing.append, ENCODERS[session.resp]
     ready = engine.waiting.ready
+    engine.statistics.start_lap()
     rest = iter(requests)
     for args in rest:
         command = PLAIN.get(args[0])

@@ -110,13 +110,14 @@ class Engine:
         self.sessions: dict[int, Session] = {}
         self.news = News(self.keyspace, self.sessions)
         self.waiting = Waiting(self.keyspace.databases, self.statistics, self.wake, self.news.attend)
-        self.keyspace.listeners += [self.waiting.hear, self.news.hear]
+        self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.monitors: dict[Session, None] = {}
         self.pause: Pause | None = None
-        self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
+        self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds, 0 when awake
         self.active_expire = True
         self.busy = False  # with a script that has been running for too long
+        self.is_quiet = True  # none of these four: plain commands may just run
         self.scripts = Scripts(self)
         self.libraries = Libraries(self)
         self.shutdown_requested = False
@@ -225,16 +226,6 @@ class Engine:
         if session.waiter is None:
             self._run(session)
 
-    @property
-    def is_quiet(self) -> bool:
-        """Nobody watches and nothing is held up: plain commands may just run."""
-        return not (self.monitors or self.pause or self.busy or self.is_asleep)
-
-    @property
-    def is_asleep(self) -> bool:
-        """DEBUG SLEEP was said, and nobody is answered."""
-        return self.now.monotonic < self.asleep_until
-
     def disconnect(self, session: Session, now: Instant) -> None:
         """Disconnects a client: it waits for nothing any more, and watches no key."""
         self._advance(now)
@@ -249,14 +240,14 @@ class Engine:
         """
         if now is not self.now:
             self._advance(now)
-        if self.is_asleep:
+        if self.asleep_until:
             return ()
         self._awaits_time = bool(
             self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
         )
         if self._awaits_time:
             self._let_time_pass(now)
-        while self._unblocked and not self.is_asleep:
+        while self._unblocked and not self.asleep_until:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
         if self.news.are_due and not self.busy:
@@ -272,6 +263,7 @@ class Engine:
         for session in self.backlogs.overdue(now):
             self.hang_up(session)
         if self.active_expire and self.pause is None:
+            self.statistics.start_lap()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
 
@@ -283,7 +275,7 @@ class Engine:
         Args:
             leisure: microseconds for which keys that have expired may stay, as no client sees them.
         """
-        if self.is_asleep:
+        if self.asleep_until:
             return self.asleep_until
         if not self._awaits_time or self.busy:
             return None
@@ -313,6 +305,7 @@ class Engine:
     def reset(self, now: Instant) -> None:
         """Removes every key of every database, as FLUSHALL does."""
         self._advance(now)
+        self.statistics.start_lap()
         self.keyspace.flush()
         self.waiting.serve_ready()
 
@@ -322,6 +315,8 @@ class Engine:
         """A blocked client, out of its queues already, hears its reply; its input runs when the tick ends."""
         session = waiter.session
         session.unblock()
+        if type(reply) is CommandError:
+            self.statistics.count_error(reply)
         session.reply(reply)
         session.end_command()
         self._unblocked.append(session)
@@ -337,6 +332,8 @@ class Engine:
             return type(reply) is CommandError
         self.waiting.remove(session.waiter)
         self.wake(session.waiter, reply)
+        if session.last_command is not None:
+            self.statistics[session.last_command].failed += 1  # as Redis counts it, whatever the reply
         return True
 
     def show(self, session: Session, args: list[bytes]) -> None:
@@ -352,10 +349,12 @@ class Engine:
         if self.pause is not None:
             until, writes_only = max(until, self.pause.until), writes_only and self.pause.writes_only
         self.pause = Pause(until, writes_only)
+        self._look_around()
 
     def end_pause(self) -> None:
         """CLIENT UNPAUSE, or the time is over: what was held up runs when the tick ends."""
         self.pause = None
+        self._look_around()
         postponed, self._postponed = self._postponed, {}
         for session in postponed:
             if session.waiter is not None:
@@ -371,15 +370,24 @@ class Engine:
     def sleep(self, microseconds: int) -> None:
         """DEBUG SLEEP: nobody is answered for so long."""
         self.asleep_until = self.now.monotonic + microseconds
+        self._look_around()
+
+    def be_busy(self, busy: bool) -> None:
+        """A script has been running for too long, or is over."""
+        if busy is not self.busy:
+            self.busy = busy
+            self._look_around()
 
     def watch_all(self, session: Session) -> None:
         """MONITOR: a client hears of every command from now on."""
         self.monitors[session] = None
         session.flags |= MONITORS
+        self._look_around()
 
     def stop_listening(self, session: Session) -> None:
         """A client hears of nothing any more."""
-        self.monitors.pop(session, None)
+        if self.monitors.pop(session, 0) is None:
+            self._look_around()
         self.news.forget(session)
 
     def hang_up(self, session: Session) -> None:
@@ -393,8 +401,19 @@ class Engine:
     def _advance(self, now: Instant) -> None:
         self.now = now
         self.keyspace.milliseconds = now.wall // 1000
-        if self.pause is not None and self.pause.until <= now.monotonic:
+        if not self.is_quiet:
+            self._end_what_is_over(now.monotonic)
+
+    def _end_what_is_over(self, monotonic: int) -> None:
+        if self.pause is not None and self.pause.until <= monotonic:
             self.end_pause()
+        if self.asleep_until <= monotonic:
+            self.asleep_until = 0
+        self._look_around()
+
+    def _look_around(self) -> None:
+        """Something has begun or ended that keeps requests from being just run."""
+        self.is_quiet = not (self.monitors or self.pause or self.busy or self.asleep_until)
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
@@ -421,7 +440,7 @@ class Engine:
         session.flags &= ~UNREAD
         try:
             while not session.flags & (BLOCKED | CLOSING):
-                if self.is_asleep:
+                if self.asleep_until:
                     self._unblocked.append(session)
                     break
                 if parser.read_ahead() and not session.flags & SPECIAL and self.is_quiet:
@@ -445,6 +464,7 @@ class Engine:
     def _run_one(self, session: Session, args: list[bytes]) -> None:
         """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
         self.news.running = session
+        self.statistics.start_lap()
         command = session.last_command = look_up(args)
         if self.news.tracking.readers:
             self.news.tracking.forget_surplus(session)

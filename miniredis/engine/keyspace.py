@@ -26,6 +26,7 @@ from .streams import Stream
 
 if TYPE_CHECKING:
     from .session import Session
+    from .waiting import Queue
 
 __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplicate"]
 
@@ -88,10 +89,10 @@ class Keyspace:
         heapq.heapify(self.expiries)
 
     def heed_all(self, heeds: bool) -> None:
-        """Whether every change is told of, or only those of keys that somebody waits for or watches."""
+        """Whether every change is told of, or only those that concern who waits for a key or watches it."""
         self.heeds_all = heeds
         for db in self.databases:
-            db.heeded = Everything() if heeds else db.interest
+            db.heeded = Everything() if heeds else db.watchers
 
     def tell(self, change: Change) -> None:
         """Everybody who must know of a change hears of it."""
@@ -148,8 +149,8 @@ class Database:
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
         self.used: dict[bytes, int] = {}  # when a key was last used, likewise
         self.watchers: dict[bytes, set[Session]] = {}
-        self.interest: dict[bytes, int] = {}  # how many clients wait for a key or watch it
-        self.heeded: Container[bytes] = self.interest  # the keys of whose changes somebody must hear
+        self.waiters: dict[bytes, dict[type, Queue]] = {}  # by the type they wait for; filled by ``Waiting``
+        self.heeded: Container[bytes] = self.watchers  # the keys of whose changes somebody must hear
         self._index: KeyIndex | None = None
 
     def __len__(self) -> int:
@@ -291,7 +292,7 @@ class Database:
         if deadline is not None:
             self.deadlines[key] = deadline
             self.keyspace.note_expiry(deadline, self.index, key)
-        if key in self.heeded:
+        if key in self.waiters or key in self.heeded:
             self._tell(key, "new", modifies=False, is_ready=True)
         if event is not None:
             self.touched(key, event)
@@ -323,7 +324,7 @@ class Database:
     def changed_beside(self, key: bytes, event: str = "", *, is_ready: bool = False) -> None:
         """Something changed that belongs to a key and that WATCH does not see: what a group has read."""
         self.keyspace.changes += 1
-        if key in self.heeded:
+        if is_ready or key in self.heeded:
             self._tell(key, event, modifies=False, is_ready=is_ready)
 
     def announce(self, key: bytes, event: str) -> None:
@@ -347,7 +348,7 @@ class Database:
         is_ready = type(value) is Stream  # its readers are told that it is gone
         if event is not None:
             self.touched(key, event, is_ready=is_ready)
-        elif is_ready and key in self.heeded:
+        elif is_ready:
             self._tell(key, "", modifies=False, is_ready=True)
         return True
 
@@ -401,7 +402,7 @@ class Database:
             is_ready: blocked clients may be served by it.
         """
         self.keyspace.changes += 1
-        if key in self.heeded:
+        if is_ready or key in self.heeded:
             self._tell(key, event, modifies=True, is_ready=is_ready)
 
     def _tell(self, key: bytes, event: str, *, modifies: bool, is_ready: bool = False) -> None:
@@ -413,25 +414,12 @@ class Database:
 
     # Who hears of changes
 
-    def heed(self, key: bytes) -> None:
-        """One client more waits for a key, or watches it."""
-        self.interest[key] = self.interest.get(key, 0) + 1
-
-    def unheed(self, key: bytes) -> None:
-        """One client less."""
-        if self.interest[key] > 1:
-            self.interest[key] -= 1
-        else:
-            del self.interest[key]
-
     def watch(self, key: bytes, session: Session) -> None:
         """Makes a client's next EXEC depend on a key staying as it is."""
         self.watchers.setdefault(key, set()).add(session)
-        self.heed(key)
 
     def unwatch(self, key: bytes, session: Session) -> None:
         """It depends on it no more."""
-        self.unheed(key)
         self.watchers[key].discard(session)
         if not self.watchers[key]:
             del self.watchers[key]

@@ -98,18 +98,19 @@ class News:
         self.tracking.broadcast()
 
     def _heed(self) -> None:
-        """Lets the keyspace tell of what somebody asked for, and of nothing else."""
+        """Hears of what somebody asked for, and of nothing else."""
         classes, keyspace = self.notifications.classes, self._keyspace
         keyspace.tells_misses = "m" in classes
-        keyspace.heed_all(bool(classes) or self.tracking.is_awaited)
+        is_needed = bool(classes) or self.tracking.is_awaited
+        if is_needed is not keyspace.heeds_all:
+            keyspace.heed_all(is_needed)
+            (keyspace.listeners.append if is_needed else keyspace.listeners.remove)(self.hear)
 
     def hear(self, change: Change) -> None:
         """A key changed, or all: who tracks keys is told, and who listens to keyspace events."""
         if change.key is None:
             if change.event == "flush":
                 self.tracking.flushed(self.running)
-        elif not self._keyspace.heeds_all:
-            return
         elif not change.modifies:
             self.notifications.tell(change.database, change.key, change.event)
         else:

@@ -107,6 +107,7 @@ class Statistics(dict["Command", Calls]):
         stopwatch: tells seconds since some fixed point.
 
     Attributes:
+        lap: what the stopwatch told when the last command was over: the next one begins then.
         slow: seconds from which on a command is slow.
         slow_log: those that were.
         errors: by their codes, how often each was told.
@@ -119,6 +120,7 @@ class Statistics(dict["Command", Calls]):
     def __init__(self, stopwatch: Callable[[], float]) -> None:
         super().__init__()
         self.stopwatch = stopwatch
+        self.lap = 0.0
         self.slow = math.inf
         self.slow_log = SlowLog()
         self.errors: Counter[bytes] = Counter()
@@ -141,6 +143,10 @@ class Statistics(dict["Command", Calls]):
         self.connections = self.rejected_connections = 0
         self.input_bytes = self.output_bytes = 0
 
+    def start_lap(self) -> None:
+        """A command is about to begin, after a time in which there was none."""
+        self.lap = self.stopwatch()
+
     @property
     def total(self) -> int:
         """How many commands ran."""
@@ -162,20 +168,10 @@ class Statistics(dict["Command", Calls]):
             self[command].rejected += 1
         return self.count_error(error)
 
-    def ran(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
-        """A command is over.
-
-        Args:
-            session: who asked for it.
-            command: which one.
-            args: the request.
-            seconds: how long it took.
-        """
-        calls = self[command]
-        calls.count += 1
-        calls.seconds += seconds
-        if seconds >= self.slow and "skip_slowlog" not in command.flags:
-            self.slow_log.add(session, args, int(seconds * 1_000_000))
+    def log_slow(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
+        """Keeps a slow command in mind, unless it hides what it is told."""
+        if "skip_slowlog" not in command.flags:
+            self.slow_log.add(session.client, args, int(seconds * 1_000_000))
 
 
 SPECIAL: Final = re.compile(rb"[^ !#-\[\]-~]")

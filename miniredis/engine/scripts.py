@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
 from .call import call, show
-from .client_flags import UNAUTHENTICATED
 from .errors import CommandError
 from .gate import look_up
 from .lru import LruCache
@@ -94,8 +93,20 @@ class Run:
 class ScriptSession(Session):
     """Stands for a script where commands ask who their client is."""
 
-    __slots__ = ()
+    __slots__ = ("_scripts",)
     is_script = True
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine, 0, RequestParser(FastLane(), lambda: 0, lambda: False), engine.now)
+        self._scripts = engine.scripts
+        self.address = b"lua"
+        self.flags = 0
+
+    @property
+    def client(self) -> Session:
+        """Who asked for the script."""
+        run = self._scripts.running
+        return self if run is None else run.client
 
     @property
     def may_block(self) -> bool:
@@ -206,25 +217,16 @@ class Scripts:
         self, client: Session, name: bytes, request: list[bytes], *, is_function: bool, is_read_only: bool
     ) -> None:
         """A script starts."""
-        session = self._new_session()
+        session = self._session = self._session or ScriptSession(self._engine)
         session.db, session.resp = client.db, 2
         started = self._engine.facts.stopwatch()
         self.running = run = Run(name, client, session, request, started)
         run.is_function, run.is_read_only = is_function, is_read_only
 
-    def _new_session(self) -> Session:
-        if self._session is None:
-            engine = self._engine
-            parser = RequestParser(FastLane(), lambda: 0, lambda: False)
-            self._session = ScriptSession(engine, 0, parser, engine.now)
-            self._session.address = b"lua"
-            self._session.flags &= ~UNAUTHENTICATED
-        return self._session
-
     def end(self) -> None:
         """A script is over."""
         self.running = None
-        self._engine.busy = False
+        self._engine.be_busy(False)
 
     def conclude(self, outcome: Reply | Failure) -> Reply:
         """The reply of what ran a script; an error that was not counted yet is raised as one."""
@@ -255,7 +257,7 @@ class Scripts:
             return engine.statistics.rejected(command, CommandError(refusal or errors.UNKNOWN_IN_SCRIPT))
         session.last_command = command
         run.has_written |= "write" in command.flags
-        reply = call(session, command, args, run.client)
+        reply = call(session, command, args)
         if engine.monitors:
             show(session, command, args)
         if run.client.tracker is not None and "readonly" in command.flags:
@@ -290,7 +292,7 @@ class Scripts:
             engine.now = self.clock()
         threshold = engine.config.integer("busy-reply-threshold")
         if not engine.busy and threshold:
-            engine.busy = self.milliseconds >= threshold
+            engine.be_busy(self.milliseconds >= threshold)
         if engine.busy:
             frozen = engine.keyspace.milliseconds  # for a script, no key expires while it runs
             self.while_busy()

@@ -191,6 +191,11 @@ class Session:
             self.flags &= ~UNAUTHENTICATED
 
     @property
+    def client(self) -> Session:
+        """Who asked for what it runs."""
+        return self
+
+    @property
     def connected(self) -> bool:
         """Whether the server knows it still."""
         return not self.flags & GONE

@@ -82,7 +82,7 @@ class Waiting:
     """All waiters of a server.
 
     Args:
-        databases: looks up by index.
+        databases: looks up by index; each keeps those who wait for its keys.
         statistics: counts what waiters were served.
         wake: told of each waiter that was served, with its reply or error.
         attend: told of a waiter, and whether its turn begins or is over, if that is to be told to anybody.
@@ -103,7 +103,6 @@ class Waiting:
         self._statistics = statistics
         self._wake = wake
         self._attend = attend
-        self._queues: dict[tuple[int, bytes], dict[type, Queue]] = {}
         self.ready: dict[tuple[int, bytes], None] = {}
         self.deadlines: list[tuple[int, int, Waiter]] = []  # the second number breaks ties
         self._blocked: set[Waiter] = set()
@@ -124,8 +123,7 @@ class Waiting:
         self._blocked_by_type[waiter.waits_for] += 1
         self._blocked_ever += 1
         for key in waiter.keys:
-            self._databases[waiter.database].heed(key)
-            queues = self._queues.setdefault((waiter.database, key), {})
+            queues = self._databases[waiter.database].waiters.setdefault(key, {})
             queues.setdefault(waiter.waits_for, OrderedDict())[waiter] = None
         if waiter.deadline is not None:
             heapq.heappush(self.deadlines, (waiter.deadline, self._blocked_ever, waiter))
@@ -141,34 +139,35 @@ class Waiting:
             heapq.heapify(self.deadlines)
 
     def _leave(self, waiter: Waiter, key: bytes) -> None:
-        self._databases[waiter.database].unheed(key)
-        place = (waiter.database, key)
-        queues = self._queues[place]
+        waiters = self._databases[waiter.database].waiters
+        queues = waiters[key]
         del queues[waiter.waits_for][waiter]
         if not queues[waiter.waits_for]:
             del queues[waiter.waits_for]
         if not queues:
-            del self._queues[place]
+            del waiters[key]
 
     def hear(self, change: Change) -> None:
         """Whoever waits for a key that is new, has more to read or is gone is served after the command."""
-        if change.key is None:
-            self._all_changed(change.database)
-        elif change.is_ready:
-            self._signal((change.database, change.key), change.kind)
+        if change.key is not None:
+            if change.is_ready:
+                self._signal(self._databases[change.database], change.key, change.kind)
+        elif change.database == ALL_DATABASES:
+            for database in self._databases:
+                self._signal_all(database)
+        else:
+            self._signal_all(self._databases[change.database])
 
-    def _signal(self, place: tuple[int, bytes], kind: type | None) -> None:
-        waited_for = self._queues.get(place, ())
+    def _signal(self, database: Database, key: bytes, kind: type | None) -> None:
+        waited_for = database.waiters.get(key, ())
         if kind in waited_for or Stream in waited_for:  # who waits for a stream is told, too, that it is gone
-            self.ready.setdefault(place)
+            self.ready.setdefault((database.index, key))
 
-    def _all_changed(self, number: int) -> None:
+    def _signal_all(self, database: Database) -> None:
         """All keys of a database have gone or come at once: those waited for are seen to."""
-        for place in self._queues:
-            index, key = place
-            if number in (index, ALL_DATABASES):
-                value = self._databases[index].find(key)
-                self._signal(place, None if value is None else type(value))
+        for key in database.waiters:
+            value = database.find(key)
+            self._signal(database, key, None if value is None else type(value))
 
     def serve_ready(self) -> None:
         """Serves all ready keys, and those that become ready by it, until none is left."""
@@ -182,7 +181,7 @@ class Waiting:
         value = database.find(key)
         stream = value if type(value) is Stream else None
         while value is not None and stream is None:
-            queue = self._queues.get((database.index, key), {}).get(type(value))
+            queue = database.waiters.get(key, {}).get(type(value))
             if not queue or not self._serve_one(next(iter(queue)), database, key, value):
                 break
             value = database.find(key)
@@ -191,7 +190,7 @@ class Waiting:
 
     def _see_to_readers(self, database: Database, key: bytes, stream: Stream | None) -> None:
         """Asks each reader of a stream once; tells those who wait for one that is gone."""
-        for waiter in tuple(self._queues.get((database.index, key), {}).get(Stream, ())):
+        for waiter in tuple(database.waiters.get(key, {}).get(Stream, ())):
             if stream is not None:
                 self._serve_one(waiter, database, key, stream)
             elif waiter.when_gone is not None:
@@ -202,25 +201,28 @@ class Waiting:
         is_news = waiter.session.flags & LISTENS or database.keyspace.heeds_all
         if is_news:
             self._attend(waiter, True)
-        began = self._statistics.stopwatch()
         try:
             reply = waiter.serve(database, key, value)
         except CommandError as error:
             reply = error
         if reply is not NO_REPLY:
-            self._end(waiter, reply, self._statistics.stopwatch() - began)
+            self._end(waiter, reply)
         if is_news:
             self._attend(waiter, False)
         return reply is not NO_REPLY
 
-    def _end(self, waiter: Waiter, reply: Reply, seconds: float = 0.0) -> None:
-        """A waiter got what it waited for, or an error: its command is over."""
+    def _end(self, waiter: Waiter, reply: Reply) -> None:
+        """A waiter got what it waited for, or an error: its command, counted when it blocked, is over."""
         self.remove(waiter)
-        session, command = waiter.session, waiter.session.last_command
+        statistics, session, command = self._statistics, waiter.session, waiter.session.last_command
         if command is not None:
-            if type(reply) is CommandError:
-                self._statistics.failed(command, reply)
-            self._statistics.ran(session, command, waiter.args, seconds)
+            calls = statistics[command]
+            calls.failed += type(reply) is CommandError
+            began, statistics.lap = statistics.lap, statistics.stopwatch()
+            seconds = statistics.lap - began
+            calls.seconds += seconds
+            if seconds >= statistics.slow:
+                statistics.log_slow(session, command, waiter.args, seconds)
         self._wake(waiter, reply)
 
     def next_deadline(self) -> int | None:

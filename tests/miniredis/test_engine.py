@@ -140,7 +140,7 @@ def test_deadlines_of_served_waiters_are_forgotten(world: World) -> None:
         world.ask(a, "BLPOP k 1000")
         world.ask(b, "RPUSH k v")
     assert len(world.engine.waiting.deadlines) < 2000
-    assert not world.engine.waiting._queues
+    assert not world.engine.keyspace.databases[0].waiters
 
 
 def test_a_key_that_expires_between_push_and_serve_leaves_the_waiter_blocked(world: World) -> None:
@@ -301,7 +301,7 @@ def test_a_blocked_client_that_sends_too_much_is_disconnected() -> None:
     for _ in range(17):
         world.engine.receive(a, b"x" * 65536, world.now)
     assert a.closing
-    assert not world.engine.waiting._queues
+    assert not world.engine.keyspace.databases[0].waiters
     assert world.ask(world.client(), "PING") == b"+PONG\r\n"
 
 
