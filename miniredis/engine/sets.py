@@ -75,12 +75,6 @@ class SetValue:
         copied.is_packed = self.is_packed
         return copied
 
-    def repacked(self, packing: Packing) -> SetValue:
-        """The same members, kept as if they came now; a walk through this set goes on in that one."""
-        made = SetValue.of(self.members, packing)
-        made._index = self._index
-        return made
-
     def index(self) -> KeyIndex:
         """The members as they can be walked and drawn; made when first asked for, and kept from then on."""
         if self._index is None:

@@ -218,6 +218,6 @@ def pop(session: Session, key: bytes, values: SetValue, count: int) -> list[byte
     for member in found:
         values.remove(member)
     if stay * FEW_STAY <= count:
-        session.db.replace(key, values.repacked(session.engine.packing))
+        session.db.replace(key, SetValue.of(values.members, session.engine.packing))
     session.db.touched(key, "spop")
     return found
