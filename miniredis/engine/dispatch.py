@@ -68,6 +68,7 @@ def run_plain(session: Session, requests: Iterable[Request]) -> bool:
         if reply is NO_REPLY:
             assert session.waiter is not None
             session.waiter.args = args
+            calls.count += 1
             break
         say(encoders[type(reply)](reply))
         lap = stopwatch()

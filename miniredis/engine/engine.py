@@ -311,6 +311,8 @@ class Engine:
         """A blocked client, out of its queues already, hears its reply; its input runs when the tick ends."""
         session = waiter.session
         session.waiter = None
+        if type(reply) is CommandError:
+            self.count_error(reply)
         session.reply(reply)
         session.end_command()
         self._unblocked.append(session)
@@ -326,6 +328,8 @@ class Engine:
             return type(reply) is CommandError
         self.waiting.remove(session.waiter)
         self.wake(session.waiter, reply)
+        if session.last_command is not None:
+            self.statistics[session.last_command].failed += 1  # as Redis counts it, whatever the reply
         return True
 
     def served(self, waiter: Waiter, reply: Reply | CommandError) -> None:
@@ -333,7 +337,7 @@ class Engine:
         session = waiter.session
         self.wake(waiter, reply)
         if session.last_command is not None:
-            self.note(session, session.last_command, waiter.args, failed=type(reply) is CommandError)
+            self.note(session, session.last_command, waiter.args, failed=type(reply) is CommandError, calls=0)
 
     def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
         """A command ran, or its client is blocked in it: whoever watches hears of it."""
@@ -343,6 +347,7 @@ class Engine:
             self.note(session, command, args, failed=failed)
         else:
             session.waiter.args = args
+            self.statistics[command].count += 1
 
     def show(self, session: Session, args: list[bytes]) -> None:
         """Lets those who MONITOR see a command."""
@@ -352,14 +357,19 @@ class Engine:
         for monitor in self.monitors:
             monitor.push(line)
 
-    def note(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
-        """Counts a command that is over; what passed since the one before it is the time it took."""
+    def note(
+        self, session: Session, command: Command, args: list[bytes], *, failed: bool, calls: int = 1
+    ) -> None:
+        """Counts a command that is over; what passed since the one before it is the time it took.
+
+        One whose client was blocked counted as called when it blocked: its ``calls`` are 0.
+        """
         lap = self.facts.stopwatch()
         seconds, self.lap = lap - self.lap, lap
-        calls = self.statistics[command]
-        calls.count += 1
-        calls.seconds += seconds
-        calls.failed += failed
+        counted = self.statistics[command]
+        counted.count += calls
+        counted.seconds += seconds
+        counted.failed += failed
         if seconds >= self.slow:
             self.log_slow(session, command, args, seconds)
 
