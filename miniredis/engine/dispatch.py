@@ -95,7 +95,7 @@ def execute(session: Session, args: list[bytes]) -> None:
     engine = session.engine
     engine.news.running = session
     command = session.last_command = look_up(args)
-    if engine.news.tracking.readers:
+    if command is not None:
         engine.news.tracking.forget_surplus(session)
     if command is None:
         turn_away(session, args)

@@ -244,8 +244,10 @@ class Engine:
         while self._unblocked:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
-        if self.news.are_due and not self.busy:
-            self.news.broadcast()
+        if not self.busy:
+            self.news.tracking.forget_surplus(None)
+            if self.news.are_due:
+                self.news.broadcast()
         due, self.outbox = self.outbox, {}
         return due
 
