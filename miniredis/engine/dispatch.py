@@ -15,7 +15,7 @@ from . import errors
 from .errors import CommandError
 from .registry import AT_ONCE, LOOKUP, PLAIN, Command, declare_rest, find
 from .replies import ENCODERS, NO_REPLY, QUEUED, Reply
-from .script_flags import only_reads
+from .script_flags import may_write
 
 if TYPE_CHECKING:
     from .engine import Pause
@@ -106,6 +106,7 @@ def execute(session: Session, args: list[bytes]) -> None:
     elif session.transaction is not None and command.in_transaction != AT_ONCE:
         if not (session.transaction.aborted or session.watch_broken):  # else EXEC will run nothing
             session.transaction.queued.append((command, args))
+            session.transaction.may_write |= may_write(engine, command, args)
         session.reply(QUEUED)
     else:
         call(session, command, args)
@@ -172,10 +173,11 @@ def does(session: Session, command: Command, kinds: set[str]) -> bool:
 
 
 def is_held_up(session: Session, command: Command, args: list[bytes], pause: Pause) -> bool:
-    if session.monitoring:
-        return False
-    writes = does(session, command, {"write", "may_replicate"}) and not only_reads(session.engine, args)
-    return writes or not pause.writes_only
+    if session.monitoring or not pause.writes_only:
+        return not session.monitoring
+    if command.name == b"exec" and session.transaction is not None:
+        return session.transaction.may_write
+    return may_write(session.engine, command, args)
 
 
 def refuse(session: Session, reason: bytes) -> None:

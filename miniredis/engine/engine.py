@@ -385,12 +385,16 @@ class Engine:
         """CLIENT PAUSE: holds commands up until a monotonic time; a pause there is can only grow."""
         if self.pause is not None:
             until, writes_only = max(until, self.pause.until), writes_only and self.pause.writes_only
+        if until <= self.now.monotonic:
+            return  # it is over already, and where the clock stands still nothing else would end it
         self.pause = Pause(until, writes_only)
+        self.keyspace.is_paused = True
         self.quiet = False
 
     def end_pause(self) -> None:
         """CLIENT UNPAUSE, or the time is over: what was held up runs when the tick ends."""
         self.pause = None
+        self.keyspace.is_paused = False
         postponed, self._postponed = self._postponed, {}
         for session in postponed:
             if session.waiter is not None:

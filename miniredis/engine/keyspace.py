@@ -66,6 +66,7 @@ class Keyspace:
         on_event: told of the keyspace events that are no changes, likewise.
         heeds_all: whether all changes are told of.
         tells_misses: whether one of them is that a key is asked for which is not there.
+        is_paused: expired keys stay until CLIENT PAUSE is over or they are written; who reads sees none.
     """
 
     def __init__(self, count: int, on_ready: Callable[[int, bytes, type], None]) -> None:
@@ -74,6 +75,7 @@ class Keyspace:
         self.on_change: Callable[[int, bytes, str], None] = unheard
         self.on_event: Callable[[int, bytes, str], None] = unheard
         self.tells_misses = False
+        self.is_paused = False
         self.heeds_all = False
         self.changes = 0  # since the start
         self.hits = 0
@@ -146,6 +148,14 @@ class Database:
 
     # Looking up
 
+    def has_expired(self, key: bytes) -> bool:
+        """Whether the time of a key that is there has come; it goes then, unless a pause keeps it."""
+        if key not in self.deadlines or self.deadlines[key] >= self.keyspace.milliseconds:
+            return False
+        if not self.keyspace.is_paused:
+            self.expire(key)
+        return True
+
     def find(self, key: bytes) -> Value | None:
         """The value of a key about to be written, or None; an expired key goes away here."""
         if key in self.deadlines and self.deadlines[key] < self.keyspace.milliseconds:
@@ -157,13 +167,14 @@ class Database:
 
     def read(self, key: bytes) -> Value | None:
         """The value of a key that is only read, or None; counted as a hit or a miss."""
-        value = self.find(key)
+        value = None if key in self.deadlines and self.has_expired(key) else self.values.get(key)
         if value is None:
             self.keyspace.misses += 1
             if self.keyspace.tells_misses:
                 self.announce(key, "keymiss")
         else:
             self.keyspace.hits += 1
+            self.used[key] = self.keyspace.milliseconds
         return value
 
     def peek(self, key: bytes) -> Value | None:

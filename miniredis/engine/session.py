@@ -29,13 +29,15 @@ class Transaction:
     Attributes:
         queued: the commands, in order.
         aborted: one was refused by the gate, so EXEC will refuse them all.
+        may_write: one may write, as far as it was known when it was queued.
     """
 
-    __slots__ = ("aborted", "queued")
+    __slots__ = ("aborted", "may_write", "queued")
 
     def __init__(self) -> None:
         self.queued: list[tuple[Command, list[bytes]]] = []
         self.aborted = False
+        self.may_write = False
 
 
 class Session:
@@ -287,7 +289,7 @@ class Session:
 
     def watch(self, key: bytes) -> None:
         """Makes the next EXEC depend on this key staying as it is."""
-        self.db.find(key)  # a key that has expired by now is watched as missing
+        self.db.has_expired(key)  # it is watched as missing then
         self.watched.add((self.db.index, key))
         self.db.watchers.setdefault(key, set()).add(self)
 
