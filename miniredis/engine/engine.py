@@ -250,8 +250,8 @@ class Engine:
         while self._unblocked and not self.asleep_until:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
-        if self.news.are_due and not self.busy:
-            self.news.broadcast()
+        if self.keyspace.heeds_all and not self.busy:
+            self.news.end_tick()
         due, self.outbox = self.outbox, {}
         return due
 
@@ -348,12 +348,16 @@ class Engine:
         """CLIENT PAUSE: holds commands up until a monotonic time; a pause there is can only grow."""
         if self.pause is not None:
             until, writes_only = max(until, self.pause.until), writes_only and self.pause.writes_only
+        if until <= self.now.monotonic:
+            return  # it is over already, and where the clock stands still nothing else would end it
         self.pause = Pause(until, writes_only)
+        self.keyspace.is_paused = True
         self._look_around()
 
     def end_pause(self) -> None:
         """CLIENT UNPAUSE, or the time is over: what was held up runs when the tick ends."""
         self.pause = None
+        self.keyspace.is_paused = False
         self._look_around()
         postponed, self._postponed = self._postponed, {}
         for session in postponed:
@@ -466,7 +470,7 @@ class Engine:
         self.news.running = session
         self.statistics.start_lap()
         command = session.last_command = look_up(args)
-        if self.news.tracking.readers:
+        if command is not None:
             self.news.tracking.forget_surplus(session)
         if command is None:
             turn_away(session, args)

@@ -13,7 +13,7 @@ from . import errors
 from .client_flags import IN_MULTI, MONITORS
 from .errors import CommandError
 from .registry import LOOKUP, Command, declare_rest, find
-from .script_flags import only_reads
+from .script_flags import may_write
 
 if TYPE_CHECKING:
     from .session import Session
@@ -109,8 +109,9 @@ def is_held_up(session: Session, command: Command, args: list[bytes]) -> bool:
     pause = session.engine.pause
     if pause is None or session.flags & MONITORS:
         return False
-    writes = does(session, command, {"write", "may_replicate"}) and not only_reads(session.engine, args)
-    return writes or not pause.writes_only
+    if command.name == b"exec" and session.transaction is not None:
+        return session.transaction.may_write or not pause.writes_only
+    return not pause.writes_only or may_write(session.engine, command, args)
 
 
 def does(session: Session, command: Command, kinds: set[str]) -> bool:

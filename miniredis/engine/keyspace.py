@@ -63,6 +63,7 @@ class Keyspace:
         listeners: hear of each change to a key that is heeded, in this order.
         heeds_all: whether all keys are.
         tells_misses: whether somebody hears that a key is asked for which is not there.
+        is_paused: expired keys stay until CLIENT PAUSE is over or they are written; who reads sees none.
         changes: how many there were since the start.
     """
 
@@ -70,6 +71,7 @@ class Keyspace:
         self.milliseconds = 0
         self.listeners: list[Listener] = []
         self.tells_misses = False
+        self.is_paused = False
         self.heeds_all = False
         self.changes = 0
         self.reset_statistics()
@@ -158,6 +160,14 @@ class Database:
 
     # Looking up
 
+    def has_expired(self, key: bytes) -> bool:
+        """Whether the time of a key that is there has come; it goes then, unless a pause keeps it."""
+        if key not in self.deadlines or self.deadlines[key] >= self.keyspace.milliseconds:
+            return False
+        if not self.keyspace.is_paused:
+            self.expire(key)
+        return True
+
     def find(self, key: bytes) -> Value | None:
         """The value of a key about to be written, or None; an expired key goes away here."""
         if key in self.deadlines and self.deadlines[key] < self.keyspace.milliseconds:
@@ -169,13 +179,14 @@ class Database:
 
     def read(self, key: bytes) -> Value | None:
         """The value of a key that is only read, or None; counted as a hit or a miss."""
-        value = self.find(key)
+        value = None if key in self.deadlines and self.has_expired(key) else self.values.get(key)
         if value is None:
             self.keyspace.misses += 1
             if self.keyspace.tells_misses:
                 self.announce(key, "keymiss")
         else:
             self.keyspace.hits += 1
+            self.used[key] = self.keyspace.milliseconds
         return value
 
     def peek(self, key: bytes) -> Value | None:

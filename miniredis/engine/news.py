@@ -92,10 +92,12 @@ class News:
             session.end_reply()
             self.tracking.command_over()
 
-    def broadcast(self) -> None:
+    def end_tick(self) -> None:
         """The tick ends: who asked for broadcasts hears what changed in it."""
-        self.are_due = False
-        self.tracking.broadcast()
+        self.tracking.forget_surplus(None)
+        if self.are_due:
+            self.are_due = False
+            self.tracking.broadcast()
 
     def _heed(self) -> None:
         """Hears of what somebody asked for, and of nothing else."""

@@ -25,6 +25,7 @@ from .client_flags import (
 )
 from .notifications import NONE, after_reply
 from .replies import NO_REPLY, NULL_ARRAY, NoReply, Output, Reply, encode, joined
+from .script_flags import may_write
 from .waiting import Waiter
 
 if TYPE_CHECKING:
@@ -46,18 +47,21 @@ class Transaction:
     Attributes:
         queued: the commands, in order.
         aborted: one was refused by the gate, so EXEC will refuse them all.
+        may_write: one may write, as far as it was known when it was queued.
     """
 
-    __slots__ = ("aborted", "queued")
+    __slots__ = ("aborted", "may_write", "queued")
 
     def __init__(self) -> None:
         self.queued: list[tuple[Command, list[bytes]]] = []
         self.aborted = False
+        self.may_write = False
 
     def queue(self, session: Session, command: Command, args: list[bytes]) -> None:
         """Holds back a command; one more of those that will not run need not be kept."""
         if not (self.aborted or session.flags & WATCH_BROKEN):
             self.queued.append((command, args))
+            self.may_write |= may_write(session.engine, command, args)
 
 
 class Session:
@@ -88,7 +92,7 @@ class Session:
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
         self.engine = engine
-        self.id = number
+        self.id: int = number
         self.flags = UNAUTHENTICATED if engine.config["requirepass"] else 0
         self.parser: RequestParser = parser
         self.db: Database = engine.keyspace.databases[0]
@@ -301,7 +305,7 @@ class Session:
 
     def watch(self, key: bytes) -> None:
         """Makes the next EXEC depend on this key staying as it is."""
-        self.db.find(key)  # a key that has expired by now is watched as missing
+        self.db.has_expired(key)  # it is watched as missing then
         if (self.db.index, key) not in self.watched:
             self.watched.add((self.db.index, key))
             self.db.watch(key, self)

@@ -166,8 +166,8 @@ class Waiting:
     def _signal_all(self, database: Database) -> None:
         """All keys of a database have gone or come at once: those waited for are seen to."""
         for key in database.waiters:
-            value = database.find(key)
-            self._signal(database, key, None if value is None else type(value))
+            there = database.find(key)
+            self._signal(database, key, None if there is None else type(there))
 
     def serve_ready(self) -> None:
         """Serves all ready keys, and those that become ready by it, until none is left."""

@@ -45,8 +45,8 @@ CLIENTS: Final = (
     fault(
         "SWAPDB wakes nobody",
         "waiting.py",
-        "        if change.key is None:\n            self._all_changed(change.database)\n        elif",
-        "        if",
+        "            self._signal(database, key, None if there is None else type(there))\n",
+        "            pass\n",
     ),
     fault(
         "a waiter is served though its key came with another type",

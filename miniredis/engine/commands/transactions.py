@@ -32,9 +32,9 @@ def exec_(session: Session, args: list[bytes]) -> Reply:
     transaction = session.transaction
     if transaction is None:
         raise CommandError(errors.EXEC_WITHOUT_MULTI)
-    for index, key in session.watched:
-        session.engine.keyspace.databases[index].find(key)  # one that has expired since has changed
-    broken = session.flags & WATCH_BROKEN
+    databases = session.engine.keyspace.databases
+    expired = [databases[index].has_expired(key) for index, key in session.watched]
+    broken = session.flags & WATCH_BROKEN or any(expired)
     session.leave_transaction()
     if transaction.aborted:
         raise CommandError(errors.EXEC_ABORTED)
