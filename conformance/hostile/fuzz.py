@@ -312,7 +312,7 @@ def leftovers(engine: Engine) -> dict[str, object]:
     held: dict[str, object] = {
         "sessions": engine.sessions,
         "output": engine.outbox,
-        "monitors": engine.monitors,
+        "monitors": engine.conditions.monitors,
         "keys": [len(db) for db in databases if len(db)],
         "deadlines": [db.deadlines for db in databases if db.deadlines],
         "watched keys": [db.watchers for db in databases if db.watchers],

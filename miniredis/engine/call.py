@@ -69,7 +69,7 @@ def answer(session: Session, command: Command, args: list[bytes]) -> None:
         session.reply(reply)
     if listens or session.flags & LISTENS:
         end_listening(session, command, args)
-    if session.engine.monitors:
+    if session.engine.conditions.monitors:
         show(session, command, args)
 
 
@@ -86,7 +86,7 @@ def end_listening(session: Session, command: Command, args: list[bytes]) -> None
 def show(session: Session, command: Command, args: list[bytes]) -> None:
     """Lets those who MONITOR see a command."""
     if UNSEEN.isdisjoint(command.flags):
-        session.engine.show(session, args)
+        session.engine.conditions.show(session.engine.now, session, args)
 
 
 def answer_plain(session: Session, requests: Iterable[Request]) -> bool:

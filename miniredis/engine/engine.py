@@ -15,7 +15,8 @@ from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
 from .backlog import Backlogs
 from .call import answer, answer_plain
-from .client_flags import BLOCKED, CLOSING, GONE, LISTENS, MONITORS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
+from .client_flags import BLOCKED, CLOSING, GONE, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
+from .conditions import Conditions
 from .config import Config
 from .errors import CommandError, ProtocolError
 from .gate import is_held_up, look_up, objection, refuse, turn_away
@@ -23,7 +24,7 @@ from .instant import Instant
 from .keyspace import Keyspace
 from .libraries import Libraries
 from .news import News
-from .observing import Statistics, monitor_line
+from .observing import Statistics
 from .packing import Packing
 from .registry import AT_ONCE
 from .replies import NO_REPLY, QUEUED, Reply
@@ -68,18 +69,6 @@ class Facts(NamedTuple):
     stopwatch: Callable[[], float] = lambda: 0.0
 
 
-class Pause(NamedTuple):
-    """What CLIENT PAUSE holds up.
-
-    Attributes:
-        until: monotonic microseconds.
-        writes_only: commands that only read go on.
-    """
-
-    until: int
-    writes_only: bool
-
-
 class Engine:
     r"""A Redis-compatible server without sockets, threads and clocks: bytes in, bytes out.
 
@@ -112,24 +101,18 @@ class Engine:
         self.waiting = Waiting(self.keyspace.databases, self.statistics, self.wake, self.news.attend)
         self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
-        self.monitors: dict[Session, None] = {}
-        self.pause: Pause | None = None
-        self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds, 0 when awake
+        self.conditions = Conditions()
         self.active_expire = True
-        self.busy = False  # with a script that has been running for too long
-        self.is_quiet = True  # none of these four: plain commands may just run
         self.scripts = Scripts(self)
         self.libraries = Libraries(self)
         self.shutdown_requested = False
         self._last_number = 0  # of a client
-        self.memory_peak = 0
         self.faults: list[tuple[Session, Exception]] = []  # commands of ours that failed, for the log
         self._input_limit = 0
         self._awaits_time = False  # whether anything will happen by itself one day
         self.backlogs = Backlogs()
         self.config.listen(self._configured)
         self._unblocked: deque[Session] = deque()
-        self._postponed: dict[Session, None] = {}
         self._lane = FastLane()
         self._advance(now)
 
@@ -194,9 +177,9 @@ class Engine:
             self._advance(now)
         session.last_active = now
         self.statistics.input_bytes += len(data)
-        if not session.flags & SPECIAL and self.is_quiet and (requests := few_requests(data)):
+        if not session.flags & SPECIAL and self.conditions.is_quiet and (requests := few_requests(data)):
             self._run_at_once(session, requests)
-        elif self.busy and self.scripts.is_running_for(session):
+        elif self.conditions.busy and self.scripts.is_running_for(session):
             session.flags |= UNREAD
             session.parser.feed(data)
         elif not session.flags & CLOSING:
@@ -240,29 +223,32 @@ class Engine:
         """
         if now is not self.now:
             self._advance(now)
-        if self.asleep_until:
+        if self.conditions.asleep_until:
             return ()
         self._awaits_time = bool(
-            self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
+            self.waiting.deadlines
+            or self.keyspace.expiries
+            or self.backlogs.over
+            or self.conditions.pause is not None
         )
         if self._awaits_time:
             self._let_time_pass(now)
-        while self._unblocked and not self.asleep_until:
+        while self._unblocked and not self.conditions.asleep_until:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
-        if self.keyspace.heeds_all and not self.busy:
+        if self.keyspace.heeds_all and not self.conditions.busy:
             self.news.end_tick()
         due, self.outbox = self.outbox, {}
         return due
 
     def _let_time_pass(self, now: Instant) -> None:
-        if self.busy:
+        if self.conditions.busy:
             return
         for waiter in self.waiting.timed_out(now.monotonic):
             self.wake(waiter, waiter.when_over)
         for session in self.backlogs.overdue(now):
             self.hang_up(session)
-        if self.active_expire and self.pause is None:
+        if self.active_expire and self.conditions.pause is None:
             self.statistics.start_lap()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
@@ -275,21 +261,21 @@ class Engine:
         Args:
             leisure: microseconds for which keys that have expired may stay, as no client sees them.
         """
-        if self.asleep_until:
-            return self.asleep_until
-        if not self._awaits_time or self.busy:
+        if self.conditions.asleep_until:
+            return self.conditions.asleep_until
+        if not self._awaits_time or self.conditions.busy:
             return None
-        pause_over = self.pause.until if self.pause else None
+        pause = self.conditions.pause
         due = [
             self.waiting.next_deadline(),
             self._next_expiry(leisure),
-            pause_over,
+            pause.until if pause else None,
             self.backlogs.next_deadline(),
         ]
         return min((when for when in due if when is not None), default=None)
 
     def _next_expiry(self, leisure: int) -> int | None:
-        if self.pause is not None or not self.active_expire:
+        if self.conditions.pause is not None or not self.active_expire:
             return None
         expiry = self.keyspace.next_expiry()
         if expiry is None:
@@ -336,62 +322,23 @@ class Engine:
             self.statistics[session.last_command].failed += 1  # as Redis counts it, whatever the reply
         return True
 
-    def show(self, session: Session, args: list[bytes]) -> None:
-        """Lets those who MONITOR see a command."""
-        if not self.monitors:
-            return
-        line = monitor_line(self.now, session, args)
-        for monitor in self.monitors:
-            monitor.push(line)
-
     def start_pause(self, until: int, *, writes_only: bool) -> None:
-        """CLIENT PAUSE: holds commands up until a monotonic time; a pause there is can only grow."""
-        if self.pause is not None:
-            until, writes_only = max(until, self.pause.until), writes_only and self.pause.writes_only
-        if until <= self.now.monotonic:
-            return  # it is over already, and where the clock stands still nothing else would end it
-        self.pause = Pause(until, writes_only)
-        self.keyspace.is_paused = True
-        self._look_around()
+        """CLIENT PAUSE: holds commands up until a monotonic time."""
+        self.conditions.start_pause(self.now, until, writes_only=writes_only)
+        self.keyspace.keeps_expired = self.conditions.pause is not None
 
     def end_pause(self) -> None:
         """CLIENT UNPAUSE, or the time is over: what was held up runs when the tick ends."""
-        self.pause = None
-        self.keyspace.is_paused = False
-        self._look_around()
-        postponed, self._postponed = self._postponed, {}
-        for session in postponed:
+        self.keyspace.keeps_expired = False
+        for session in self.conditions.end_pause():
             if session.waiter is not None:
                 self.waiting.remove(session.waiter)
                 session.unblock()
                 self._unblocked.append(session)
 
-    def postpone(self, session: Session, args: list[bytes]) -> None:
-        """Keeps a command for the end of the pause."""
-        session.hold(args)
-        self._postponed[session] = None
-
-    def sleep(self, microseconds: int) -> None:
-        """DEBUG SLEEP: nobody is answered for so long."""
-        self.asleep_until = self.now.monotonic + microseconds
-        self._look_around()
-
-    def be_busy(self, busy: bool) -> None:
-        """A script has been running for too long, or is over."""
-        if busy is not self.busy:
-            self.busy = busy
-            self._look_around()
-
-    def watch_all(self, session: Session) -> None:
-        """MONITOR: a client hears of every command from now on."""
-        self.monitors[session] = None
-        session.flags |= MONITORS
-        self._look_around()
-
     def stop_listening(self, session: Session) -> None:
         """A client hears of nothing any more."""
-        if self.monitors.pop(session, 0) is None:
-            self._look_around()
+        self.conditions.stop_monitoring(session)
         self.news.forget(session)
 
     def hang_up(self, session: Session) -> None:
@@ -405,19 +352,13 @@ class Engine:
     def _advance(self, now: Instant) -> None:
         self.now = now
         self.keyspace.milliseconds = now.wall // 1000
-        if not self.is_quiet:
+        if not self.conditions.is_quiet:
             self._end_what_is_over(now.monotonic)
 
     def _end_what_is_over(self, monotonic: int) -> None:
-        if self.pause is not None and self.pause.until <= monotonic:
+        if self.conditions.is_pause_over(monotonic):
             self.end_pause()
-        if self.asleep_until <= monotonic:
-            self.asleep_until = 0
-        self._look_around()
-
-    def _look_around(self) -> None:
-        """Something has begun or ended that keeps requests from being just run."""
-        self.is_quiet = not (self.monitors or self.pause or self.busy or self.asleep_until)
+        self.conditions.wake_up(monotonic)
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
@@ -444,10 +385,10 @@ class Engine:
         session.flags &= ~UNREAD
         try:
             while not session.flags & (BLOCKED | CLOSING):
-                if self.asleep_until:
+                if self.conditions.asleep_until:
                     self._unblocked.append(session)
                     break
-                if parser.read_ahead() and not session.flags & SPECIAL and self.is_quiet:
+                if parser.read_ahead() and not session.flags & SPECIAL and self.conditions.is_quiet:
                     answer_plain(session, parser.take_ready())
                     if session.flags & BLOCKED:
                         break
@@ -476,8 +417,9 @@ class Engine:
             turn_away(session, args)
         elif reason := objection(session, command, args):
             refuse(session, command, reason)
-        elif self.pause is not None and is_held_up(session, command, args):
-            self.postpone(session, args)
+        elif self.conditions.pause is not None and is_held_up(session, command, args):
+            session.hold(args)
+            self.conditions.pause.postponed[session] = None
         elif session.transaction is not None and command.in_transaction != AT_ONCE:
             session.transaction.queue(session, command, args)
             session.reply(QUEUED)
@@ -508,7 +450,8 @@ class Engine:
         session.flags |= GONE | CLOSING
         session.unwatch()
         self.stop_listening(session)
-        self._postponed.pop(session, None)
+        if self.conditions.pause is not None:
+            self.conditions.pause.postponed.pop(session, None)
         self.backlogs.forget(session)
         if session.waiter is not None:
             self.waiting.remove(session.waiter)

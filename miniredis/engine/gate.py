@@ -76,8 +76,8 @@ def subscription(session: Session, command: Command, _args: list[bytes]) -> byte
 
 
 def busy(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
-    engine = session.engine
-    return engine.scripts.busy_text if engine.busy and "allow_busy" not in command.flags else None
+    is_refused = session.engine.conditions.busy and "allow_busy" not in command.flags
+    return session.engine.scripts.busy_text if is_refused else None
 
 
 def monitor(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
@@ -106,7 +106,7 @@ def objection(session: Session, command: Command, args: list[bytes]) -> bytes | 
 
 def is_held_up(session: Session, command: Command, args: list[bytes]) -> bool:
     """Whether CLIENT PAUSE holds a command up."""
-    pause = session.engine.pause
+    pause = session.engine.conditions.pause
     if pause is None or session.flags & MONITORS:
         return False
     if command.name == b"exec" and session.transaction is not None:

@@ -75,15 +75,15 @@ def clients(engine: Engine) -> Fields:
 
 def memory(engine: Engine) -> Fields:
     resident = engine.facts.memory()
-    engine.memory_peak = max(engine.memory_peak, resident)
+    engine.statistics.memory_peak = max(engine.statistics.memory_peak, resident)
     return {
         "used_memory": resident,
         "used_memory_human": human(resident),
         "used_memory_rss": resident,
         "used_memory_rss_human": human(resident),
-        "used_memory_peak": engine.memory_peak,
-        "used_memory_peak_human": human(engine.memory_peak),
-        "used_memory_peak_perc": f"{100 * resident / (engine.memory_peak or 1):.2f}%",
+        "used_memory_peak": engine.statistics.memory_peak,
+        "used_memory_peak_human": human(engine.statistics.memory_peak),
+        "used_memory_peak_perc": f"{100 * resident / (engine.statistics.memory_peak or 1):.2f}%",
         "number_of_cached_scripts": len(engine.scripts),
         "number_of_functions": engine.libraries.function_count,
         "number_of_libraries": len(engine.libraries.libraries),

@@ -63,7 +63,7 @@ class Keyspace:
         listeners: hear of each change to a key that is heeded, in this order.
         heeds_all: whether all keys are.
         tells_misses: whether somebody hears that a key is asked for which is not there.
-        is_paused: expired keys stay until CLIENT PAUSE is over or they are written; who reads sees none.
+        keeps_expired: expired keys stay, as during a CLIENT PAUSE, until they are written; who reads sees none.
         changes: how many there were since the start.
     """
 
@@ -71,7 +71,7 @@ class Keyspace:
         self.milliseconds = 0
         self.listeners: list[Listener] = []
         self.tells_misses = False
-        self.is_paused = False
+        self.keeps_expired = False
         self.heeds_all = False
         self.changes = 0
         self.reset_statistics()
@@ -164,7 +164,7 @@ class Database:
         """Whether the time of a key that is there has come; it goes then, unless a pause keeps it."""
         if key not in self.deadlines or self.deadlines[key] >= self.keyspace.milliseconds:
             return False
-        if not self.keyspace.is_paused:
+        if not self.keyspace.keeps_expired:
             self.expire(key)
         return True
 

@@ -115,6 +115,7 @@ class Statistics(dict["Command", Calls]):
         rejected_connections: how many more were turned away.
         input_bytes: received.
         output_bytes: sent.
+        memory_peak: the most memory that INFO has seen, in bytes.
     """
 
     def __init__(self, stopwatch: Callable[[], float]) -> None:
@@ -124,6 +125,7 @@ class Statistics(dict["Command", Calls]):
         self.slow = math.inf
         self.slow_log = SlowLog()
         self.errors: Counter[bytes] = Counter()
+        self.memory_peak = 0
         self.reset()
 
     def __missing__(self, command: Command) -> Calls:

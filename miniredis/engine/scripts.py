@@ -226,7 +226,7 @@ class Scripts:
     def end(self) -> None:
         """A script is over."""
         self.running = None
-        self._engine.be_busy(False)
+        self._engine.conditions.be_busy(False)
 
     def conclude(self, outcome: Reply | Failure) -> Reply:
         """The reply of what ran a script; an error that was not counted yet is raised as one."""
@@ -258,7 +258,7 @@ class Scripts:
         session.last_command = command
         run.has_written |= "write" in command.flags
         reply = call(session, command, args)
-        if engine.monitors:
+        if engine.conditions.monitors:
             show(session, command, args)
         if run.client.tracker is not None and "readonly" in command.flags:
             self._remember(run)
@@ -291,9 +291,9 @@ class Scripts:
         if self.clock is not None:
             engine.now = self.clock()
         threshold = engine.config.integer("busy-reply-threshold")
-        if not engine.busy and threshold:
-            engine.be_busy(self.milliseconds >= threshold)
-        if engine.busy:
+        if not engine.conditions.busy and threshold:
+            engine.conditions.be_busy(self.milliseconds >= threshold)
+        if engine.conditions.busy:
             frozen = engine.keyspace.milliseconds  # for a script, no key expires while it runs
             self.while_busy()
             engine.keyspace.milliseconds = frozen

@@ -216,7 +216,7 @@ def test_client_pause_ends_on_time(world: World) -> None:
     assert world.wait(0.999) == {}
     assert len(world.engine.keyspace.databases[0]) == 1
     assert world.wait(0.001) == {a.id: b"+PONG\r\n", b.id: b"+OK\r\n$1\r\nv\r\n"}
-    assert world.engine.pause is None
+    assert world.engine.conditions.pause is None
 
 
 def test_waiters_time_out_during_a_client_pause(world: World) -> None:

@@ -48,7 +48,7 @@ def test_only_listening_clients_leave_the_fast_path(engine: Engine, begin: bytes
     ask(engine, other, b"SET k v", b"PING")
     assert listener.flags & SPECIAL
     assert not other.flags & SPECIAL
-    assert engine.is_quiet
+    assert engine.conditions.is_quiet
     ask(engine, listener, end)
     assert not listener.flags & SPECIAL
 

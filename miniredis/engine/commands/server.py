@@ -135,7 +135,7 @@ def shutdown(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX)
     if b"ABORT" in options:
         raise CommandError(errors.SYNTAX if len(args) > 2 else errors.NO_SHUTDOWN)
-    if session.engine.busy and b"NOSAVE" not in options:
+    if session.engine.conditions.busy and b"NOSAVE" not in options:
         raise CommandError(session.engine.scripts.busy_text)
     session.engine.shutdown_requested = True
     return NO_REPLY

@@ -26,7 +26,7 @@ def monitor(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.MONITOR_IN_TRANSACTION)
     if session.flags & MONITORS:
         return NO_REPLY
-    session.engine.watch_all(session)
+    session.engine.conditions.start_monitoring(session)
     return OK
 
 
