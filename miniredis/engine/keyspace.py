@@ -63,7 +63,7 @@ class Keyspace:
         listeners: hear of each change to a key that is heeded, in this order.
         heeds_all: whether all keys are.
         tells_misses: whether somebody hears that a key is asked for which is not there.
-        keeps_expired: expired keys stay, as during a CLIENT PAUSE, until they are written; who reads sees none.
+        keeps_expired: expired keys stay, as during CLIENT PAUSE, until they are written; who reads sees none.
         changes: how many there were since the start.
     """
 

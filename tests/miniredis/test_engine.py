@@ -254,7 +254,7 @@ def test_monitor_shows_the_time_and_the_address_of_a_command(world: World) -> No
     line = b'+1700000001.500000 [0 1.2.3.4:5] "SET" "k" "v"\r\n'
     assert world.settle() == {a.id: b"+OK\r\n", b.id: line}
     world.engine.disconnect(b, world.now)
-    assert not world.engine.monitors
+    assert not world.engine.conditions.monitors
 
 
 # Ticks
