@@ -85,7 +85,7 @@ SERVERS: Final = (
     Guilty(
         "serves only one waiter for each push",
         "miniredis/engine/waiting.py",
-        "            value = database.find(key)\n",
+        "            value = database.lookup_write(key)\n",
         "            value = None\n",
         ("list.block.one-push-many",),
     ),
@@ -106,8 +106,8 @@ SERVERS: Final = (
     Guilty(
         "loses an element that cannot be given",
         "miniredis/engine/commands/lists.py",
-        "    receiver = db.find_list(target)\n    element = POP[take](values)\n",
-        "    element = pop_one(db, source, values, take)\n    receiver = db.find_list(target)\n",
+        "    receiver = db.lookup_write(target, LIST)\n    element = POP[take](values)\n",
+        "    element = pop_one(db, source, values, take)\n    receiver = db.lookup_write(target, LIST)\n",
         ("list.lmove.atomic", "history.linearizable"),
     ),
     Guilty(
@@ -136,7 +136,7 @@ SERVERS: Final = (
         "    return push(session.db, args[1], args[2:], RIGHT)\n",
         "    push(session.db, args[1], args[2:], RIGHT)\n"
         "    session.engine.waiting.serve_ready()\n"
-        "    return len(session.db.find_list(args[1]) or ())\n",
+        "    return len(session.db.lookup_write(args[1], LIST) or ())\n",
         ("list.block.push-reply", "list.block.chain"),
     ),
     Guilty(
@@ -147,7 +147,7 @@ SERVERS: Final = (
         "    for push_before in later:\n"
         "        push(*push_before)\n"
         "    later[:] = [(session.db, args[1], args[2:], RIGHT)]\n"
-        "    return len(session.db.find_list(args[1]) or ()) + len(args) - 2\n",
+        "    return len(session.db.lookup_write(args[1], LIST) or ()) + len(args) - 2\n",
         ("list.push-creates", "list.rpush.appends"),
     ),
     Guilty(

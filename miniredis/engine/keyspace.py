@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Container, Iterable
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
 from .changes import ALL_DATABASES, Change, Everything, Listener
 from .errors import WRONG_TYPE, CommandError
@@ -36,6 +36,21 @@ Aggregate: TypeAlias = "ListValue | HashValue | SetValue | SortedSet | Stream | 
 Value: TypeAlias = "StringValue | Aggregate"
 
 T = TypeVar("T")
+
+LIST: Final[tuple[type[ListValue], ...]] = (deque,)
+STRING: Final[tuple[type[StringValue], ...]] = (bytes, bytearray)
+HASH: Final = (HashValue,)
+SET: Final = (SetValue,)
+SORTED_SET: Final = (SortedSet,)
+STREAM: Final = (Stream,)
+RQUEUE: Final = (RQueue,)
+"""The kinds of values, each with the types that stand for it."""
+
+NO_TOUCH: Final = 1
+"""For a lookup: the key does not count as used."""
+
+NO_EVENT: Final = 2
+"""For a lookup: no keyspace event tells of a miss."""
 
 TYPE_NAMES: Final[dict[type, bytes]] = {
     bytes: b"string",
@@ -110,8 +125,7 @@ class Keyspace:
     def swap(self, one: Database, other: Database) -> None:
         """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
         for db, incoming in ((one, other), (other, one)):
-            both = (db, incoming)
-            db.break_watches(key for key in db.watchers if any(each.find(key) is not None for each in both))
+            db.break_watches(key for key in db.watchers if db.has(key) or incoming.has(key))
         self.changes += 1
         one.exchange(other)
         self._order_expiries()
@@ -160,6 +174,10 @@ class Database:
 
     # Looking up
 
+    def has(self, key: bytes) -> bool:
+        """Whether there is a key of that name, whose time has not come."""
+        return key in self.values and not self.has_expired(key)
+
     def has_expired(self, key: bytes) -> bool:
         """Whether the time of a key that is there has come; it goes then, unless a pause keeps it."""
         if key not in self.deadlines or self.deadlines[key] >= self.keyspace.milliseconds:
@@ -168,113 +186,61 @@ class Database:
             self.expire(key)
         return True
 
-    def find(self, key: bytes) -> Value | None:
-        """The value of a key about to be written, or None; an expired key goes away here."""
+    @overload
+    def lookup_write(self, key: bytes) -> Value | None: ...
+    @overload
+    def lookup_write(self, key: bytes, kind: tuple[type[T], ...]) -> T | None: ...
+
+    def lookup_write(self, key: bytes, kind: tuple[type[T], ...] | None = None) -> T | Value | None:
+        """The value of a key about to be written, or None; an expired key goes away here.
+
+        Raises:
+            CommandError: WRONGTYPE, it is not of the kind.
+        """
         if key in self.deadlines and self.deadlines[key] < self.keyspace.milliseconds:
             self.expire(key)
         value = self.values.get(key)
-        if value is not None:
-            self.used[key] = self.keyspace.milliseconds
-        return value
+        if value is None:
+            return None
+        self.used[key] = self.keyspace.milliseconds
+        if kind is None or type(value) in kind:
+            return value
+        raise CommandError(WRONG_TYPE)
 
-    def read(self, key: bytes) -> Value | None:
-        """The value of a key that is only read, or None; counted as a hit or a miss."""
+    @overload
+    def lookup_read(self, key: bytes, *, flags: int = 0) -> Value | None: ...
+    @overload
+    def lookup_read(self, key: bytes, kind: tuple[type[T], ...], flags: int = 0) -> T | None: ...
+
+    def lookup_read(
+        self, key: bytes, kind: tuple[type[T], ...] | None = None, flags: int = 0
+    ) -> T | Value | None:
+        """The value of a key that is only read, or None; counted as a hit or a miss.
+
+        Args:
+            key: its name.
+            kind: what it must be; None for anything.
+            flags: ``NO_TOUCH`` and ``NO_EVENT``.
+
+        Raises:
+            CommandError: WRONGTYPE, it is not of the kind.
+        """
         value = None if key in self.deadlines and self.has_expired(key) else self.values.get(key)
         if value is None:
             self.keyspace.misses += 1
-            if self.keyspace.tells_misses:
+            if self.keyspace.tells_misses and not flags & NO_EVENT:
                 self.announce(key, "keymiss")
-        else:
-            self.keyspace.hits += 1
+            return None
+        self.keyspace.hits += 1
+        if not flags & NO_TOUCH:
             self.used[key] = self.keyspace.milliseconds
-        return value
-
-    def peek(self, key: bytes) -> Value | None:
-        """As ``read``, but the key does not count as used."""
-        last = self.used.get(key)
-        value = self.read(key)
-        if value is not None and last is not None:
-            self.used[key] = last
-        return value
-
-    def inspect(self, key: bytes) -> Value | None:
-        """As ``peek``, but no keyspace event tells of a miss."""
-        tells, self.keyspace.tells_misses = self.keyspace.tells_misses, False
-        value = self.peek(key)
-        self.keyspace.tells_misses = tells
-        return value
-
-    def find_list(self, key: bytes) -> ListValue | None:
-        """The list at a key about to be written, or None; raises WRONGTYPE."""
-        value = self.find(key)
-        if value is None or type(value) is deque:
+        if kind is None or type(value) in kind:
             return value
         raise CommandError(WRONG_TYPE)
-
-    def read_list(self, key: bytes) -> ListValue | None:
-        """The list at a key that is only read, or None; raises WRONGTYPE."""
-        value = self.read(key)
-        if value is None or type(value) is deque:
-            return value
-        raise CommandError(WRONG_TYPE)
-
-    def find_string(self, key: bytes) -> StringValue | None:
-        """The string at a key about to be written, or None; raises WRONGTYPE."""
-        value = self.find(key)
-        if value is None or type(value) is bytes or type(value) is bytearray:
-            return value
-        raise CommandError(WRONG_TYPE)
-
-    def read_string(self, key: bytes) -> StringValue | None:
-        """The string at a key that is only read, or None; raises WRONGTYPE."""
-        value = self.read(key)
-        if value is None or type(value) is bytes or type(value) is bytearray:
-            return value
-        raise CommandError(WRONG_TYPE)
-
-    def find_hash(self, key: bytes) -> HashValue | None:
-        """The hash at a key about to be written, or None; raises WRONGTYPE."""
-        return of_type(self.find(key), HashValue)
-
-    def read_hash(self, key: bytes) -> HashValue | None:
-        """The hash at a key that is only read, or None; raises WRONGTYPE."""
-        return of_type(self.read(key), HashValue)
-
-    def find_set(self, key: bytes) -> SetValue | None:
-        """The set at a key about to be written, or None; raises WRONGTYPE."""
-        return of_type(self.find(key), SetValue)
-
-    def read_set(self, key: bytes) -> SetValue | None:
-        """The set at a key that is only read, or None; raises WRONGTYPE."""
-        return of_type(self.read(key), SetValue)
-
-    def find_sorted_set(self, key: bytes) -> SortedSet | None:
-        """The sorted set at a key about to be written, or None; raises WRONGTYPE."""
-        return of_type(self.find(key), SortedSet)
-
-    def read_sorted_set(self, key: bytes) -> SortedSet | None:
-        """The sorted set at a key that is only read, or None; raises WRONGTYPE."""
-        return of_type(self.read(key), SortedSet)
-
-    def find_stream(self, key: bytes) -> Stream | None:
-        """The stream at a key about to be written, or None; raises WRONGTYPE."""
-        return of_type(self.find(key), Stream)
-
-    def read_stream(self, key: bytes) -> Stream | None:
-        """The stream at a key that is only read, or None; raises WRONGTYPE."""
-        return of_type(self.read(key), Stream)
-
-    def find_rqueue(self, key: bytes) -> RQueue | None:
-        """The reliable queue at a key about to be written, or None; raises WRONGTYPE."""
-        return of_type(self.find(key), RQueue)
-
-    def read_rqueue(self, key: bytes) -> RQueue | None:
-        """The reliable queue at a key that is only read, or None; raises WRONGTYPE."""
-        return of_type(self.read(key), RQueue)
 
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
-        value = self.peek(key)
+        value = self.lookup_read(key, flags=NO_TOUCH)
         return b"none" if value is None else TYPE_NAMES[type(value)]
 
     def live_keys(self) -> list[bytes]:
@@ -310,7 +276,7 @@ class Database:
 
     def store(self, key: bytes, value: Value, event: str, *, keep_ttl: bool = False) -> None:
         """Sets a key whatever it held: creates it, or overwrites it in place, which wakes nobody."""
-        old = self.find(key)
+        old = self.lookup_write(key)
         if old is None:
             self.create(key, value, event)
             return
@@ -323,7 +289,7 @@ class Database:
         """Puts an aggregate at a key in place of whatever is there; none if it is empty. Returns its size."""
         if value:
             self.store(key, value, event)
-        elif self.find(key) is not None:
+        elif self.lookup_write(key) is not None:
             self.delete(key)
         return len(value)
 
@@ -445,10 +411,3 @@ class Database:
 def duplicate(value: Value) -> Value:
     """A value of its own with the same content."""
     return value if isinstance(value, bytes) else value.copy()
-
-
-def of_type(value: Value | None, kind: type[T]) -> T | None:
-    """A value that has to be of a type, if it is there; raises WRONGTYPE."""
-    if value is None or isinstance(value, kind):
-        return value
-    raise CommandError(WRONG_TYPE)

@@ -166,7 +166,7 @@ class Waiting:
     def _signal_all(self, database: Database) -> None:
         """All keys of a database have gone or come at once: those waited for are seen to."""
         for key in database.waiters:
-            there = database.find(key)
+            there = database.lookup_write(key)
             self._signal(database, key, None if there is None else type(there))
 
     def serve_ready(self) -> None:
@@ -178,13 +178,13 @@ class Waiting:
                 self._serve(self._databases[database], key)
 
     def _serve(self, database: Database, key: bytes) -> None:
-        value = database.find(key)
+        value = database.lookup_write(key)
         stream = value if type(value) is Stream else None
         while value is not None and stream is None:
             queue = database.waiters.get(key, {}).get(type(value))
             if not queue or not self._serve_one(next(iter(queue)), database, key, value):
                 break
-            value = database.find(key)
+            value = database.lookup_write(key)
         if self._blocked_by_type[Stream]:
             self._see_to_readers(database, key, stream)
 

@@ -125,7 +125,7 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
 
 def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
     db = session.db
-    value = db.read(key)
+    value = db.lookup_read(key)
     elements = elements_of(value, options)
     is_set = isinstance(value, SetValue)
     if is_set and not options.sorts and (options.store is not None or session.is_script):
@@ -206,9 +206,9 @@ def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
         return None
     name, arrow, hash_field = rest.partition(b"->")
     if arrow and hash_field and hash_field[0] and b"\0" not in name:
-        value = db.read(prefix + element + name)
+        value = db.lookup_read(prefix + element + name)
         return value.fields.get(hash_field) if isinstance(value, HashValue) else None
-    value = db.read(prefix + element + rest)
+    value = db.lookup_read(prefix + element + rest)
     return value if isinstance(value, StringValue) else None
 
 
