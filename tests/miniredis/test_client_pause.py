@@ -9,8 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from conformance.targets import Address
-from conformance.wire import RawConnection, encode
-from miniredis.engine import Engine, Instant
+from conformance.wire import RawConnection
 
 from ..waiting import until
 
@@ -88,26 +87,6 @@ def test_a_watched_key_that_expires_in_a_pause_has_changed(paused: Paused) -> No
     paused.await_expiry()
     assert watcher.command("EXEC") == b"_\r\n"
     assert paused.client.command("DBSIZE") == b":2\r\n"
-
-
-def test_an_expired_key_can_be_written_in_the_transaction_that_pauses() -> None:
-    """A Redis 7.0.15 ends at the second SET."""
-    engine = Engine()
-    session = engine.connect(Instant(0, 0))
-    later = Instant(10_000, 10_000)
-    for now, *words in (
-        (Instant(0, 0), "SCAN", "0"),
-        (Instant(0, 0), "SET", "k", "v", "PX", "1"),
-        (later, "MULTI"),
-        (later, "CLIENT", "PAUSE", "100", "WRITE"),
-        (later, "SET", "k", "w"),
-        (later, "SCAN", "0"),
-        (later, "PTTL", "k"),
-        (later, "EXEC"),
-    ):
-        session.drop_output()
-        engine.receive(session, encode(*words), now)
-    assert session.take_output() == (b"*4\r\n+OK\r\n+OK\r\n*2\r\n$1\r\n0\r\n*1\r\n$1\r\nk\r\n:-1\r\n")
 
 
 def test_randomkey_finds_none_where_a_pause_keeps_nothing_but_expired_keys(embedded_server: Address) -> None:
