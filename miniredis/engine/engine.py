@@ -43,6 +43,10 @@ So a crowd that expires together does not hold up the clients.
 """
 
 
+RECOVERY: Final = 1_000_000
+"""Microseconds after which what time brings is tried again where it failed."""
+
+
 class Facts(NamedTuple):
     """What the engine cannot know of the process around it, for INFO.
 
@@ -129,7 +133,8 @@ class Engine:
         self.output_bytes = 0
         self.memory_peak = 0
         self.error_counts: Counter[bytes] = Counter()
-        self.faults: list[tuple[Session, Exception]] = []  # commands of ours that failed, for the log
+        self.faults: list[tuple[Session | None, Exception]] = []  # what failed unexpectedly, for the log
+        self._time_passes_from = 0  # what time brings is not tried before; monotonic microseconds
         self._input_limit = 0
         self._awaits_time = False  # whether anything will happen by itself one day
         self.backlogs = Backlogs()
@@ -239,8 +244,12 @@ class Engine:
         self._awaits_time = bool(
             self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
         )
-        if self._awaits_time:
-            self._let_time_pass(now)
+        if self._awaits_time and now.monotonic >= self._time_passes_from:
+            try:
+                self._let_time_pass(now)
+            except Exception as fault:
+                self.faults.append((None, fault))
+                self._time_passes_from = now.monotonic + RECOVERY
         while self._unblocked:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
@@ -253,9 +262,9 @@ class Engine:
         if self.busy:
             return
         for waiter in self.waiting.timed_out(now.monotonic):
-            self.wake(waiter, waiter.when_over)
+            self._attempt(waiter.session, self.wake, waiter, waiter.when_over)
         for session in self.backlogs.overdue(now):
-            self.hang_up(session)
+            self._attempt(session, self.hang_up, session)
         if self.active_expire and self.pause is None:
             self.lap = self.facts.stopwatch()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
@@ -280,7 +289,8 @@ class Engine:
             pause_over,
             self.backlogs.next_deadline(),
         ]
-        return min((when for when in due if when is not None), default=None)
+        first = min((when for when in due if when is not None), default=None)
+        return first if first is None else max(first, self._time_passes_from)
 
     def _next_expiry(self, leisure: int) -> int | None:
         if self.pause is not None or not self.active_expire:
@@ -291,8 +301,11 @@ class Engine:
         wait = (expiry + 1) * 1000 - self.now.wall
         return self.now.monotonic + (max(wait, leisure) if wait > 0 else 0)
 
-    def take_faults(self) -> list[tuple[Session, Exception]]:
-        """The sessions that were closed because of an error inside the engine, each with the error."""
+    def take_faults(self) -> list[tuple[Session | None, Exception]]:
+        """The unexpected errors inside the engine, each with the session that was closed because of it.
+
+        None stands for no session: something that time brings failed, and is tried again after a second.
+        """
         faults, self.faults = self.faults, []
         return faults
 
@@ -328,8 +341,13 @@ class Engine:
         self.wake(session.waiter, reply)
         return True
 
-    def served(self, waiter: Waiter, reply: Reply | CommandError) -> None:
-        """A blocked client got what it waited for."""
+    def served(self, waiter: Waiter, reply: Reply | Exception) -> None:
+        """A blocked client got what it waited for, or what served it failed: then its connection ends."""
+        self._attempt(waiter.session, self._served, waiter, reply)
+
+    def _served(self, waiter: Waiter, reply: Reply | Exception) -> None:
+        if isinstance(reply, Exception) and type(reply) is not CommandError:
+            raise reply
         session = waiter.session
         self.wake(waiter, reply)
         if session.last_command is not None:
@@ -480,6 +498,13 @@ class Engine:
                     session.end_command(empty=True)
         except ProtocolError as error:
             self._give_up(session, CommandError(error.message))
+        except Exception as fault:
+            self._fail(session, fault)
+
+    def _attempt(self, session: Session, act: Callable[..., None], *args: object) -> None:
+        """Does something for a client; an unexpected error ends this client's connection and no other."""
+        try:
+            act(*args)
         except Exception as fault:
             self._fail(session, fault)
 

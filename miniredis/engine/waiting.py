@@ -80,7 +80,7 @@ class Waiting:
 
     Args:
         databases: looks up by index.
-        wake: told of each waiter that was served, with its reply or error.
+        wake: told of each waiter that was served, with its reply, its error, or what went wrong in ``serve``.
         attend: told of a waiter, and whether its turn begins or is over, if that is to be told to anybody.
 
     Attributes:
@@ -91,7 +91,7 @@ class Waiting:
     def __init__(
         self,
         databases: list[Database],
-        wake: Callable[[Waiter, Reply | CommandError], None],
+        wake: Callable[[Waiter, Reply | Exception], None],
         attend: Callable[[Waiter, bool], None],
     ) -> None:
         self._databases = databases
@@ -124,7 +124,9 @@ class Waiting:
             heapq.heappush(self.deadlines, (waiter.deadline, self._blocked_ever, waiter))
 
     def remove(self, waiter: Waiter) -> None:
-        """Takes a client out of every FIFO it stands in."""
+        """Takes a client out of every FIFO it stands in, if it does."""
+        if waiter not in self._blocked:
+            return
         self._blocked.remove(waiter)
         self._blocked_by_type[waiter.waits_for] -= 1
         for key in waiter.keys:
@@ -191,7 +193,7 @@ class Waiting:
 
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> bool:
         """Lets a waiter take what it waits for; tells whether it did, and waits no more."""
-        reply: Reply
+        reply: Reply | Exception
         is_news = waiter.session.listens or database.keyspace.heeds_all
         if is_news:
             self._attend(waiter, True)
@@ -199,6 +201,8 @@ class Waiting:
             reply = waiter.serve(database, key, value)
         except CommandError as error:
             reply = error.with_traceback(None)
+        except Exception as fault:
+            reply = fault
         if reply is not NO_REPLY:
             self.remove(waiter)
             self._wake(waiter, reply)
