@@ -18,6 +18,7 @@ from .arguments import NOT_SUPPORTED, likely_name
 from .descriptors import TooFewError, fit_open_files_limit
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config import UnknownDirectiveError
+from .logs import VERBOSE, ServerLog, log
 from .server import Server, serve
 
 __all__ = ["main"]
@@ -55,15 +56,6 @@ open files is too low; 2 a flag is wrong.
 USAGE_ERROR: Final = 2
 """The exit status for flags that are wrong, as argparse has it."""
 
-LEVELS = {
-    "debug": logging.DEBUG,
-    "verbose": logging.INFO,
-    "notice": logging.INFO,
-    "warning": logging.WARNING,
-}
-
-log = logging.getLogger("miniredis")
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status.
@@ -84,9 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadFlagError as refusal:
         print(f"miniredis: error: {refusal}\nRun 'miniredis --help' for the flags.", file=sys.stderr)  # noqa: T201
         return USAGE_ERROR
-    logging.basicConfig(
-        stream=sys.stderr, level=LEVELS[config["loglevel"]], format="%(asctime)s %(levelname)s %(message)s"
-    )
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+    logging.addLevelName(VERBOSE, "VERBOSE")
+    log.setLevel(logging.DEBUG)  # each server's loglevel says what of it is logged
     return run(config)
 
 
@@ -146,12 +138,12 @@ def run(config: Config) -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
         fit_open_files_limit(config)
-        trio.run(partial(serve, config=config, alone=True, task_status=Announcer()))
+        trio.run(partial(serve, config=config, alone=True, task_status=Announcer(config)))
     except TooFewError as refusal:
-        log.error("%s", refusal)  # noqa: TRY400  (one line says it all)
+        log.error("%s", refusal)
         return 1
     except OSError as error:
-        log.error("%s%s", error.strerror, advice(error))  # noqa: TRY400  (likewise)
+        log.error("%s%s", error.strerror, advice(error))
         return 1
     return 0
 
@@ -163,17 +155,20 @@ def advice(error: OSError) -> str:
 class Announcer:
     """Is handed the server as soon as clients can connect."""
 
+    def __init__(self, config: Config) -> None:
+        self._log = ServerLog(config)
+
     def started(self, server: Server) -> None:
         """Says where it listens, and lets signals stop it."""
 
         def stop(number: int, _: object) -> None:
-            log.info("received %s, stopping", signal.Signals(number).name)
+            self._log.info("received %s, stopping", signal.Signals(number).name)
             server.stop()
 
         signal.signal(signal.SIGINT, stop)
         signal.signal(signal.SIGTERM, stop)
-        print(f"listening on {server.url}", flush=True)  # noqa: T201
-        log.info("ready to accept connections on %s", server.url)
+        print(f"listening on {server.public_url}", flush=True)  # noqa: T201
+        self._log.info("ready to accept connections on %s", server.public_url)
 
 
 if __name__ == "__main__":

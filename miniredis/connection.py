@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from .engine.backlog import FREE
 from .engine.requests import READ_SIZE
 from .engine.unsent import Unsent
+from .forks import close_copy
 from .pollers import READ, WRITE
 
 if TYPE_CHECKING:
@@ -160,8 +161,14 @@ class Connection:
         self._host.disconnect(self._session, now)
 
     def hang_up(self) -> None:
-        """Hangs up."""
+        """Hangs up, although a process forked during the accept may have a copy of the socket."""
         if self._sources.pop(self._descriptor, None) is not None:
             self._poller.remove(self._descriptor)
             with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):
                 self._socket.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: the poller, which both processes share, must not hear of it."""
+        close_copy(self._socket)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
 import os
 import resource
 import socket
@@ -18,10 +17,9 @@ from typing import Final
 
 from .engine import Config, Engine
 from .engine.errors import MAX_CLIENTS
+from .logs import log
 
 __all__ = ["PAUSE", "Rejection", "Spare", "TooFewError", "fit_open_files_limit"]
-
-log = logging.getLogger("miniredis")
 
 RESERVED: Final = 32
 """Descriptors that are not for clients: as many as Redis keeps."""

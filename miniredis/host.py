@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
-import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 import trio
 
+from .logs import VERBOSE, ServerLog
+
 if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Instant, Session
 
-__all__ = ["SIDE_DOOR", "Host", "Outlet"]
-
-log = logging.getLogger("miniredis")
+__all__ = ["PARENTS", "SIDE_DOOR", "Host", "Loop", "Outlet"]
 
 LEISURE: Final = 10_000
 """Microseconds for which a key that has expired may stay while nothing else happens: a wake-up costs more."""
@@ -34,6 +32,12 @@ SIDE_DOOR = (
     "use server.client(); let it set a flag, and run its commands later"
 )
 
+PARENTS = "the server runs in another process, which this one was forked from; connect to server.url instead"
+
+BUSY = (
+    "a script is running, and would see its keys vanish: end it (SCRIPT KILL or FUNCTION KILL), then call "
+    "reset() again"
+)
 
 GAP: Final = 0.001
 """Seconds for which a script that runs for too long stands still now and then."""
@@ -48,6 +52,22 @@ class Outlet(Protocol):
     def hang_up(self) -> None:
         """The server stops: ends the connection."""
 
+    def leave_to_parent(self) -> None:
+        """In a forked child: closes what it inherited of the connection, which goes on in the parent."""
+
+
+class Loop(Protocol):
+    """Moves bytes between sockets and the engine, on the server's own thread."""
+
+    def take_in(self) -> None:
+        """Attends to all that has arrived by now."""
+
+    def attend_meanwhile(self) -> None:
+        """Lets other clients in while a script keeps the thread."""
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: closes what it inherited of the loop."""
+
 
 class Host:
     """Shares an engine; it belongs to the thread that made it, which runs Trio.
@@ -60,9 +80,13 @@ class Host:
         lock: to be held by whoever uses the engine, or this.
         is_busy: the engine is running. Whoever holds the lock and finds it so came in by a side door: a
             signal's handler, or a destructor that the garbage collector called.
-        is_open: the server has not stopped.
-        meanwhile: lets clients of sockets in while a script runs on the server's thread; the loop sets it.
+        is_open: the server has not stopped, and runs in this process.
+        is_here: this is the process that runs the server, and not one that was forked from it.
+        log: what the server logs.
+        loop: moves its clients' bytes; set by the loop itself.
     """
+
+    loop: Loop
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self.engine = engine
@@ -70,16 +94,17 @@ class Host:
         self.lock = threading.RLock()
         self.is_busy = False
         self.is_open = True
+        self.is_here = True
+        self.log = ServerLog(engine.config)
         self._lost: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
         self._token = trio.lowlevel.current_trio_token()
         self._thread = threading.get_ident()
-        self._process = os.getpid()
         self._due: int | None = None  # the alarm goes off then at the latest: monotonic microseconds
         self._alarm = trio.CancelScope()
         self._stop = trio.Event()
         self._gap = threading.Condition(self.lock)
-        self.meanwhile: Callable[[], None] = lambda: None
+        engine.shutdown_requested = engine.scripts.must_end = False  # said of a server that had it before
         engine.scripts.clock = clock.now
         engine.scripts.while_busy = self._let_others_in
 
@@ -102,6 +127,7 @@ class Host:
         if not address:
             session.address = b"127.0.0.1:%d" % session.id
             session.local_address = b"127.0.0.1:%b" % engine.config["port"].encode()
+        self.log.log(VERBOSE, "client %d connected from %s", session.id, session.address.decode())
         return session
 
     def attach(self, session: Session, outlet: Outlet) -> None:
@@ -112,9 +138,12 @@ class Host:
         """A client is gone; with the lock held."""
         if self._outlets.pop(session, None) is not None:
             self.engine.disconnect(session, now)
+            self.log.log(VERBOSE, "client %d disconnected", session.id)
 
     def lose(self, session: Session) -> None:
         """A client is gone, as will be found soon; from anywhere, also by a side door."""
+        if not self.is_open:
+            return
         self._lost.append(session)
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._look_for_the_lost, idempotent=True)
@@ -134,6 +163,28 @@ class Host:
             self.is_busy = True
             try:
                 self.engine.receive(session, data, now)
+                self.end_tick(now)
+            finally:
+                self.is_busy = False
+
+    def reset(self) -> None:
+        """A whole tick that removes every key of every database, on any thread; nothing once stopped.
+
+        Raises:
+            RuntimeError: a script is running, it came in by a side door, or this process was forked.
+        """
+        self.check_is_here()
+        with self.lock:
+            if self.is_busy:
+                raise RuntimeError(SIDE_DOOR)
+            if not self.is_open:
+                return
+            if self.engine.scripts.running is not None:
+                raise RuntimeError(BUSY)
+            now = self.clock.now()
+            self.is_busy = True
+            try:
+                self.engine.reset(now)
                 self.end_tick(now)
             finally:
                 self.is_busy = False
@@ -179,18 +230,21 @@ class Host:
 
     def _log_faults(self) -> None:
         for session, fault in self.engine.take_faults():
-            log.error(
-                "miniredis has a bug: a command of client %d failed, and its connection was closed",
-                session.id,
-                exc_info=fault,
-            )
+            if session is None:
+                self.log.error("miniredis has a bug: what time brings failed (expiry)", exc_info=fault)
+            else:
+                self.log.error(
+                    "miniredis has a bug: a command of client %d failed, and its connection was closed",
+                    session.id,
+                    exc_info=fault,
+                )
 
     def _let_others_in(self) -> None:
         """A script runs for too long: who asks for something now is answered that the server is busy."""
         was_busy, self.is_busy = self.is_busy, False
         try:
             if self.is_own_thread:
-                self.meanwhile()
+                self.loop.attend_meanwhile()
             self._gap.wait(GAP)  # without the lock: for clients in other threads
         finally:
             self.is_busy = was_busy
@@ -202,10 +256,10 @@ class Host:
         else:
             self._token.run_sync_soon(function)
 
-    @property
-    def is_here(self) -> bool:
-        """Whether this is the process that runs the server, and not one that was forked from it."""
-        return os.getpid() == self._process
+    def check_is_here(self) -> None:
+        """Raises ``RuntimeError`` in a process that was forked from the server's."""
+        if not self.is_here:
+            raise RuntimeError(PARENTS)
 
     @property
     def is_own_thread(self) -> bool:
@@ -251,9 +305,24 @@ class Host:
             self._alarm.deadline = trio.current_time() + (due - self.clock.now().monotonic) / 1_000_000
 
     def close(self) -> None:
-        """Hangs up on everybody; no client can come any more."""
+        """Disconnects everybody; no client can come any more, and another server may have the engine."""
         with self.lock:
+            if not self.is_open:
+                return
             self.is_open = False
-            for outlet in tuple(self._outlets.values()):
+            self.engine.scripts.must_end = True
+            while self.engine.scripts.running is not None:  # on the thread of a client without a socket
+                self._gap.wait(GAP)
+            now = self.clock.now()
+            for session, outlet in tuple(self._outlets.items()):
                 outlet.hang_up()
-            self._outlets.clear()
+                self.disconnect(session, now)
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: closes what it inherited; the server, and all its clients, are the parent's."""
+        self.is_here = self.is_open = self.is_busy = False
+        self.lock = threading.RLock()  # a thread that held the old one is not here to give it back
+        for outlet in self._outlets.values():
+            outlet.leave_to_parent()
+        self._outlets.clear()
+        self.loop.leave_to_parent()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from .engine import Config
@@ -16,6 +18,10 @@ __all__ = ["Listener", "addresses_of", "open_listeners"]
 
 UNAVAILABLE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 """What an address marked as optional with ``-`` may fail with."""
+
+
+LOOPBACK: Final = {"*": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::*": "::1", "::": "::1"}  # noqa: S104
+"""For an address of ``bind`` that stands for all of a machine's: the one that clients on it connect to."""
 
 
 class Listener(NamedTuple):
@@ -36,10 +42,16 @@ class Listener(NamedTuple):
         """Whether it is a Unix socket."""
         return not self.port
 
+    @property
+    def reachable_host(self) -> str:
+        """The address at which clients on this machine connect to it."""
+        return LOOPBACK.get(self.host, self.host)
+
     def close(self) -> None:
-        """Stops listening; a Unix socket's file goes away."""
+        """Stops listening; a Unix socket's file goes away, but not that of a parent process."""
+        is_ours = self.socket.fileno() >= 0
         self.socket.close()
-        if self.is_unix:
+        if self.is_unix and is_ours:
             Path(self.host).unlink(missing_ok=True)
 
 
@@ -146,9 +158,25 @@ def addresses_of(accepted: Accepted, listener: Listener, config: Config) -> tupl
     if listener.is_unix:
         return f"{listener.host}:0", f"{listener.host}:0"
     accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if config.integer("tcp-keepalive"):
-        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if seconds := config.integer("tcp-keepalive"):
+        with contextlib.suppress(OSError):  # too many seconds for the system: Redis ignores that, too
+            keep_alive(accepted, seconds)
     return as_text(accepted.getpeername()), as_text(accepted.getsockname())
+
+
+def keep_alive(accepted: Accepted, seconds: int) -> None:
+    """Has the system look whether a silent client is still there, as Redis's ``anetKeepAlive`` does.
+
+    The first probe is sent after ``seconds`` of silence, and further ones after a third of that time each.
+    After three probes without an answer the client is disconnected.
+    """
+    accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if sys.platform == "linux":
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, seconds)
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, max(seconds // 3, 1))
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+    elif sys.platform == "darwin":
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPALIVE, seconds)
 
 
 def as_text(address: tuple[str, int]) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from .engine.backlog import FREE
 from .engine.client_flags import CLOSING
 from .engine.unsent import Unsent
-from .host import SIDE_DOOR
+from .host import PARENTS, SIDE_DOOR
 
 if TYPE_CHECKING:
     from .engine import Instant, Session
@@ -37,9 +37,6 @@ WAITS_FOR_ITSELF = (
     "this command has to wait, but the server runs on this very thread and could never answer it; "
     "call it on another thread (trio.to_thread.run_sync)"
 )
-
-
-PARENTS = "the server runs in another process, which this one was forked from; connect to server.url instead"
 
 
 class LocalClient:
@@ -99,6 +96,10 @@ class LocalClient:
         self._ended = True
         self._arrive()
 
+    def leave_to_parent(self) -> None:
+        """In a forked child there is no server to answer."""
+        self._ended = True
+
     def _arrive(self) -> None:
         """Something has come, or the end; the lock is held."""
         raise NotImplementedError
@@ -141,6 +142,11 @@ class WeakOutlet:
         """There will be no more."""
         if client := self._client():
             client.hang_up()
+
+    def leave_to_parent(self) -> None:
+        """This process is a forked child."""
+        if client := self._client():
+            client.leave_to_parent()
 
 
 class LocalSocket(LocalClient):

@@ -16,6 +16,7 @@ import trio
 
 from .connection import Connection, Source
 from .descriptors import PAUSE, Rejection, Spare
+from .forks import close_copy
 from .listeners import addresses_of
 from .lookout import Lookout
 from .pollers import READ, new_poller
@@ -57,7 +58,7 @@ class PollLoop:
         self._acceptors = [Acceptor(listener, self) for listener in listeners]
         self._out_of_files = trio.Event()
         self._spare = Spare(host.engine)
-        host.meanwhile = self._attend_meanwhile
+        host.loop = self
 
     async def run(self) -> None:
         """Serves until cancelled."""
@@ -70,6 +71,12 @@ class PollLoop:
         """Gives back what the loop holds; its clients must be gone."""
         self._poller.close()
         self._spare.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: closes what it inherited; first the poller, which both processes share."""
+        self.close()
+        for acceptor in self._acceptors:
+            acceptor.leave_to_parent()
 
     async def _serve(self) -> None:
         descriptor = self._poller.fileno()
@@ -101,7 +108,7 @@ class PollLoop:
                 host.is_busy = False
         return True
 
-    def _attend_meanwhile(self) -> None:
+    def attend_meanwhile(self) -> None:
         """A tick in the middle of one that a script holds up; who waits for the script is not listened to."""
         host, now = self._host, self._host.clock.now()
         for descriptor, what in self._poller.wait(0):
@@ -166,6 +173,10 @@ class Acceptor:
         self.descriptor = listener.socket.fileno()
         self._listener = listener
         self._loop = loop
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: ceases to listen; the parent goes on."""
+        close_copy(self._listener.socket)
 
     def attend(self, _events: int, now: Instant) -> None:
         """Clients have come."""

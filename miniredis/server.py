@@ -11,7 +11,8 @@ import secrets
 import selectors
 import sys
 import time
-from collections.abc import Callable, Iterator
+import urllib.parse
+from collections.abc import Iterator
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
@@ -23,6 +24,7 @@ import trio
 from .arguments import DirectiveValue, check_loop, checked_config, kind
 from .clock import ClockChoice, chosen
 from .engine import Config, Engine, Facts
+from .forks import leave_to_parent_on_fork
 from .host import Host
 from .listeners import Listener, open_listeners
 from .poll import PollLoop
@@ -54,31 +56,52 @@ class Server:
     ``start`` and ``serve`` make it. ``stop``, or leaving its ``with`` block, ends it.
 
     Attributes:
-        host: the address that it listens on, such as ``127.0.0.1``; the first one if there are several.
+        host: the address at which clients on this machine connect to it: the first one of ``bind``, or
+            ``127.0.0.1`` where that is ``0.0.0.0``, and ``::1`` where it is ``::``.
         port: the TCP port that it listens on.
-        url: host and port as Redis clients take them: ``redis://127.0.0.1:6379``.
         unixsocket: the path of its Unix socket; empty if it has none.
     """
 
     def __init__(self, host: Host, listeners: list[Listener]) -> None:
         tcp = next(listener for listener in listeners if not listener.is_unix)
-        self.host = tcp.host
+        self.host = tcp.reachable_host
         self.port = tcp.port
-        self.url = f"redis://[{tcp.host}]:{tcp.port}" if ":" in tcp.host else f"redis://{tcp.host}:{tcp.port}"
         self.unixsocket = next((each.host for each in listeners if each.is_unix), "")
         self._host = host
-        self._take_in: Callable[[], None] = lambda: None
         self._token = trio.lowlevel.current_trio_token()
         self._scope = trio.CancelScope()
+
+    @property
+    def url(self) -> str:
+        """Where it is, as Redis clients take it: ``redis://127.0.0.1:6379``.
+
+        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``.
+        """
+        password = self._host.engine.config["requirepass"]
+        quoted = urllib.parse.quote(password, safe="", errors="surrogateescape")
+        return self._url_with(f":{quoted}@" if password else "")
+
+    @property
+    def public_url(self) -> str:
+        """The same without the password, for logs."""
+        return self._url_with("")
+
+    def _url_with(self, user: str) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"redis://{user}{host}:{self.port}"
 
     def reset(self) -> None:
         """Removes every key of every database, as FLUSHALL does.
 
-        Clients stay connected, and those that are blocked stay blocked. May be called from any thread, and
-        has no effect on a server that has stopped.
+        Clients stay connected, and those that are blocked stay blocked. When the call returns, the server has
+        told clients that track keys, and those that wait for a group of a stream. May be called from any
+        thread, and has no effect on a server that has stopped.
+
+        Raises:
+            RuntimeError: a script has been running for longer than ``busy-reply-threshold``; this process was
+                forked from the server's; or a signal handler called this in the middle of a command.
         """
-        with self._host.lock:
-            self._host.engine.reset(self._host.clock.now())
+        self._host.reset()
 
     @property
     def now(self) -> dt.datetime:
@@ -101,12 +124,13 @@ class Server:
         Raises:
             TypeError: ``seconds`` is not a number.
             ValueError: ``seconds`` is negative, too large, or NaN: time cannot be moved back.
-            RuntimeError: the server has stopped.
+            RuntimeError: the server has stopped, or runs in the process that this one was forked from.
         """
         if not isinstance(seconds, Real | Decimal):
             raise TypeError(f"fast_forward() takes a number of seconds, not {kind(seconds)}")
         if seconds != seconds or not 0 <= seconds <= FURTHEST:  # NaN does not equal itself
             raise ValueError(f"fast_forward() takes 0 to {FURTHEST} seconds, not {seconds}")
+        self._host.check_is_here()
         microseconds = round(seconds * 1_000_000)
         if self._host.is_own_thread:
             self._advance(microseconds)
@@ -117,7 +141,7 @@ class Server:
             raise RuntimeError("the server has stopped") from None
 
     def _advance(self, microseconds: int) -> None:
-        self._take_in()
+        self._host.loop.take_in()
         self._host.advance(microseconds)
 
     async def serve_stream(self, stream: trio.abc.Stream) -> None:
@@ -149,6 +173,9 @@ class Server:
 
             with server.client(decode_responses=True) as client:
                 client.set("greeting", "hello")
+
+        It logs in with the server's password, unless an option says who it is (``username``, ``password`` or
+        ``credential_provider``).
 
         On the thread that runs the server itself (in a Trio program that uses ``serve``), a command that has
         to wait for another client raises ``RuntimeError`` instead of waiting forever. When the server has
@@ -183,8 +210,11 @@ class Server:
     def stop(self) -> None:
         """Closes all connections and stops listening.
 
-        May be called from any thread, and more than once.
+        May be called from any thread, and more than once. In a process that was forked from the server's it
+        has no effect.
         """
+        if not self._host.is_open:
+            return  # the engine may be another server's by now
         self._host.engine.scripts.must_end = True
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._scope.cancel)
@@ -201,10 +231,10 @@ class Server:
         self.stop()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.url}>"
+        return f"<{type(self).__name__} {self.public_url}>"
 
     async def _run(self, loop: PollLoop | StreamLoop, task_status: Started) -> None:
-        self._take_in = loop.take_in
+        leave_to_parent_on_fork(self._host)
         try:
             task_status.started(self)
             with self._scope:

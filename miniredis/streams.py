@@ -17,6 +17,7 @@ from .descriptors import PAUSE, Rejection, Spare
 from .engine.backlog import FREE
 from .engine.requests import READ_SIZE
 from .engine.unsent import SENT_AT_ONCE, Unsent
+from .forks import close_copy
 from .listeners import addresses_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class StreamLoop:
         self._listeners = [(each, trio.socket.from_stdlib_socket(each.socket.dup())) for each in listeners]
         self._connections: set[StreamConnection] = set()
         self._spare = Spare(host.engine)
-        host.meanwhile = self._attend_meanwhile
+        host.loop = self
 
     async def run(self) -> None:
         """Serves until cancelled."""
@@ -54,6 +55,13 @@ class StreamLoop:
         self._spare.close()
         for _, duplicate in self._listeners:
             duplicate.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: closes what it inherited."""
+        self._spare.close()
+        for listener, duplicate in self._listeners:
+            close_copy(listener.socket)
+            close_copy(duplicate)
 
     def take_in(self) -> None:
         """Attends to all that has arrived by now: nothing, for Trio alone knows of it."""
@@ -91,7 +99,7 @@ class StreamLoop:
             finally:
                 self._connections.discard(connection)
 
-    def _attend_meanwhile(self) -> None:
+    def attend_meanwhile(self) -> None:
         """Attends to the sockets that there are, while a script keeps Trio from it; nobody can connect."""
         host, now = self._host, self._host.clock.now()
         for connection in tuple(self._connections):
@@ -246,8 +254,18 @@ class StreamConnection:
 
     def hang_up(self) -> None:
         """Hangs up: on a socket at once, so that whoever hears of it next finds it so."""
-        stream = self._stream.transport_stream if isinstance(self._stream, trio.SSLStream) else self._stream
-        if isinstance(stream, trio.SocketStream):
+        if (carrier := self._carrier) is not None:
             with contextlib.suppress(OSError):
-                stream.socket.shutdown(trio.socket.SHUT_RDWR)
+                carrier.shutdown(trio.socket.SHUT_RDWR)
         self._host.call_soon(self._scope.cancel)
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: closes what it inherited."""
+        if (carrier := self._carrier) is not None:
+            close_copy(carrier)
+
+    @property
+    def _carrier(self) -> trio.socket.SocketType | None:
+        """The socket under the stream, if there is one."""
+        stream = self._stream.transport_stream if isinstance(self._stream, trio.SSLStream) else self._stream
+        return stream.socket if isinstance(stream, trio.SocketStream) else None

@@ -212,10 +212,10 @@ class Fuzzer:
             if session.closing:
                 self._drop(client)
 
-    def _note_fault(self, session: Session, fault: Exception) -> None:
+    def _note_fault(self, session: Session | None, fault: Exception) -> None:
         if isinstance(fault, Stuck):
             raise fault
-        client = self._by_session.get(session)
+        client = self._by_session.get(session) if session else None
         story = "".join(traceback.format_exception(fault))
         self.findings.note(kind_of(fault), f"{client.sent if client else None!r}\n{story}")
         if client:

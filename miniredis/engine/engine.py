@@ -45,6 +45,10 @@ So a crowd that expires together does not hold up the clients.
 """
 
 
+RECOVERY: Final = 1_000_000
+"""Microseconds after which what time brings is tried again where it failed."""
+
+
 class Facts(NamedTuple):
     """What the engine cannot know of the process around it, for INFO.
 
@@ -98,7 +102,7 @@ class Engine:
         self.keyspace = Keyspace(self.config.integer("databases"))
         self.sessions: dict[int, Session] = {}
         self.news = News(self.keyspace, self.sessions)
-        self.waiting = Waiting(self.keyspace.databases, self.statistics, self.wake, self.news.attend)
+        self.waiting = Waiting(self.keyspace.databases, self.statistics, self._served, self.news.attend)
         self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.conditions = Conditions()
@@ -107,7 +111,8 @@ class Engine:
         self.libraries = Libraries(self)
         self.shutdown_requested = False
         self._last_number = 0  # of a client
-        self.faults: list[tuple[Session, Exception]] = []  # commands of ours that failed, for the log
+        self.faults: list[tuple[Session | None, Exception]] = []  # what failed unexpectedly, for the log
+        self._time_passes_from = 0  # what time brings is not tried before; monotonic microseconds
         self._input_limit = 0
         self._awaits_time = False  # whether anything will happen by itself one day
         self.backlogs = Backlogs()
@@ -231,8 +236,12 @@ class Engine:
             or self.backlogs.over
             or self.conditions.pause is not None
         )
-        if self._awaits_time:
-            self._let_time_pass(now)
+        if self._awaits_time and now.monotonic >= self._time_passes_from:
+            try:
+                self._let_time_pass(now)
+            except Exception as fault:
+                self.faults.append((None, fault))
+                self._time_passes_from = now.monotonic + RECOVERY
         while self._unblocked and not self.conditions.asleep_until:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
@@ -245,9 +254,9 @@ class Engine:
         if self.conditions.busy:
             return
         for waiter in self.waiting.timed_out(now.monotonic):
-            self.wake(waiter, waiter.when_over)
+            self._attempt(waiter.session, self.wake, waiter, waiter.when_over)
         for session in self.backlogs.overdue(now):
-            self.hang_up(session)
+            self._attempt(session, self.hang_up, session)
         if self.active_expire and self.conditions.pause is None:
             self.statistics.start_lap()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
@@ -272,7 +281,8 @@ class Engine:
             pause.until if pause else None,
             self.backlogs.next_deadline(),
         ]
-        return min((when for when in due if when is not None), default=None)
+        first = min((when for when in due if when is not None), default=None)
+        return first if first is None else max(first, self._time_passes_from)
 
     def _next_expiry(self, leisure: int) -> int | None:
         if self.conditions.pause is not None or not self.active_expire:
@@ -283,8 +293,11 @@ class Engine:
         wait = (expiry + 1) * 1000 - self.now.wall
         return self.now.monotonic + (max(wait, leisure) if wait > 0 else 0)
 
-    def take_faults(self) -> list[tuple[Session, Exception]]:
-        """The sessions that were closed because of an error inside the engine, each with the error."""
+    def take_faults(self) -> list[tuple[Session | None, Exception]]:
+        """The unexpected errors inside the engine, each with the session that was closed because of it.
+
+        None stands for no session: something that time brings failed, and is tried again after a second.
+        """
         faults, self.faults = self.faults, []
         return faults
 
@@ -321,6 +334,13 @@ class Engine:
         if session.last_command is not None:
             self.statistics[session.last_command].failed += 1  # as Redis counts it, whatever the reply
         return True
+
+    def _served(self, waiter: Waiter, reply: Reply | Exception) -> None:
+        """A blocked client got what it waited for, or what served it failed: then its connection ends."""
+        if isinstance(reply, Exception) and type(reply) is not CommandError:
+            self._fail(waiter.session, reply)
+        else:
+            self._attempt(waiter.session, self.wake, waiter, reply)
 
     def start_pause(self, until: int, *, writes_only: bool) -> None:
         """CLIENT PAUSE: holds commands up until a monotonic time."""
@@ -429,6 +449,13 @@ class Engine:
         self.waiting.serve_ready()
         if session.flags & (MUTE | SKIPS_NEXT | LISTENS) and not session.flags & BLOCKED:
             session.end_command()
+
+    def _attempt(self, session: Session, act: Callable[..., None], *args: object) -> None:
+        """Does something for a client; an unexpected error ends this client's connection and no other."""
+        try:
+            act(*args)
+        except Exception as fault:
+            self._fail(session, fault)
 
     def _fail(self, session: Session, fault: Exception) -> None:
         self.faults.append((session, fault))

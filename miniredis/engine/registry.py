@@ -294,7 +294,8 @@ def register(declared: Command) -> None:
     parent, _, part = declared.name.partition(b"|")
     table = LOOKUP[parent].subcommands if part else LOOKUP
     name = part or parent
-    assert name not in table, f"{declared.name!r} is declared twice"
+    before = table.get(name)
+    assert before is None or before.docs == declared.docs, f"{declared.name!r} is declared twice"
     table[name] = table[name.upper()] = declared
     if declared.is_plain and not part:
         PLAIN[name] = PLAIN[name.upper()] = declared
@@ -308,7 +309,9 @@ def declare_rest() -> bool:
     """Declares them; tells whether there were any."""
     if not REST:
         return False
-    REST.pop()()
+    for declare in tuple(REST):
+        declare()
+    REST.clear()  # not before: where an import fails (no file can be opened), the next request tries again
     return True
 
 

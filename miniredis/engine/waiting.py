@@ -84,7 +84,7 @@ class Waiting:
     Args:
         databases: looks up by index; each keeps those who wait for its keys.
         statistics: counts what waiters were served.
-        wake: told of each waiter that was served, with its reply or error.
+        wake: told of each waiter that was served, with its reply, its error, or what went wrong in ``serve``.
         attend: told of a waiter, and whether its turn begins or is over, if that is to be told to anybody.
 
     Attributes:
@@ -96,7 +96,7 @@ class Waiting:
         self,
         databases: list[Database],
         statistics: Statistics,
-        wake: Callable[[Waiter, Reply | CommandError], None],
+        wake: Callable[[Waiter, Reply | Exception], None],
         attend: Callable[[Waiter, bool], None],
     ) -> None:
         self._databases = databases
@@ -129,7 +129,9 @@ class Waiting:
             heapq.heappush(self.deadlines, (waiter.deadline, self._blocked_ever, waiter))
 
     def remove(self, waiter: Waiter) -> None:
-        """Takes a client out of every FIFO it stands in."""
+        """Takes a client out of every FIFO it stands in, if it does."""
+        if waiter not in self._blocked:
+            return
         self._blocked.remove(waiter)
         self._blocked_by_type[waiter.waits_for] -= 1
         for key in waiter.keys:
@@ -198,6 +200,7 @@ class Waiting:
 
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> bool:
         """Lets a waiter take what it waits for; tells whether it did, and waits no more."""
+        reply: Reply | Exception
         is_news = waiter.session.flags & LISTENS or database.keyspace.heeds_all
         if is_news:
             self._attend(waiter, True)
@@ -205,13 +208,15 @@ class Waiting:
             reply = waiter.serve(database, key, value)
         except CommandError as error:
             reply = error
+        except Exception as fault:
+            reply = fault
         if reply is not NO_REPLY:
             self._end(waiter, reply)
         if is_news:
             self._attend(waiter, False)
         return reply is not NO_REPLY
 
-    def _end(self, waiter: Waiter, reply: Reply) -> None:
+    def _end(self, waiter: Waiter, reply: Reply | Exception) -> None:
         """A waiter got what it waited for, or an error: its command, counted when it blocked, is over."""
         self.remove(waiter)
         statistics, session, command = self._statistics, waiter.session, waiter.session.last_command

@@ -91,14 +91,6 @@ def test_resp2_and_resp3_clients_get_their_database_and_name(
         assert (info["resp"], info["db"], info["name"]) == (str(protocol), 3, "me")
 
 
-def test_a_client_needs_the_password_of_the_server() -> None:
-    with miniredis.start(requirepass="secret") as server:
-        with server.client(password="secret") as client:  # noqa: S106  (of this test alone)
-            assert client.ping()
-        with server.client() as client, pytest.raises(redis.AuthenticationError):
-            client.ping()
-
-
 def test_a_pipeline_of_2000_commands_gets_all_replies(client: redis.Redis) -> None:
     with client.pipeline() as pipeline:
         for number in range(2000):

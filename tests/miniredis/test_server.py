@@ -11,7 +11,6 @@ import time
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import redis
@@ -341,33 +340,7 @@ def test_hello_in_a_transaction_changes_the_protocol_of_later_replies(empty_addr
     client.close()
 
 
-# A fault of ours
-
-
-def test_an_exception_in_a_command_disconnects_only_its_client(
-    server: miniredis.Server, monkeypatch: pytest.MonkeyPatch, caplog: Any
-) -> None:
-    from miniredis.engine.registry import LOOKUP
-
-    def faulty(*_: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(LOOKUP[b"llen"], "handler", faulty)
-    unlucky, other = Client((server.host, server.port)), Client((server.host, server.port))
-    unlucky.send(b"LLEN k\r\n")
-    assert unlucky.get(1) == b""
-    assert other.ask("PING") == b"+PONG\r\n"
-    unlucky.close()
-    waiter = Client((server.host, server.port))
-    waiter.send(b"BLPOP k 0\r\nLLEN k\r\n")
-    until_blocked(other, 1)
-    assert other.ask("RPUSH k v") == b":1\r\n"
-    assert waiter.get(21) == b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n"
-    assert other.ask("PING") == b"+PONG\r\n"
-    waiter.close()
-    other.close()
-    assert caplog.text.count("its connection was closed") == 2
-    assert "ZeroDivisionError" in caplog.text
+# The process
 
 
 def test_shutdown_works_from_a_client_whose_blocking_pop_timed_out(server: miniredis.Server) -> None:
