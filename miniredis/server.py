@@ -23,7 +23,7 @@ import trio
 
 from .arguments import DirectiveValue, check_loop, checked_config, kind
 from .clock import ClockChoice, chosen
-from .engine import Config, Engine, Facts
+from .engine import Config, Engine, Environment
 from .forks import leave_to_parent_on_fork
 from .host import Host
 from .listeners import Listener, open_listeners
@@ -297,12 +297,10 @@ async def serve(
     config = checked_config("serve", directives, config, engine)
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
-        host = Host(engine, time_source)
+        host = Host(engine, time_source, this_process())
         server = handle(host, listeners)
         engine.config.learn("port", str(server.port))
         engine.config.learn("dir", str(Path.cwd()))
-        engine.facts = facts(server.port)
-        engine.scripts.new_interpreter = new_interpreter
         # before the caller goes on: it may leave no descriptor for what the loop needs
         await server._run(new_loop(loop, host, listeners, alone=alone), task_status)
 
@@ -334,15 +332,15 @@ def listening(config: Config) -> Iterator[list[Listener]]:
             listener.close()
 
 
-def facts(port: int) -> Facts:
-    return Facts(
+def this_process() -> Environment:
+    return Environment(
         pid=os.getpid(),
-        port=port,
         executable=sys.executable,
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         memory=resident_memory,
         cpu=cpu_seconds,
         stopwatch=time.perf_counter,
+        new_interpreter=new_interpreter,
         poller=selectors.DefaultSelector.__name__.removesuffix("Selector").lower(),
     )
 

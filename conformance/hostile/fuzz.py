@@ -287,12 +287,11 @@ class Fuzzer:
 
     @staticmethod
     def _made_engine(seed: int) -> Engine:
-        from miniredis.engine import Config, Engine, Instant
+        from miniredis.engine import Config, Engine, Environment, Instant
         from miniredis.scripting import new_interpreter
 
-        engine = Engine(Config({"proto-max-bulk-len": "1mb"}), Instant(1_000_000, 1_000_000), seed)
-        engine.scripts.new_interpreter = new_interpreter
-        return engine
+        config, now = Config({"proto-max-bulk-len": "1mb"}), Instant(1_000_000, 1_000_000)
+        return Engine(config, now, seed, Environment(new_interpreter=new_interpreter))
 
 
 def command_names() -> list[tuple[tuple[bytes, ...], int]]:

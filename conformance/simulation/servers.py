@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import hiredis
 
 from miniredis import Engine
-from miniredis.engine import Config, Instant
+from miniredis.engine import Config, Environment, Instant
 from miniredis.engine.client_flags import WATCH_BROKEN
 from miniredis.scripting import new_interpreter
 from pressure.errors import ServerReplyError
@@ -99,8 +99,8 @@ class Servers:
         self._faults = 0
         self._numbers: dict[Server, int] = {}
         self._steps: dict[tuple[Any, ...], tuple[int, Deliveries]] = {}
-        self._engine = Engine(Config({"databases": "1"}), now=Instant(0, 0))
-        self._engine.scripts.new_interpreter = new_interpreter if scripts else None
+        environment = Environment(new_interpreter=new_interpreter if scripts else None)
+        self._engine = Engine(Config({"databases": "1"}), Instant(0, 0), environment=environment)
         self._sessions: list[Any] = [None] * len(names)
         self._sent: dict[int, tuple[Command, ...]] = {}
         if scripts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Final, NamedTuple
+from typing import Final
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
@@ -18,6 +18,7 @@ from .call import answer, answer_plain
 from .client_flags import BLOCKED, CLOSING, GONE, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
 from .conditions import Conditions
 from .config import Config
+from .environment import Environment
 from .errors import CommandError, ProtocolError
 from .gate import is_held_up, look_up, objection, refuse, turn_away
 from .instant import Instant
@@ -33,7 +34,7 @@ from .scripts import Scripts
 from .session import Session
 from .waiting import Waiter, Waiting
 
-__all__ = ["Engine", "Facts"]
+__all__ = ["Engine"]
 
 BEGINNING: Final = Instant(0, 0)
 
@@ -47,30 +48,6 @@ So a crowd that expires together does not hold up the clients.
 
 RECOVERY: Final = 1_000_000
 """Microseconds after which what time brings is tried again where it failed."""
-
-
-class Facts(NamedTuple):
-    """What the engine cannot know of the process around it, for INFO.
-
-    Attributes:
-        pid: of the process.
-        port: the TCP port, 0 if there is none.
-        executable: its path.
-        system: the operating system, its release and the machine's kind.
-        memory: tells the resident memory, in bytes.
-        poller: what the server waits with, such as ``epoll``.
-        cpu: tells the seconds that the process has run, in the system and by itself.
-        stopwatch: tells seconds since some fixed point, for how long commands take.
-    """
-
-    pid: int = 0
-    port: int = 0
-    executable: str = ""
-    system: str = ""
-    memory: Callable[[], int] = lambda: 0
-    poller: str = "none"
-    cpu: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
-    stopwatch: Callable[[], float] = lambda: 0.0
 
 
 class Engine:
@@ -90,12 +67,19 @@ class Engine:
         config: the values of the directives; redis-server's defaults if omitted.
         now: the time at which it starts, an ``Instant``.
         seed: a number that decides what commands with random results (SRANDMEMBER...) answer.
+        environment: the process around it.
     """
 
-    def __init__(self, config: Config | None = None, now: Instant = BEGINNING, seed: int = 0) -> None:
+    def __init__(
+        self,
+        config: Config | None = None,
+        now: Instant = BEGINNING,
+        seed: int = 0,
+        environment: Environment = Environment(),  # noqa: B008  (it cannot be changed)
+    ) -> None:
         self.config = config or Config()
-        self.statistics = Statistics(Facts().stopwatch)
-        self.facts = Facts()
+        self.environment = environment
+        self.statistics = Statistics(environment.stopwatch)
         self.random = random.Random(seed)  # noqa: S311  (nothing here is secret)
         self.run_id = b"%040x" % self.random.getrandbits(160)
         self.started = self.now = now
@@ -123,15 +107,11 @@ class Engine:
 
     # The caller's side
 
-    @property
-    def facts(self) -> Facts:
-        """The process around it."""
-        return self._facts
-
-    @facts.setter
-    def facts(self, facts: Facts) -> None:
-        self._facts = facts
-        self.statistics.stopwatch = facts.stopwatch
+    def move_into(self, environment: Environment) -> None:
+        """Another process, or another server, has the engine from now on."""
+        self.environment = environment
+        self.statistics.stopwatch = environment.stopwatch
+        self.shutdown_requested = self.scripts.must_end = False  # said of a server that had it before
 
     def connect(
         self, now: Instant, *, address: str = "", local_address: str = "", descriptor: int = -1

@@ -42,21 +42,21 @@ def server(engine: Engine) -> Fields:
     return {
         "redis_version": VERSION,
         "redis_mode": "standalone",
-        "os": engine.facts.system,
+        "os": engine.environment.system,
         "arch_bits": 64,
         "monotonic_clock": "POSIX clock_gettime",
-        "multiplexing_api": engine.facts.poller,
-        "process_id": engine.facts.pid,
+        "multiplexing_api": engine.environment.poller,
+        "process_id": engine.environment.pid,
         "process_supervised": "no",
         "run_id": engine.run_id.decode(),
-        "tcp_port": engine.facts.port,
+        "tcp_port": engine.config.integer("port"),
         "server_time_usec": engine.now.wall,
         "uptime_in_seconds": uptime,
         "uptime_in_days": uptime // 86400,
         "hz": engine.config["hz"],
         "configured_hz": engine.config["hz"],
         "lru_clock": engine.now.wall // 1_000_000 & 0xFFFFFF,
-        "executable": engine.facts.executable,
+        "executable": engine.environment.executable,
         "config_file": "",
         "io_threads_active": 0,
     }
@@ -74,7 +74,7 @@ def clients(engine: Engine) -> Fields:
 
 
 def memory(engine: Engine) -> Fields:
-    resident = engine.facts.memory()
+    resident = engine.environment.memory()
     engine.statistics.memory_peak = max(engine.statistics.memory_peak, resident)
     return {
         "used_memory": resident,
@@ -173,7 +173,7 @@ def replication(engine: Engine) -> Fields:
 
 
 def cpu(engine: Engine) -> Fields:
-    system, user = engine.facts.cpu()
+    system, user = engine.environment.cpu()
     return {"used_cpu_sys": f"{system:.6f}", "used_cpu_user": f"{user:.6f}"}
 
 

@@ -9,7 +9,6 @@ on for the keys that the script sees.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
@@ -20,12 +19,11 @@ from .lru import LruCache
 from .replies import Encoded, Reply, encode
 from .requests import FastLane, RequestParser
 from .script_flags import check_flags, read_shebang
-from .script_interfaces import Failure, Interpreter, NewInterpreter, NoLanguageError
+from .script_interfaces import Failure, Interpreter, NoLanguageError
 from .session import Session
 
 if TYPE_CHECKING:
     from .engine import Engine
-    from .instant import Instant
 
 __all__ = ["Run", "Script", "Scripts"]
 
@@ -121,18 +119,12 @@ class Scripts:
         engine: whose they are.
 
     Attributes:
-        new_interpreter: makes the interpreter; whoever makes an engine that is to run scripts sets it.
-        clock: tells what time it is, for TIME goes on while a script runs; None where time stands still.
-        while_busy: called now and then while a script runs for too long: lets others in.
         running: the script that runs.
         must_end: the server stops, and waits for no script.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.new_interpreter: NewInterpreter | None = None
-        self.clock: Callable[[], Instant] | None = None
-        self.while_busy: Callable[[], None] = lambda: None
         self.running: Run | None = None
         self.must_end = False
         self._interpreter: Interpreter | None = None
@@ -154,10 +146,11 @@ class Scripts:
 
     def make_interpreter(self, *, for_functions: bool) -> Interpreter:
         """A new one; raises ``CommandError`` where its language is not installed."""
-        if self.new_interpreter is None:
+        new_interpreter = self._engine.environment.new_interpreter
+        if new_interpreter is None:
             raise CommandError(errors.NO_LUA)
         try:
-            return self.new_interpreter(self, for_functions=for_functions)
+            return new_interpreter(self, for_functions=for_functions)
         except NoLanguageError:
             raise CommandError(errors.NO_LUA) from None
 
@@ -219,7 +212,7 @@ class Scripts:
         """A script starts."""
         session = self._session = self._session or ScriptSession(self._engine)
         session.db, session.resp = client.db, 2
-        started = self._engine.facts.stopwatch()
+        started = self._engine.environment.stopwatch()
         self.running = run = Run(name, client, session, request, started)
         run.is_function, run.is_read_only = is_function, is_read_only
 
@@ -288,14 +281,15 @@ class Scripts:
         run, engine = self.running, self._engine
         if run is None:
             return errors.LOAD_TIMEOUT if self._loads_for_too_long() else None
-        if self.clock is not None:
-            engine.now = self.clock()
+        environment = engine.environment
+        if environment.clock is not None:
+            engine.now = environment.clock()
         threshold = engine.config.integer("busy-reply-threshold")
         if not engine.conditions.busy and threshold:
             engine.conditions.be_busy(self.milliseconds >= threshold)
         if engine.conditions.busy:
             frozen = engine.keyspace.milliseconds  # for a script, no key expires while it runs
-            self.while_busy()
+            environment.let_others_in()
             engine.keyspace.milliseconds = frozen
         if run.is_killed or engine.shutdown_requested or self.must_end:
             return errors.KILLED_SCRIPT  # of a function, too
@@ -303,10 +297,10 @@ class Scripts:
 
     def start_loading(self) -> None:
         """A library is being loaded, which may take half a second."""
-        self._loading_since = self._engine.facts.stopwatch()
+        self._loading_since = self._engine.environment.stopwatch()
 
     def _loads_for_too_long(self) -> bool:
-        return self._engine.facts.stopwatch() - self._loading_since > LOAD_LIMIT
+        return self._engine.environment.stopwatch() - self._loading_since > LOAD_LIMIT
 
     # What others hear of a script that runs for too long
 
@@ -319,7 +313,7 @@ class Scripts:
         """For how long the script has been running."""
         if self.running is None:
             return 0
-        return int((self._engine.facts.stopwatch() - self.running.started) * 1000)
+        return int((self._engine.environment.stopwatch() - self.running.started) * 1000)
 
     @property
     def busy_text(self) -> bytes:
