@@ -64,6 +64,7 @@ def answer(session: Session, command: Command, args: list[bytes]) -> None:
     listens = session.flags & LISTENS
     if listens:
         session.begin_reply(command, args)
+    session.engine.statistics.start_lap()
     reply = call(session, command, args)
     if hears and not session.flags & GONE:
         session.reply(reply)

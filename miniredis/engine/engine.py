@@ -409,7 +409,6 @@ class Engine:
     def _run_one(self, session: Session, args: list[bytes]) -> None:
         """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
         self.news.running = session
-        self.statistics.start_lap()
         command = session.last_command = look_up(args)
         if command is not None:
             self.news.tracking.forget_surplus(session)
