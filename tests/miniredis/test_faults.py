@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from typing import Any
@@ -30,7 +31,9 @@ def clients(server: miniredis.Server, count: int) -> list[Client]:
 
 
 def is_hung_up_on(client: Client) -> bool:
-    return client.socket.recv(1) == b""
+    with contextlib.suppress(ConnectionResetError):  # where something that it sent was not read
+        return client.socket.recv(1) == b""
+    return True
 
 
 def test_an_error_in_a_command_disconnects_its_client_only(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 
 import miniredis
 from conformance.wire import RawConnection
-from miniredis.local import LocalSocket
 
-from ..waiting import PATIENCE
 from .loops import LOOPS, started
 from .test_scripts_busy import KILLED, OK, Bench
 from .transcript import Client
@@ -77,18 +74,6 @@ def test_reset_is_refused_while_a_script_runs_for_too_long(server: miniredis.Emb
     server.reset()
     assert bench.control.command("GET", "k") == b"$-1\r\n"
     bench.close()
-
-
-def test_reset_waits_for_the_command_that_runs_on_another_thread(server: miniredis.EmbeddedServer) -> None:
-    local = LocalSocket(server._host)
-    local.sendall(b"SET k v\r\n")
-    with server._host.lock:
-        thread = threading.Thread(target=server.reset)
-        thread.start()
-        assert server._host.engine.keyspace.databases[0].values
-    thread.join(PATIENCE)
-    assert not server._host.engine.keyspace.databases[0].values
-    local.close()
 
 
 def test_reset_in_the_middle_of_a_command_of_its_own_thread_is_refused(
