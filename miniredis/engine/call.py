@@ -39,12 +39,16 @@ def call(session: Session, command: Command, args: list[bytes]) -> Reply:
     Returns:
         Its reply, or its error. ``NO_REPLY`` if it has replied for itself, or its client waits.
     """
-    statistics = session.engine.statistics
+    statistics, effects = session.engine.statistics, session.engine.effects
+    if effects is not None:
+        effects.begin()
     began = statistics.lap
     try:
         reply: Reply = command.handler(session, args)  # type: ignore[misc]  # no container comes here
     except CommandError as error:
         reply = statistics.failed(command, error)
+    if effects is not None:
+        effects.end(session, command, args, reply)
     calls = statistics[command]
     calls.count += 1
     if reply is NO_REPLY and session.waiter is not None:

@@ -18,6 +18,7 @@ from .call import answer, answer_plain
 from .client_flags import BLOCKED, CLOSING, GONE, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
 from .conditions import Conditions
 from .config import Config
+from .effects import Effects
 from .environment import Environment
 from .errors import CommandError, ProtocolError
 from .gate import is_held_up, look_up, objection, refuse, turn_away
@@ -90,6 +91,7 @@ class Engine:
         self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.conditions = Conditions()
+        self.effects: Effects | None = None  # nobody wants them
         self.active_expire = True
         self.scripts = Scripts(self)
         self.libraries = Libraries(self)
@@ -221,12 +223,15 @@ class Engine:
                 self._let_time_pass(now)
             except Exception as fault:
                 self.faults.append((None, fault))
+                self._abandon_effects()
                 self._time_passes_from = now.monotonic + RECOVERY
         while self._unblocked and not self.conditions.asleep_until:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
         if self.keyspace.heeds_all and not self.conditions.busy:
             self.news.end_tick()
+        if self.effects is not None:
+            self.effects.close_unit()  # what time has brought
         due, self.outbox = self.outbox, {}
         return due
 
@@ -287,6 +292,16 @@ class Engine:
         self.statistics.start_lap()
         self.keyspace.flush()
         self.waiting.serve_ready()
+
+    def record_effects(self) -> None:
+        """Collects from now on what commands do, for ``take_effects``."""
+        if self.effects is None:
+            self.effects = Effects(self.keyspace)
+            self.keyspace.listen(self.effects.hear)
+
+    def take_effects(self) -> list[list[bytes]]:
+        """What was done since the last time, as commands that do it again; their names come first."""
+        return [] if self.effects is None else self.effects.take()
 
     # The commands' side
 
@@ -436,8 +451,13 @@ class Engine:
         except Exception as fault:
             self._fail(session, fault)
 
+    def _abandon_effects(self) -> None:
+        if self.effects is not None:
+            self.effects.fail()
+
     def _fail(self, session: Session, fault: Exception) -> None:
         self.faults.append((session, fault))
+        self._abandon_effects()
         self._forget(session)  # what it was told before is true, and is sent
         self._show_out(session)
 

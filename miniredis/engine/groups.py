@@ -141,8 +141,8 @@ class Group:
             self.pending.pop(number)
         return len(consumer.pending)
 
-    def assign(self, number: int, consumer: Consumer, time: int, count: int) -> None:
-        """Makes an entry pending with a consumer, whoever had it before."""
+    def assign(self, number: int, consumer: Consumer, time: int, count: int) -> Delivery:
+        """Makes an entry pending with a consumer, whoever had it before; returns its delivery."""
         delivery = self.pending.get(number)
         if delivery is None:
             delivery = Delivery(consumer, time, count)
@@ -151,6 +151,7 @@ class Group:
             delivery.consumer.pending.pop(number)
         delivery.consumer, delivery.time, delivery.count = consumer, time, count
         consumer.pending.put(number, delivery)
+        return delivery
 
     def release(self, number: int) -> bool:
         """An entry is pending no more; tells whether it was."""

@@ -105,11 +105,20 @@ class Keyspace:
         ]
         heapq.heapify(self.expiries)
 
-    def heed_all(self, heeds: bool) -> None:
-        """Whether every change is told of, or only those that concern who waits for a key or watches it."""
-        self.heeds_all = heeds
+    def listen(self, hear: Listener) -> None:
+        """Somebody must hear of every change from now on, not only of those for waiting clients."""
+        self.listeners.append(hear)
+        self._heed()
+
+    def unlisten(self, hear: Listener) -> None:
+        """It need not any more."""
+        self.listeners.remove(hear)
+        self._heed()
+
+    def _heed(self) -> None:
+        self.heeds_all = len(self.listeners) > 1  # the first one is for waiting clients
         for db in self.databases:
-            db.heeded = Everything() if heeds else db.watchers
+            db.heeded = Everything() if self.heeds_all else db.watchers
 
     def tell(self, change: Change) -> None:
         """Everybody who must know of a change hears of it."""
@@ -297,6 +306,11 @@ class Database:
         """Puts another value of its type at an existing key, which goes on to live as long as it would."""
         self.values[key] = value
         self.touched(key, event)
+
+    def told_as_changed(self, key: bytes, event: str) -> None:
+        """A key is as it was, but WATCH and tracking see a change, as of LTRIM that drops nothing."""
+        if key in self.heeded:
+            self._tell(key, event, modifies=True)
 
     def changed_beside(self, key: bytes, event: str = "", *, is_ready: bool = False) -> None:
         """Something changed that belongs to a key and that WATCH does not see: what a group has read."""

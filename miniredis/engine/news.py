@@ -49,6 +49,7 @@ class News:
         self.notifications = Notifications(self.publishing)
         self.tracking = Tracking(sessions)
         self.running: Session | None = None
+        self._listens = False
         self.are_due = False
         self._unnoticed = NONE  # the events that are no change to who tracks keys
 
@@ -101,12 +102,12 @@ class News:
 
     def _heed(self) -> None:
         """Hears of what somebody asked for, and of nothing else."""
-        classes, keyspace = self.notifications.classes, self._keyspace
-        keyspace.tells_misses = "m" in classes
+        classes = self.notifications.classes
+        self._keyspace.tells_misses = "m" in classes
         is_needed = bool(classes) or self.tracking.is_awaited
-        if is_needed is not keyspace.heeds_all:
-            keyspace.heed_all(is_needed)
-            (keyspace.listeners.append if is_needed else keyspace.listeners.remove)(self.hear)
+        if is_needed is not self._listens:
+            self._listens = is_needed
+            (self._keyspace.listen if is_needed else self._keyspace.unlisten)(self.hear)
 
     def hear(self, change: Change) -> None:
         """A key changed, or all: who tracks keys is told, and who listens to keyspace events."""

@@ -251,6 +251,13 @@ class Session:
         """Whether it came from this machine, as Redis knows it: not from 127.0.0.2, say."""
         return self.is_unix or self.address.startswith((b"127.0.0.1:", b"[::1]:"))
 
+    # Effects
+
+    def also_propagate(self, effect: Callable[..., list[bytes]], *about: Any) -> None:
+        """The command at hand has one more effect: ``effect(*about)``, if anybody wants to know."""
+        if self.engine.effects is not None:
+            self.engine.effects.add(self.db.index, effect(*about))
+
     # Blocking
 
     def block(

@@ -204,12 +204,21 @@ class Waiting:
         is_news = waiter.session.flags & LISTENS or database.keyspace.heeds_all
         if is_news:
             self._attend(waiter, True)
+        effects, command = waiter.session.engine.effects, waiter.session.last_command
+        if effects is not None:
+            effects.begin()
         try:
             reply = waiter.serve(database, key, value)
         except CommandError as error:
             reply = error
         except Exception as fault:
             reply = fault
+        if (
+            effects is not None
+            and command is not None
+            and (not isinstance(reply, Exception) or isinstance(reply, CommandError))
+        ):
+            effects.end(waiter.session, command, waiter.args, reply)
         if reply is not NO_REPLY:
             self._end(waiter, reply)
         if is_news:

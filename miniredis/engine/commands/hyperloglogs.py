@@ -147,7 +147,11 @@ def pfdebug(session: Session, args: list[bytes]) -> Reply:
     part = PARTS.get(args[1].lower())
     if part is None:
         raise CommandError(errors.unknown_pfdebug(args[1]))
-    return part(mutable(db, key, text))
+    was_sparse, text = hyperloglog.is_sparse(text), mutable(db, key, text)
+    reply = part(text)
+    if was_sparse is not hyperloglog.is_sparse(text):
+        db.changed_beside(key)
+    return reply
 
 
 def all_registers(text: bytearray) -> Reply:

@@ -249,15 +249,19 @@ def ltrim(session: Session, args: list[bytes]) -> Reply:
     values = session.db.lookup_write(args[1], LIST)
     if values is None:
         return OK
-    first, end = clamp(start, stop, len(values))
-    if 2 * (end - first) <= len(values):  # to pop each of many elements takes longer than to keep few
+    length = len(values)
+    first, end = clamp(start, stop, length)
+    if 2 * (end - first) <= length:  # to pop each of many elements takes longer than to keep few
         kept = list(islice(values, first, max(first, end)))
         values.clear()
         values.extend(kept)
     else:
-        for _ in range(len(values) - end):
+        for _ in range(length - end):
             values.pop()
         for _ in range(first):
             values.popleft()
-    session.db.shrunk(args[1], values, "ltrim")
+    if end - first == length:
+        session.db.told_as_changed(args[1], "ltrim")
+    else:
+        session.db.shrunk(args[1], values, "ltrim")
     return OK

@@ -12,6 +12,8 @@ from ..errors import CommandError
 from ..groups import Consumer, Group
 from ..keyspace import Database, Value
 from ..numbers import MAX, read_integer, read_range
+from ..propagation import claim as as_claim
+from ..propagation import set_id
 from ..registry import Keys, command
 from ..replies import NULL_ARRAY, Reply
 from ..session import Session
@@ -177,9 +179,11 @@ def xclaim(session: Session, args: list[bytes]) -> Reply:
     for number in numbers:
         content = stream.find(number)
         if content is None:
-            group.release(number)
+            drop(session, args, group, number)
         elif take(session, args, group, number, claim, idle):
             told.append(claimed(number, content, just_id=claim.just_ids))
+    if claim.last and not told:
+        session.also_propagate(set_id, key, args[2], group)
     session.db.changed_beside(key)
     return told
 
@@ -202,8 +206,18 @@ def take(session: Session, args: list[bytes], group: Group, number: int, claim: 
     if is_young or (delivery is None and not claim.force):
         return False
     count = claim.count(delivery.count if delivery else 1)
-    group.assign(number, attending(session, args[1], group, args[3]), claim.time, count)
+    consumer = attending(session, args[1], group, args[3])
+    delivery = group.assign(number, consumer, claim.time, count)
+    session.also_propagate(as_claim, args[1], args[2], group, number, delivery)
     return True
+
+
+def drop(session: Session, args: list[bytes], group: Group, number: int) -> None:
+    """An entry that is claimed is deleted: nobody has it any more."""
+    delivery = group.pending.get(number)
+    if delivery is not None:
+        session.also_propagate(as_claim, args[1], args[2], group, number, delivery)
+        group.release(number)
 
 
 def claimed(number: int, content: list[bytes], *, just_id: bool) -> Reply:
@@ -290,7 +304,7 @@ def xautoclaim(session: Session, args: list[bytes]) -> Reply:
     for number, _ in islice(pending, count * TRIED_FOR_EACH):
         content = stream.find(number)
         if content is None:
-            group.release(number)
+            drop(session, args, group, number)
             deleted.append(id_text(number))
         elif take(session, args, group, number, claim, idle):
             told.append(claimed(number, content, just_id=claim.just_ids))

@@ -16,6 +16,7 @@ from ..errors import CommandError
 from ..groups import Consumer, Group
 from ..keyspace import STREAM, Database
 from ..numbers import read_integer, read_milliseconds
+from ..propagation import claim, set_id
 from ..registry import KeywordKeys, command
 from ..replies import NO_REPLY, NULL_ARRAY, NestedMap, Reply
 from ..session import Session
@@ -203,7 +204,10 @@ def give_out(
     for number, _ in entries:
         advance(stream, group, number)
         if reading.keeps:
-            group.assign(number, consumer, now, 1)
+            delivery = group.assign(number, consumer, now, 1)
+            session.also_propagate(claim, key, reading.group, group, number, delivery)
+    if entries and not reading.keeps:
+        session.also_propagate(set_id, key, reading.group, group)
     session.db.changed_beside(key)
     return shown(entries)
 

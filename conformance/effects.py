@@ -1,0 +1,79 @@
+"""What a server propagates: the commands in a real Redis's append-only file, beside miniredis's effects.
+
+Both are streams of commands. ``differences`` compares them one by one; what may differ has a reason in
+``TOLERATED``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final
+
+import hiredis
+
+__all__ = ["TOLERATED", "appended_to", "differences"]
+
+Effect = Sequence[bytes]
+
+
+def appended_to(folder: Path) -> list[list[bytes]]:
+    """The commands in the increments of an append-only file, of Redis 7.0 and later."""
+    reader = hiredis.Reader()
+    for file in sorted(folder.glob("*.incr.aof"), key=lambda path: int(path.name.split(".")[-3])):
+        lines = file.read_bytes()
+        reader.feed(lines)
+    found: list[list[bytes]] = []
+    while (command := reader.gets()) is not False:
+        found.append(command)
+    return found
+
+
+NEAR: Final = 60_000
+"""Milliseconds between the same moment on two servers that are asked one after the other."""
+
+
+def is_clock(ours: bytes, theirs: bytes) -> bool:
+    """Two times, or ids of entries that begin with one."""
+    mine, _, my_rest = ours.partition(b"-")
+    real, _, real_rest = theirs.partition(b"-")
+    if not (mine.isdigit() and real.isdigit()) or int(mine) < 10**12:
+        return False
+    return abs(int(mine) - int(real)) < NEAR and (not my_rest or my_rest.isdigit() == real_rest.isdigit())
+
+
+def is_spelling(ours: bytes, theirs: bytes) -> bool:
+    """The same word: Redis writes some in lower case, as its own constants are."""
+    return ours.upper() == theirs.upper()
+
+
+TOLERATED: Final[Mapping[str, Callable[[bytes, bytes], bool]]] = {
+    "the clock: both were asked at different times": is_clock,
+    "spelling: names and options mean the same in any case": is_spelling,
+}
+"""What may differ between two words, each with its reason."""
+
+
+def same(ours: Effect, theirs: Effect) -> bool:
+    if len(ours) != len(theirs):
+        return False
+    if ours[0].upper() == theirs[0].upper() == b"SREM" and ours[1] == theirs[1]:
+        return True  # which members SPOP drew
+    return all(
+        mine == real or any(allows(mine, real) for allows in TOLERATED.values())
+        for mine, real in zip(ours, theirs, strict=True)
+    )
+
+
+def differences(ours: Sequence[Effect], theirs: Sequence[Effect]) -> Iterator[str]:
+    """The first place where two streams differ, with what is around it."""
+    for at, (mine, real) in enumerate(zip_longest(ours, theirs)):
+        if mine is None or real is None or not same(mine, real):
+            around = [f"  both:  {shown(each)}" for each in ours[max(at - 2, 0) : at]]
+            yield "\n".join([*around, f"  ours:  {shown(mine)}", f"  Redis: {shown(real)}"])
+            return
+
+
+def shown(effect: Effect | None) -> str:
+    return "nothing" if effect is None else b" ".join(effect)[:200].decode("latin-1")

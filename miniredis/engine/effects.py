@@ -1,0 +1,112 @@
+"""Effects: what commands did, as commands that do the same again wherever they are run, in Redis's words.
+
+Redis writes these to its append-only file and sends them to its replicas. Most commands are their own effect;
+``propagation.py`` has those that are not. Nothing is collected until ``Engine.record_effects`` asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from .changes import Change
+from .errors import CommandError
+from .propagation import FORCED, PROPAGATED_AS, Done
+from .replies import NO_REPLY
+
+if TYPE_CHECKING:
+    from .keyspace import Keyspace
+    from .registry import Command
+    from .replies import Reply
+    from .session import Session
+
+__all__ = ["Effect", "Effects"]
+
+Effect = list[bytes]
+"""A command, its name first."""
+
+OF_OTHERS: Final = frozenset(b"exec eval eval_ro evalsha evalsha_ro fcall fcall_ro".split())
+"""Commands that run others, whose effects are theirs."""
+
+
+class Effects:
+    """Collects the effects of one server.
+
+    A unit is what nothing can come between: a command with all that it ran, or what a blocked client got. If
+    it has more than one effect, these are wrapped in MULTI and EXEC.
+
+    Args:
+        keyspace: where the changes are.
+    """
+
+    def __init__(self, keyspace: Keyspace) -> None:
+        self._keyspace = keyspace
+        self._stream: list[Effect] = []
+        self._unit: list[tuple[int, Effect]] = []  # each with its database
+        self._selected: int | None = None
+        self._before: list[int] = []  # the changes that there were before each command that runs
+
+    def take(self) -> list[Effect]:
+        """What there is since the last time; it is the caller's from now on."""
+        taken, self._stream = self._stream, []
+        return taken
+
+    # What the executor tells
+
+    def begin(self) -> None:
+        """A command is about to run."""
+        self._before.append(self._keyspace.changes)
+
+    def end(self, session: Session, command: Command, args: list[bytes], reply: Reply | CommandError) -> None:
+        """It has run; NO_REPLY if it waits, or has replied for itself."""
+        before = self._before.pop()
+        is_forced = command.name in FORCED and type(reply) is not CommandError
+        has_changed = self._keyspace.changes != before or is_forced
+        waits = reply is NO_REPLY and session.waiter is not None
+        if has_changed and not waits and command.name not in OF_OTHERS:
+            self._add(session, command, args, reply)
+        if not self._before:
+            self.close_unit()
+
+    def _add(
+        self, session: Session, command: Command, args: list[bytes], reply: Reply | CommandError
+    ) -> None:
+        propagate = PROPAGATED_AS.get(command.name)
+        if propagate is None:
+            effects: Iterable[Effect] = [args]
+        else:
+            effects = propagate(Done(session.db, args, reply))
+        self._unit += [(session.db.index, effect) for effect in effects]
+
+    def add(self, database: int, effect: Effect) -> None:
+        """The command that runs tells an effect itself."""
+        self._unit.append((database, effect))
+
+    def hear(self, change: Change) -> None:
+        """A key whose time has come is an effect of its own."""
+        if change.event == "expired" and change.key is not None:
+            self._unit.append((change.database, [b"DEL", change.key]))
+
+    def fail(self) -> None:
+        """A command of ours failed unexpectedly: what it has done by then is done."""
+        self._before.clear()
+        self.close_unit()
+
+    def close_unit(self) -> None:
+        """Nothing more belongs to what was done."""
+        unit, self._unit = self._unit, []
+        if not unit:
+            return
+        self._select(unit[0][0])
+        if len(unit) > 1:
+            self._stream.append([b"MULTI"])
+        for database, effect in unit:
+            self._select(database)
+            self._stream.append(effect)
+        if len(unit) > 1:
+            self._stream.append([b"EXEC"])
+
+    def _select(self, database: int) -> None:
+        if database != self._selected:
+            self._selected = database
+            self._stream.append([b"SELECT", b"%d" % database])
