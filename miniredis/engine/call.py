@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from .client_flags import CLOSING, EXECUTING, GONE, LISTENS
 from .errors import CommandError
-from .registry import PLAIN, Command
+from .registry import PLAIN, Command, Handler
 from .replies import ENCODERS, NO_REPLY, Reply
 
 if TYPE_CHECKING:
@@ -39,16 +39,17 @@ def call(session: Session, command: Command, args: list[bytes]) -> Reply:
     Returns:
         Its reply, or its error. ``NO_REPLY`` if it has replied for itself, or its client waits.
     """
-    statistics, effects = session.engine.statistics, session.engine.effects
-    if effects is not None:
-        effects.begin()
+    engine = session.engine
+    statistics = engine.statistics
     began = statistics.lap
+    handler: Handler = command.handler  # type: ignore[assignment]  # no container comes here
     try:
-        reply: Reply = command.handler(session, args)  # type: ignore[misc]  # no container comes here
+        if engine.effects is None:
+            reply = handler(session, args)
+        else:
+            reply = engine.effects.of(session, command, args, handler)
     except CommandError as error:
         reply = statistics.failed(command, error)
-    if effects is not None:
-        effects.end(session, command, args, reply)
     calls = statistics[command]
     calls.count += 1
     if reply is NO_REPLY and session.waiter is not None:

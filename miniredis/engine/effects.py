@@ -16,7 +16,7 @@ from .replies import NO_REPLY
 
 if TYPE_CHECKING:
     from .keyspace import Keyspace
-    from .registry import Command
+    from .registry import Command, Handler
     from .replies import Reply
     from .session import Session
 
@@ -44,7 +44,7 @@ class Effects:
         self._stream: list[Effect] = []
         self._unit: list[tuple[int, Effect]] = []  # each with its database
         self._selected: int | None = None
-        self._before: list[int] = []  # the changes that there were before each command that runs
+        self._runs = False  # a command, and what it runs belongs to it
 
     def take(self) -> list[Effect]:
         """What there is since the last time; it is the caller's from now on."""
@@ -53,20 +53,25 @@ class Effects:
 
     # What the executor tells
 
-    def begin(self) -> None:
-        """A command is about to run."""
-        self._before.append(self._keyspace.changes)
-
-    def end(self, session: Session, command: Command, args: list[bytes], reply: Reply | CommandError) -> None:
-        """It has run; NO_REPLY if it waits, or has replied for itself."""
-        before = self._before.pop()
-        is_forced = command.name in FORCED and type(reply) is not CommandError
-        has_changed = self._keyspace.changes != before or is_forced
+    def of(self, session: Session, command: Command, args: list[bytes], run: Handler) -> Reply:
+        """Runs a command, or lets a client that was blocked in it go on, and keeps what that did."""
+        before, is_outermost, self._runs = self._keyspace.changes, not self._runs, True
+        reply: Reply | CommandError
+        try:
+            reply = run(session, args)
+        except CommandError as error:
+            reply = error
         waits = reply is NO_REPLY and session.waiter is not None
+        is_forced = command.name in FORCED and not isinstance(reply, CommandError)
+        has_changed = self._keyspace.changes != before or is_forced
         if has_changed and not waits and command.name not in OF_OTHERS:
             self._add(session, command, args, reply)
-        if not self._before:
+        if is_outermost:
+            self._runs = False
             self.close_unit()
+        if isinstance(reply, CommandError):
+            raise reply
+        return reply
 
     def _add(
         self, session: Session, command: Command, args: list[bytes], reply: Reply | CommandError
@@ -89,7 +94,7 @@ class Effects:
 
     def fail(self) -> None:
         """A command of ours failed unexpectedly: what it has done by then is done."""
-        self._before.clear()
+        self._runs = False
         self.close_unit()
 
     def close_unit(self) -> None:

@@ -187,7 +187,8 @@ def propagate_xadd(done: Done) -> Iterable[list[bytes]]:
     trim, stream = read_trim(done.args, 2), done.db.values[done.key]
     assert isinstance(stream, Stream)
     exact = trimmed_exactly(done.args, trim, stream)
-    exact[trim.after] = done.reply
+    if b"*" in exact[trim.after]:
+        exact[trim.after] = done.reply
     return [exact]
 
 
@@ -203,6 +204,11 @@ def claim(key: bytes, name: bytes, group: Group, number: int, delivery: Delivery
         b"XCLAIM", key, name, delivery.consumer.name, b"0", id_text(number), b"TIME", b"%d" % delivery.time,
         b"RETRYCOUNT", b"%d" % delivery.count, b"FORCE", b"JUSTID", b"LASTID", id_text(group.last),
     ]  # fmt: skip
+
+
+def create_consumer(key: bytes, name: bytes, consumer: bytes) -> list[bytes]:
+    """XGROUP CREATECONSUMER, for a consumer that no entry tells of."""
+    return [b"XGROUP", b"CREATECONSUMER", key, name, consumer]
 
 
 def set_id(key: bytes, name: bytes, group: Group) -> list[bytes]:

@@ -213,7 +213,7 @@ class RequestParser:
         self._bulk: int | None = None  # the announced length of the next one
         self._large: BytesIO | None = None  # what has come of it, where it is large and has not wholly come
         self._singly = 0  # how many of them are to be read one by one
-        self._try_lane = True
+        self._try_lane = False  # there is something that the fast lane was not shown
 
     def feed(self, data: bytes) -> None:
         """Takes what the client sent, of any length, cut anywhere."""

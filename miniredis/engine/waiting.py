@@ -204,21 +204,12 @@ class Waiting:
         is_news = waiter.session.flags & LISTENS or database.keyspace.heeds_all
         if is_news:
             self._attend(waiter, True)
-        effects, command = waiter.session.engine.effects, waiter.session.last_command
-        if effects is not None:
-            effects.begin()
         try:
-            reply = waiter.serve(database, key, value)
+            reply = serve(waiter, database, key, value)
         except CommandError as error:
             reply = error
         except Exception as fault:
             reply = fault
-        if (
-            effects is not None
-            and command is not None
-            and (not isinstance(reply, Exception) or isinstance(reply, CommandError))
-        ):
-            effects.end(waiter.session, command, waiter.args, reply)
         if reply is not NO_REPLY:
             self._end(waiter, reply)
         if is_news:
@@ -254,3 +245,11 @@ class Waiting:
             waiter = heapq.heappop(self.deadlines)[2]
             self.remove(waiter)
             yield waiter
+
+
+def serve(waiter: Waiter, database: Database, key: bytes, value: Any) -> Reply:
+    """Serves a waiter; what that does is an effect of its command."""
+    effects, command = waiter.session.engine.effects, waiter.session.last_command
+    if effects is None or command is None:
+        return waiter.serve(database, key, value)
+    return effects.of(waiter.session, command, waiter.args, lambda *_: waiter.serve(database, key, value))

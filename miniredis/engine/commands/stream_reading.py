@@ -16,7 +16,7 @@ from ..errors import CommandError
 from ..groups import Consumer, Group
 from ..keyspace import STREAM, Database
 from ..numbers import read_integer, read_milliseconds
-from ..propagation import claim, set_id
+from ..propagation import claim, create_consumer, set_id
 from ..registry import KeywordKeys, command
 from ..replies import NO_REPLY, NULL_ARRAY, NestedMap, Reply
 from ..session import Session
@@ -148,7 +148,7 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
         assert stream is not None
         if number == NEW and stream.top <= group.last:
             continue
-        consumer = attending(session, key, group, reading.consumer)
+        consumer = attending(session, key, group, reading.consumer, None if reading.keeps else reading.group)
         if number == NEW:
             found.append((key, give_out(session, key, stream, consumer, reading, reading.count)))
         else:
@@ -179,15 +179,23 @@ def serve_group(session: Session, key: bytes, stream: Stream, reading: Reading) 
         raise CommandError(errors.GROUP_GONE)
     if stream.last <= group.last:
         return NO_REPLY
-    consumer = attending(session, key, group, reading.consumer)
+    consumer = attending(session, key, group, reading.consumer, None if reading.keeps else reading.group)
     return NestedMap([(key, give_out(session, key, stream, consumer, reading, most_woken_with(reading)))])
 
 
-def attending(session: Session, key: bytes, group: Group, name: bytes) -> Consumer:
-    """The consumer of that name, seen just now; created if need be."""
+def attending(
+    session: Session, key: bytes, group: Group, name: bytes, named: bytes | None = None
+) -> Consumer:
+    """The consumer of that name, seen just now; created if need be.
+
+    Its creation is an effect of its own only if it gets no entry that would tell of it: then ``named`` is the
+    group's name.
+    """
     now = session.engine.now.milliseconds
     consumer = group.consumers.get(name)
     if consumer is None:
+        if named is not None:
+            session.also_propagate(create_consumer, key, named, name)
         session.db.changed_beside(key, "xgroup-createconsumer")
         return group.create_consumer(name, now)
     consumer.seen = now
