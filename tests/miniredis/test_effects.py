@@ -1,0 +1,184 @@
+"""The effects of commands, beside the append-only file of a real Redis; and what they make when run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+import miniredis
+from conformance.effects import appended_to, differences
+from conformance.processes import NoRealRedisError, end, start_real
+from conformance.programs import find_real_redis
+from conformance.wire import encode
+from miniredis.engine import Engine, Environment, Instant
+from miniredis.engine.groups import Group
+from miniredis.engine.hashes import HashValue
+from miniredis.engine.rqueues import RQueue
+from miniredis.engine.sets import SetValue
+from miniredis.engine.sorted_sets import SortedSet
+from miniredis.engine.streams import Stream
+from miniredis.scripting import new_interpreter
+from tests.cases import check_each
+
+from .transcript import TRANSCRIPTS, Player, Scenario, read
+
+DAILY = (
+    "blocking blocking_by_keys expiring hashes list_elements lists scripting_and_others sets sorted_set_pops "
+    "stream_groups streams strings transactions"
+).split()
+"""The transcripts that the default run plays; the others are slow tests."""
+
+PROTECTED = {"DEBUG is not allowed", "config set: names before values, and the first bad one"}
+"""Scenarios for a server that does not allow what these servers must."""
+
+SWITCHES = ("--enable-debug-command", "yes", "--enable-protected-configs", "yes")
+
+
+FILES = [
+    pytest.param(path, id=path.stem, marks=() if path.stem in DAILY else pytest.mark.slow)
+    for path in sorted(TRANSCRIPTS.glob("*.txt"))
+]
+
+
+@dataclass
+class Recorded:
+    """A server that tells what it has propagated since it was asked last."""
+
+    address: tuple[str, int]
+    new: Callable[[], list[list[bytes]]]
+    engine: Any = None
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    folder = tmp_path_factory.mktemp("aof")
+    try:
+        flags = ("--appendonly", "yes", "--appendfsync", "always", *SWITCHES)
+        process, port = start_real(find_real_redis(), folder, *flags)
+    except NoRealRedisError as error:
+        pytest.skip(str(error))
+    seen = 0
+
+    def new() -> list[list[bytes]]:
+        nonlocal seen
+        effects = appended_to(folder / "appendonlydir")
+        before, seen = seen, len(effects)
+        return effects[before:]
+
+    try:
+        yield Recorded(("127.0.0.1", port), new)
+    finally:
+        end(process)
+
+
+@contextmanager
+def recording() -> Iterator[Recorded]:
+    with miniredis.start(enable_debug_command="yes", enable_protected_configs="yes") as server:
+        engine = server._host.engine
+        with server._host.lock:
+            engine.record_effects()
+        yield Recorded(("127.0.0.1", server.port), engine.take_effects, engine)
+
+
+@pytest.fixture(scope="module")
+def ours() -> Iterator[Recorded]:
+    with recording() as recorded:
+        yield recorded
+
+
+def scenarios(path: Path) -> dict[str, Scenario]:
+    return {each.title: each for each in read(path) if each.title not in PROTECTED}
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_effects_are_what_redis_appends_to_its_file(path: Path, real: Recorded, ours: Recorded) -> None:
+    with redis.Redis(*real.address) as client:
+        if not is_7_0_version(client):
+            pytest.skip("only 7.0 propagates as this server does")
+
+    def play(scenario: Scenario) -> None:
+        streams = []
+        for server in (ours, real):
+            server.new()
+            with Player(server.address) as player:
+                player.play(scenario)
+            streams.append(server.new())
+        assert list(differences(*streams)) == []
+
+    check_each(scenarios(path), play)
+
+
+def is_7_0_version(client: redis.Redis) -> bool:
+    return str(client.info("server")["redis_version"]).startswith("7.0.")
+
+
+# What they make when they are run again
+
+
+def content(value: Any) -> object:
+    """What a value holds, in whatever form; of a group, what was given out: that is what is propagated."""
+    match value:
+        case HashValue():
+            return value.fields
+        case SetValue():
+            return value.members.keys()
+        case SortedSet():
+            return value.scores
+        case Stream():
+            return (
+                value.last,
+                list(value.walk()),
+                {name: given(group) for name, group in value.groups.items()},
+            )
+        case RQueue():
+            return len(value)
+        case _:
+            return value if isinstance(value, bytes | bytearray) else list(value)
+
+
+def given(group: Group) -> object:
+    return group.last, [(number, each.consumer.name, each.count) for number, each in group.pending.walk()]
+
+
+def state(engine: Engine) -> dict[tuple[int, bytes], object]:
+    """All keys, with what they hold and when they expire."""
+    return {
+        (db.index, key): (db.deadlines.get(key), content(value))
+        for db in engine.keyspace.databases
+        for key, value in db.values.items()
+    }
+
+
+LOST_BY_REDIS = {
+    "events of counters and parts": "BITFIELD that writes a zero creates a key, and is not propagated",
+    "when a sparse one becomes dense": "hll-sparse-max-bytes is propagated to nobody",
+    "Approximate trimming takes whole nodes": "LIMIT stays beside =, which only a replica's or a file's reader allows",
+    "XREADGROUP gives each entry to one consumer": "a history that is read counts deliveries, and is not propagated",
+}
+"""Scenarios whose effects, the very ones of Redis, do not make the same keys, each with the reason."""
+
+
+def run_again(effects: list[list[bytes]]) -> Engine:
+    now = Instant(0, 0)  # no key expires but by its effect
+    engine = Engine(now=now, environment=Environment(new_interpreter=new_interpreter))
+    session = engine.connect(now)
+    engine.receive(session, b"".join(encode(*effect) for effect in effects), now)
+    engine.settle(now)
+    return engine
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_effects_that_are_run_again_make_the_same_keys(path: Path) -> None:
+    def play(scenario: Scenario) -> None:
+        with recording() as server, Player(server.address) as player:
+            player.play(scenario)
+            is_same = state(run_again(server.new())) == state(server.engine)
+        assert is_same is (scenario.title not in LOST_BY_REDIS)
+
+    check_each(scenarios(path), play)
