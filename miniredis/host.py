@@ -12,7 +12,7 @@ import contextlib
 import errno
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -21,8 +21,9 @@ from .logs import VERBOSE, ServerLog
 if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Instant, Session
+    from .outlets import Loop, Outlet
 
-__all__ = ["PARENTS", "SIDE_DOOR", "Host", "Loop", "Outlet"]
+__all__ = ["PARENTS", "SIDE_DOOR", "Host"]
 
 LEISURE: Final = 10_000
 """Microseconds for which a key that has expired may stay while nothing else happens: a wake-up costs more."""
@@ -41,32 +42,6 @@ BUSY = (
 
 GAP: Final = 0.001
 """Seconds for which a script that runs for too long stands still now and then."""
-
-
-class Outlet(Protocol):
-    """Carries what the engine says to one client; called on any thread, with the lock held."""
-
-    def flush(self, now: Instant) -> None:
-        """Sends what the session has to say, and hangs up if it is closing."""
-
-    def hang_up(self) -> None:
-        """The server stops: ends the connection."""
-
-    def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited of the connection, which goes on in the parent."""
-
-
-class Loop(Protocol):
-    """Moves bytes between sockets and the engine, on the server's own thread."""
-
-    def take_in(self) -> None:
-        """Attends to all that has arrived by now."""
-
-    def attend_meanwhile(self) -> None:
-        """Lets other clients in while a script keeps the thread."""
-
-    def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited of the loop."""
 
 
 class Host:

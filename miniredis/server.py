@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import os
-import platform
-import resource
 import secrets
-import selectors
-import sys
-import time
 import urllib.parse
-from collections.abc import Iterator
 from decimal import Decimal
-from numbers import Real
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 import trio
 
-from .arguments import DirectiveValue, check_loop, checked_config, kind
+from .arguments import DirectiveValue, as_microseconds, check_is_trio, check_loop, checked_config, kind
 from .clock import ClockChoice, chosen
-from .engine import Config, Engine, Facts
+from .engine import Config, Engine
+from .facts import facts_of_process
 from .forks import leave_to_parent_on_fork
 from .host import Host
-from .listeners import Listener, open_listeners
+from .listeners import Listener, listening
 from .poll import PollLoop
 from .pollers import has_poller
 from .scripting import new_interpreter
@@ -38,9 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["LoopChoice", "Server", "serve"]
 
 LoopChoice: TypeAlias = Literal["poll", "streams"] | None
-
-FURTHEST: Final = 10_000_000_000
-"""Seconds that time may be moved by at once: about 317 years."""
 
 
 class Started(Protocol):
@@ -126,12 +116,8 @@ class Server:
             ValueError: ``seconds`` is negative, too large, or NaN: time cannot be moved back.
             RuntimeError: the server has stopped, or runs in the process that this one was forked from.
         """
-        if not isinstance(seconds, Real | Decimal):
-            raise TypeError(f"fast_forward() takes a number of seconds, not {kind(seconds)}")
-        if seconds != seconds or not 0 <= seconds <= FURTHEST:  # NaN does not equal itself
-            raise ValueError(f"fast_forward() takes 0 to {FURTHEST} seconds, not {seconds}")
+        microseconds = as_microseconds(seconds)
         self._host.check_is_here()
-        microseconds = round(seconds * 1_000_000)
         if self._host.is_own_thread:
             self._advance(microseconds)
             return
@@ -301,19 +287,10 @@ async def serve(
         server = handle(host, listeners)
         engine.config.learn("port", str(server.port))
         engine.config.learn("dir", str(Path.cwd()))
-        engine.facts = facts(server.port)
+        engine.facts = facts_of_process(server.port)
         engine.scripts.new_interpreter = new_interpreter
         # before the caller goes on: it may leave no descriptor for what the loop needs
         await server._run(new_loop(loop, host, listeners, alone=alone), task_status)
-
-
-def check_is_trio() -> None:
-    try:
-        trio.lowlevel.current_trio_token()
-    except RuntimeError:
-        raise RuntimeError(
-            "miniredis.serve() must be awaited in a Trio program; elsewhere use miniredis.start()"
-        ) from None
 
 
 def new_loop(
@@ -322,42 +299,3 @@ def new_loop(
     if choice == "poll" or (choice is None and has_poller()):
         return PollLoop(host, listeners, alone=alone)
     return StreamLoop(host, listeners)
-
-
-@contextlib.contextmanager
-def listening(config: Config) -> Iterator[list[Listener]]:
-    listeners = open_listeners(config)
-    try:
-        yield listeners
-    finally:
-        for listener in listeners:
-            listener.close()
-
-
-def facts(port: int) -> Facts:
-    return Facts(
-        pid=os.getpid(),
-        port=port,
-        executable=sys.executable,
-        system=f"{platform.system()} {platform.release()} {platform.machine()}",
-        memory=resident_memory,
-        cpu=cpu_seconds,
-        stopwatch=time.perf_counter,
-        poller=selectors.DefaultSelector.__name__.removesuffix("Selector").lower(),
-    )
-
-
-def resident_memory() -> int:
-    """Bytes of this process in memory; its peak where the system tells no more."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * resource.getpagesize()
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
-
-
-def cpu_seconds() -> tuple[float, float]:
-    """How long this process has run, in the system and by itself."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_stime, usage.ru_utime

@@ -154,8 +154,8 @@ SERVERS: Final = (
     Guilty(
         "ends a wait with the wrong null",
         "miniredis/engine/engine.py",
-        "self.wake(waiter, waiter.when_over)",
-        "self.wake(waiter, None)",
+        "self.wake, waiter, waiter.when_over)",
+        "self.wake, waiter, None)",
         ("list.bpop.timed-out", "list.blmove.timed-out", "list.matrix.blocking"),
     ),
     Guilty(
