@@ -119,7 +119,7 @@ class Spare:
         """Tells one client that there are too many, where ``trouble`` kept it from being accepted."""
         rejection = self.refuse(listening, trouble)
         if rejection is Rejection.TOLD:
-            self._engine.connections_rejected += 1
+            self._engine.statistics.rejected_connections += 1
         elif rejection is Rejection.FAILED:
             log.warning("cannot accept connections, will try again in %g s: %s", PAUSE, trouble.strerror)
         return rejection

@@ -20,7 +20,7 @@ from .logs import VERBOSE, ServerLog
 
 if TYPE_CHECKING:
     from .clock import Clock
-    from .engine import Engine, Instant, Session
+    from .engine import Engine, Environment, Instant, Session
     from .outlets import Loop, Outlet
 
 __all__ = ["PARENTS", "SIDE_DOOR", "Host"]
@@ -50,6 +50,7 @@ class Host:
     Args:
         engine: used by nobody else.
         clock: where the time comes from.
+        environment: the process, as far as it does not depend on the host.
 
     Attributes:
         lock: to be held by whoever uses the engine, or this.
@@ -63,7 +64,7 @@ class Host:
 
     loop: Loop
 
-    def __init__(self, engine: Engine, clock: Clock) -> None:
+    def __init__(self, engine: Engine, clock: Clock, environment: Environment) -> None:
         self.engine = engine
         self.clock = clock
         self.lock = threading.RLock()
@@ -79,9 +80,7 @@ class Host:
         self._alarm = trio.CancelScope()
         self._stop = trio.Event()
         self._gap = threading.Condition(self.lock)
-        engine.shutdown_requested = engine.scripts.must_end = False  # said of a server that had it before
-        engine.scripts.clock = clock.now
-        engine.scripts.while_busy = self._let_others_in
+        engine.move_into(environment._replace(clock=clock.now, let_others_in=self._let_others_in))
 
     # For the owners of clients
 

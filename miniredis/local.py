@@ -14,6 +14,7 @@ import weakref
 from typing import TYPE_CHECKING, Final
 
 from .engine.backlog import FREE
+from .engine.client_flags import CLOSING
 from .engine.unsent import Unsent
 from .host import PARENTS, SIDE_DOOR
 
@@ -84,7 +85,7 @@ class LocalClient:
         was_hung_up_on = session.closing and not session.connected
         if self._reads_too_little(now) or (was_hung_up_on and len(self._inbox) > FREE):
             self._inbox.clear()
-            session.closing = True
+            session.flags |= CLOSING
         if session.closing:
             self._ended = True
             self._host.disconnect(session, now)

@@ -16,13 +16,12 @@ import trio
 from .arguments import DirectiveValue, as_microseconds, check_is_trio, check_loop, checked_config, kind
 from .clock import ClockChoice, chosen
 from .engine import Config, Engine
-from .facts import facts_of_process
 from .forks import leave_to_parent_on_fork
 from .host import Host
 from .listeners import Listener, listening
 from .poll import PollLoop
 from .pollers import has_poller
-from .scripting import new_interpreter
+from .process import this_process
 from .streams import StreamLoop, serve_stream
 
 if TYPE_CHECKING:
@@ -283,12 +282,10 @@ async def serve(
     config = checked_config("serve", directives, config, engine)
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
-        host = Host(engine, time_source)
+        host = Host(engine, time_source, this_process())
         server = handle(host, listeners)
         engine.config.learn("port", str(server.port))
         engine.config.learn("dir", str(Path.cwd()))
-        engine.facts = facts_of_process(server.port)
-        engine.scripts.new_interpreter = new_interpreter
         # before the caller goes on: it may leave no descriptor for what the loop needs
         await server._run(new_loop(loop, host, listeners, alone=alone), task_status)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from miniredis.engine import Engine, Facts, Instant, Session
+from miniredis.engine import Engine, Environment, Instant, Session
 
 from ..wire import encode
 
@@ -75,8 +75,8 @@ class Stage:
 
     def __init__(self, scenario: Scenario) -> None:
         self.now = LONG_AGO
-        self.engine = Engine(now=self.now)
-        self.engine.facts = Facts(stopwatch=float)  # no time passes, so no command is ever slow
+        no_time_passes = Environment(stopwatch=float)  # so no command is ever slow
+        self.engine = Engine(now=self.now, environment=no_time_passes)
         self.client = self.engine.connect(self.now)
         self.request = scenario.request
         self.tick(self.client, encode("RPUSH", "list", *["xxx"] * scenario.elements))

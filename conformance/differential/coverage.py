@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from miniredis.engine.dispatch import look_up
+from miniredis.engine.gate import look_up
 from miniredis.engine.registry import Command, commands
 
 __all__ = ["OUTCOMES", "Coverage"]

@@ -43,11 +43,11 @@ def is_luck(engine: Engine, session: Session, words: Sequence[bytes]) -> bool:
     if words[0].upper() == b"EXEC" and session.transaction is not None:
         queued = [request for _, request in session.transaction.queued]
         makes = any(request[0].upper().startswith(MAKES) for request in queued)
-        values = ANY if makes or engine.pause else everything(engine)
+        values = ANY if makes or engine.conditions.pause else everything(engine)
         return any(depends(values, request) for request in queued)
     if session.transaction is not None:
         return False
-    return depends(ANY if engine.pause else session.db.values, words)
+    return depends(ANY if engine.conditions.pause else session.db.values, words)
 
 
 def everything(engine: Engine) -> list[object]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
-from miniredis.engine import Config, Engine, Instant, Session
+from miniredis.engine import Config, Engine, Environment, Instant, Session
 from miniredis.scripting import new_interpreter
 
 from ..wire import Hangup, RawConnection, encode, reply_end
@@ -147,9 +147,9 @@ class Pair:
 
     def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         """A whole conversation: the steps that were sent, by whom, and what was not the same."""
-        self.engine = Engine(Config(DIRECTIVES), now())
+        environment = Environment(new_interpreter=new_interpreter)
+        self.engine = Engine(Config(DIRECTIVES), now(), environment=environment)
         self.engine.active_expire = not any(step.command in TELLING for step in steps)
-        self.engine.scripts.new_interpreter = new_interpreter
         self.engine.connect(now(), address="127.0.0.1:1")  # where the real server has the one that looks on
         self._reset_real()
         self.clients = [Client(name, self) for name in "abcd"[:CLIENTS]]

@@ -47,10 +47,10 @@ SERVERS: Final = (
     Guilty(
         "loses an element whose waiter could not take it",
         "miniredis/engine/waiting.py",
-        "        except CommandError as error:\n            reply = error.with_traceback(None)\n",
+        "        except CommandError as error:\n            reply = error\n",
         "        except CommandError as error:\n"
-        "            reply = error.with_traceback(None)\n"
-        "            database.delete(key)\n",
+        "            database.delete(key)\n"
+        "            reply = error\n",
         ("list.block.wrong-target",),
     ),
     Guilty(
@@ -85,30 +85,29 @@ SERVERS: Final = (
     Guilty(
         "serves only one waiter for each push",
         "miniredis/engine/waiting.py",
-        "            value = database.find(key)\n",
+        "            value = database.lookup_write(key)\n",
         "            value = None\n",
         ("list.block.one-push-many",),
     ),
     Guilty(
         "serves while a transaction runs",
-        "miniredis/engine/dispatch.py",
-        "        reply: Reply = command.handler(session, args)\n",
-        "        reply: Reply = command.handler(session, args)\n"
-        "        session.engine.waiting.serve_ready()\n",
+        "miniredis/engine/call.py",
+        "    reply = call(session, command, args)\n    if hears",
+        "    reply = call(session, command, args)\n    session.engine.waiting.serve_ready()\n    if hears",
         ("list.block.after-transaction",),
     ),
     Guilty(
         "goes on handing elements to clients that have gone",
         "miniredis/engine/engine.py",
-        "            self.waiting.remove(session.waiter)\n            session.waiter = None\n",
-        "            session.waiter = None\n",
+        "            self.waiting.remove(session.waiter)\n            session.unblock()\n        del",
+        "            session.unblock()\n        del",
         ("list.block.disconnect",),
     ),
     Guilty(
         "loses an element that cannot be given",
         "miniredis/engine/commands/lists.py",
-        "    receiver = db.find_list(target)\n    element = POP[take](values)\n",
-        "    element = pop_one(db, source, values, take)\n    receiver = db.find_list(target)\n",
+        "    receiver = db.lookup_write(target, LIST)\n    element = POP[take](values)\n",
+        "    element = pop_one(db, source, values, take)\n    receiver = db.lookup_write(target, LIST)\n",
         ("list.lmove.atomic", "history.linearizable"),
     ),
     Guilty(
@@ -137,7 +136,7 @@ SERVERS: Final = (
         "    return push(session.db, args[1], args[2:], RIGHT)\n",
         "    push(session.db, args[1], args[2:], RIGHT)\n"
         "    session.engine.waiting.serve_ready()\n"
-        "    return len(session.db.find_list(args[1]) or ())\n",
+        "    return len(session.db.lookup_write(args[1], LIST) or ())\n",
         ("list.block.push-reply", "list.block.chain"),
     ),
     Guilty(
@@ -148,7 +147,7 @@ SERVERS: Final = (
         "    for push_before in later:\n"
         "        push(*push_before)\n"
         "    later[:] = [(session.db, args[1], args[2:], RIGHT)]\n"
-        "    return len(session.db.find_list(args[1]) or ()) + len(args) - 2\n",
+        "    return len(session.db.lookup_write(args[1], LIST) or ()) + len(args) - 2\n",
         ("list.push-creates", "list.rpush.appends"),
     ),
     Guilty(

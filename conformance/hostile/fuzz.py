@@ -187,7 +187,7 @@ class Fuzzer:
             self._engine.receive(client.session, piece, self._instant())
             self._settle()
             self.findings.commands += self._engine.statistics.total
-            self._engine.reset_statistics()  # as CONFIG RESETSTAT in a frame may do, too
+            self._engine.statistics.reset()  # as CONFIG RESETSTAT in a frame may do, too
         except Stuck:
             raise
         except Exception as fault:
@@ -287,12 +287,11 @@ class Fuzzer:
 
     @staticmethod
     def _made_engine(seed: int) -> Engine:
-        from miniredis.engine import Config, Engine, Instant
+        from miniredis.engine import Config, Engine, Environment, Instant
         from miniredis.scripting import new_interpreter
 
-        engine = Engine(Config({"proto-max-bulk-len": "1mb"}), Instant(1_000_000, 1_000_000), seed)
-        engine.scripts.new_interpreter = new_interpreter
-        return engine
+        config, now = Config({"proto-max-bulk-len": "1mb"}), Instant(1_000_000, 1_000_000)
+        return Engine(config, now, seed, Environment(new_interpreter=new_interpreter))
 
 
 def command_names() -> list[tuple[tuple[bytes, ...], int]]:
@@ -312,7 +311,7 @@ def leftovers(engine: Engine) -> dict[str, object]:
     held: dict[str, object] = {
         "sessions": engine.sessions,
         "output": engine.outbox,
-        "monitors": engine.monitors,
+        "monitors": engine.conditions.monitors,
         "keys": [len(db) for db in databases if len(db)],
         "deadlines": [db.deadlines for db in databases if db.deadlines],
         "watched keys": [db.watchers for db in databases if db.watchers],

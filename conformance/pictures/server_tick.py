@@ -41,9 +41,7 @@ STEPS: Final = (
     Step("Wait for sockets", "poll.py", "One Trio task waits for all of them."),
     Step("Read what has arrived", "connection.py", "Once from each readable socket."),
     Step("Parse requests", "engine/requests.py", "Malformed ones get Redis's own error."),
-    Step(
-        "Check and run each command", "engine/dispatch.py", "Refused, queued by MULTI, or run.", repeated=True
-    ),
+    Step("Check and run each command", "engine/call.py", "Refused, queued by MULTI, or run.", repeated=True),
     Step("Change keys", "engine/keyspace.py", "WATCH, tracking and key events hear of it.", repeated=True),
     Step("Serve blocked clients", "engine/waiting.py", "Who has waited longest comes first.", repeated=True),
     Step("Do what is due", "engine/engine.py", "Timeouts, expired keys, unblocked clients."),

@@ -19,7 +19,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import hiredis
 
 from miniredis import Engine
-from miniredis.engine import Config, Instant
+from miniredis.engine import Config, Environment, Instant
+from miniredis.engine.client_flags import WATCH_BROKEN
 from miniredis.scripting import new_interpreter
 from pressure.errors import ServerReplyError
 from pressure.protocol import Command
@@ -98,8 +99,8 @@ class Servers:
         self._faults = 0
         self._numbers: dict[Server, int] = {}
         self._steps: dict[tuple[Any, ...], tuple[int, Deliveries]] = {}
-        self._engine = Engine(Config({"databases": "1"}), now=Instant(0, 0))
-        self._engine.scripts.new_interpreter = new_interpreter if scripts else None
+        environment = Environment(new_interpreter=new_interpreter if scripts else None)
+        self._engine = Engine(Config({"databases": "1"}), Instant(0, 0), environment=environment)
         self._sessions: list[Any] = [None] * len(names)
         self._sent: dict[int, tuple[Command, ...]] = {}
         if scripts:
@@ -214,7 +215,7 @@ class Servers:
             for key in keys or ():
                 session.watch(key)
             if keys is None:
-                session.watch_broken = True
+                session.watched_key_changed()
         engine.settle(NOW)
 
     def _look(self) -> Server:
@@ -222,7 +223,10 @@ class Servers:
         live = [(who, session) for who, session in enumerate(self._sessions) if session is not None]
         watched: list[frozenset[bytes] | None] = [frozenset()] * len(self._sessions)
         for who, session in live:
-            watched[who] = None if session.watch_broken else frozenset(key for _, key in session.watched)
+            if not session.flags & WATCH_BROKEN:
+                watched[who] = frozenset(key for _, key in session.watched)
+            else:
+                watched[who] = None
         return Server(
             tuple((key, _as_value(value)) for key, value in sorted(db.values.items())),
             tuple((key, when - NOW.wall // 1000) for key, when in sorted(db.deadlines.items())),
@@ -237,7 +241,8 @@ class Servers:
         number = {session: who for who, session in enumerate(self._sessions) if session is not None}
         lines = [
             [number[waiter.session] for waiter in line]
-            for kinds in self._engine.waiting._queues.values()
+            for database in self._engine.keyspace.databases
+            for kinds in database.waiters.values()
             for line in kinds.values()
         ]
         left = sorted({who for line in lines for who in line})

@@ -9,7 +9,7 @@ from typing import Any, Final
 import hiredis
 
 from miniredis import Engine
-from miniredis.engine import Instant
+from miniredis.engine import Environment, Instant
 from miniredis.scripting import new_interpreter
 from pressure.errors import ServerReplyError
 from pressure.keys import Keys
@@ -49,8 +49,8 @@ class Simulation:
         self.keys = Keys.of(name)
         self.actors: list[Actor] = []
         self._now = Instant(_SECOND, 0)
-        self._engine = Engine(now=self._now)
-        self._engine.scripts.new_interpreter = new_interpreter if scripts else None
+        environment = Environment(new_interpreter=new_interpreter if scripts else None)
+        self._engine = Engine(now=self._now, environment=environment)
         self._of: dict[Any, Actor] = {}
 
     def seconds(self) -> float:

@@ -4,9 +4,10 @@ It imports no I/O library, no clock and no thread; a test holds it to that.
 """
 
 from .config import Config, ConfigurationError
-from .engine import Engine, Facts
+from .engine import Engine
+from .environment import Environment
 from .instant import Instant
 from .session import Session
 from .version import VERSION
 
-__all__ = ["VERSION", "Config", "ConfigurationError", "Engine", "Facts", "Instant", "Session"]
+__all__ = ["VERSION", "Config", "ConfigurationError", "Engine", "Environment", "Instant", "Session"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from .client_flags import GONE
+
 if TYPE_CHECKING:
     from .instant import Instant
     from .session import Session
@@ -72,7 +74,7 @@ class Backlogs:
             return True
         size -= FREE
         limit = self.limit_of(session)
-        if not limit.soft or size < limit.soft or not session.connected:
+        if not limit.soft or size < limit.soft or session.flags & GONE:
             self.over.pop(session, None)
             return False
         return now.monotonic > self.over.setdefault(session, now.monotonic + limit.patience)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from . import errors
+from .client_flags import MONITORS, NO_EVICT, WATCH_BROKEN
 from .errors import CommandError
 from .numbers import parse_integer
 from .publishing import CHANNELS, PATTERNS, SHARDS
@@ -33,7 +34,7 @@ def seconds_since(session: Session, wall: int) -> bytes:
 
 
 def flags(session: Session) -> bytes:
-    letters = b"O" if session.monitoring else b""
+    letters = b"O" if session.flags & MONITORS else b""
     if session.subscriptions:
         letters += b"P"
     if session.transaction is not None:
@@ -41,11 +42,11 @@ def flags(session: Session) -> bytes:
     if session.waiter is not None:
         letters += b"b"
     letters += tracking_letters(session.tracker)
-    if session.watch_broken:
+    if session.flags & WATCH_BROKEN:
         letters += b"d"
     if session.is_unix:
         letters += b"U"
-    if session.spared:
+    if session.flags & NO_EVICT:
         letters += b"e"
     return letters or b"N"
 

@@ -6,32 +6,35 @@ whose output is to be sent. The same bytes at the same times give the same repli
 
 from __future__ import annotations
 
-import math
 import random
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection
-from typing import Final, NamedTuple
+from typing import Final
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
 from .backlog import Backlogs
+from .call import answer, answer_plain
+from .client_flags import BLOCKED, CLOSING, GONE, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
+from .conditions import Conditions
 from .config import Config
-from .dispatch import execute, run_plain
+from .environment import Environment
 from .errors import CommandError, ProtocolError
+from .gate import is_held_up, look_up, objection, refuse, turn_away
 from .instant import Instant
 from .keyspace import Keyspace
 from .libraries import Libraries
 from .news import News
-from .observing import SlowLog, Statistics, monitor_line
+from .observing import Statistics
 from .packing import Packing
-from .registry import Command
-from .replies import NO_REPLY, Reply
+from .registry import AT_ONCE
+from .replies import NO_REPLY, QUEUED, Reply
 from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
 from .scripts import Scripts
 from .session import Session
 from .waiting import Waiter, Waiting
 
-__all__ = ["Engine", "Facts"]
+__all__ = ["Engine"]
 
 BEGINNING: Final = Instant(0, 0)
 
@@ -45,42 +48,6 @@ So a crowd that expires together does not hold up the clients.
 
 RECOVERY: Final = 1_000_000
 """Microseconds after which what time brings is tried again where it failed."""
-
-
-class Facts(NamedTuple):
-    """What the engine cannot know of the process around it, for INFO.
-
-    Attributes:
-        pid: of the process.
-        port: the TCP port, 0 if there is none.
-        executable: its path.
-        system: the operating system, its release and the machine's kind.
-        memory: tells the resident memory, in bytes.
-        poller: what the server waits with, such as ``epoll``.
-        cpu: tells the seconds that the process has run, in the system and by itself.
-        stopwatch: tells seconds since some fixed point, for how long commands take.
-    """
-
-    pid: int = 0
-    port: int = 0
-    executable: str = ""
-    system: str = ""
-    memory: Callable[[], int] = lambda: 0
-    poller: str = "none"
-    cpu: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
-    stopwatch: Callable[[], float] = lambda: 0.0
-
-
-class Pause(NamedTuple):
-    """What CLIENT PAUSE holds up.
-
-    Attributes:
-        until: monotonic microseconds.
-        writes_only: commands that only read go on.
-    """
-
-    until: int
-    writes_only: bool
 
 
 class Engine:
@@ -100,39 +67,34 @@ class Engine:
         config: the values of the directives; redis-server's defaults if omitted.
         now: the time at which it starts, an ``Instant``.
         seed: a number that decides what commands with random results (SRANDMEMBER...) answer.
+        environment: the process around it.
     """
 
-    def __init__(self, config: Config | None = None, now: Instant = BEGINNING, seed: int = 0) -> None:
+    def __init__(
+        self,
+        config: Config | None = None,
+        now: Instant = BEGINNING,
+        seed: int = 0,
+        environment: Environment = Environment(),  # noqa: B008  (it cannot be changed)
+    ) -> None:
         self.config = config or Config()
-        self.facts = Facts()
+        self.environment = environment
+        self.statistics = Statistics(environment.stopwatch)
         self.random = random.Random(seed)  # noqa: S311  (nothing here is secret)
         self.run_id = b"%040x" % self.random.getrandbits(160)
         self.started = self.now = now
-        self.keyspace = Keyspace(self.config.integer("databases"), self._key_ready)
+        self.keyspace = Keyspace(self.config.integer("databases"))
         self.sessions: dict[int, Session] = {}
         self.news = News(self.keyspace, self.sessions)
-        self.waiting = Waiting(self.keyspace.databases, self.served, self.news.attend)
+        self.waiting = Waiting(self.keyspace.databases, self.statistics, self._served, self.news.attend)
+        self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
-        self.monitors: dict[Session, None] = {}
-        self.pause: Pause | None = None
-        self.asleep_until = 0  # DEBUG SLEEP; monotonic microseconds
+        self.conditions = Conditions()
         self.active_expire = True
-        self.quiet = True  # nobody watches, nothing is held up: plain commands may just run
-        self.busy = False  # with a script that has been running for too long
         self.scripts = Scripts(self)
         self.libraries = Libraries(self)
-        self.slow_log = SlowLog()
-        self.statistics = Statistics()
-        self.lap = 0.0  # what the stopwatch told when the last command was over
-        self.slow = math.inf  # seconds from which on a command is slow
         self.shutdown_requested = False
-        self.connections_received = 0
         self._last_number = 0  # of a client
-        self.connections_rejected = 0
-        self.input_bytes = 0
-        self.output_bytes = 0
-        self.memory_peak = 0
-        self.error_counts: Counter[bytes] = Counter()
         self.faults: list[tuple[Session | None, Exception]] = []  # what failed unexpectedly, for the log
         self._time_passes_from = 0  # what time brings is not tried before; monotonic microseconds
         self._input_limit = 0
@@ -140,11 +102,16 @@ class Engine:
         self.backlogs = Backlogs()
         self.config.listen(self._configured)
         self._unblocked: deque[Session] = deque()
-        self._postponed: dict[Session, None] = {}
         self._lane = FastLane()
         self._advance(now)
 
     # The caller's side
+
+    def move_into(self, environment: Environment) -> None:
+        """Another process, or another server, has the engine from now on."""
+        self.environment = environment
+        self.statistics.stopwatch = environment.stopwatch
+        self.shutdown_requested = self.scripts.must_end = False  # said of a server that had it before
 
     def connect(
         self, now: Instant, *, address: str = "", local_address: str = "", descriptor: int = -1
@@ -173,7 +140,7 @@ class Engine:
         if address and self._is_protected() and not session.is_local:
             self._turn_away(session, errors.PROTECTED_MODE)
             return session
-        self.connections_received += 1
+        self.statistics.connections += 1
         self.sessions[session.id] = session
         return session
 
@@ -181,9 +148,9 @@ class Engine:
         return self.config["protected-mode"] == "yes" and not self.config["requirepass"]
 
     def _turn_away(self, session: Session, reason: bytes) -> None:
-        self.connections_rejected += 1
+        self.statistics.rejected_connections += 1
         session.reply(CommandError(reason))
-        session.connected = False
+        session.flags |= GONE
         session.close()
 
     def receive(self, session: Session, data: bytes, now: Instant) -> None:
@@ -194,12 +161,13 @@ class Engine:
         if now is not self.now:
             self._advance(now)
         session.last_active = now
-        self.input_bytes += len(data)
-        if session.idle and self.quiet and (requests := few_requests(data)):
+        self.statistics.input_bytes += len(data)
+        if not session.flags & SPECIAL and self.conditions.is_quiet and (requests := few_requests(data)):
             self._run_at_once(session, requests)
-        elif self.busy and self.scripts.is_running_for(session):
+        elif self.conditions.busy and self.scripts.is_running_for(session):
+            session.flags |= UNREAD
             session.parser.feed(data)
-        elif not session.closing:
+        elif not session.flags & CLOSING:
             self._take_in(session, data)
 
     def _take_in(self, session: Session, data: bytes) -> None:
@@ -212,7 +180,7 @@ class Engine:
     def _take_in_steps(self, session: Session, data: bytes) -> None:
         """As Redis reads it: what is too much at one time need not be too much at another."""
         at, limit = 0, self._input_limit
-        while at < len(data) and not session.closing:
+        while at < len(data) and not session.flags & CLOSING:
             piece = data[at : at + session.parser.appetite]
             at += len(piece)
             if len(piece) + len(session.parser) > limit:
@@ -221,6 +189,7 @@ class Engine:
                 self._feed(session, piece)
 
     def _feed(self, session: Session, data: bytes) -> None:
+        session.flags |= UNREAD
         session.parser.feed(data)
         if session.waiter is None:
             self._run(session)
@@ -239,10 +208,13 @@ class Engine:
         """
         if now is not self.now:
             self._advance(now)
-        if now.monotonic < self.asleep_until:
+        if self.conditions.asleep_until:
             return ()
         self._awaits_time = bool(
-            self.waiting.deadlines or self.keyspace.expiries or self.backlogs.over or self.pause is not None
+            self.waiting.deadlines
+            or self.keyspace.expiries
+            or self.backlogs.over
+            or self.conditions.pause is not None
         )
         if self._awaits_time and now.monotonic >= self._time_passes_from:
             try:
@@ -250,23 +222,23 @@ class Engine:
             except Exception as fault:
                 self.faults.append((None, fault))
                 self._time_passes_from = now.monotonic + RECOVERY
-        while self._unblocked:
+        while self._unblocked and not self.conditions.asleep_until:
             self._run(self._unblocked.popleft())
             self._awaits_time = True  # perhaps
-        if self.news.are_due and not self.busy:
-            self.news.broadcast()
+        if self.keyspace.heeds_all and not self.conditions.busy:
+            self.news.end_tick()
         due, self.outbox = self.outbox, {}
         return due
 
     def _let_time_pass(self, now: Instant) -> None:
-        if self.busy:
+        if self.conditions.busy:
             return
         for waiter in self.waiting.timed_out(now.monotonic):
             self._attempt(waiter.session, self.wake, waiter, waiter.when_over)
         for session in self.backlogs.overdue(now):
             self._attempt(session, self.hang_up, session)
-        if self.active_expire and self.pause is None:
-            self.lap = self.facts.stopwatch()
+        if self.active_expire and self.conditions.pause is None:
+            self.statistics.start_lap()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
 
@@ -278,22 +250,22 @@ class Engine:
         Args:
             leisure: microseconds for which keys that have expired may stay, as no client sees them.
         """
-        if self.now.monotonic < self.asleep_until:
-            return self.asleep_until
-        if not self._awaits_time or self.busy:
+        if self.conditions.asleep_until:
+            return self.conditions.asleep_until
+        if not self._awaits_time or self.conditions.busy:
             return None
-        pause_over = self.pause.until if self.pause else None
+        pause = self.conditions.pause
         due = [
             self.waiting.next_deadline(),
             self._next_expiry(leisure),
-            pause_over,
+            pause.until if pause else None,
             self.backlogs.next_deadline(),
         ]
         first = min((when for when in due if when is not None), default=None)
         return first if first is None else max(first, self._time_passes_from)
 
     def _next_expiry(self, leisure: int) -> int | None:
-        if self.pause is not None or not self.active_expire:
+        if self.conditions.pause is not None or not self.active_expire:
             return None
         expiry = self.keyspace.next_expiry()
         if expiry is None:
@@ -312,10 +284,8 @@ class Engine:
     def reset(self, now: Instant) -> None:
         """Removes every key of every database, as FLUSHALL does."""
         self._advance(now)
-        for db in self.keyspace.databases:
-            self.waiting.signal_gone(db)
-            db.clear()
-        self.news.tracking.flushed(None)
+        self.statistics.start_lap()
+        self.keyspace.flush()
         self.waiting.serve_ready()
 
     # The commands' side
@@ -323,7 +293,9 @@ class Engine:
     def wake(self, waiter: Waiter, reply: Reply | CommandError) -> None:
         """A blocked client, out of its queues already, hears its reply; its input runs when the tick ends."""
         session = waiter.session
-        session.waiter = None
+        session.unblock()
+        if type(reply) is CommandError:
+            self.statistics.count_error(reply)
         session.reply(reply)
         session.end_command()
         self._unblocked.append(session)
@@ -339,89 +311,34 @@ class Engine:
             return type(reply) is CommandError
         self.waiting.remove(session.waiter)
         self.wake(session.waiter, reply)
+        if session.last_command is not None:
+            self.statistics[session.last_command].failed += 1  # as Redis counts it, whatever the reply
         return True
 
-    def served(self, waiter: Waiter, reply: Reply | Exception) -> None:
-        """A blocked client got what it waited for, or what served it failed: then its connection ends."""
-        self._attempt(waiter.session, self._served, waiter, reply)
-
     def _served(self, waiter: Waiter, reply: Reply | Exception) -> None:
+        """A blocked client got what it waited for, or what served it failed: then its connection ends."""
         if isinstance(reply, Exception) and type(reply) is not CommandError:
-            raise reply
-        session = waiter.session
-        self.wake(waiter, reply)
-        if session.last_command is not None:
-            self.note(session, session.last_command, waiter.args, failed=type(reply) is CommandError)
-
-    def ran(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
-        """A command ran, or its client is blocked in it: whoever watches hears of it."""
-        if self.monitors and not {"admin", "skip_monitor"} & set(command.flags):
-            self.show(session, args)
-        if session.waiter is None or session.running_exec:
-            self.note(session, command, args, failed=failed)
+            self._fail(waiter.session, reply)
         else:
-            session.waiter.args = args
-
-    def show(self, session: Session, args: list[bytes]) -> None:
-        """Lets those who MONITOR see a command."""
-        if not self.monitors:
-            return
-        line = monitor_line(self.now, session, args)
-        for monitor in self.monitors:
-            monitor.push(line)
-
-    def note(self, session: Session, command: Command, args: list[bytes], *, failed: bool) -> None:
-        """Counts a command that is over; what passed since the one before it is the time it took."""
-        lap = self.facts.stopwatch()
-        seconds, self.lap = lap - self.lap, lap
-        calls = self.statistics[command]
-        calls.count += 1
-        calls.seconds += seconds
-        calls.failed += failed
-        if seconds >= self.slow:
-            self.log_slow(session, command, args, seconds)
-
-    def log_slow(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
-        """Keeps a command in the slow log."""
-        if "skip_slowlog" not in command.flags:
-            microseconds = int(seconds * 1_000_000)
-            self.slow_log.add(session, args, microseconds, self.config.integer("slowlog-max-len"))
+            self._attempt(waiter.session, self.wake, waiter, reply)
 
     def start_pause(self, until: int, *, writes_only: bool) -> None:
-        """CLIENT PAUSE: holds commands up until a monotonic time; a pause there is can only grow."""
-        if self.pause is not None:
-            until, writes_only = max(until, self.pause.until), writes_only and self.pause.writes_only
-        self.pause = Pause(until, writes_only)
-        self.quiet = False
+        """CLIENT PAUSE: holds commands up until a monotonic time."""
+        self.conditions.start_pause(self.now, until, writes_only=writes_only)
+        self.keyspace.keeps_expired = self.conditions.pause is not None
 
     def end_pause(self) -> None:
         """CLIENT UNPAUSE, or the time is over: what was held up runs when the tick ends."""
-        self.pause = None
-        postponed, self._postponed = self._postponed, {}
-        for session in postponed:
+        self.keyspace.keeps_expired = False
+        for session in self.conditions.end_pause():
             if session.waiter is not None:
                 self.waiting.remove(session.waiter)
-                session.waiter = None
+                session.unblock()
                 self._unblocked.append(session)
-
-    def postpone(self, session: Session, args: list[bytes]) -> None:
-        """Keeps a command for the end of the pause."""
-        session.hold(args)
-        self._postponed[session] = None
-
-    def sleep(self, microseconds: int) -> None:
-        """DEBUG SLEEP: nobody is answered for so long."""
-        self.asleep_until = self.now.monotonic + microseconds
-        self.quiet = False
-
-    def watch_all(self, session: Session) -> None:
-        """MONITOR: a client hears of every command from now on."""
-        self.monitors[session] = None
-        self.quiet = False
 
     def stop_listening(self, session: Session) -> None:
         """A client hears of nothing any more."""
-        self.monitors.pop(session, None)
+        self.conditions.stop_monitoring(session)
         self.news.forget(session)
 
     def hang_up(self, session: Session) -> None:
@@ -430,76 +347,87 @@ class Engine:
         session.drop_output()
         self._show_out(session)
 
-    def count_error(self, error: CommandError) -> None:
-        """INFO tells how many errors of each code there were."""
-        self.error_counts[error.message.split(b" ", 1)[0]] += 1
-
-    def reset_statistics(self) -> None:
-        """CONFIG RESETSTAT: counts from zero again."""
-        self.connections_received = self.connections_rejected = 0
-        self.input_bytes = self.output_bytes = 0
-        self.error_counts.clear()
-        self.statistics.clear()
-        self.keyspace.hits = self.keyspace.misses = self.keyspace.expired = 0
-
     # Inside
 
     def _advance(self, now: Instant) -> None:
         self.now = now
         self.keyspace.milliseconds = now.wall // 1000
-        if self.pause is not None and self.pause.until <= now.monotonic:
+        if not self.conditions.is_quiet:
+            self._end_what_is_over(now.monotonic)
+
+    def _end_what_is_over(self, monotonic: int) -> None:
+        if self.conditions.is_pause_over(monotonic):
             self.end_pause()
-        self.quiet = not (self.monitors or self.pause or self.busy or now.monotonic < self.asleep_until)
+        self.conditions.wake_up(monotonic)
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
         self._input_limit = self.config.integer("client-query-buffer-limit")
         self.backlogs.configure(self.config["client-output-buffer-limit"])
         self.news.configure(self.config)
-        threshold = self.config.integer("slowlog-log-slower-than")  # microseconds
+        self.statistics.configure(self.config)
         self.packing = Packing.of(self.config)
-        self.slow = math.inf if threshold < 0 else threshold / 1_000_000
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
 
-    def _key_ready(self, database: int, key: bytes, kind: type) -> None:
-        self.waiting.signal(database, key, kind)
-
     def _run_at_once(self, session: Session, requests: list[Request]) -> None:
-        session.idle = False
         try:
-            if run_plain(session, requests):
-                session.idle = True
+            if answer_plain(session, requests):
                 return
         except Exception as fault:
             self._fail(session, fault)
         self._run(session)
 
     def _run(self, session: Session) -> None:
+        """Runs what a client has sent, until it waits, or has sent no more whole request."""
         parser = session.parser
-        session.idle = False
+        session.flags &= ~UNREAD
         try:
-            while session.waiter is None and not session.closing:
-                if self.now.monotonic < self.asleep_until:
+            while not session.flags & (BLOCKED | CLOSING):
+                if self.conditions.asleep_until:
                     self._unblocked.append(session)
-                    return
-                if parser.read_ahead() and self.quiet and session.is_plain:
-                    run_plain(session, parser.take_ready())
-                    if session.waiter is not None:
-                        return
+                    break
+                if parser.read_ahead() and not session.flags & SPECIAL and self.conditions.is_quiet:
+                    answer_plain(session, parser.take_ready())
+                    if session.flags & BLOCKED:
+                        break
                 request = session.take_postponed() or parser.next()
                 if request is None:
-                    session.idle = session.is_plain and parser.is_between
-                    return
+                    break
                 if request:
-                    execute(session, request)
+                    self._run_one(session, request)
                 else:
                     session.end_command(empty=True)
         except ProtocolError as error:
             self._give_up(session, CommandError(error.message))
         except Exception as fault:
             self._fail(session, fault)
+        if not parser.is_between:
+            session.flags |= UNREAD
+
+    def _run_one(self, session: Session, args: list[bytes]) -> None:
+        """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
+        self.news.running = session
+        command = session.last_command = look_up(args)
+        if command is not None:
+            self.news.tracking.forget_surplus(session)
+        if command is None:
+            turn_away(session, args)
+        elif reason := objection(session, command, args):
+            refuse(session, command, reason)
+        elif self.conditions.pause is not None and is_held_up(session, command, args):
+            session.hold(args)
+            self.conditions.pause.postponed[session] = None
+        elif session.transaction is not None and command.in_transaction != AT_ONCE:
+            session.transaction.queue(session, command, args)
+            session.reply(QUEUED)
+        else:
+            answer(session, command, args)
+        self.news.running = None
+        self.waiting.serve_ready()
+        if session.flags & (MUTE | SKIPS_NEXT | LISTENS) and not session.flags & BLOCKED:
+            session.end_command()
 
     def _attempt(self, session: Session, act: Callable[..., None], *args: object) -> None:
         """Does something for a client; an unexpected error ends this client's connection and no other."""
@@ -514,27 +442,24 @@ class Engine:
         self._show_out(session)
 
     def _show_out(self, session: Session) -> None:
-        session.closing = True
-        session.idle = False
+        session.flags |= CLOSING
         self.outbox[session] = None
 
     def _give_up(self, session: Session, error: CommandError) -> None:
         """Reads no more of a client; without replies it never learns why, and stays."""
-        self.count_error(error)
-        session.reply(error)
+        session.reply(self.statistics.count_error(error))
         session.close()
 
     def _forget(self, session: Session) -> None:
-        if not session.connected:
+        if session.flags & GONE:
             return
-        session.connected = False
-        session.closing = True
-        session.idle = False
+        session.flags |= GONE | CLOSING
         session.unwatch()
         self.stop_listening(session)
-        self._postponed.pop(session, None)
+        if self.conditions.pause is not None:
+            self.conditions.pause.postponed.pop(session, None)
         self.backlogs.forget(session)
         if session.waiter is not None:
             self.waiting.remove(session.waiter)
-            session.waiter = None
+            session.unblock()
         del self.sessions[session.id]

@@ -42,21 +42,21 @@ def server(engine: Engine) -> Fields:
     return {
         "redis_version": VERSION,
         "redis_mode": "standalone",
-        "os": engine.facts.system,
+        "os": engine.environment.system,
         "arch_bits": 64,
         "monotonic_clock": "POSIX clock_gettime",
-        "multiplexing_api": engine.facts.poller,
-        "process_id": engine.facts.pid,
+        "multiplexing_api": engine.environment.poller,
+        "process_id": engine.environment.pid,
         "process_supervised": "no",
         "run_id": engine.run_id.decode(),
-        "tcp_port": engine.facts.port,
+        "tcp_port": engine.config.integer("port"),
         "server_time_usec": engine.now.wall,
         "uptime_in_seconds": uptime,
         "uptime_in_days": uptime // 86400,
         "hz": engine.config["hz"],
         "configured_hz": engine.config["hz"],
         "lru_clock": engine.now.wall // 1_000_000 & 0xFFFFFF,
-        "executable": engine.facts.executable,
+        "executable": engine.environment.executable,
         "config_file": "",
         "io_threads_active": 0,
     }
@@ -74,16 +74,16 @@ def clients(engine: Engine) -> Fields:
 
 
 def memory(engine: Engine) -> Fields:
-    resident = engine.facts.memory()
-    engine.memory_peak = max(engine.memory_peak, resident)
+    resident = engine.environment.memory()
+    engine.statistics.memory_peak = max(engine.statistics.memory_peak, resident)
     return {
         "used_memory": resident,
         "used_memory_human": human(resident),
         "used_memory_rss": resident,
         "used_memory_rss_human": human(resident),
-        "used_memory_peak": engine.memory_peak,
-        "used_memory_peak_human": human(engine.memory_peak),
-        "used_memory_peak_perc": f"{100 * resident / (engine.memory_peak or 1):.2f}%",
+        "used_memory_peak": engine.statistics.memory_peak,
+        "used_memory_peak_human": human(engine.statistics.memory_peak),
+        "used_memory_peak_perc": f"{100 * resident / (engine.statistics.memory_peak or 1):.2f}%",
         "number_of_cached_scripts": len(engine.scripts),
         "number_of_functions": engine.libraries.function_count,
         "number_of_libraries": len(engine.libraries.libraries),
@@ -129,11 +129,11 @@ def persistence(engine: Engine) -> Fields:
 
 def stats(engine: Engine) -> Fields:
     return {
-        "total_connections_received": engine.connections_received,
+        "total_connections_received": engine.statistics.connections,
         "total_commands_processed": engine.statistics.total,
-        "total_net_input_bytes": engine.input_bytes,
-        "total_net_output_bytes": engine.output_bytes,
-        "rejected_connections": engine.connections_rejected,
+        "total_net_input_bytes": engine.statistics.input_bytes,
+        "total_net_output_bytes": engine.statistics.output_bytes,
+        "rejected_connections": engine.statistics.rejected_connections,
         "sync_full": 0,
         "sync_partial_ok": 0,
         "sync_partial_err": 0,
@@ -152,7 +152,7 @@ def stats(engine: Engine) -> Fields:
         "tracking_total_items": engine.news.tracking.items,
         "tracking_total_prefixes": len(engine.news.tracking.prefixes),
         "unexpected_error_replies": 0,
-        "total_error_replies": engine.error_counts.total(),
+        "total_error_replies": engine.statistics.errors.total(),
     }
 
 
@@ -173,7 +173,7 @@ def replication(engine: Engine) -> Fields:
 
 
 def cpu(engine: Engine) -> Fields:
-    system, user = engine.facts.cpu()
+    system, user = engine.environment.cpu()
     return {"used_cpu_sys": f"{system:.6f}", "used_cpu_user": f"{user:.6f}"}
 
 
@@ -193,7 +193,9 @@ def command_stats(engine: Engine) -> Fields:
 
 
 def error_stats(engine: Engine) -> Fields:
-    return {f"errorstat_{code.decode()}": f"count={count}" for code, count in engine.error_counts.items()}
+    return {
+        f"errorstat_{code.decode()}": f"count={count}" for code, count in engine.statistics.errors.items()
+    }
 
 
 def cluster(engine: Engine) -> Fields:  # noqa: ARG001

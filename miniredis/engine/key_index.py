@@ -3,34 +3,50 @@
 from __future__ import annotations
 
 import random
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable
+from typing import Final
 
 __all__ = ["KeyIndex"]
 
+SPARE: Final = 16
+"""How many places may be empty in any case; beyond it, as many as there are names."""
+
 
 class KeyIndex:
-    """Some names, each with a place.
+    """Some names, each with a number that it keeps until it goes, and that no other name ever has.
 
-    A name that goes leaves its place to the last one. So a walk goes from the last place down to the first:
-    what moves was passed already and is met once more at most, and what is there all the time is met.
+    A walk goes from the highest number down to the lowest, and its cursor is the lowest number that it has
+    passed. Names that come meanwhile have higher numbers, and those that go change no number of others: each
+    name that is there all the time is met exactly once.
+
+    The names stand in the order of their numbers. One that goes leaves its place empty; once more places are
+    empty than taken, the empty ones are dropped.
     """
 
     def __init__(self, names: Iterable[bytes]) -> None:
-        self._names = list(names)
-        self._places = {name: place for place, name in enumerate(self._names)}
+        self._number_of = {name: number for number, name in enumerate(names, 1)}
+        self._last = len(self._number_of)
+        self._close_up()
 
     def add(self, name: bytes) -> None:
         """Takes in a name that is not there."""
-        self._places[name] = len(self._names)
+        self._last += 1
+        self._number_of[name] = self._last
         self._names.append(name)
+        self._numbers.append(self._last)
 
     def remove(self, name: bytes) -> None:
         """Drops a name that is there."""
-        place = self._places.pop(name)
-        last = self._names.pop()
-        if last != name:
-            self._names[place] = last
-            self._places[last] = place
+        self._names[bisect_left(self._numbers, self._number_of.pop(name))] = None
+        if len(self._names) > 2 * len(self._number_of) + SPARE:
+            self._close_up()
+
+    def _close_up(self) -> None:
+        """Drops the empty places."""
+        self._names: list[bytes | None] = list(self._number_of)  # in the order of their numbers, too
+        self._numbers = array("Q", self._number_of.values())
 
     def walk(self, cursor: int, count: int) -> tuple[int, list[bytes]]:
         """The next names of a walk, and where it goes on.
@@ -39,18 +55,33 @@ class KeyIndex:
             cursor: 0 to begin, else what the step before returned; the walk is over when that is 0 again.
             count: how many names.
         """
-        end = min(cursor or len(self._names), len(self._names))
-        begin = max(end - count, 0)
-        return begin, self._names[begin:end]
+        found: list[bytes] = []
+        place = bisect_left(self._numbers, cursor) if cursor else len(self._names)
+        while place and (len(found) < count or self._names[place - 1] is None):
+            end, place = place, max(place - max(count - len(found), 1), 0)
+            found += [name for name in self._names[place:end] if name is not None]
+        return (self._numbers[place] if place else 0), found
 
     def several(self, count: int, luck: random.Random) -> list[bytes]:
         """So many distinct names by lot, of which there are as many at least."""
-        return luck.sample(self._names, count)
+        if 2 * count > len(self._number_of):
+            return luck.sample(list(self._number_of), count)
+        drawn: dict[bytes, None] = {}
+        while len(drawn) < count:
+            drawn.update(dict.fromkeys(self.repeated(count - len(drawn), luck)))
+        return list(drawn)
 
     def repeated(self, count: int, luck: random.Random) -> list[bytes]:
         """So many names by lot, each of them any of all; there is one at least."""
-        return luck.choices(self._names, k=count)
+        drawn: list[bytes] = []
+        while len(drawn) < count:
+            tried = luck.choices(self._names, k=count - len(drawn))
+            drawn += [name for name in tried if name is not None]
+        return drawn
 
     def any(self, luck: random.Random) -> bytes | None:
         """One of the names by lot; None if there is none."""
-        return self._names[luck.randrange(len(self._names))] if self._names else None
+        name = None
+        while name is None and self._number_of:
+            name = self._names[luck.randrange(len(self._names))]
+        return name

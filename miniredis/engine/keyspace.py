@@ -1,7 +1,8 @@
 """Databases: keys, values, expiry and watched keys.
 
-There is one way to create a key (``create``, which tells the waiters), one to change it in place
-(``touched``), one to delete it. All of them end in ``touched``: whatever must know of a change hangs there.
+There is one way to create a key (``create``), one to change it in place (``touched``), one to delete it
+(``delete``), and one to empty a database (``Keyspace.flush``). Each of them is told as a ``Change``.
+
 A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
 place, and a type of its own for each of the others. An empty aggregate does not exist, but for a stream and a
 reliable queue.
@@ -11,22 +12,21 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Container
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from collections.abc import Container, Iterable
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
+from .changes import ALL_DATABASES, Change, Everything, Listener
 from .errors import WRONG_TYPE, CommandError
 from .hashes import HashValue
 from .key_index import KeyIndex
-from .notifications import Everything, unheard
 from .rqueues import RQueue
 from .sets import SetValue
 from .sorted_sets import SortedSet
 from .streams import Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .session import Session
+    from .waiting import Queue
 
 __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplicate"]
 
@@ -36,6 +36,21 @@ Aggregate: TypeAlias = "ListValue | HashValue | SetValue | SortedSet | Stream | 
 Value: TypeAlias = "StringValue | Aggregate"
 
 T = TypeVar("T")
+
+LIST: Final[tuple[type[ListValue], ...]] = (deque,)
+STRING: Final[tuple[type[StringValue], ...]] = (bytes, bytearray)
+HASH: Final = (HashValue,)
+SET: Final = (SetValue,)
+SORTED_SET: Final = (SortedSet,)
+STREAM: Final = (Stream,)
+RQUEUE: Final = (RQueue,)
+"""The kinds of values, each with the types that stand for it."""
+
+NO_TOUCH: Final = 1
+"""For a lookup: the key does not count as used."""
+
+NO_EVENT: Final = 2
+"""For a lookup: no keyspace event tells of a miss."""
 
 TYPE_NAMES: Final[dict[type, bytes]] = {
     bytes: b"string",
@@ -57,28 +72,24 @@ class Keyspace:
 
     Args:
         count: how many databases.
-        on_ready: told of every new key, and of streams and reliable queues that change: database index, key,
-            type of its value.
 
     Attributes:
-        on_create: told of every new key, likewise.
-        on_change: told of every change, if all are heeded: database index, key, names of keyspace events.
-        on_event: told of the keyspace events that are no changes, likewise.
-        heeds_all: whether all changes are told of.
-        tells_misses: whether one of them is that a key is asked for which is not there.
+        milliseconds: the wall time; whoever calls the engine sets it.
+        listeners: hear of each change to a key that is heeded, in this order.
+        heeds_all: whether all keys are.
+        tells_misses: whether somebody hears that a key is asked for which is not there.
+        keeps_expired: expired keys stay, as during CLIENT PAUSE, until they are written; who reads sees none.
+        changes: how many there were since the start.
     """
 
-    def __init__(self, count: int, on_ready: Callable[[int, bytes, type], None]) -> None:
-        self.milliseconds = 0  # wall time; whoever calls the engine sets it
-        self.on_ready = self.on_create = on_ready
-        self.on_change: Callable[[int, bytes, str], None] = unheard
-        self.on_event: Callable[[int, bytes, str], None] = unheard
+    def __init__(self, count: int) -> None:
+        self.milliseconds = 0
+        self.listeners: list[Listener] = []
         self.tells_misses = False
+        self.keeps_expired = False
         self.heeds_all = False
-        self.changes = 0  # since the start
-        self.hits = 0
-        self.misses = 0
-        self.expired = 0
+        self.changes = 0
+        self.reset_statistics()
         self.databases = [Database(self, index) for index in range(count)]
         self.expiries: list[tuple[int, int, bytes]] = []  # a heap of (milliseconds, database, key)
 
@@ -95,19 +106,35 @@ class Keyspace:
         heapq.heapify(self.expiries)
 
     def heed_all(self, heeds: bool) -> None:
-        """Whether all changes are told of, or only those of watched keys to who watches them."""
+        """Whether every change is told of, or only those that concern who waits for a key or watches it."""
         self.heeds_all = heeds
         for db in self.databases:
             db.heeded = Everything() if heeds else db.watchers
 
+    def tell(self, change: Change) -> None:
+        """Everybody who must know of a change hears of it."""
+        for hear in self.listeners:
+            hear(change)
+
+    def flush(self, database: Database | None = None) -> None:
+        """Removes every key of a database, or of all. Waiters keep their places."""
+        for db in self.databases if database is None else [database]:
+            db.clear()
+        self.tell(Change(ALL_DATABASES if database is None else database.index, None, None, "flush"))
+
     def swap(self, one: Database, other: Database) -> None:
         """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
         for db, incoming in ((one, other), (other, one)):
-            for key in db.watchers:
-                if db.find(key) is not None or incoming.find(key) is not None:
-                    db.break_watches(key)
+            db.break_watches(key for key in db.watchers if db.has(key) or incoming.has(key))
+        self.changes += 1
         one.exchange(other)
         self._order_expiries()
+        for db in (one, other):
+            self.tell(Change(db.index, None, None, "swap"))
+
+    def reset_statistics(self) -> None:
+        """CONFIG RESETSTAT: counts from zero again."""
+        self.hits = self.misses = self.expired = 0
 
     def next_expiry(self) -> int | None:
         """When the next key expires, in milliseconds of wall time; None if none will."""
@@ -138,6 +165,7 @@ class Database:
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
         self.used: dict[bytes, int] = {}  # when a key was last used, likewise
         self.watchers: dict[bytes, set[Session]] = {}
+        self.waiters: dict[bytes, dict[type, Queue]] = {}  # by the type they wait for; filled by ``Waiting``
         self.heeded: Container[bytes] = self.watchers  # the keys of whose changes somebody must hear
         self._index: KeyIndex | None = None
 
@@ -146,112 +174,73 @@ class Database:
 
     # Looking up
 
-    def find(self, key: bytes) -> Value | None:
-        """The value of a key about to be written, or None; an expired key goes away here."""
+    def has(self, key: bytes) -> bool:
+        """Whether there is a key of that name, whose time has not come."""
+        return key in self.values and not self.has_expired(key)
+
+    def has_expired(self, key: bytes) -> bool:
+        """Whether the time of a key that is there has come; it goes then, unless a pause keeps it."""
+        if key not in self.deadlines or self.deadlines[key] >= self.keyspace.milliseconds:
+            return False
+        if not self.keyspace.keeps_expired:
+            self.expire(key)
+        return True
+
+    @overload
+    def lookup_write(self, key: bytes) -> Value | None: ...
+    @overload
+    def lookup_write(self, key: bytes, kind: tuple[type[T], ...]) -> T | None: ...
+
+    def lookup_write(self, key: bytes, kind: tuple[type[T], ...] | None = None) -> T | Value | None:
+        """The value of a key about to be written, or None; an expired key goes away here.
+
+        Raises:
+            CommandError: WRONGTYPE, it is not of the kind.
+        """
         if key in self.deadlines and self.deadlines[key] < self.keyspace.milliseconds:
             self.expire(key)
         value = self.values.get(key)
-        if value is not None:
-            self.used[key] = self.keyspace.milliseconds
-        return value
+        if value is None:
+            return None
+        self.used[key] = self.keyspace.milliseconds
+        if kind is None or type(value) in kind:
+            return value
+        raise CommandError(WRONG_TYPE)
 
-    def read(self, key: bytes) -> Value | None:
-        """The value of a key that is only read, or None; counted as a hit or a miss."""
-        value = self.find(key)
+    @overload
+    def lookup_read(self, key: bytes, *, flags: int = 0) -> Value | None: ...
+    @overload
+    def lookup_read(self, key: bytes, kind: tuple[type[T], ...], flags: int = 0) -> T | None: ...
+
+    def lookup_read(
+        self, key: bytes, kind: tuple[type[T], ...] | None = None, flags: int = 0
+    ) -> T | Value | None:
+        """The value of a key that is only read, or None; counted as a hit or a miss.
+
+        Args:
+            key: its name.
+            kind: what it must be; None for anything.
+            flags: ``NO_TOUCH`` and ``NO_EVENT``.
+
+        Raises:
+            CommandError: WRONGTYPE, it is not of the kind.
+        """
+        value = None if key in self.deadlines and self.has_expired(key) else self.values.get(key)
         if value is None:
             self.keyspace.misses += 1
-            if self.keyspace.tells_misses:
+            if self.keyspace.tells_misses and not flags & NO_EVENT:
                 self.announce(key, "keymiss")
-        else:
-            self.keyspace.hits += 1
-        return value
-
-    def peek(self, key: bytes) -> Value | None:
-        """As ``read``, but the key does not count as used."""
-        last = self.used.get(key)
-        value = self.read(key)
-        if value is not None and last is not None:
-            self.used[key] = last
-        return value
-
-    def inspect(self, key: bytes) -> Value | None:
-        """As ``peek``, but no keyspace event tells of a miss."""
-        tells, self.keyspace.tells_misses = self.keyspace.tells_misses, False
-        value = self.peek(key)
-        self.keyspace.tells_misses = tells
-        return value
-
-    def find_list(self, key: bytes) -> ListValue | None:
-        """The list at a key about to be written, or None; raises WRONGTYPE."""
-        value = self.find(key)
-        if value is None or type(value) is deque:
+            return None
+        self.keyspace.hits += 1
+        if not flags & NO_TOUCH:
+            self.used[key] = self.keyspace.milliseconds
+        if kind is None or type(value) in kind:
             return value
         raise CommandError(WRONG_TYPE)
-
-    def read_list(self, key: bytes) -> ListValue | None:
-        """The list at a key that is only read, or None; raises WRONGTYPE."""
-        value = self.read(key)
-        if value is None or type(value) is deque:
-            return value
-        raise CommandError(WRONG_TYPE)
-
-    def find_string(self, key: bytes) -> StringValue | None:
-        """The string at a key about to be written, or None; raises WRONGTYPE."""
-        value = self.find(key)
-        if value is None or type(value) is bytes or type(value) is bytearray:
-            return value
-        raise CommandError(WRONG_TYPE)
-
-    def read_string(self, key: bytes) -> StringValue | None:
-        """The string at a key that is only read, or None; raises WRONGTYPE."""
-        value = self.read(key)
-        if value is None or type(value) is bytes or type(value) is bytearray:
-            return value
-        raise CommandError(WRONG_TYPE)
-
-    def find_hash(self, key: bytes) -> HashValue | None:
-        """The hash at a key about to be written, or None; raises WRONGTYPE."""
-        return of_type(self.find(key), HashValue)
-
-    def read_hash(self, key: bytes) -> HashValue | None:
-        """The hash at a key that is only read, or None; raises WRONGTYPE."""
-        return of_type(self.read(key), HashValue)
-
-    def find_set(self, key: bytes) -> SetValue | None:
-        """The set at a key about to be written, or None; raises WRONGTYPE."""
-        return of_type(self.find(key), SetValue)
-
-    def read_set(self, key: bytes) -> SetValue | None:
-        """The set at a key that is only read, or None; raises WRONGTYPE."""
-        return of_type(self.read(key), SetValue)
-
-    def find_sorted_set(self, key: bytes) -> SortedSet | None:
-        """The sorted set at a key about to be written, or None; raises WRONGTYPE."""
-        return of_type(self.find(key), SortedSet)
-
-    def read_sorted_set(self, key: bytes) -> SortedSet | None:
-        """The sorted set at a key that is only read, or None; raises WRONGTYPE."""
-        return of_type(self.read(key), SortedSet)
-
-    def find_stream(self, key: bytes) -> Stream | None:
-        """The stream at a key about to be written, or None; raises WRONGTYPE."""
-        return of_type(self.find(key), Stream)
-
-    def read_stream(self, key: bytes) -> Stream | None:
-        """The stream at a key that is only read, or None; raises WRONGTYPE."""
-        return of_type(self.read(key), Stream)
-
-    def find_rqueue(self, key: bytes) -> RQueue | None:
-        """The reliable queue at a key about to be written, or None; raises WRONGTYPE."""
-        return of_type(self.find(key), RQueue)
-
-    def read_rqueue(self, key: bytes) -> RQueue | None:
-        """The reliable queue at a key that is only read, or None; raises WRONGTYPE."""
-        return of_type(self.read(key), RQueue)
 
     def type_name(self, key: bytes) -> bytes:
         """What TYPE answers."""
-        value = self.peek(key)
+        value = self.lookup_read(key, flags=NO_TOUCH)
         return b"none" if value is None else TYPE_NAMES[type(value)]
 
     def live_keys(self) -> list[bytes]:
@@ -280,28 +269,27 @@ class Database:
         if deadline is not None:
             self.deadlines[key] = deadline
             self.keyspace.note_expiry(deadline, self.index, key)
-        self.keyspace.on_create(self.index, key, type(value))
+        if key in self.waiters or key in self.heeded:
+            self._tell(key, "new", modifies=False, is_ready=True)
         if event is not None:
             self.touched(key, event)
 
     def store(self, key: bytes, value: Value, event: str, *, keep_ttl: bool = False) -> None:
         """Sets a key whatever it held: creates it, or overwrites it in place, which wakes nobody."""
-        old = self.find(key)
+        old = self.lookup_write(key)
         if old is None:
             self.create(key, value, event)
             return
         self.values[key] = value
         if not keep_ttl:
             self.deadlines.pop(key, None)
-        if type(old) is Stream:
-            self.signal_stream(key)
-        self.touched(key, event)
+        self.touched(key, event, is_ready=type(old) is Stream)
 
     def store_or_delete(self, key: bytes, value: Aggregate, event: str) -> int:
         """Puts an aggregate at a key in place of whatever is there; none if it is empty. Returns its size."""
         if value:
             self.store(key, value, event)
-        elif self.find(key) is not None:
+        elif self.lookup_write(key) is not None:
             self.delete(key)
         return len(value)
 
@@ -310,23 +298,16 @@ class Database:
         self.values[key] = value
         self.touched(key, event)
 
-    def changed_beside(self, key: bytes, event: str = "") -> None:
+    def changed_beside(self, key: bytes, event: str = "", *, is_ready: bool = False) -> None:
         """Something changed that belongs to a key and that WATCH does not see: what a group has read."""
         self.keyspace.changes += 1
-        if event:
-            self.announce(key, event)
+        if is_ready or key in self.heeded:
+            self._tell(key, event, modifies=False, is_ready=is_ready)
 
     def announce(self, key: bytes, event: str) -> None:
         """Tells of an event that is no change, or of one more of a change that was told of."""
-        self.keyspace.on_event(self.index, key, event)
-
-    def signal_stream(self, key: bytes) -> None:
-        """Who waits for a stream is to be looked after: it has grown, lost a group, or is gone."""
-        self.keyspace.on_ready(self.index, key, Stream)
-
-    def signal_rqueue(self, key: bytes) -> None:
-        """Who waits for a reliable queue is to be served: something was pushed to one that was there."""
-        self.keyspace.on_ready(self.index, key, RQueue)
+        if key in self.heeded:
+            self._tell(key, event, modifies=False)
 
     def replace(self, key: bytes, value: Value) -> None:
         """Puts an equal value in another form at an existing key, of which nobody needs to hear."""
@@ -337,14 +318,15 @@ class Database:
         value = self.values.pop(key, None)
         if value is None:
             return False
-        if type(value) is Stream:
-            self.signal_stream(key)
         if self._index is not None:
             self._index.remove(key)
         self.deadlines.pop(key, None)
         self.used.pop(key, None)
+        is_ready = type(value) is Stream  # its readers are told that it is gone
         if event is not None:
-            self.touched(key, event)
+            self.touched(key, event, is_ready=is_ready)
+        elif is_ready:
+            self._tell(key, "", modifies=False, is_ready=True)
         return True
 
     def shrunk(self, key: bytes, value: Aggregate, event: str) -> None:
@@ -373,9 +355,8 @@ class Database:
         self.delete(key, "expired")
 
     def clear(self) -> None:
-        """Removes every key. Waiters keep their places."""
-        for key in self.watchers.keys() & self.values.keys():
-            self.break_watches(key)
+        """Removes every key; ``Keyspace.flush`` tells of it."""
+        self.break_watches(self.watchers.keys() & self.values.keys())
         self.keyspace.changes += len(self.values)
         self.values.clear()
         self.deadlines.clear()
@@ -389,36 +370,44 @@ class Database:
         self.used, other.used = other.used, self.used
         self._index, other._index = other._index, self._index
 
-    def touched(self, key: bytes, event: str) -> None:
-        """A key changed: the one place that everyone who must know of it hears it from.
+    def touched(self, key: bytes, event: str, *, is_ready: bool = False) -> None:
+        """A key changed.
 
         Args:
             key: its name.
             event: the keyspace event, or several with spaces between them; empty if there is none.
+            is_ready: blocked clients may be served by it.
         """
         self.keyspace.changes += 1
-        if key in self.heeded:
-            self._tell(key, event)
+        if is_ready or key in self.heeded:
+            self._tell(key, event, modifies=True, is_ready=is_ready)
 
-    def _tell(self, key: bytes, event: str) -> None:
-        for session in tuple(self.watchers.get(key, ())):
-            session.watched_key_changed()
-        self.keyspace.on_change(self.index, key, event)
+    def _tell(self, key: bytes, event: str, *, modifies: bool, is_ready: bool = False) -> None:
+        if modifies and key in self.watchers:
+            self.break_watches((key,))
+        value = self.values.get(key)
+        kind = None if value is None else type(value)
+        self.keyspace.tell(Change(self.index, key, kind, event, modifies, is_ready))
 
-    def break_watches(self, key: bytes) -> None:
-        """A key changed with its whole database: only WATCH sees that."""
-        self.keyspace.changes += 1
-        for session in tuple(self.watchers.get(key, ())):
-            session.watched_key_changed()
+    # Who hears of changes
+
+    def watch(self, key: bytes, session: Session) -> None:
+        """Makes a client's next EXEC depend on a key staying as it is."""
+        self.watchers.setdefault(key, set()).add(session)
+
+    def unwatch(self, key: bytes, session: Session) -> None:
+        """It depends on it no more."""
+        self.watchers[key].discard(session)
+        if not self.watchers[key]:
+            del self.watchers[key]
+
+    def break_watches(self, keys: Iterable[bytes]) -> None:
+        """Whoever watches these keys will not have its EXEC."""
+        for key in keys:
+            for session in tuple(self.watchers.get(key, ())):
+                session.watched_key_changed()
 
 
 def duplicate(value: Value) -> Value:
     """A value of its own with the same content."""
     return value if isinstance(value, bytes) else value.copy()
-
-
-def of_type(value: Value | None, kind: type[T]) -> T | None:
-    """A value that has to be of a type, if it is there; raises WRONGTYPE."""
-    if value is None or isinstance(value, kind):
-        return value
-    raise CommandError(WRONG_TYPE)

@@ -132,13 +132,13 @@ class Libraries:
         is_read_only |= check_flags(frozenset(function.flags), is_read_only=is_read_only)
         assert self._interpreter is not None
         scripts = self._engine.scripts
-        run = scripts.begin(client, function.name, request, is_function=True, is_read_only=is_read_only)
+        scripts.begin(client, function.name, request, is_function=True, is_read_only=is_read_only)
         try:
             names, args = request[3 : 3 + keys], request[3 + keys :]
             outcome = self._interpreter.invoke(function.body, function.name, names, args, client.resp)
             return scripts.conclude(outcome)
         finally:
-            scripts.end(run)
+            scripts.end()
 
     def load(self, code: bytes, *, replace: bool) -> bytes:
         """Takes a library in; returns its name, and raises ``CommandError`` for what is none."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .config.words import EventClasses
-from .notifications import BEFORE_TRACKING, TRACKED_AS, Notifications, unheard
+from .notifications import BEFORE_TRACKING, TRACKED_AS, Notifications
 from .publishing import Publishing
 from .tracking import Tracker, Tracking
 
 if TYPE_CHECKING:
+    from .changes import Change
     from .config import Config
     from .keyspace import Keyspace
     from .session import Session
@@ -50,7 +51,6 @@ class News:
         self.running: Session | None = None
         self.are_due = False
         self._unnoticed = NONE  # the events that are no change to who tracks keys
-        keyspace.on_change = self._key_changed
 
     def configure(self, config: Config) -> None:
         """Takes what the directives say."""
@@ -92,22 +92,31 @@ class News:
             session.end_reply()
             self.tracking.command_over()
 
-    def broadcast(self) -> None:
+    def end_tick(self) -> None:
         """The tick ends: who asked for broadcasts hears what changed in it."""
-        self.are_due = False
-        self.tracking.broadcast()
+        self.tracking.forget_surplus(None)
+        if self.are_due:
+            self.are_due = False
+            self.tracking.broadcast()
 
     def _heed(self) -> None:
-        """Lets the keyspace tell of what somebody asked for, and of nothing else."""
+        """Hears of what somebody asked for, and of nothing else."""
         classes, keyspace = self.notifications.classes, self._keyspace
-        keyspace.on_event = self.notifications.tell if classes else unheard
-        keyspace.on_create = self._key_created if "n" in classes else keyspace.on_ready
         keyspace.tells_misses = "m" in classes
-        keyspace.heed_all(bool(classes) or self.tracking.is_awaited)
+        is_needed = bool(classes) or self.tracking.is_awaited
+        if is_needed is not keyspace.heeds_all:
+            keyspace.heed_all(is_needed)
+            (keyspace.listeners.append if is_needed else keyspace.listeners.remove)(self.hear)
 
-    def _key_created(self, database: int, key: bytes, kind: type) -> None:
-        self._keyspace.on_ready(database, key, kind)
-        self.notifications.tell(database, key, "new")
+    def hear(self, change: Change) -> None:
+        """A key changed, or all: who tracks keys is told, and who listens to keyspace events."""
+        if change.key is None:
+            if change.event == "flush":
+                self.tracking.flushed(self.running)
+        elif not change.modifies:
+            self.notifications.tell(change.database, change.key, change.event)
+        else:
+            self._key_changed(change.database, change.key, change.event)
 
     def _key_changed(self, database: int, key: bytes, events: str) -> None:
         first, _, last = events.partition(" ")

@@ -17,11 +17,9 @@ __all__ = [
     "LETTERS",
     "NONE",
     "TRACKED_AS",
-    "Everything",
     "Notifications",
     "after_reply",
     "shown",
-    "unheard",
 ]
 
 NAMES: Final = {
@@ -62,17 +60,6 @@ def shown(letters: str) -> str:
 
 def each_of(order: str, letters: str) -> str:
     return "".join(letter for letter in order if letter in letters)
-
-
-class Everything:
-    """Contains whatever one asks for."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
-
-
-def unheard(_database: int, _key: bytes, _event: str) -> None:
-    """For events that nobody asked for."""
 
 
 class Notifications:

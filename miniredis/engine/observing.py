@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from .config import Config
+    from .errors import CommandError
     from .instant import Instant
     from .registry import Command
     from .session import Session
@@ -32,19 +35,6 @@ class Calls:
     seconds: float = 0.0
     rejected: int = 0
     failed: int = 0
-
-
-class Statistics(dict["Command", Calls]):
-    """The calls of every command since the start, or since CONFIG RESETSTAT."""
-
-    def __missing__(self, command: Command) -> Calls:
-        calls = self[command] = Calls()
-        return calls
-
-    @property
-    def total(self) -> int:
-        """How many commands ran."""
-        return sum(calls.count for calls in self.values())
 
 
 MOST_ARGUMENTS: Final = 32
@@ -73,19 +63,26 @@ class SlowEntry(NamedTuple):
 
 @dataclass(slots=True)
 class SlowLog:
-    """The commands that took longest, newest first."""
+    """The commands that took longest, newest first.
+
+    Attributes:
+        entries: of so many commands.
+        most: how many are kept.
+        next_number: of an entry.
+    """
 
     entries: deque[SlowEntry] = field(default_factory=deque)
+    most: int = 0
     next_number: int = 0
 
-    def add(self, session: Session, args: list[bytes], microseconds: int, most: int) -> None:
-        """Adds a command, and forgets the oldest beyond ``most``."""
+    def add(self, session: Session, args: list[bytes], microseconds: int) -> None:
+        """Adds a command, and forgets the oldest beyond so many."""
         seconds = session.engine.now.wall // 1_000_000
         kept = shortened(args)
         entry = SlowEntry(self.next_number, seconds, microseconds, kept, session.address, session.name)
         self.next_number += 1
         self.entries.appendleft(entry)
-        while len(self.entries) > most:
+        while len(self.entries) > self.most:
             self.entries.pop()
 
 
@@ -101,6 +98,82 @@ def cut(argument: bytes) -> bytes:
     if len(argument) <= LONGEST_ARGUMENT:
         return bytes(argument)
     return b"%b... (%d more bytes)" % (argument[:LONGEST_ARGUMENT], len(argument) - LONGEST_ARGUMENT)
+
+
+class Statistics(dict["Command", Calls]):
+    """What is counted since the start, or since CONFIG RESETSTAT: the calls of every command, and more.
+
+    Args:
+        stopwatch: tells seconds since some fixed point.
+
+    Attributes:
+        lap: what the stopwatch told when the last command was over: the next one begins then.
+        slow: seconds from which on a command is slow.
+        slow_log: those that were.
+        errors: by their codes, how often each was told.
+        connections: how many clients came.
+        rejected_connections: how many more were turned away.
+        input_bytes: received.
+        output_bytes: sent.
+        memory_peak: the most memory that INFO has seen, in bytes.
+    """
+
+    def __init__(self, stopwatch: Callable[[], float]) -> None:
+        super().__init__()
+        self.stopwatch = stopwatch
+        self.lap = 0.0
+        self.slow = math.inf
+        self.slow_log = SlowLog()
+        self.errors: Counter[bytes] = Counter()
+        self.memory_peak = 0
+        self.reset()
+
+    def __missing__(self, command: Command) -> Calls:
+        calls = self[command] = Calls()
+        return calls
+
+    def configure(self, config: Config) -> None:
+        """Takes what the directives say."""
+        threshold = config.integer("slowlog-log-slower-than")  # microseconds
+        self.slow = math.inf if threshold < 0 else threshold / 1_000_000
+        self.slow_log.most = config.integer("slowlog-max-len")
+
+    def reset(self) -> None:
+        """CONFIG RESETSTAT: counts from zero again."""
+        self.clear()
+        self.errors.clear()
+        self.connections = self.rejected_connections = 0
+        self.input_bytes = self.output_bytes = 0
+
+    def start_lap(self) -> None:
+        """A command is about to begin, after a time in which there was none."""
+        self.lap = self.stopwatch()
+
+    @property
+    def total(self) -> int:
+        """How many commands ran."""
+        return sum(calls.count for calls in self.values())
+
+    def count_error(self, error: CommandError) -> CommandError:
+        """Some client is told an error; returns it."""
+        self.errors[error.message.split(b" ", 1)[0]] += 1
+        return error.with_traceback(None)  # its frames would hold what the command worked on
+
+    def failed(self, command: Command, error: CommandError) -> CommandError:
+        """A command ran, and its reply is an error; returns it."""
+        self[command].failed += 1
+        return self.count_error(error)
+
+    def rejected(self, command: Command | None, error: CommandError) -> CommandError:
+        """A command was not run; returns the error that says why."""
+        if command is not None:
+            self[command].rejected += 1
+        return self.count_error(error)
+
+    def log_slow(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
+        """Keeps a slow command in mind, unless it hides what it is told."""
+        if "skip_slowlog" not in command.flags:
+            self.slow_log.add(session.client, args, int(seconds * 1_000_000))
 
 
 SPECIAL: Final = re.compile(rb"[^ !#-\[\]-~]")

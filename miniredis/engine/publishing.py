@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from .client_flags import CLOSING
 from .glob import compile_glob
 from .replies import Push, encode
 
@@ -70,7 +71,7 @@ class Publishing:
         """A client listens to something from now on, if it does not yet; it is told so."""
         self.listeners[kind].setdefault(name, {})[session] = None
         session.subscriptions.setdefault(kind, {})[name] = None
-        session.listens = True
+        session.listen()
         if kind is PATTERNS and name not in self._fits:
             self._fits[name] = compile_glob(name)
         session.push(encode(Push([kind.begins, name, count(session, kind)]), session.resp))
@@ -147,7 +148,7 @@ def deliver(listeners: Iterable[Session], parts: list[bytes], event: str = "") -
     hearing = tuple(listeners)  # who has too much to read is hung up on meanwhile
     for session in hearing:
         resp = session.resp
-        if session.closing:
+        if session.flags & CLOSING:
             continue
         if resp not in encoded:
             encoded[resp] = encode(push, resp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -10,13 +11,17 @@ from .errors import CommandError
 
 if TYPE_CHECKING:
     from .engine import Engine
+    from .registry import Command
 
-__all__ = ["check_flags", "only_reads", "read_shebang"]
+__all__ = ["check_flags", "may_write", "read_shebang"]
 
 Flags: TypeAlias = frozenset[bytes]
 
 FLAGS: Final = (b"no-writes", b"allow-oom", b"allow-stale", b"no-cluster", b"allow-cross-slot-keys")
 """What a script may say of itself."""
+
+WRITING: Final = frozenset({"write", "may_replicate"})
+"""The flags of commands that may write."""
 
 
 def read_shebang(body: bytes) -> tuple[bytes, Flags | None]:
@@ -55,10 +60,6 @@ def check_flags(flags: Flags | None, *, is_read_only: bool) -> bool:
     return b"no-writes" in flags
 
 
-def flags_of_none(_engine: Engine, _: bytes) -> None:
-    """Other requests run no script."""
-
-
 def flags_of_text(_engine: Engine, body: bytes) -> Flags | None:
     return read_shebang(body)[1]
 
@@ -73,16 +74,20 @@ def flags_of_function(engine: Engine, name: bytes) -> Flags | None:
 
 FLAGS_OF: Final[dict[bytes, Callable[[Engine, bytes], Flags | None]]] = {
     b"eval": flags_of_text,
+    b"eval_ro": flags_of_text,
     b"evalsha": flags_of_script,
+    b"evalsha_ro": flags_of_script,
     b"fcall": flags_of_function,
+    b"fcall_ro": flags_of_function,
 }
 """Where what a script says of itself stands."""
 
 
-def only_reads(engine: Engine, args: list[bytes]) -> bool:
-    """Whether a request runs a script that says of itself that it writes nothing."""
-    try:
-        flags = FLAGS_OF.get(args[0].lower(), flags_of_none)(engine, args[1])
-    except (CommandError, IndexError):
-        return False
-    return flags is not None and b"no-writes" in flags
+def may_write(engine: Engine, command: Command, args: list[bytes]) -> bool:
+    """Whether a request may write: as its script says, or else as its command is declared."""
+    if command.name in FLAGS_OF:
+        with contextlib.suppress(CommandError):
+            flags = FLAGS_OF[command.name](engine, args[1])
+            if flags is not None:
+                return b"no-writes" not in flags
+    return not WRITING.isdisjoint(command.flags)

@@ -9,23 +9,21 @@ on for the keys that the script sees.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
-from .dispatch import look_up
+from .call import call, show
 from .errors import CommandError
+from .gate import look_up
 from .lru import LruCache
 from .replies import Encoded, Reply, encode
 from .requests import FastLane, RequestParser
 from .script_flags import check_flags, read_shebang
-from .script_interfaces import Failure, Interpreter, NewInterpreter, NoLanguageError
+from .script_interfaces import Failure, Interpreter, NoLanguageError
 from .session import Session
 
 if TYPE_CHECKING:
     from .engine import Engine
-    from .instant import Instant
-    from .registry import Command
 
 __all__ = ["Run", "Script", "Scripts"]
 
@@ -93,8 +91,20 @@ class Run:
 class ScriptSession(Session):
     """Stands for a script where commands ask who their client is."""
 
-    __slots__ = ()
+    __slots__ = ("_scripts",)
     is_script = True
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine, 0, RequestParser(FastLane(), lambda: 0, lambda: False), engine.now)
+        self._scripts = engine.scripts
+        self.address = b"lua"
+        self.flags = 0
+
+    @property
+    def client(self) -> Session:
+        """Who asked for the script."""
+        run = self._scripts.running
+        return self if run is None else run.client
 
     @property
     def may_block(self) -> bool:
@@ -109,18 +119,12 @@ class Scripts:
         engine: whose they are.
 
     Attributes:
-        new_interpreter: makes the interpreter; whoever makes an engine that is to run scripts sets it.
-        clock: tells what time it is, for TIME goes on while a script runs; None where time stands still.
-        while_busy: called now and then while a script runs for too long: lets others in.
         running: the script that runs.
         must_end: the server stops, and waits for no script.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.new_interpreter: NewInterpreter | None = None
-        self.clock: Callable[[], Instant] | None = None
-        self.while_busy: Callable[[], None] = lambda: None
         self.running: Run | None = None
         self.must_end = False
         self._interpreter: Interpreter | None = None
@@ -142,10 +146,11 @@ class Scripts:
 
     def make_interpreter(self, *, for_functions: bool) -> Interpreter:
         """A new one; raises ``CommandError`` where its language is not installed."""
-        if self.new_interpreter is None:
+        new_interpreter = self._engine.environment.new_interpreter
+        if new_interpreter is None:
             raise CommandError(errors.NO_LUA)
         try:
-            return self.new_interpreter(self, for_functions=for_functions)
+            return new_interpreter(self, for_functions=for_functions)
         except NoLanguageError:
             raise CommandError(errors.NO_LUA) from None
 
@@ -194,38 +199,27 @@ class Scripts:
         """
         is_read_only |= check_flags(script.flags, is_read_only=is_read_only)
         interpreter = self.interpreter
-        run = self.begin(client, script.sha, request, is_function=False, is_read_only=is_read_only)
+        self.begin(client, script.sha, request, is_function=False, is_read_only=is_read_only)
         try:
             names, args = request[3 : 3 + keys], request[3 + keys :]
             return self.conclude(interpreter.run(script.sha, script.code, names, args, client.resp))
         finally:
-            self.end(run)
+            self.end()
 
     def begin(
         self, client: Session, name: bytes, request: list[bytes], *, is_function: bool, is_read_only: bool
-    ) -> Run:
+    ) -> None:
         """A script starts."""
-        session = self._new_session()
+        session = self._session = self._session or ScriptSession(self._engine)
         session.db, session.resp = client.db, 2
-        started = self._engine.facts.stopwatch()
+        started = self._engine.environment.stopwatch()
         self.running = run = Run(name, client, session, request, started)
         run.is_function, run.is_read_only = is_function, is_read_only
-        return run
 
-    def _new_session(self) -> Session:
-        if self._session is None:
-            engine = self._engine
-            parser = RequestParser(FastLane(), lambda: 0, lambda: False)
-            self._session = ScriptSession(engine, 0, parser, engine.now)
-            self._session.address = b"lua"
-            self._session.authenticated = True
-        return self._session
-
-    def end(self, run: Run) -> None:
+    def end(self) -> None:
         """A script is over."""
         self.running = None
-        self._engine.busy = False
-        self._engine.lap = run.started  # the command that ran it took all that time
+        self._engine.conditions.be_busy(False)
 
     def conclude(self, outcome: Reply | Failure) -> Reply:
         """The reply of what ran a script; an error that was not counted yet is raised as one."""
@@ -252,21 +246,15 @@ class Scripts:
             refusal = errors.NOT_FROM_SCRIPTS
         elif run.is_read_only and ("write" in command.flags or "may_replicate" in command.flags):
             refusal = errors.READ_ONLY_SCRIPT
-        if refusal is not None or command is None or command.handler is None:
-            return self._refuse(refusal or errors.UNKNOWN_IN_SCRIPT, command)
+        if refusal is not None or command is None:
+            return engine.statistics.rejected(command, CommandError(refusal or errors.UNKNOWN_IN_SCRIPT))
         session.last_command = command
         run.has_written |= "write" in command.flags
-        failed = False
-        try:
-            reply: Reply = command.handler(session, args)
-        except CommandError as error:
-            engine.count_error(error)
-            reply, failed = error.with_traceback(None), True
-        if engine.monitors and not {"admin", "skip_monitor"} & set(command.flags):
-            engine.show(session, args)
+        reply = call(session, command, args)
+        if engine.conditions.monitors:
+            show(session, command, args)
         if run.client.tracker is not None and "readonly" in command.flags:
             self._remember(run)
-        engine.note(run.client, command, args, failed=failed)
         return reply
 
     def writes(self, args: list[bytes]) -> bool:
@@ -280,35 +268,28 @@ class Scripts:
         assert command is not None
         self._engine.news.tracking.remember(run.client, command, run.request)
 
-    def _refuse(self, reason: bytes, command: Command | None) -> CommandError:
-        refusal = CommandError(reason)
-        self._engine.count_error(refusal)
-        if command is not None:
-            self._engine.statistics[command].rejected += 1
-        return refusal
-
     def is_allowed(self, args: list[bytes]) -> bool | None:
         """Whether the script's user may run a command: the one user there is may; None if there is none."""
         return None if look_up(args) is None else True
 
     def count_error(self, text: bytes) -> None:
         """An error is a part of the script's reply."""
-        self._engine.count_error(CommandError(text))
+        self._engine.statistics.count_error(CommandError(text))
 
     def interrupt(self) -> bytes | None:
         """Lets others in if the script has run for too long; the error with which it is to end, if it is."""
         run, engine = self.running, self._engine
         if run is None:
             return errors.LOAD_TIMEOUT if self._loads_for_too_long() else None
-        if self.clock is not None:
-            engine.now = self.clock()
+        environment = engine.environment
+        if environment.clock is not None:
+            engine.now = environment.clock()
         threshold = engine.config.integer("busy-reply-threshold")
-        if not engine.busy and threshold:
-            engine.busy = self.milliseconds >= threshold
-            engine.quiet = engine.quiet and not engine.busy
-        if engine.busy:
+        if not engine.conditions.busy and threshold:
+            engine.conditions.be_busy(self.milliseconds >= threshold)
+        if engine.conditions.busy:
             frozen = engine.keyspace.milliseconds  # for a script, no key expires while it runs
-            self.while_busy()
+            environment.let_others_in()
             engine.keyspace.milliseconds = frozen
         if run.is_killed or engine.shutdown_requested or self.must_end:
             return errors.KILLED_SCRIPT  # of a function, too
@@ -316,10 +297,10 @@ class Scripts:
 
     def start_loading(self) -> None:
         """A library is being loaded, which may take half a second."""
-        self._loading_since = self._engine.facts.stopwatch()
+        self._loading_since = self._engine.environment.stopwatch()
 
     def _loads_for_too_long(self) -> bool:
-        return self._engine.facts.stopwatch() - self._loading_since > LOAD_LIMIT
+        return self._engine.environment.stopwatch() - self._loading_since > LOAD_LIMIT
 
     # What others hear of a script that runs for too long
 
@@ -332,7 +313,7 @@ class Scripts:
         """For how long the script has been running."""
         if self.running is None:
             return 0
-        return int((self._engine.facts.stopwatch() - self.running.started) * 1000)
+        return int((self._engine.environment.stopwatch() - self.running.started) * 1000)
 
     @property
     def busy_text(self) -> bytes:

@@ -6,8 +6,26 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .backlog import FREE
+from .client_flags import (
+    BLOCKED,
+    CLOSING,
+    EXECUTING,
+    GONE,
+    HEARS_FOR_OTHERS,
+    IN_MULTI,
+    LISTENS,
+    MONITORS,
+    MUTE,
+    POSTPONED,
+    REPLIES_OFF,
+    SKIPS_NEXT,
+    SKIPS_REPLY,
+    UNAUTHENTICATED,
+    WATCH_BROKEN,
+)
 from .notifications import NONE, after_reply
 from .replies import NO_REPLY, NULL_ARRAY, NoReply, Output, Reply, encode, joined
+from .script_flags import may_write
 from .waiting import Waiter
 
 if TYPE_CHECKING:
@@ -29,13 +47,21 @@ class Transaction:
     Attributes:
         queued: the commands, in order.
         aborted: one was refused by the gate, so EXEC will refuse them all.
+        may_write: one may write, as far as it was known when it was queued.
     """
 
-    __slots__ = ("aborted", "queued")
+    __slots__ = ("aborted", "may_write", "queued")
 
     def __init__(self) -> None:
         self.queued: list[tuple[Command, list[bytes]]] = []
         self.aborted = False
+        self.may_write = False
+
+    def queue(self, session: Session, command: Command, args: list[bytes]) -> None:
+        """Holds back a command; one more of those that will not run need not be kept."""
+        if not (self.aborted or session.flags & WATCH_BROKEN):
+            self.queued.append((command, args))
+            self.may_write |= may_write(session.engine, command, args)
 
 
 class Session:
@@ -43,24 +69,14 @@ class Session:
 
     Attributes:
         id: unique and rising; CLIENT ID.
+        flags: what is special about it, those of ``client_flags``.
         db: the database it SELECTed.
         resp: the version of the protocol it speaks, 2 or 3.
         waiter: set while it is blocked; its input then stays unread.
-        closing: nothing more is read from it, and it is to be hung up once its output is sent.
         watched: the (database, key) pairs of WATCH.
-        watch_broken: one of them has changed.
-        authenticated: it may run commands though a password is set.
-        monitoring: it is shown every command of every client.
         subscriptions: what it listens to, by the way in which it does; ways without any are not there.
         tracker: how it is told of changes to keys, if it is.
-        listens: it is told of what others do: some of that comes before its reply, some after.
-        hears_for_others: some client has it hear in its place, or had.
         after_reply: the keyspace events that it is to hear of only behind the reply at hand.
-        spared: CLIENT NO-EVICT asked that it never be hung up on for its memory.
-        replies_off: CLIENT REPLY OFF was said.
-        skipping: the reply at hand is not to be sent.
-        skip_next: nor is that of the next command, as CLIENT REPLY SKIP said.
-        idle: it is plain, and all it sent was run: another request may be run at once.
         postponed: the command that CLIENT PAUSE holds up.
         outgoing: the pieces of what is to be sent when the tick ends.
     """
@@ -69,17 +85,16 @@ class Session:
     """Whether it stands for a script."""
 
     __slots__ = (
-        "_late", "_pushed", "address", "after_reply", "authenticated", "closing", "connected", "created",
-        "db", "descriptor", "engine", "hears_for_others", "id", "idle", "last_active", "last_command",
-        "listens", "local_address", "monitoring", "name", "outgoing", "parser", "postponed", "replies_off",
-        "resp", "running_exec", "skip_next", "skipping", "spared", "subscriptions", "tracker", "transaction",
-        "waiter", "watch_broken", "watched",
+        "_late", "_pushed", "address", "after_reply", "created", "db", "descriptor", "engine", "flags", "id",
+        "last_active", "last_command", "local_address", "name", "outgoing", "parser", "postponed", "resp",
+        "subscriptions", "tracker", "transaction", "waiter", "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
         self.engine = engine
-        self.id = number
-        self.parser = parser
+        self.id: int = number
+        self.flags = UNAUTHENTICATED if engine.config["requirepass"] else 0
+        self.parser: RequestParser = parser
         self.db: Database = engine.keyspace.databases[0]
         self.resp: int = 2
         self.name: bytes = b""
@@ -90,25 +105,12 @@ class Session:
         self.last_active: Instant = now
         self.last_command: Command | None = None
         self.transaction: Transaction | None = None
-        self.running_exec = False
         self.watched: set[tuple[int, bytes]] = set()
-        self.watch_broken = False
         self.waiter: Waiter | None = None
-        self.authenticated = not engine.config["requirepass"]
-        self.monitoring = False
         self.subscriptions: dict[Kind, dict[bytes, None]] = {}
         self.tracker: Tracker | None = None
-        self.listens = False
-        self.hears_for_others = False
         self.after_reply: frozenset[str] = NONE
-        self.spared = False
-        self.replies_off = False
-        self.skipping = False
-        self.skip_next = False
         self.postponed: list[bytes] | None = None
-        self.connected = True
-        self.closing = False
-        self.idle = False
         self.outgoing: list[Output] = []
         self._late: list[Output] = []  # pushes that come behind the reply at hand
         self._pushed = 0  # bytes that answer nothing, since they were last weighed
@@ -117,7 +119,7 @@ class Session:
 
     def reply(self, value: Reply) -> None:
         """Queues a reply to be sent when the tick ends."""
-        if value is not NO_REPLY and not (self.replies_off or self.skipping):
+        if value is not NO_REPLY and not self.flags & MUTE:
             self.outgoing.append(encode(value, self.resp))
             self.engine.outbox[self] = None
 
@@ -127,7 +129,8 @@ class Session:
         Args:
             empty: it was a request without any words, which counts as one here.
         """
-        self.skipping, self.skip_next = self.skip_next, False
+        skips = SKIPS_REPLY if self.flags & SKIPS_NEXT else 0
+        self.flags = self.flags & ~(SKIPS_REPLY | SKIPS_NEXT) | skips
         if self.tracker is not None and self.transaction is None:
             command = self.last_command
             if empty or command is None or not command.name.startswith(b"client|"):
@@ -140,7 +143,7 @@ class Session:
             data: the bytes.
             event: the keyspace event that they tell of, if any.
         """
-        if self.closing:
+        if self.flags & CLOSING:
             return
         if event in self.after_reply:
             self._late.append(data)
@@ -151,7 +154,7 @@ class Session:
         if self._pushed > FREE and self.engine.backlogs.is_far_too_long(self, self._pushed):
             self._pushed = self.outgoing_bytes  # what was sent counts no more
             if self.engine.backlogs.is_far_too_long(self, self._pushed):
-                self.closing = True
+                self.flags |= CLOSING
                 self.drop_output()
                 self.engine.backlogs.give_up(self)
 
@@ -165,43 +168,51 @@ class Session:
         self.outgoing += self._late
         self._late.clear()
 
+    def listen(self) -> None:
+        """It is told of what others do from now on."""
+        self.flags |= LISTENS
+
     def is_redirected_to(self) -> None:
         """Another client has it hear in its place."""
-        self.listens = self.hears_for_others = True
-        self.idle = False
+        self.flags |= LISTENS | HEARS_FOR_OTHERS
 
     def listen_or_not(self) -> None:
         """It has ceased to listen in one way: it may be plain again."""
-        self.listens = bool(self.subscriptions or self.tracker or self.hears_for_others)
+        if not (self.subscriptions or self.tracker or self.flags & HEARS_FOR_OTHERS):
+            self.flags &= ~LISTENS
 
     def reset(self) -> None:
         """Becomes what it was when it was new, but for the reply at hand."""
         self.engine.stop_listening(self)
-        self.monitoring = False
         self.db = self.engine.keyspace.databases[0]
         self.resp = 2
-        self.authenticated = not self.engine.config["requirepass"]
         self.leave_transaction()
         self.name = b""
-        self.replies_off = self.skip_next = False
+        self.flags &= ~(MONITORS | REPLIES_OFF | SKIPS_NEXT)
+        if self.engine.config["requirepass"]:
+            self.flags |= UNAUTHENTICATED
+        else:
+            self.flags &= ~UNAUTHENTICATED
 
     @property
-    def is_plain(self) -> bool:
-        """Whether its commands need nothing but to be run, and their replies nothing but to be sent."""
-        return self.authenticated and not (
-            self.transaction
-            or self.replies_off
-            or self.skipping
-            or self.skip_next
-            or self.monitoring
-            or self.listens
-            or self.postponed
-        )
+    def client(self) -> Session:
+        """Who asked for what it runs."""
+        return self
+
+    @property
+    def connected(self) -> bool:
+        """Whether the server knows it still."""
+        return not self.flags & GONE
+
+    @property
+    def closing(self) -> bool:
+        """Whether nothing more is read from it, and it is to be hung up once its output is sent."""
+        return bool(self.flags & CLOSING)
 
     @property
     def must_authenticate(self) -> bool:
         """A password is set, and it was not told."""
-        return not self.authenticated and bool(self.engine.config["requirepass"])
+        return bool(self.flags & UNAUTHENTICATED and self.engine.config["requirepass"])
 
     @property
     def outgoing_bytes(self) -> int:
@@ -216,7 +227,7 @@ class Session:
         """The same, with large strings by reference."""
         output = joined(self.outgoing)  # a single piece as it is
         self.outgoing.clear()
-        self.engine.output_bytes += len(output)
+        self.engine.statistics.output_bytes += len(output)
         return output
 
     def drop_output(self) -> None:
@@ -226,9 +237,8 @@ class Session:
 
     def close(self) -> None:
         """Reads no more, and hangs up once all replies are sent: never, where there are to be none."""
-        self.closing = True
-        self.idle = False
-        if not (self.replies_off or self.skipping):
+        self.flags |= CLOSING
+        if not self.flags & MUTE:
             self.engine.outbox[self] = None
 
     @property
@@ -264,51 +274,63 @@ class Session:
         """
         deadline = None if timeout is None else self.engine.now.monotonic + timeout * 1000
         distinct = tuple(dict.fromkeys(keys))
+        self.flags |= BLOCKED
         self.waiter = Waiter(self, self.db.index, distinct, waits_for, serve, deadline, when_over, when_gone)
         self.engine.waiting.add(self.waiter)
         return NO_REPLY
+
+    def unblock(self) -> None:
+        """Waits no more."""
+        self.waiter = None
+        self.flags &= ~BLOCKED
 
     def hold(self, args: list[bytes]) -> None:
         """Waits for the end of a CLIENT PAUSE, to run this command then."""
         self.block((), type(None), serve_nobody, None)
         self.postponed = args
+        self.flags |= POSTPONED
 
     def take_postponed(self) -> list[bytes] | None:
         """The command that was held up, once."""
         args, self.postponed = self.postponed, None
+        self.flags &= ~POSTPONED
         return args
 
     @property
     def may_block(self) -> bool:
         """Not inside EXEC, where a command that would block answers as if its time were over."""
-        return not self.running_exec
+        return not self.flags & EXECUTING
 
     # WATCH
 
     def watch(self, key: bytes) -> None:
         """Makes the next EXEC depend on this key staying as it is."""
-        self.db.find(key)  # a key that has expired by now is watched as missing
-        self.watched.add((self.db.index, key))
-        self.db.watchers.setdefault(key, set()).add(self)
+        self.db.has_expired(key)  # it is watched as missing then
+        if (self.db.index, key) not in self.watched:
+            self.watched.add((self.db.index, key))
+            self.db.watch(key, self)
 
     def unwatch(self) -> None:
         """Forgets all watched keys, and that one has changed."""
         for index, key in self.watched:
-            watchers = self.engine.keyspace.databases[index].watchers
-            watchers[key].discard(self)
-            if not watchers[key]:
-                del watchers[key]
+            self.engine.keyspace.databases[index].unwatch(key, self)
         self.watched.clear()
-        self.watch_broken = False
+        self.flags &= ~WATCH_BROKEN
+
+    def begin_transaction(self) -> None:
+        """MULTI: holds back the commands that follow."""
+        self.transaction = Transaction()
+        self.flags |= IN_MULTI
 
     def leave_transaction(self) -> None:
         """Forgets what MULTI held back, and what WATCH watched."""
         self.transaction = None
+        self.flags &= ~IN_MULTI
         self.unwatch()
 
     def watched_key_changed(self) -> None:
         """The next EXEC will run nothing."""
-        self.watch_broken = True
+        self.flags |= WATCH_BROKEN
 
 
 def serve_nobody(_db: Database, _key: bytes, _value: object) -> Reply:

@@ -114,7 +114,7 @@ class Tracking:
             tracker.prefixes |= before.prefixes if before else set()
         session.tracker = tracker
         self._later = [(each, tracker if each is session else old, keys) for each, old, keys in self._later]
-        session.listens = True
+        session.listen()
         if tracker.redirect:
             self._sessions[tracker.redirect].is_redirected_to()
 
@@ -147,8 +147,12 @@ class Tracking:
             readers.add(session.id)
 
     def forget_surplus(self, running: Session | None) -> None:
-        """Forgets the oldest keys, if there are more than there may be; readers are told they changed."""
-        while self.most and len(self.readers) > self.most:
+        """Forgets the oldest keys, if there are more than there may be; their readers are told they changed.
+
+        Redis does so before each command, and ten times a second, as long as some client tracks keys. Here
+        the end of a tick takes the place of the latter.
+        """
+        while self.count and 0 < self.most < len(self.readers):
             self._invalidate(next(iter(self.readers)), running, at_once=True)
 
     def changed(self, key: bytes, changer: Session | None, running: Session | None, event: str = "") -> bool:

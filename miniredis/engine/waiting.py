@@ -28,12 +28,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from .changes import ALL_DATABASES, Change
+from .client_flags import LISTENS
 from .errors import CommandError
 from .replies import NO_REPLY, NULL_ARRAY
 from .streams import Stream
 
 if TYPE_CHECKING:
     from .keyspace import Database
+    from .observing import Statistics
     from .replies import Reply
     from .session import Session
 
@@ -79,7 +82,8 @@ class Waiting:
     """All waiters of a server.
 
     Args:
-        databases: looks up by index.
+        databases: looks up by index; each keeps those who wait for its keys.
+        statistics: counts what waiters were served.
         wake: told of each waiter that was served, with its reply, its error, or what went wrong in ``serve``.
         attend: told of a waiter, and whether its turn begins or is over, if that is to be told to anybody.
 
@@ -91,13 +95,14 @@ class Waiting:
     def __init__(
         self,
         databases: list[Database],
+        statistics: Statistics,
         wake: Callable[[Waiter, Reply | Exception], None],
         attend: Callable[[Waiter, bool], None],
     ) -> None:
         self._databases = databases
+        self._statistics = statistics
         self._wake = wake
         self._attend = attend
-        self._queues: dict[tuple[int, bytes], dict[type, Queue]] = {}
         self.ready: dict[tuple[int, bytes], None] = {}
         self.deadlines: list[tuple[int, int, Waiter]] = []  # the second number breaks ties
         self._blocked: set[Waiter] = set()
@@ -118,7 +123,7 @@ class Waiting:
         self._blocked_by_type[waiter.waits_for] += 1
         self._blocked_ever += 1
         for key in waiter.keys:
-            queues = self._queues.setdefault((waiter.database, key), {})
+            queues = self._databases[waiter.database].waiters.setdefault(key, {})
             queues.setdefault(waiter.waits_for, OrderedDict())[waiter] = None
         if waiter.deadline is not None:
             heapq.heappush(self.deadlines, (waiter.deadline, self._blocked_ever, waiter))
@@ -136,32 +141,35 @@ class Waiting:
             heapq.heapify(self.deadlines)
 
     def _leave(self, waiter: Waiter, key: bytes) -> None:
-        place = (waiter.database, key)
-        queues = self._queues[place]
+        waiters = self._databases[waiter.database].waiters
+        queues = waiters[key]
         del queues[waiter.waits_for][waiter]
         if not queues[waiter.waits_for]:
             del queues[waiter.waits_for]
         if not queues:
-            del self._queues[place]
+            del waiters[key]
 
-    def signal(self, database: int, key: bytes, kind: type) -> None:
-        """A key was created: if anybody waits for it, it is served after the command."""
-        if self._blocked_by_type[kind] and (database, key) in self._queues:
-            self.ready.setdefault((database, key))
+    def hear(self, change: Change) -> None:
+        """Whoever waits for a key that is new, has more to read or is gone is served after the command."""
+        if change.key is not None:
+            if change.is_ready:
+                self._signal(self._databases[change.database], change.key, change.kind)
+        elif change.database == ALL_DATABASES:
+            for database in self._databases:
+                self._signal_all(database)
+        else:
+            self._signal_all(self._databases[change.database])
 
-    def signal_all(self, database: Database) -> None:
-        """All keys of a database have come at once: those waited for are served after the command."""
-        for index, key in self._queues:
-            if index == database.index and (value := database.find(key)) is not None:
-                self.signal(index, key, type(value))
+    def _signal(self, database: Database, key: bytes, kind: type | None) -> None:
+        waited_for = database.waiters.get(key, ())
+        if kind in waited_for or Stream in waited_for:  # who waits for a stream is told, too, that it is gone
+            self.ready.setdefault((database.index, key))
 
-    def signal_gone(self, database: Database, successor: Database | None = None) -> None:
-        """All keys of a database are about to go, or to be another's: streams waited for are seen to then."""
-        others = {} if successor is None else successor.values
-        for index, key in self._queues:
-            is_here = index == database.index and type(database.values.get(key)) is Stream
-            if is_here and type(others.get(key)) is not Stream:
-                self.signal(index, key, Stream)
+    def _signal_all(self, database: Database) -> None:
+        """All keys of a database have gone or come at once: those waited for are seen to."""
+        for key in database.waiters:
+            there = database.lookup_write(key)
+            self._signal(database, key, None if there is None else type(there))
 
     def serve_ready(self) -> None:
         """Serves all ready keys, and those that become ready by it, until none is left."""
@@ -172,43 +180,55 @@ class Waiting:
                 self._serve(self._databases[database], key)
 
     def _serve(self, database: Database, key: bytes) -> None:
-        value = database.find(key)
+        value = database.lookup_write(key)
         stream = value if type(value) is Stream else None
         while value is not None and stream is None:
-            queue = self._queues.get((database.index, key), {}).get(type(value))
+            queue = database.waiters.get(key, {}).get(type(value))
             if not queue or not self._serve_one(next(iter(queue)), database, key, value):
                 break
-            value = database.find(key)
+            value = database.lookup_write(key)
         if self._blocked_by_type[Stream]:
             self._see_to_readers(database, key, stream)
 
     def _see_to_readers(self, database: Database, key: bytes, stream: Stream | None) -> None:
         """Asks each reader of a stream once; tells those who wait for one that is gone."""
-        for waiter in tuple(self._queues.get((database.index, key), {}).get(Stream, ())):
+        for waiter in tuple(database.waiters.get(key, {}).get(Stream, ())):
             if stream is not None:
                 self._serve_one(waiter, database, key, stream)
             elif waiter.when_gone is not None:
-                self.remove(waiter)
-                self._wake(waiter, waiter.when_gone)
+                self._end(waiter, waiter.when_gone)
 
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> bool:
         """Lets a waiter take what it waits for; tells whether it did, and waits no more."""
         reply: Reply | Exception
-        is_news = waiter.session.listens or database.keyspace.heeds_all
+        is_news = waiter.session.flags & LISTENS or database.keyspace.heeds_all
         if is_news:
             self._attend(waiter, True)
         try:
             reply = waiter.serve(database, key, value)
         except CommandError as error:
-            reply = error.with_traceback(None)
+            reply = error
         except Exception as fault:
             reply = fault
         if reply is not NO_REPLY:
-            self.remove(waiter)
-            self._wake(waiter, reply)
+            self._end(waiter, reply)
         if is_news:
             self._attend(waiter, False)
         return reply is not NO_REPLY
+
+    def _end(self, waiter: Waiter, reply: Reply | Exception) -> None:
+        """A waiter got what it waited for, or an error: its command, counted when it blocked, is over."""
+        self.remove(waiter)
+        statistics, session, command = self._statistics, waiter.session, waiter.session.last_command
+        if command is not None:
+            calls = statistics[command]
+            calls.failed += type(reply) is CommandError
+            began, statistics.lap = statistics.lap, statistics.stopwatch()
+            seconds = statistics.lap - began
+            calls.seconds += seconds
+            if seconds >= statistics.slow:
+                statistics.log_slow(session, command, waiter.args, seconds)
+        self._wake(waiter, reply)
 
     def next_deadline(self) -> int | None:
         """When the next waiter gives up, in microseconds of monotonic time; None if none will."""

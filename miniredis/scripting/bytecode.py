@@ -1,10 +1,11 @@
 """Lua 5.1's bytecode, as ``string.dump`` gives it, made fit for the sandbox.
 
-Two changes. A tail call becomes a call: the functions that stand for native ones are Lua functions here, and
-a caller that makes way for them could not be named when they fail, as Redis names it. Inside functions that
-is done only where what is called is global or in a table, as ``redis.call`` is: a function that goes on by
-calling itself, or another local one, may do so for ever. And a function that takes many fixed parameters and
-then ``...`` is refused: calling it, Lua 5.1.5 writes beyond its stack.
+Two changes. First, a tail call becomes a call: the functions that stand for native ones are Lua functions
+here, and a caller that makes way for them could not be named when they fail, as Redis names it. Inside
+functions that is done only where the function comes from a table or is global, as ``redis.call`` is, also by
+way of a local name for it: a function that goes on by calling itself, or another one of the script's, may do
+so for ever. Second, a function that takes many fixed parameters and then ``...`` is refused: calling it, Lua
+5.1.5 writes beyond its stack.
 
 No bytecode of a script's own making ever comes here, only what this very Lua has compiled.
 """
@@ -14,7 +15,9 @@ from __future__ import annotations
 import hashlib
 import struct
 from array import array
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
 
 __all__ = ["TOO_MANY", "TooManyParametersError", "make_safe", "unlike_others"]
 
@@ -28,17 +31,15 @@ HEADER: Final = 12
 OPCODE_BITS: Final = 0x3F
 CALL: Final = 28
 TAIL_CALL: Final = 29
-MOVE, GET_UPVALUE, GET_GLOBAL, GET_TABLE, SELF, CLOSURE = 0, 4, 5, 6, 11, 36
-SOURCES: Final = {
-    MOVE: False,
-    GET_UPVALUE: False,
-    CLOSURE: False,
-    CALL: False,
-    GET_GLOBAL: True,
-    GET_TABLE: True,
-    SELF: True,
-}
-"""The instructions by which a function comes into its register, and whether it comes from a table."""
+MOVE, LOAD_NIL, GET_UPVALUE, GET_GLOBAL, GET_TABLE, SELF, CLOSURE = 0, 3, 4, 5, 6, 11, 36
+FROM_TABLE: Final = {GET_GLOBAL, GET_TABLE, SELF}
+"""The instructions that put what is in a table, or global, into a register."""
+
+CONSTANTS: Final = {1, 2, 10, *range(12, 22)}
+"""The instructions that put constants, new tables, and what is computed into a register."""
+
+RESULTS: Final = {CALL, 37}
+"""The instructions that put several values into registers: what a call returns, and ``...``."""
 
 REGISTERS: Final = 256
 NIL, BOOLEAN, NUMBER, STRING = 0, 1, 3, 4
@@ -51,18 +52,64 @@ def register(word: int) -> int:
     return word >> 6 & 0xFF
 
 
-def without_tail_calls(code: array[int], *, everywhere: bool) -> array[int]:
-    """The same with calls in place of tail calls: all, or those of functions in tables and of global ones."""
-    changed = code[:]
-    from_table = [everywhere] * REGISTERS  # what came into each register last
-    for at, word in enumerate(code):
-        operation = word & OPCODE_BITS
+def operand(word: int) -> int:
+    """Which register, or which variable of the function around, an instruction copies."""
+    return word >> 23
+
+
+class Function(NamedTuple):
+    """A function in a chunk.
+
+    Attributes:
+        upvalues: how many variables it has of the functions around it.
+        code: its instructions.
+        place: where they stand in the chunk.
+        inner: the functions in it.
+    """
+
+    upvalues: int
+    code: array[int]
+    place: int
+    inner: list[Function]
+
+
+def tail_calls(
+    function: Function, upvalues: Sequence[int], *, is_main: bool = False, is_trusted: bool
+) -> Iterator[int]:
+    """Places in the chunk of the tail calls that become calls, in a function and in those in it.
+
+    Args:
+        function: the function.
+        upvalues: for each variable that it has of the functions around it, whether its value is from a table.
+        is_main: it is the chunk itself, which nobody calls again and again: all its tail calls count.
+        is_trusted: all tail calls count.
+    """
+    from_table = bytearray(REGISTERS)  # whether what came into each register last is from a table
+    steps = iter(enumerate(function.code))
+    for at, word in steps:
+        operation, target = word & OPCODE_BITS, register(word)
         if operation == TAIL_CALL:
-            if from_table[register(word)]:
-                changed[at] = word & ~OPCODE_BITS | CALL
-        elif operation in SOURCES:
-            from_table[register(word)] = everywhere or SOURCES[operation]
-    return changed
+            if is_main or is_trusted or from_table[target]:
+                yield function.place + 4 * at
+        elif operation == MOVE:
+            from_table[target] = from_table[operand(word)]
+        elif operation == GET_UPVALUE:
+            from_table[target] = upvalues[operand(word)]
+        elif operation in FROM_TABLE:
+            from_table[target] = True
+        elif operation == LOAD_NIL:
+            from_table[target : operand(word) + 1] = bytes(operand(word) + 1 - target)
+        elif operation == CLOSURE:
+            from_table[target] = False
+            inner = function.inner[word >> 14]
+            taken = [word for _, word in islice(steps, inner.upvalues)]
+            sources = {MOVE: from_table, GET_UPVALUE: upvalues}
+            flags = [sources[word & OPCODE_BITS][operand(word)] for word in taken]
+            yield from tail_calls(inner, flags, is_trusted=is_trusted)
+        elif operation in RESULTS:  # no register behind the first result is in use
+            from_table[target:] = bytes(REGISTERS - target)
+        elif operation in CONSTANTS:
+            from_table[target] = False
 
 
 class TooManyParametersError(Exception):
@@ -77,7 +124,6 @@ class Walker:
     """Goes through a chunk, changing instructions in place."""
 
     def __init__(self, chunk: bytes, *, is_trusted: bool) -> None:
-        self._is_trusted = is_trusted
         self._most = MOST_FIXED_PARAMETERS * (2 if is_trusted else 1)
         self.chunk = bytearray(chunk)
         self.at = HEADER
@@ -95,33 +141,34 @@ class Walker:
         (size,) = self._size.unpack_from(self.chunk, self.at)
         self.at += self._size.size + size
 
-    def function(self, *, is_main: bool = False) -> None:
+    def function(self) -> Function:
         """One function and those inside it."""
         self.skip_string()
         line = self.integer()
         self.integer()
-        _upvalues, parameters, varargs, _stack = self.chunk[self.at : self.at + 4]
+        upvalues, parameters, varargs, _stack = self.chunk[self.at : self.at + 4]
         self.at += 4
         if varargs and parameters > self._most:
             raise TooManyParametersError(line)
-        self.code(is_main=is_main)
+        code = self.code()
+        place = self.at - 4 * len(code)
         self.constants()
-        for _ in range(self.integer()):
-            self.function()
+        inner = [self.function() for _ in range(self.integer())]
         self.debugging()
+        return Function(upvalues, code, place, inner)
 
-    def code(self, *, is_main: bool) -> None:
-        end = self.at + self._int.size + 4 * self.integer_ahead()
-        self.at += self._int.size
-        code = array("I", bytes(self.chunk[self.at : end]))
+    def code(self) -> array[int]:
+        size = 4 * self.integer()
+        code = array("I", bytes(self.chunk[self.at : self.at + size]))
+        self.at += size
         if self._swapped:
             code.byteswap()
-        if any(word & OPCODE_BITS == TAIL_CALL for word in code):
-            code = without_tail_calls(code, everywhere=is_main or self._is_trusted)
-            if self._swapped:
-                code.byteswap()
-            self.chunk[self.at : end] = code.tobytes()
-        self.at = end
+        return code
+
+    def make_call(self, place: int) -> None:
+        """Puts a call in the place of a tail call."""
+        at = place if self.chunk[6] else place + 3
+        self.chunk[at] = self.chunk[at] & ~OPCODE_BITS | CALL
 
     def integer_ahead(self) -> int:
         (value,) = self._int.unpack_from(self.chunk, self.at)
@@ -176,5 +223,7 @@ def make_safe(chunk: bytes, *, is_trusted: bool = False, name: bytes | None = No
         TooManyParametersError: a function in it cannot be made safe.
     """
     walker = Walker(chunk if name is None else named(chunk, name), is_trusted=is_trusted)
-    walker.function(is_main=True)
+    main = walker.function()
+    for place in tail_calls(main, (), is_main=True, is_trusted=is_trusted):
+        walker.make_call(place)
     return bytes(walker.chunk)

@@ -143,6 +143,48 @@ def test_keys_beyond_tracking_table_max_keys_are_invalidated(clients: Three) -> 
     assert a.reply() == b"+PONG\r\n"
 
 
+def invalidated(client: RawConnection) -> bytes:
+    """The key that a client of RESP3 is told to have changed, and that is what it hears next."""
+    told = re.fullmatch(rb">2\r\n\$10\r\ninvalidate\r\n\*1\r\n\$1\r\n(.)\r\n", client.reply())
+    assert told
+    return told[1]
+
+
+@pytest.mark.parametrize("limit", ["first", "later"])
+@pytest.mark.parametrize("others", [[], ["GET", "other"], ["PING"]], ids=["silent", "GET", "PING"])
+def test_readers_are_told_of_surplus_keys_whatever_other_clients_do(
+    clients: Three, limit: str, others: list[str]
+) -> None:
+    a, b, c = clients
+    a.command("HELLO", "3")
+    a.command("CLIENT", "TRACKING", "ON")
+    b.command("PING")
+    if limit == "first":
+        c.command("CONFIG", "SET", "tracking-table-max-keys", "1")
+    a.command("MGET", "k", "l", "m")
+    if limit == "later":
+        c.command("CONFIG", "SET", "tracking-table-max-keys", "1")
+    if others:
+        b.command(*others)
+    told = {invalidated(a), invalidated(a)}
+    assert len(told) == 2
+    assert told < {b"k", b"l", b"m"}
+    assert a.command("PING") == b"+PONG\r\n"
+
+
+def test_surplus_keys_stay_in_mind_while_no_client_tracks_keys(clients: Three) -> None:
+    a, _, c = clients
+    a.command("CLIENT", "TRACKING", "ON")
+    a.command("MGET", "k", "l", "m")
+    a.command("CLIENT", "TRACKING", "OFF")
+    c.command("CONFIG", "SET", "tracking-table-max-keys", "1")
+    a.command("PING")
+    assert told(c, "stats", "tracking_total_keys") == {b"tracking_total_keys": 3}
+    a.command("CLIENT", "TRACKING", "ON")
+    a.command("PING")
+    assert told(c, "stats", "tracking_total_keys") == {b"tracking_total_keys": 1}
+
+
 # Time
 
 

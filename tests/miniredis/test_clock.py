@@ -118,6 +118,13 @@ def test_a_pause_and_a_sleep_end_when_the_clock_is_moved(
     assert client.reply() == b"+PONG\r\n"
 
 
+def test_a_pause_of_no_time_holds_nothing_up_though_the_clock_stands_still(client: RawConnection) -> None:
+    client.command("MULTI")
+    client.command("CLIENT", "PAUSE", "0")
+    assert client.command("EXEC") == b"*1\r\n+OK\r\n"
+    assert client.command("PING") == b"+PONG\r\n"
+
+
 def test_fast_forward_can_jump_a_century(server: miniredis.EmbeddedServer, client: RawConnection) -> None:
     client.command("SET", "k", "v", "PXAT", "9223372036854775807")
     client.command("SET", "j", "v", "EX", "3000000000")

@@ -140,7 +140,7 @@ def test_deadlines_of_served_waiters_are_forgotten(world: World) -> None:
         world.ask(a, "BLPOP k 1000")
         world.ask(b, "RPUSH k v")
     assert len(world.engine.waiting.deadlines) < 2000
-    assert not world.engine.waiting._queues
+    assert not world.engine.keyspace.databases[0].waiters
 
 
 def test_a_key_that_expires_between_push_and_serve_leaves_the_waiter_blocked(world: World) -> None:
@@ -216,7 +216,7 @@ def test_client_pause_ends_on_time(world: World) -> None:
     assert world.wait(0.999) == {}
     assert len(world.engine.keyspace.databases[0]) == 1
     assert world.wait(0.001) == {a.id: b"+PONG\r\n", b.id: b"+OK\r\n$1\r\nv\r\n"}
-    assert world.engine.pause is None
+    assert world.engine.conditions.pause is None
 
 
 def test_waiters_time_out_during_a_client_pause(world: World) -> None:
@@ -254,7 +254,7 @@ def test_monitor_shows_the_time_and_the_address_of_a_command(world: World) -> No
     line = b'+1700000001.500000 [0 1.2.3.4:5] "SET" "k" "v"\r\n'
     assert world.settle() == {a.id: b"+OK\r\n", b.id: line}
     world.engine.disconnect(b, world.now)
-    assert not world.engine.monitors
+    assert not world.engine.conditions.monitors
 
 
 # Ticks
@@ -301,7 +301,7 @@ def test_a_blocked_client_that_sends_too_much_is_disconnected() -> None:
     for _ in range(17):
         world.engine.receive(a, b"x" * 65536, world.now)
     assert a.closing
-    assert not world.engine.waiting._queues
+    assert not world.engine.keyspace.databases[0].waiters
     assert world.ask(world.client(), "PING") == b"+PONG\r\n"
 
 

@@ -48,7 +48,7 @@ def test_nothing_that_clients_of_the_first_server_asked_for_holds_on_the_second(
         assert monitor.ask("MONITOR") == b"+OK\r\n"
     with miniredis.start(engine=engine, loop=choice) as server, server.client() as client:
         assert client.publish("news", "x") == 0
-        assert not engine.monitors
+        assert not engine.conditions.monitors
         assert client.set("k", "v")
         assert [info["id"] for info in client.client_list()] == [str(client.client_id())]
     for each in (watcher, listener, monitor):
@@ -86,7 +86,7 @@ def test_stop_ends_a_script_on_another_thread_before_the_engine_is_free() -> Non
         request = f'EVAL "{FOR_EVER}" 0\r\n'.encode()
         thread = threading.Thread(target=local.sendall, args=(request,))
         thread.start()
-        until(lambda: engine.busy, "the server is busy")
+        until(lambda: engine.conditions.busy, "the server is busy")
     assert engine.scripts.running is None
     assert not engine.sessions
     thread.join(PATIENCE)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +31,7 @@ def test_a_scan_returns_each_key_that_exists_throughout(
         cursor, names = index.walk(cursor, count)
         assert len(names) <= count
         assert set(names) <= there
+        assert met.isdisjoint(set(names) & stay)
         met |= set(names)
         if not cursor:
             break
@@ -45,6 +48,48 @@ def test_a_scan_ends_while_keys_are_added() -> None:
         index.add(b"new %d" % steps)
         cursor, steps = index.walk(cursor, 1)[0], steps + 1
     assert steps == 3
+
+
+def test_a_scan_returns_each_key_once_while_others_are_deleted() -> None:
+    names = [b"%d" % number for number in range(3000)]
+    index, luck = KeyIndex(names), random.Random(1)  # noqa: S311
+    left, met, cursor = set(names), [], 0
+    while True:
+        cursor, found = index.walk(cursor, 7)
+        met += found
+        if not cursor:
+            break
+        for name in luck.sample(sorted(left), min(20, len(left) - 1)):
+            left.remove(name)
+            index.remove(name)
+    assert len(met) == len(set(met))
+    assert left <= set(met)
+
+
+def test_a_walk_does_not_end_with_an_empty_step_where_the_last_names_have_gone() -> None:
+    index = KeyIndex([b"a", b"b", b"c"])
+    index.remove(b"a")
+    assert index.walk(0, 2) == (0, [b"b", b"c"])
+    assert index.walk(0, 1) == (3, [b"c"])
+    assert index.walk(3, 1) == (0, [b"b"])
+
+
+@pytest.mark.parametrize("count", [1, 3, 30, 70])
+def test_names_are_drawn_evenly_from_those_that_remain(count: int) -> None:
+    index, luck = KeyIndex([b"%d" % number for number in range(150)]), random.Random(1)  # noqa: S311
+    remaining = {b"%d" % number for number in range(0, 150, 2)}
+    for number in range(1, 150, 2):
+        index.remove(b"%d" % number)
+    drawn = Counter[bytes]()
+    rounds = 40_000 // count
+    for _ in range(rounds):
+        names = index.several(count, luck)
+        assert len(set(names)) == len(names) == count
+        drawn.update(names)
+        drawn.update(index.repeated(count, luck))
+    assert drawn.keys() == remaining
+    even = 2 * rounds * count / len(remaining)
+    assert all(0.8 * even < times < 1.2 * even for times in drawn.values())
 
 
 def test_the_random_choice_returns_every_remaining_key_eventually() -> None:

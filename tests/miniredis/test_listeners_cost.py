@@ -10,6 +10,7 @@ import pytest
 
 import miniredis.engine
 from miniredis.engine import Engine, Instant, Session
+from miniredis.engine.client_flags import SPECIAL
 from miniredis.engine.notifications import AFTER_REPLY, BEFORE_TRACKING, CLASSES
 from miniredis.engine.registry import LOOKUP, commands
 
@@ -42,14 +43,14 @@ def test_only_listening_clients_leave_the_fast_path(engine: Engine, begin: bytes
     listener, other = engine.connect(NOW), engine.connect(NOW)
     for session in (listener, other):
         ask(engine, session, b"SET k v", b"PING")
-        assert session.idle
+        assert not session.flags & SPECIAL
     ask(engine, listener, begin)
     ask(engine, other, b"SET k v", b"PING")
-    assert not listener.idle
-    assert other.idle
-    assert engine.quiet
+    assert listener.flags & SPECIAL
+    assert not other.flags & SPECIAL
+    assert engine.conditions.is_quiet
     ask(engine, listener, end)
-    assert listener.idle
+    assert not listener.flags & SPECIAL
 
 
 def test_key_changes_are_observed_only_while_a_client_listens(engine: Engine) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 PROGRAM = """
 import sys
-from miniredis.engine import Engine, Facts, Instant
+from miniredis.engine import Engine, Environment, Instant
 
 def ask(*words):
     data = b"*%d\\r\\n" % len(words) + b"".join(b"$%d\\r\\n%b\\r\\n" % (len(word), word) for word in words)
@@ -16,8 +16,8 @@ def ask(*words):
     return session.take_output()
 
 now = Instant(1_700_000_000_000_000, 0)
-engine = Engine(now=now)
-engine.facts = Facts(stopwatch=lambda: float("miniredis.engine.commands.rest" in sys.modules))
+is_loaded = lambda: float("miniredis.engine.commands.rest" in sys.modules)
+engine = Engine(now=now, environment=Environment(stopwatch=is_loaded))
 session = engine.connect(now)
 assert ask(b"LPUSH", b"list", b"x") == b":1\\r\\n"
 assert "miniredis.engine.commands.rest" not in sys.modules

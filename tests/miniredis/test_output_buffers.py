@@ -63,7 +63,7 @@ def test_a_large_string_is_sent_without_a_copy() -> None:
     value = b"x" * LARGE
     for request in ([b"SET", b"k", value], [b"MULTI"], [b"GET", b"k"], [b"PING"], [b"EXEC"], [b"GET", b"k"]):
         engine.receive(session, encode(*request), NOW)
-    kept = engine.keyspace.databases[0].find(b"k")
+    kept = engine.keyspace.databases[0].lookup_write(b"k")
     output = session.take_pieces()
     assert isinstance(output, Pieces)
     assert sum(part is kept for part in output.parts) == 2

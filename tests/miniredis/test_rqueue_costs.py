@@ -12,7 +12,7 @@ import pytest
 from conformance.bench.opcodes import Counter
 from conformance.wire import encode
 from miniredis.engine.commands.rqueues import window
-from miniredis.engine.dispatch import look_up
+from miniredis.engine.gate import look_up
 from miniredis.engine.rqueues import RQueue
 
 from .test_engine import World

@@ -193,3 +193,40 @@ def test_a_shorter_pause_does_not_shorten_a_longer_one(room: Room) -> None:
     room.block(client, "SET", "k", "v")
     room.control.command("CLIENT", "UNPAUSE")
     assert client.reply() == b"+OK\r\n"
+
+
+READS_GROUP = ["XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "STREAMS", "x", ">"]
+COUNTED = [
+    (["BLPOP", "k", "0"], [], (1, 0), ""),
+    (["BLPOP", "k", "0"], ["LPUSH", "k", "v"], (1, 0), ""),
+    (["BLPOP", "k", "0"], ["CLIENT", "UNBLOCK", "<id>"], (1, 1), ""),
+    (["BLPOP", "k", "0"], ["CLIENT", "UNBLOCK", "<id>", "ERROR"], (1, 1), "UNBLOCKED"),
+    (["BLMOVE", "k", "text", "LEFT", "LEFT", "0"], ["LPUSH", "k", "v"], (1, 1), "WRONGTYPE"),
+    (READS_GROUP, ["XGROUP", "DESTROY", "x", "g"], (1, 1), "NOGROUP"),
+    (READS_GROUP, ["DEL", "x"], (1, 1), "UNBLOCKED"),
+    (READS_GROUP, ["FLUSHALL"], (1, 1), "UNBLOCKED"),
+]
+
+
+@pytest.mark.usefixtures("as_redis_7_0")
+@pytest.mark.parametrize(
+    ("blocks", "ends", "calls", "error"), COUNTED, ids=[f"{row[0][0]} {' '.join(row[1])}" for row in COUNTED]
+)
+def test_info_counts_a_blocking_command_when_it_blocks_and_its_error_when_it_ends(
+    room: Room, blocks: list[str], ends: list[str], calls: tuple[int, int], error: str
+) -> None:
+    ask = room.control.command
+    ask("SET", "text", "v")
+    ask("XGROUP", "CREATE", "x", "g", "$", "MKSTREAM")
+    ask("CONFIG", "RESETSTAT")
+    client = room.client()
+    number = room.block(client, *blocks)
+    if ends:
+        ask(*(number if word == "<id>" else word for word in ends))
+        assert client.reply().startswith(f"-{error}".encode() if error else (b"*-1", b"*2"))
+    told = ask("INFO", "commandstats").decode().partition(f"cmdstat_{blocks[0].lower()}:")[2].splitlines()[0]
+    stats = dict(part.split("=") for part in told.split(","))
+    assert (int(stats["calls"]), int(stats["failed_calls"])) == calls
+    counts = ask("INFO", "errorstats").decode().splitlines()[2:]
+    assert [line for line in counts if line] == ([f"errorstat_{error}:count=1"] if error else [])
+    assert f"\r\ntotal_error_replies:{int(bool(error))}\r\n" in ask("INFO", "stats").decode()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
+from miniredis.engine.changes import ALL_DATABASES, Change
+from miniredis.engine.keyspace import Keyspace
+from miniredis.engine.observing import Statistics
 from miniredis.engine.streams import Stream
 from miniredis.engine.waiting import Waiter, Waiting
 
@@ -15,47 +17,62 @@ FAR = "1000"
 """The number of a database which is no small number, of which there would be one object only."""
 
 
-def database(index: int | str, **values: Any) -> Any:
-    by_key = {name.encode(): value for name, value in values.items()}
-    return SimpleNamespace(index=int(index), values=by_key, find=by_key.get)
-
-
 def waiter(index: int | str, *keys: bytes, kind: type = Stream, deadline: int | None = None) -> Waiter:
     return Waiter(SimpleNamespace(), int(index), keys, kind, lambda *_: None, deadline)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def waiting() -> Waiting:
-    return Waiting([], lambda *_: None, lambda *_: None)
+def keyspace() -> Keyspace:
+    return Keyspace(2001)
+
+
+@pytest.fixture
+def waiting(keyspace: Keyspace) -> Waiting:
+    return Waiting(keyspace.databases, Statistics(lambda: 0.0), lambda *_: None, lambda *_: None)
+
+
+def of_key(index: int, key: bytes, kind: type | None) -> Change:
+    return Change(index, key, kind, "", is_ready=True)
 
 
 def test_only_keys_with_waiters_are_signalled(waiting: Waiting) -> None:
-    waiting.add(waiter(0, b"k"))
-    waiting.signal(0, b"k", deque)
-    waiting.signal(0, b"other", Stream)
-    waiting.signal(1, b"k", Stream)
+    waiting.add(waiter(0, b"k", kind=deque))
+    waiting.hear(of_key(0, b"k", bytes))
+    waiting.hear(of_key(0, b"other", deque))
+    waiting.hear(of_key(1, b"k", deque))
+    waiting.hear(Change(0, b"k", deque, "lset"))
     assert list(waiting.ready) == []
-    waiting.signal(0, b"k", Stream)
+    waiting.hear(of_key(0, b"k", deque))
+    assert list(waiting.ready) == [(0, b"k")]
+
+
+@pytest.mark.parametrize("kind", [None, bytes])
+def test_a_stream_that_is_gone_is_signalled(waiting: Waiting, kind: type | None) -> None:
+    waiting.add(waiter(0, b"k"))
+    waiting.hear(of_key(0, b"k", kind))
     assert list(waiting.ready) == [(0, b"k")]
 
 
 @pytest.mark.parametrize("index", [1, FAR])
-def test_signal_all_signals_keys_with_waiters_in_one_database_only(
-    waiting: Waiting, index: int | str
+def test_after_a_swap_the_keys_of_that_database_that_are_waited_for_are_signalled(
+    waiting: Waiting, keyspace: Keyspace, index: int | str
 ) -> None:
     for each in (0, index, 2000):
-        waiting.add(waiter(each, b"k", b"none"))
-    waiting.signal_all(database(index, k=Stream(), unasked=Stream()))
-    assert list(waiting.ready) == [(int(index), b"k")]
+        waiting.add(waiter(each, b"list", b"none", kind=deque))
+        waiting.add(waiter(each, b"stream"))
+    keyspace.databases[int(index)].create(b"list", deque([b"v"]), None)
+    waiting.hear(Change(int(index), None, None, "swap"))
+    assert set(waiting.ready) == {(int(index), b"list"), (int(index), b"stream")}
 
 
-@pytest.mark.parametrize("index", [1, FAR])
-def test_of_deleted_keys_only_streams_are_signalled(waiting: Waiting, index: int | str) -> None:
-    for each in (0, index, 2000):
-        waiting.add(waiter(each, b"k", b"list", b"stays", b"none", b"comes"))
-    before = database(index, k=Stream(), list=deque([b"v"]), stays=Stream())
-    waiting.signal_gone(before, database(0, stays=Stream(), list=Stream(), comes=Stream()))
-    assert list(waiting.ready) == [(int(index), b"k")]
+def test_after_a_flush_of_all_databases_every_stream_that_is_waited_for_is_signalled(
+    waiting: Waiting,
+) -> None:
+    for each in (0, 1, FAR):
+        waiting.add(waiter(each, b"list", kind=deque))
+        waiting.add(waiter(each, b"stream"))
+    waiting.hear(Change(ALL_DATABASES, None, None, "flush"))
+    assert set(waiting.ready) == {(0, b"stream"), (1, b"stream"), (int(FAR), b"stream")}
 
 
 def test_waiters_with_a_deadline_are_counted(waiting: Waiting) -> None:

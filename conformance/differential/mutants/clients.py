@@ -20,7 +20,8 @@ CLIENTS: Final = (
         "keyspace.py",
         "        self.values[key] = value\n        if not keep_ttl:",
         "        self.values[key] = value\n"
-        "        self.keyspace.on_create(self.index, key, type(value))\n"
+        "        if key in self.heeded:\n"
+        '            self._tell(key, "new", modifies=False, is_ready=True)\n'
         "        if not keep_ttl:",
     ),
     fault(
@@ -32,8 +33,8 @@ CLIENTS: Final = (
     fault(
         "a waiter that fails takes an element with it",
         "waiting.py",
-        "            reply = error.with_traceback(None)\n",
-        "            reply = error.with_traceback(None)\n            value.popleft()\n",
+        "            reply = error\n",
+        "            reply = error\n            value.popleft()\n",
     ),
     fault(
         "keys are served in the order of their names",
@@ -43,9 +44,9 @@ CLIENTS: Final = (
     ),
     fault(
         "SWAPDB wakes nobody",
-        "commands/server.py",
-        "        session.engine.waiting.signal_all(one)\n        session.engine.waiting.signal_all(other)\n",
-        "",
+        "waiting.py",
+        "            self._signal(database, key, None if there is None else type(there))\n",
+        "            pass\n",
     ),
     fault(
         "a waiter is served though its key came with another type",
@@ -56,12 +57,12 @@ CLIENTS: Final = (
     fault(
         "WATCH does not see a key created",
         "keyspace.py",
-        "        self.keyspace.on_create(self.index, key, type(value))\n        if event is not None:\n",
-        "        self.keyspace.on_create(self.index, key, type(value))\n        if not event:\n",
+        '            self._tell(key, "new", modifies=False, is_ready=True)\n        if event is not None:\n',
+        '            self._tell(key, "new", modifies=False, is_ready=True)\n        if not event:\n',
     ),
     fault(
         "an error in EXEC's queue aborts nothing",
-        "dispatch.py",
+        "gate.py",
         "        session.transaction.aborted = True\n",
         "        pass\n",
     ),
@@ -86,14 +87,14 @@ CLIENTS: Final = (
     fault(
         "CLIENT REPLY SKIP skips itself only",
         "session.py",
-        "self.skipping, self.skip_next = self.skip_next, False",
-        "self.skipping, self.skip_next = False, False",
+        "skips = SKIPS_REPLY if self.flags & SKIPS_NEXT else 0",
+        "skips = 0",
     ),
     fault(
         "CLIENT PAUSE holds up nothing that is queued",
-        "dispatch.py",
-        "    elif engine.pause is not None and is_held_up",
-        "    elif engine.pause is not None and session.transaction is None and is_held_up",
+        "engine.py",
+        "        elif self.conditions.pause is not None and is_held_up",
+        "        elif self.conditions.pause is not None and session.transaction is None and is_held_up",
     ),
     fault(
         "a line end in an error stays one",

@@ -24,8 +24,8 @@ HASHES_AND_SETS: Final = (
     fault(
         "HINCRBY looks at the hash before its increment",
         "commands/hash_members.py",
-        "    increment = read_integer(args[3])\n    values = session.db.find_hash(args[1])\n",
-        "    values = session.db.find_hash(args[1])\n    increment = read_integer(args[3])\n",
+        "    increment = read_integer(args[3])\n    values = session.db.lookup_write(args[1], HASH)\n",
+        "    values = session.db.lookup_write(args[1], HASH)\n    increment = read_integer(args[3])\n",
     ),
     fault(
         "HSCAN of no hash reads its options",
@@ -55,18 +55,19 @@ HASHES_AND_SETS: Final = (
     fault(
         "SMOVE looks at its target though there is no source",
         "commands/sets.py",
-        "    if db.find(source) is None:\n        return 0\n"
-        "    giver, taker = db.find_set(source), db.find_set(target)\n    assert giver is not None\n",
-        "    giver, taker = db.find_set(source), db.find_set(target)\n"
+        "    if db.lookup_write(source) is None:\n        return 0\n"
+        "    giver, taker = db.lookup_write(source, SET), db.lookup_write(target, SET)\n"
+        "    assert giver is not None\n",
+        "    giver, taker = db.lookup_write(source, SET), db.lookup_write(target, SET)\n"
         "    if giver is None:\n        return 0\n",
     ),
     fault(
         "an intersection ends at the first missing key",
         "commands/set_algebra.py",
-        "    return [session.db.read_set(key) for key in keys]\n",
+        "    return [session.db.lookup_read(key, SET) for key in keys]\n",
         "    found: list[SetValue | None] = []\n"
         "    for key in keys:\n"
-        "        found.append(session.db.read_set(key))\n"
+        "        found.append(session.db.lookup_read(key, SET))\n"
         "        if found[-1] is None:\n            break\n"
         "    return found\n",
     ),

@@ -50,9 +50,9 @@ KEYS: Final = (
         "commands/generic.py",
         "    if to is db:\n"
         "        raise CommandError(errors.SAME_OBJECT)\n"
-        "    value = db.find(key)\n"
+        "    value = db.lookup_write(key)\n"
         "    if value is None or",
-        "    value = db.find(key)\n"
+        "    value = db.lookup_write(key)\n"
         "    if to is db and value is not None:\n"
         "        raise CommandError(errors.SAME_OBJECT)\n"
         "    if value is None or",
@@ -60,7 +60,7 @@ KEYS: Final = (
     fault(
         "an empty outcome leaves the key as it was",
         "keyspace.py",
-        "        elif self.find(key) is not None:\n            self.delete(key)\n",
+        "        elif self.lookup_write(key) is not None:\n            self.delete(key)\n",
         "",
     ),
     fault(

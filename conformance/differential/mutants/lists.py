@@ -30,8 +30,8 @@ LISTS: Final = (
     fault(
         "a move checks its target too late",
         "commands/lists.py",
-        "    receiver = db.find_list(target)\n    element = POP[take](values)\n",
-        "    element = POP[take](values)\n    receiver = db.find_list(target)\n",
+        "    receiver = db.lookup_write(target, LIST)\n    element = POP[take](values)\n",
+        "    element = POP[take](values)\n    receiver = db.lookup_write(target, LIST)\n",
     ),
     fault(
         "BLMPOP reads its timeout first",
@@ -66,12 +66,12 @@ LISTS: Final = (
     fault(
         "LSET reads its index before it looks for the key",
         "commands/list_elements.py",
-        "    values = session.db.find_list(args[1])\n"
+        "    values = session.db.lookup_write(args[1], LIST)\n"
         "    if values is None:\n"
         "        raise CommandError(errors.NO_SUCH_KEY)\n"
         "    index = read_integer(args[2])\n",
         "    index = read_integer(args[2])\n"
-        "    values = session.db.find_list(args[1])\n"
+        "    values = session.db.lookup_write(args[1], LIST)\n"
         "    if values is None:\n"
         "        raise CommandError(errors.NO_SUCH_KEY)\n",
     ),

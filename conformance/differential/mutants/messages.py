@@ -30,9 +30,9 @@ MESSAGES: Final = (
     ),
     fault(
         "who listens in RESP2 may say anything",
-        "dispatch.py",
-        "    if session.subscriptions and session.resp == 2 and command.name not in OF_LISTENERS:\n",
-        "    if session.subscriptions and session.resp == 1 and command.name not in OF_LISTENERS:\n",
+        "gate.py",
+        "not session.subscriptions or session.resp > 2 or",
+        "not session.subscriptions or session.resp > 1 or",
     ),
     fault(
         "PING is answered as ever while listening",
@@ -43,8 +43,8 @@ MESSAGES: Final = (
     fault(
         "CLIENT REPLY OFF silences messages",
         "session.py",
-        "        if self.closing:\n            return\n        if event in",
-        "        if self.closing or self.replies_off:\n            return\n        if event in",
+        "        if self.flags & CLOSING:\n            return\n        if event in",
+        "        if self.flags & (CLOSING | REPLIES_OFF):\n            return\n        if event in",
     ),
     fault(
         "RENAME tells of the new name first",
@@ -108,9 +108,9 @@ MESSAGES: Final = (
     ),
     fault(
         "FLUSHALL is told to nobody",
-        "commands/server.py",
-        "    session.engine.news.tracking.flushed(session)\n",
-        "",
+        "news.py",
+        "                self.tracking.flushed(self.running)\n",
+        "                pass\n",
     ),
     fault(
         "broadcasts come for any key",

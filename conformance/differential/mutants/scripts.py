@@ -24,10 +24,10 @@ SCRIPTS: Final = (
     fault(
         "a database that a script selects is its client's",
         "scripts.py",
-        "        self.running = None\n        self._engine.busy = False",
+        "        self.running = None\n        self._engine.conditions.be_busy(False)",
         "        run.client.db = run.session.db\n"
         "        self.running = None\n"
-        "        self._engine.busy = False",
+        "        self._engine.conditions.be_busy(False)",
     ),
     fault(
         "a library replaces another without being told to",

@@ -12,14 +12,14 @@ STRINGS: Final = (
     fault(
         "SET with GET forgets the type of the old value",
         "commands/strings.py",
-        "    old = db.read_string(key) if options.get else None\n",
-        "    old = db.find(key) if options.get else None\n",
+        "    old = db.lookup_read(key, STRING) if options.get else None\n",
+        "    old = db.lookup_write(key) if options.get else None\n",
     ),
     fault(
         "GETEX with PERSIST keeps the time to live",
         "commands/strings.py",
         "        db.remove_deadline(key)\n",
-        "        db.find(key)\n",
+        "        db.lookup_write(key)\n",
     ),
     fault(
         "SETRANGE of nothing creates a key",

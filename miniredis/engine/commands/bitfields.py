@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from .. import errors
 from ..errors import CommandError, until_nul
-from ..keyspace import StringValue
+from ..keyspace import STRING, StringValue
 from ..numbers import MAX, MIN, parse_integer, read_integer, read_range
 from ..registry import Keys, command
 from ..replies import Reply
@@ -155,7 +155,7 @@ def writes(operations: list[Operation]) -> bool:
 
 
 def read_all(session: Session, key: bytes, operations: list[Operation]) -> Reply:
-    data = session.db.read_string(key) or b""
+    data = session.db.lookup_read(key, STRING) or b""
     return [each.field.read(data) for each in operations]
 
 

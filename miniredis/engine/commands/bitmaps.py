@@ -9,7 +9,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..keyspace import Database, StringValue
+from ..keyspace import STRING, Database, StringValue
 from ..numbers import MAX, read_integer, read_range
 from ..registry import Keys, command
 from ..replies import Reply
@@ -31,7 +31,7 @@ def read_offset(session: Session, text: bytes) -> int:
 
 def grown(db: Database, key: bytes, last_bit: int) -> tuple[bytearray, bool]:
     """The string at a key, long enough for a bit, and whether it has changed by that."""
-    text = db.find_string(key)
+    text = db.lookup_write(key, STRING)
     size = (last_bit >> 3) + 1
     has_changed = text is None or len(text) < size
     bits = mutable(db, key, text)
@@ -74,7 +74,7 @@ def setbit(session: Session, args: list[bytes]) -> Reply:
 def getbit(session: Session, args: list[bytes]) -> Reply:
     """One bit; 0 beyond the end."""
     offset = read_offset(session, args[2])
-    text = session.db.read_string(args[1]) or b""
+    text = session.db.lookup_read(args[1], STRING) or b""
     return text[offset >> 3] >> (7 - (offset & 7)) & 1 if offset >> 3 < len(text) else 0
 
 
@@ -100,10 +100,10 @@ def bitop(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX)
     if name == b"NOT" and len(sources) != 1:
         raise CommandError(errors.BIT_NOT)
-    texts = [db.read_string(key) or b"" for key in sources]
+    texts = [db.lookup_read(key, STRING) or b"" for key in sources]
     length = max(map(len, texts))
     if not length:
-        db.find(target)
+        db.lookup_write(target)
         db.delete(target)
         return 0
     there = [text for text in texts if text]  # a key that is not there counts as zeros
@@ -134,7 +134,7 @@ def bitop(session: Session, args: list[bytes]) -> Reply:
 )
 def bitcount(session: Session, args: list[bytes]) -> Reply:
     """How many bits are set, in the whole string or from one byte or bit to another."""
-    text = session.db.read_string(args[1])
+    text = session.db.lookup_read(args[1], STRING)
     if text is None:
         return 0
     if len(args) not in {2, 4, 5}:
@@ -196,7 +196,7 @@ def bitpos(session: Session, args: list[bytes]) -> Reply:
     bit = read_integer(args[2])
     if bit not in {0, 1}:
         raise CommandError(errors.BIT_SOUGHT)
-    text = session.db.read_string(args[1])
+    text = session.db.lookup_read(args[1], STRING)
     if text is None:
         return -1 if bit else 0
     first, last = read_bounds(args[3:], len(text))

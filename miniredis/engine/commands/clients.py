@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from .. import errors
+from ..client_flags import MUTE, NO_EVICT, REPLIES_OFF, SKIPS_NEXT
 from ..clients import FILTERS, Filter, describe, select
 from ..errors import CommandError
 from ..help import help_on
@@ -162,12 +163,12 @@ def client_reply(session: Session, args: list[bytes]) -> Reply:
     """Turns replies to this connection on or off, or leaves out the next one."""
     mode = args[2].upper()
     if mode == b"ON":
-        session.replies_off = session.skipping = False
+        session.flags &= ~MUTE
         return OK
     if mode == b"OFF":
-        session.replies_off = True
+        session.flags |= REPLIES_OFF
     elif mode == b"SKIP":
-        session.skip_next |= not session.replies_off
+        session.flags |= 0 if session.flags & REPLIES_OFF else SKIPS_NEXT
     else:
         raise CommandError(errors.SYNTAX)
     return NO_REPLY
@@ -178,7 +179,10 @@ def client_no_evict(session: Session, args: list[bytes]) -> Reply:
     """Asks that this connection be kept when memory is short."""
     if args[2].upper() not in {b"ON", b"OFF"}:
         raise CommandError(errors.SYNTAX)
-    session.spared = args[2].upper() == b"ON"
+    if args[2].upper() == b"ON":
+        session.flags |= NO_EVICT
+    else:
+        session.flags &= ~NO_EVICT
     return OK
 
 

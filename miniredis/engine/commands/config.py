@@ -7,8 +7,8 @@ from typing import Final
 from .. import errors
 from ..config import ConfigurationError, UnknownDirectiveError
 from ..config.values import directive_named, names_matching
-from ..dispatch import is_allowed
 from ..errors import CommandError
+from ..gate import is_allowed
 from ..help import help_on
 from ..registry import command, container
 from ..replies import OK, Map, Reply
@@ -81,7 +81,8 @@ def written(value: str) -> bytes:
 @command("CONFIG RESETSTAT", 2, ADMIN, acl="", since="2.0.0")
 def config_resetstat(session: Session, args: list[bytes]) -> Reply:
     """Counts from zero again what INFO tells of commands, connections and keys."""
-    session.engine.reset_statistics()
+    session.engine.statistics.reset()
+    session.engine.keyspace.reset_statistics()
     return OK
 
 

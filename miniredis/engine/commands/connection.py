@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from .. import errors
+from ..client_flags import UNAUTHENTICATED
 from ..errors import CommandError
 from ..keyspace import Database
 from ..numbers import read_integer
@@ -106,7 +107,7 @@ def authenticate(session: Session, user: bytes, password: bytes) -> None:
     wanted = session.engine.config["requirepass"].encode("utf-8", "surrogateescape")
     if user != DEFAULT_USER or (wanted and password != wanted):
         raise CommandError(errors.WRONG_PASSWORD)
-    session.authenticated = True
+    session.flags &= ~UNAUTHENTICATED
 
 
 # HELLO
@@ -124,7 +125,7 @@ def hello(session: Session, args: list[bytes]) -> Reply:
     """Changes the version of the protocol, and tells who the server is."""
     resp = read_version(args[1]) if len(args) > 1 else session.resp
     take_hello_options(session, args)
-    if not session.authenticated:
+    if session.flags & UNAUTHENTICATED:
         raise CommandError(errors.HELLO_WITHOUT_AUTH)
     session.resp = resp
     return Map(

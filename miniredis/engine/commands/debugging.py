@@ -53,7 +53,8 @@ def debug_sleep(session: Session, args: list[bytes]) -> Reply:
     """Answers nobody for so many seconds; no number, or more microseconds than 64 bits hold, count as 0."""
     seconds = LEADING_FLOAT(args[2])
     microseconds = float(seconds[1]) * 1_000_000 if seconds else 0
-    session.engine.sleep(int(microseconds) if 0 < microseconds <= MAX else 0)
+    if 0 < microseconds <= MAX:
+        session.engine.conditions.sleep_until(session.engine.now.monotonic + int(microseconds))
     return OK
 
 

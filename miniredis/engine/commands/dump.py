@@ -30,7 +30,7 @@ MOST_FREQUENT: Final = 255
 )
 def dump_(session: Session, args: list[bytes]) -> Reply:
     """The value of a key as bytes that RESTORE takes, here or on another server."""
-    value = session.db.read(args[1])
+    value = session.db.lookup_read(args[1])
     return None if value is None else dump(value)
 
 
@@ -60,13 +60,13 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     """Makes a key of what DUMP returned, with a time to live in milliseconds, 0 for none."""
     db, key, now = session.db, args[1], session.engine.now.milliseconds
     options = read_options(args[4:])
-    if not options.replace and db.find(key) is not None:
+    if not options.replace and db.lookup_write(key) is not None:
         raise CommandError(errors.BUSY_KEY)
     ttl = read_integer(args[2])
     if ttl < 0:
         raise CommandError(errors.NEGATIVE_TTL)
     value = read_value(args[3], session.engine.packing)
-    replaced = options.replace and db.find(key) is not None and db.delete(key, None)
+    replaced = options.replace and db.lookup_write(key) is not None and db.delete(key, None)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
     if deadline is not None and not now < deadline <= MAX:  # beyond 64 bits a sum wraps into the past
         if replaced:

@@ -7,6 +7,7 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..expiry import from_argument
+from ..keyspace import NO_TOUCH
 from ..registry import Keys, command
 from ..replies import Reply
 from ..session import Session
@@ -75,7 +76,7 @@ def set_expiry(session: Session, args: list[bytes], unit: bytes) -> int:
     db, key = session.db, args[1]
     conditions = read_conditions(args[3:])
     when = from_argument(session, args[0].lower(), args[2], unit)
-    if db.find(key) is None or not holds(conditions, db.deadlines.get(key), when):
+    if db.lookup_write(key) is None or not holds(conditions, db.deadlines.get(key), when):
         return 0
     if when <= session.engine.now.milliseconds:
         db.delete(key)
@@ -157,7 +158,7 @@ def time_left(session: Session, key: bytes) -> int:
 
 
 def deadline(session: Session, key: bytes) -> int:
-    if session.db.peek(key) is None:
+    if session.db.lookup_read(key, flags=NO_TOUCH) is None:
         return -2
     return session.db.deadlines.get(key, -1)
 
@@ -165,5 +166,5 @@ def deadline(session: Session, key: bytes) -> int:
 @command("PERSIST", 2, "write fast", acl="keyspace", keys=UPDATED, since="2.2.0", syntax="key#0")
 def persist(session: Session, args: list[bytes]) -> Reply:
     """Takes a key's deadline away; tells whether it had one."""
-    session.db.find(args[1])
+    session.db.lookup_write(args[1])
     return int(session.db.remove_deadline(args[1]))

@@ -7,7 +7,7 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..glob import compile_match
-from ..keyspace import Database, duplicate
+from ..keyspace import NO_TOUCH, Database, duplicate
 from ..numbers import read_integer, read_milliseconds
 from ..registry import Keys, command
 from ..replies import OK, Encoded, Reply, status
@@ -33,7 +33,7 @@ RENAMED: Final = Keys(1, "RW access delete")
 def del_(session: Session, args: list[bytes]) -> Reply:
     """Removes keys; returns how many there were."""
     db = session.db
-    return sum(db.find(key) is not None and db.delete(key) for key in args[1:])
+    return sum(db.lookup_write(key) is not None and db.delete(key) for key in args[1:])
 
 
 @command(
@@ -48,7 +48,7 @@ def del_(session: Session, args: list[bytes]) -> Reply:
 )
 def exists(session: Session, args: list[bytes]) -> Reply:
     """How many of the keys exist; one named twice counts twice."""
-    return sum(session.db.peek(key) is not None for key in args[1:])
+    return sum(session.db.lookup_read(key, flags=NO_TOUCH) is not None for key in args[1:])
 
 
 @command(
@@ -63,7 +63,7 @@ def exists(session: Session, args: list[bytes]) -> Reply:
 )
 def touch(session: Session, args: list[bytes]) -> Reply:
     """Marks keys as just used; returns how many of them exist."""
-    return sum(session.db.read(key) is not None for key in args[1:])
+    return sum(session.db.lookup_read(key) is not None for key in args[1:])
 
 
 @command(
@@ -120,10 +120,10 @@ def copy(session: Session, args: list[bytes]) -> Reply:
     to, replace = read_copy_options(session, args[3:])
     if to is session.db and source == target:
         raise CommandError(errors.SAME_OBJECT)
-    value = session.db.read(source)
+    value = session.db.lookup_read(source)
     if value is None:
         return 0
-    if to.find(target) is not None:
+    if to.lookup_write(target) is not None:
         if not replace:
             return 0
         to.delete(target, None)
@@ -159,8 +159,8 @@ def move(session: Session, args: list[bytes]) -> Reply:
     db, key, to = session.db, args[1], database(session, read_index(args[2]))
     if to is db:
         raise CommandError(errors.SAME_OBJECT)
-    value = db.find(key)
-    if value is None or to.find(key) is not None:
+    value = db.lookup_write(key)
+    if value is None or to.lookup_write(key) is not None:
         return 0
     deadline = db.deadlines.get(key)
     to.create(key, value, None, deadline=deadline)
@@ -202,10 +202,10 @@ def renamenx(session: Session, args: list[bytes]) -> Reply:
 
 def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
     """The new name is deleted and created, so that waiters for it are served."""
-    value = db.find(old)
+    value = db.lookup_write(old)
     if value is None:
         raise CommandError(errors.NO_SUCH_KEY)
-    if db.find(new) is not None:
+    if db.lookup_write(new) is not None:
         if old == new or not replace:
             return False
         db.delete(new, None)

@@ -8,6 +8,7 @@ from .. import errors
 from ..doubles import read_double
 from ..errors import CommandError
 from ..geohash import Place, cell_at, distance, place_of, standard_text
+from ..keyspace import SORTED_SET
 from ..registry import Keys, command
 from ..replies import NULL_ARRAY, DoubleText, Reply
 from ..session import Session
@@ -81,7 +82,7 @@ def geoadd(session: Session, args: list[bytes]) -> Reply:
 @command("GEOPOS", -2, "readonly", acl="geo", keys=READ, since="3.2.0", syntax="key#0 member...")
 def geopos(session: Session, args: list[bytes]) -> Reply:
     """Where members are: longitude and latitude of each."""
-    values = session.db.read_sorted_set(args[1])
+    values = session.db.lookup_read(args[1], SORTED_SET)
     scores = (None if values is None else values.scores.get(member) for member in args[2:])
     return [NULL_ARRAY if score is None else coordinates(place_of(score)) for score in scores]
 
@@ -89,7 +90,7 @@ def geopos(session: Session, args: list[bytes]) -> Reply:
 @command("GEOHASH", -2, "readonly", acl="geo", keys=READ, since="3.2.0", syntax="key#0 member...")
 def geohash(session: Session, args: list[bytes]) -> Reply:
     """Where members are, as the geohash texts that others use."""
-    values = session.db.read_sorted_set(args[1])
+    values = session.db.lookup_read(args[1], SORTED_SET)
     scores = (None if values is None else values.scores.get(member) for member in args[2:])
     return [None if score is None else standard_text(score) for score in scores]
 
@@ -102,7 +103,7 @@ def geodist(session: Session, args: list[bytes]) -> Reply:
     if len(args) > 5:
         raise CommandError(errors.SYNTAX)
     unit = read_unit(args[4]) if len(args) == 5 else 1.0
-    values = session.db.read_sorted_set(args[1])
+    values = session.db.lookup_read(args[1], SORTED_SET)
     if values is None:
         return None
     one, other = (values.scores.get(member) for member in args[2:4])

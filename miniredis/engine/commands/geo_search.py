@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from ..geo_shapes import Shape, covering
 from ..geohash import Place, place_of
+from ..keyspace import SORTED_SET
 from ..numbers import MAX, MIN
 from ..partial_sort import partly_sorted
 from ..registry import Keys, KeywordKeys, command
@@ -117,7 +118,7 @@ BY_MEMBER: Final = f"key#0 member radius:double {UNIT} {SHOWN} {COUNT} {ORDER}"
 )
 def geosearch(session: Session, args: list[bytes]) -> Reply:
     """The members in a circle or a box around a place or a member."""
-    options = Options(session.db.read_sorted_set(args[1]), searches=args[0])
+    options = Options(session.db.lookup_read(args[1], SORTED_SET), searches=args[0])
     options.read(args[2:])
     return run(session, options)
 
@@ -133,13 +134,13 @@ def geosearch(session: Session, args: list[bytes]) -> Reply:
 )
 def geosearchstore(session: Session, args: list[bytes]) -> Reply:
     """Stores the members in a circle or a box around a place or a member."""
-    options = Options(session.db.read_sorted_set(args[2]), searches=args[0], target=args[1])
+    options = Options(session.db.lookup_read(args[2], SORTED_SET), searches=args[0], target=args[1])
     options.read(args[3:])
     return run(session, options)
 
 
 def around_place(session: Session, args: list[bytes], *, may_store: bool) -> Reply:
-    options = Options(session.db.read_sorted_set(args[1]), may_store=may_store)
+    options = Options(session.db.lookup_read(args[1], SORTED_SET), may_store=may_store)
     options.take_place(args[2:4])
     options.take_circle(args[4:6])
     options.read(args[6:])
@@ -147,7 +148,7 @@ def around_place(session: Session, args: list[bytes], *, may_store: bool) -> Rep
 
 
 def around_member(session: Session, args: list[bytes], *, may_store: bool) -> Reply:
-    options = Options(session.db.read_sorted_set(args[1]), may_store=may_store)
+    options = Options(session.db.lookup_read(args[1], SORTED_SET), may_store=may_store)
     if options.values is not None:
         options.take_member(args[2:3])
         options.take_circle(args[3:5])

@@ -7,6 +7,7 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..hashes import HashValue
+from ..keyspace import HASH
 from ..longdouble import LongDouble
 from ..numbers import MAX, MIN, parse_integer, read_integer
 from ..registry import Keys, command
@@ -35,7 +36,7 @@ LUCK: Final = "nondeterministic_output"
 def hincrby(session: Session, args: list[bytes]) -> Reply:
     """Adds to the integer in a field, 0 if there is none."""
     increment = read_integer(args[3])
-    values = session.db.find_hash(args[1])
+    values = session.db.lookup_write(args[1], HASH)
     text = None if values is None else values.fields.get(args[2])
     number = 0 if text is None else parse_integer(text)
     if number is None:
@@ -63,7 +64,7 @@ def hincrbyfloat(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.NOT_A_FLOAT)
     if increment.is_infinite:
         raise CommandError(errors.INFINITE)
-    values = session.db.find_hash(args[1])
+    values = session.db.lookup_write(args[1], HASH)
     number = LongDouble.parse(b"0" if values is None else values.fields.get(args[2], b"0"))
     if number is None:
         raise CommandError(errors.HASH_NOT_A_FLOAT)
@@ -100,7 +101,7 @@ def put_number(
 def hscan(session: Session, args: list[bytes]) -> Reply:
     """The next fields of a walk through a hash with their values, and the cursor to go on with."""
     cursor = read_cursor(args[2])
-    values = session.db.read_hash(args[1])
+    values = session.db.lookup_read(args[1], HASH)
     if values is None:
         return [b"0", []]
     cursor, found = next_members(values, cursor, read_options(args[3:], may_have_type=False))
@@ -123,13 +124,13 @@ def hscan(session: Session, args: list[bytes]) -> Reply:
 def hrandfield(session: Session, args: list[bytes]) -> Reply:
     """A field by lot, or several, distinct or (with a negative count) not."""
     if len(args) == 2:
-        values = session.db.read_hash(args[1])
+        values = session.db.lookup_read(args[1], HASH)
         return None if values is None else values.index().any(session.engine.random)
     count = read_count(args[2])
     with_values = read_with_values(args[3:])
     if with_values and abs(count) > MAX // 2:
         raise CommandError(errors.OUT_OF_RANGE)
-    values = session.db.read_hash(args[1])
+    values = session.db.lookup_read(args[1], HASH)
     if values is None or not count:
         return []
     found = drawn(session, values, count)

@@ -7,7 +7,7 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..hashes import HashValue
-from ..keyspace import Database
+from ..keyspace import HASH, Database
 from ..registry import Keys, command
 from ..replies import OK, Map, Reply
 from ..session import Session
@@ -56,7 +56,7 @@ def put(session: Session, args: list[bytes], name: bytes) -> int:
     if len(args) % 2:
         raise CommandError(errors.wrong_arity(name))
     db, key, packing = session.db, args[1], session.engine.packing
-    values = db.find_hash(key)
+    values = db.lookup_write(key, HASH)
     changed = HashValue() if values is None else values
     added = 0
     for at in range(2, len(args), 2):
@@ -85,7 +85,7 @@ def keep(db: Database, key: bytes, before: HashValue | None, after: HashValue, e
 def hsetnx(session: Session, args: list[bytes]) -> Reply:
     """Sets a field that a hash has not; tells whether it did."""
     _, key, field, value = args
-    values = session.db.find_hash(key)
+    values = session.db.lookup_write(key, HASH)
     if values is not None and field in values.fields:
         return 0
     changed = HashValue() if values is None else values
@@ -99,7 +99,7 @@ def hsetnx(session: Session, args: list[bytes]) -> Reply:
 
 def fields_of(session: Session, key: bytes) -> dict[bytes, bytes]:
     """The fields of the hash at a key; none if there is no such key."""
-    values = session.db.read_hash(key)
+    values = session.db.lookup_read(key, HASH)
     return {} if values is None else values.fields
 
 
@@ -159,7 +159,7 @@ def hgetall(session: Session, args: list[bytes]) -> Reply:
 )
 def hdel(session: Session, args: list[bytes]) -> Reply:
     """Removes fields; the hash goes away with its last one."""
-    values = session.db.find_hash(args[1])
+    values = session.db.lookup_write(args[1], HASH)
     removed = 0 if values is None else sum(map(values.remove, args[2:]))
     if values is not None and removed:
         session.db.shrunk(args[1], values, "hdel")

@@ -7,7 +7,7 @@ from typing import Final
 
 from .. import errors, hyperloglog
 from ..errors import CommandError
-from ..keyspace import StringValue
+from ..keyspace import STRING, StringValue
 from ..registry import Keys, command
 from ..replies import OK, Reply, status
 from ..session import Session
@@ -42,7 +42,7 @@ def sparse_limit(session: Session) -> int:
 def pfadd(session: Session, args: list[bytes]) -> Reply:
     """Counts elements, in a HyperLogLog created if need be; tells whether its estimate may have changed."""
     db, key = session.db, args[1]
-    text = checked(db.find_string(key))
+    text = checked(db.lookup_write(key, STRING))
     most = sparse_limit(session)
     changed = hyperloglog.empty() if text is None else mutable(db, key, text)
     updated = text is None
@@ -71,7 +71,7 @@ def pfcount(session: Session, args: list[bytes]) -> Reply:
     if len(args) > 2:
         return hyperloglog.count(highest(session, args[1:]))
     db, key = session.db, args[1]
-    text = checked(db.read_string(key))
+    text = checked(db.lookup_read(key, STRING))
     if text is None:
         return 0
     number = hyperloglog.cached(text)
@@ -87,7 +87,7 @@ def highest(session: Session, keys: list[bytes]) -> bytes:
     number = 0
     seen: set[bytes] = set()
     for key in keys:
-        text = checked(session.db.read_string(key))
+        text = checked(session.db.lookup_read(key, STRING))
         if text is not None and key not in seen:
             seen.add(key)
             number = hyperloglog.maximum(number, int.from_bytes(hyperloglog.registers(text), "little"))
@@ -107,7 +107,7 @@ def pfmerge(session: Session, args: list[bytes]) -> Reply:
     """Counts in the first HyperLogLog what was counted in the others, too."""
     db, key = session.db, args[1]
     values = highest(session, args[1:])
-    texts = [db.find_string(each) for each in args[1:]]
+    texts = [db.lookup_write(each, STRING) for each in args[1:]]
     changed = hyperloglog.empty() if texts[0] is None else mutable(db, key, texts[0])
     if any(text is not None and not hyperloglog.is_sparse(text) for text in texts):
         hyperloglog.to_dense(changed)
@@ -140,9 +140,9 @@ def pfmerge(session: Session, args: list[bytes]) -> Reply:
 def pfdebug(session: Session, args: list[bytes]) -> Reply:
     """Shows how a HyperLogLog is kept, or makes it dense."""
     db, key = session.db, args[2]
-    if db.find(key) is None:
+    if db.lookup_write(key) is None:
         raise CommandError(errors.NO_HYPERLOGLOG)
-    text = checked(db.find_string(key))
+    text = checked(db.lookup_write(key, STRING))
     assert text is not None
     part = PARTS.get(args[1].lower())
     if part is None:

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from .. import errors
-from ..dispatch import look_up
 from ..errors import CommandError
+from ..gate import look_up
 from ..glob import compile_glob
 from ..help import help_on
 from ..key_positions import KeysError, keys_of

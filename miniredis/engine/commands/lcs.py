@@ -41,7 +41,7 @@ class Options:
 )
 def lcs(session: Session, args: list[bytes]) -> Reply:
     """The longest common subsequence of two strings, its length, or where it is in both."""
-    values = [session.db.read(key) for key in args[1:3]]
+    values = [session.db.lookup_read(key) for key in args[1:3]]
     one, other = map(as_text, values)
     options = read_options(args[3:])
     check_size(session, one, other)

@@ -8,7 +8,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..keyspace import ListValue
+from ..keyspace import LIST, ListValue
 from ..numbers import MAX, MIN, read_integer, read_range
 from ..registry import Keys, command
 from ..replies import OK, Reply
@@ -24,7 +24,7 @@ READ: Final = Keys(1, "RO access")
 @command("LLEN", 2, "readonly fast", acl="list", keys=Keys(1, "RO"), since="1.0.0", syntax="key#0")
 def llen(session: Session, args: list[bytes]) -> Reply:
     """The length of a list; 0 if there is none."""
-    return len(session.db.read_list(args[1]) or ())
+    return len(session.db.lookup_read(args[1], LIST) or ())
 
 
 @command(
@@ -33,7 +33,7 @@ def llen(session: Session, args: list[bytes]) -> Reply:
 def lrange(session: Session, args: list[bytes]) -> Reply:
     """The elements from one index to another, both included; negative ones count from the end."""
     start, stop = read_integer(args[2]), read_integer(args[3])
-    values = session.db.read_list(args[1])
+    values = session.db.lookup_read(args[1], LIST)
     if values is None:
         return []
     first, end = clamp(start, stop, len(values))
@@ -43,7 +43,7 @@ def lrange(session: Session, args: list[bytes]) -> Reply:
 @command("LINDEX", 3, "readonly", acl="list", keys=READ, since="1.0.0", syntax="key#0 index:integer")
 def lindex(session: Session, args: list[bytes]) -> Reply:
     """The element at an index; negative ones count from the end."""
-    values = session.db.read_list(args[1])
+    values = session.db.lookup_read(args[1], LIST)
     if values is None:
         return None
     index = read_integer(args[2])
@@ -94,7 +94,7 @@ class Search:
 def lpos(session: Session, args: list[bytes]) -> Reply:
     """The index of an element that equals one, or the indexes of several."""
     search = read_search(args[3:])
-    values = session.db.read_list(args[1])
+    values = session.db.lookup_read(args[1], LIST)
     found = [] if values is None else positions(values, args[2], search)
     if search.count is not None:
         return found
@@ -149,7 +149,7 @@ def positions(values: ListValue, element: bytes, search: Search) -> list[int]:
 )
 def lset(session: Session, args: list[bytes]) -> Reply:
     """Replaces the element at an index."""
-    values = session.db.find_list(args[1])
+    values = session.db.lookup_write(args[1], LIST)
     if values is None:
         raise CommandError(errors.NO_SUCH_KEY)
     index = read_integer(args[2])
@@ -174,7 +174,7 @@ def linsert(session: Session, args: list[bytes]) -> Reply:
     offset = PLACES.get(args[2].upper())
     if offset is None:
         raise CommandError(errors.SYNTAX)
-    values = session.db.find_list(args[1])
+    values = session.db.lookup_write(args[1], LIST)
     if values is None:
         return 0
     try:
@@ -203,7 +203,7 @@ PLACES: Final = {b"BEFORE": 0, b"AFTER": 1}
 def lrem(session: Session, args: list[bytes]) -> Reply:
     """Removes the first so many elements that are equal to one, from the tail if negative; all if 0."""
     count = read_integer(args[2])
-    values = session.db.find_list(args[1])
+    values = session.db.lookup_write(args[1], LIST)
     if values is None:
         return 0
     removed = remove_equal(values, args[3], abs(count) or MAX, from_tail=count < 0)
@@ -246,7 +246,7 @@ def remove_equal(values: ListValue, element: bytes, most: int, *, from_tail: boo
 def ltrim(session: Session, args: list[bytes]) -> Reply:
     """Keeps the elements from one index to another, both included, and drops the rest."""
     start, stop = read_integer(args[2]), read_integer(args[3])
-    values = session.db.find_list(args[1])
+    values = session.db.lookup_write(args[1], LIST)
     if values is None:
         return OK
     first, end = clamp(start, stop, len(values))

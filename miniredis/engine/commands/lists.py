@@ -12,7 +12,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..keyspace import Database, ListValue
+from ..keyspace import LIST, Database, ListValue
 from ..numbers import MAX, read_positive, read_range, read_timeout
 from ..registry import CountedKeys, Keys, command
 from ..replies import NULL_ARRAY, Reply
@@ -71,7 +71,7 @@ def rpushx(session: Session, args: list[bytes]) -> Reply:
 
 def push(db: Database, key: bytes, elements: list[bytes], end: End, *, create: bool = True) -> int:
     """Pushes elements in order; returns the new length, 0 if there is no list and none may be created."""
-    values = db.find_list(key)
+    values = db.lookup_write(key, LIST)
     if values is None:
         if not create:
             return 0
@@ -105,12 +105,12 @@ def rpop(session: Session, args: list[bytes]) -> Reply:
 
 def pop(session: Session, args: list[bytes], end: End) -> Reply:
     if len(args) == 2:
-        values = session.db.find_list(args[1])
+        values = session.db.lookup_write(args[1], LIST)
         return None if values is None else pop_one(session.db, args[1], values, end)
     if len(args) > 3:
         raise CommandError(errors.wrong_arity(args[0].lower()))
     count = read_positive(args[2])
-    values = session.db.find_list(args[1])
+    values = session.db.lookup_write(args[1], LIST)
     return NULL_ARRAY if values is None else pop_many(session.db, args[1], values, end, count)
 
 
@@ -180,7 +180,7 @@ def read_keys_and_end(args: list[bytes], at: int, ends: dict[bytes, End]) -> tup
 
 def pop_from_any(db: Database, wanted: AnyList) -> Reply:
     for key in wanted.keys:
-        values = db.find_list(key)
+        values = db.lookup_write(key, LIST)
         if values is not None:
             return wanted.serve(db, key, values)
     return NULL_ARRAY
@@ -228,12 +228,12 @@ def read_end(text: bytes, ends: dict[bytes, End] = ENDS) -> End:
 
 def move(db: Database, source: bytes, target: bytes, take: End, give: End) -> bytes | None:
     """Moves one element; None, with the target's type unchecked, if there is no source."""
-    values = db.find_list(source)
+    values = db.lookup_write(source, LIST)
     return None if values is None else move_from(db, source, values, target, take, give)
 
 
 def move_from(db: Database, source: bytes, values: ListValue, target: bytes, take: End, give: End) -> bytes:
-    receiver = db.find_list(target)
+    receiver = db.lookup_write(target, LIST)
     element = POP[take](values)
     if receiver is None:
         db.create(target, deque((element,)), PUSH_EVENT[give])
@@ -282,7 +282,7 @@ def blocking_pop(session: Session, args: list[bytes], end: End) -> Reply:
     timeout = read_timeout(args[-1])
     keys = args[1:-1]
     for key in keys:
-        values = session.db.find_list(key)
+        values = session.db.lookup_write(key, LIST)
         if values is not None:
             return serve(session.db, key, values)
     return session.block(keys, deque, serve, timeout) if session.may_block else NULL_ARRAY
@@ -325,7 +325,7 @@ def blocking_move(
     def serve(db: Database, key: bytes, values: ListValue) -> Reply:
         return move_from(db, key, values, target, take, give)
 
-    values = session.db.find_list(source)
+    values = session.db.lookup_write(source, LIST)
     if values is not None:
         return serve(session.db, source, values)
     return session.block([source], deque, serve, timeout) if session.may_block else None

@@ -10,7 +10,7 @@ from .. import errors
 from ..errors import CommandError
 from ..hashes import HashValue
 from ..help import help_on
-from ..keyspace import Value
+from ..keyspace import NO_EVENT, NO_TOUCH, Value
 from ..numbers import parse_integer
 from ..registry import Keys, command, container
 from ..replies import Reply
@@ -39,7 +39,7 @@ container("OBJECT", -2, module=__name__, summary="Tells how the values of keys a
 )
 def object_encoding(session: Session, args: list[bytes]) -> Reply:
     """How Redis would keep the value of a key."""
-    value = session.db.inspect(args[2])
+    value = session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT)
     return None if value is None else encoding(value)
 
 
@@ -71,7 +71,7 @@ ENCODINGS: Final[dict[type, Callable[[Any], bytes]]] = {
 )
 def object_freq(session: Session, args: list[bytes]) -> Reply:
     """How often a key is used; known only where eviction goes by it, so never here."""
-    if session.db.inspect(args[2]) is None:
+    if session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT) is None:
         return None
     raise CommandError(errors.NO_FREQUENCIES)
 
@@ -81,7 +81,7 @@ def object_freq(session: Session, args: list[bytes]) -> Reply:
 )
 def object_idletime(session: Session, args: list[bytes]) -> Reply:
     """How many seconds ago a key was last used."""
-    if session.db.inspect(args[2]) is None:
+    if session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT) is None:
         return None
     return idle_seconds(session, args[2])
 
@@ -97,7 +97,7 @@ def idle_seconds(session: Session, key: bytes) -> int:
 )
 def object_refcount(session: Session, args: list[bytes]) -> Reply:
     """How many references the value of a key would have in Redis."""
-    value = session.db.inspect(args[2])
+    value = session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT)
     return None if value is None else reference_count(value)
 
 

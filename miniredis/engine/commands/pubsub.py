@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .. import errors
+from ..client_flags import EXECUTING
 from ..errors import CommandError
 from ..glob import compile_glob
 from ..help import help_on
@@ -69,7 +70,7 @@ def punsubscribe(session: Session, args: list[bytes]) -> Reply:
 )
 def ssubscribe(session: Session, args: list[bytes]) -> Reply:
     """Listens to shard channels."""
-    if session.running_exec:
+    if session.flags & EXECUTING:
         raise CommandError(errors.deny_blocking(b"SSUBSCRIBE"))
     return begin(session, SHARDS, args[1:])
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..keyspace import Database
+from ..keyspace import RQUEUE, Database
 from ..numbers import read_integer, read_milliseconds
 from ..registry import Keys, KeywordCountedKeys, command
 from ..replies import NO_REPLY, Reply
@@ -53,7 +53,8 @@ class Wanted:
 def mq_pop(session: Session, args: list[bytes]) -> Reply:
     """Delivers the oldest messages, which then wait to be acknowledged; may wait until there are some."""
     wanted = read_wanted(session, args)
-    queues = [(key, session.db.find_rqueue(key)) for key in wanted.keys]  # a wrong type takes nothing
+    db = session.db
+    queues = [(key, db.lookup_write(key, RQUEUE)) for key in wanted.keys]  # a wrong type takes nothing
     popped: list[Reply] = []
     for key, queue in queues:
         if queue is not None and queue.undelivered and len(popped) < wanted.count:

@@ -13,6 +13,7 @@ from typing import Final, Protocol, TypeVar
 
 from .. import errors
 from ..errors import CommandError
+from ..keyspace import RQUEUE
 from ..numbers import read_integer
 from ..registry import Keys, command
 from ..replies import Reply
@@ -34,11 +35,10 @@ class Line(Sized, Reversible[T_co], Protocol[T_co]):
 def mq_push(session: Session, args: list[bytes]) -> Reply:
     """Appends messages to a reliable queue, which is created if need be; returns their ids."""
     db, key, now = session.db, args[1], session.engine.now.milliseconds
-    queue = db.find_rqueue(key)
+    queue = db.lookup_write(key, RQUEUE)
     if queue is not None:
         ids = queue.push(args[2:], now)
-        db.touched(key, "mq.push")
-        db.signal_rqueue(key)
+        db.touched(key, "mq.push", is_ready=True)
         return ids
     queue = RQueue()
     ids = queue.push(args[2:], now)
@@ -51,7 +51,7 @@ def mq_ack(session: Session, args: list[bytes]) -> Reply:
     """Drops delivered messages that were processed; returns the ids of those that were there."""
     for text in args[2:]:
         check_id(text)
-    queue = session.db.find_rqueue(args[1])
+    queue = session.db.lookup_write(args[1], RQUEUE)
     if queue is None:
         return None
     acknowledged = queue.acknowledge(args[2:])
@@ -88,7 +88,7 @@ def mq_recover(session: Session, args: list[bytes]) -> Reply:
     count, elapsed = read_count(args[2]), read_integer(args[3])
     if elapsed < 0:
         raise CommandError(errors.ELAPSED_NEGATIVE)
-    queue = session.db.find_rqueue(args[1])
+    queue = session.db.lookup_write(args[1], RQUEUE)
     if queue is None:
         return None
     recovered = queue.recover(count, elapsed, session.engine.now.milliseconds)
@@ -144,7 +144,7 @@ def window(line: Line[T_co], start: int, count: int) -> list[T_co]:
 
 def existing(session: Session, key: bytes) -> RQueue:
     """The queue at a key that is only read, which must be there."""
-    queue = session.db.read_rqueue(key)
+    queue = session.db.lookup_read(key, RQUEUE)
     if queue is None:
         raise CommandError(errors.EMPTY_KEY)
     return queue

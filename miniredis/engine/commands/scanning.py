@@ -11,7 +11,7 @@ from .. import errors
 from ..errors import CommandError, until_nul
 from ..glob import compile_match
 from ..key_index import KeyIndex
-from ..keyspace import TYPE_NAMES
+from ..keyspace import Database
 from ..numbers import read_integer
 from ..registry import command
 from ..replies import Reply
@@ -46,13 +46,14 @@ def scan(session: Session, args: list[bytes]) -> Reply:
     fits = compile_match(options.pattern)
     db = session.db
     cursor, keys = db.key_index().walk(cursor, options.count)
-    found = [key for key in keys if fits(key) and is_of_type(db.peek(key), options.type_name)]
-    return [b"%d" % cursor, found]
+    return [b"%d" % cursor, [key for key in keys if fits(key) and is_shown(db, key, options.type_name)]]
 
 
-def is_of_type(value: object, type_name: bytes) -> bool:
-    """Whether a value is there, and of the type asked for, if any."""
-    return value is not None and (not type_name or TYPE_NAMES[type(value)].lower() == type_name)
+def is_shown(db: Database, key: bytes, type_name: bytes) -> bool:
+    """Whether a key is of the type asked for, if any, and has not expired."""
+    if type_name and db.type_name(key).lower() != type_name:
+        return False
+    return not db.has_expired(key)
 
 
 def read_cursor(text: bytes) -> int:
@@ -114,8 +115,9 @@ def next_members(values: Walkable, cursor: int, options: Options) -> tuple[int, 
 )
 def randomkey(session: Session, args: list[bytes]) -> Reply:
     """A key by lot; null if there is none."""
-    db = session.db
-    while (key := db.key_index().any(session.engine.random)) is not None:
-        if db.peek(key) is not None:
-            return key
-    return None
+    db, luck = session.db, session.engine.random
+    while (key := db.key_index().any(luck)) is not None and db.has_expired(key):
+        if key in db.values:  # CLIENT PAUSE keeps it
+            live = db.live_keys()
+            return luck.choice(live) if live else None
+    return key

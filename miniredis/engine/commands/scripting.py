@@ -33,7 +33,7 @@ def read_key_count(args: list[bytes]) -> int:
 
 def evaluate(session: Session, args: list[bytes], *, is_read_only: bool = False) -> Reply:
     """Runs a text."""
-    session.engine.show(session, args)  # so that its commands come after it
+    session.engine.conditions.show(session.engine.now, session, args)  # so that its commands come after it
     keys = read_key_count(args)
     scripts = session.engine.scripts
     return scripts.evaluate(session, scripts.load(args[1]), args, keys, is_read_only=is_read_only)
@@ -41,7 +41,7 @@ def evaluate(session: Session, args: list[bytes], *, is_read_only: bool = False)
 
 def evaluate_loaded(session: Session, args: list[bytes], *, is_read_only: bool = False) -> Reply:
     """Runs a script that is there already."""
-    session.engine.show(session, args)
+    session.engine.conditions.show(session.engine.now, session, args)
     if len(args[1]) != SHA_LENGTH:
         raise CommandError(errors.NO_SCRIPT)
     keys = read_key_count(args)

@@ -41,7 +41,7 @@ def dbsize(session: Session, args: list[bytes]) -> Reply:
 )
 def flushdb(session: Session, args: list[bytes]) -> Reply:
     """Removes every key of the database."""
-    return flush(session, args, [session.db])
+    return flush(session, args, session.db)
 
 
 @command(
@@ -55,16 +55,13 @@ def flushdb(session: Session, args: list[bytes]) -> Reply:
 )
 def flushall(session: Session, args: list[bytes]) -> Reply:
     """Removes every key of every database."""
-    return flush(session, args, session.engine.keyspace.databases)
+    return flush(session, args, None)
 
 
-def flush(session: Session, args: list[bytes], databases: list[Database]) -> Reply:
+def flush(session: Session, args: list[bytes], database: Database | None) -> Reply:
     if len(args) > 2 or (len(args) == 2 and args[1].upper() not in {b"SYNC", b"ASYNC"}):
         raise CommandError(errors.SYNTAX)
-    for db in databases:
-        session.engine.waiting.signal_gone(db)
-        db.clear()
-    session.engine.news.tracking.flushed(session)
+    session.engine.keyspace.flush(database)
     return OK
 
 
@@ -79,11 +76,7 @@ def swapdb(session: Session, args: list[bytes]) -> Reply:
     ]
     one, other = (database(session, number) for number in numbers)
     if one is not other:
-        session.engine.waiting.signal_gone(one, other)
-        session.engine.waiting.signal_gone(other, one)
         session.engine.keyspace.swap(one, other)
-        session.engine.waiting.signal_all(one)
-        session.engine.waiting.signal_all(other)
     return OK
 
 
@@ -142,7 +135,7 @@ def shutdown(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX)
     if b"ABORT" in options:
         raise CommandError(errors.SYNTAX if len(args) > 2 else errors.NO_SHUTDOWN)
-    if session.engine.busy and b"NOSAVE" not in options:
+    if session.engine.conditions.busy and b"NOSAVE" not in options:
         raise CommandError(session.engine.scripts.busy_text)
     session.engine.shutdown_requested = True
     return NO_REPLY

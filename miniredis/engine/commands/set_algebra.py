@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from .. import errors
 from ..errors import CommandError
+from ..keyspace import SET
 from ..numbers import MAX, read_range
 from ..packing import Packing
 from ..registry import CountedKeys, Keys, command
@@ -24,7 +25,7 @@ Operation: TypeAlias = "Callable[[Sequence[SetValue | None], Packing], SetValue]
 
 def sources(session: Session, keys: Sequence[bytes]) -> list[SetValue | None]:
     """The sets at some keys, None where there is none."""
-    return [session.db.read_set(key) for key in keys]
+    return [session.db.lookup_read(key, SET) for key in keys]
 
 
 def store(session: Session, args: list[bytes], operation: Operation, event: str) -> int:

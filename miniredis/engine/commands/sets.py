@@ -6,6 +6,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
+from ..keyspace import SET
 from ..numbers import read_positive
 from ..registry import Keys, command
 from ..replies import Reply, Set
@@ -37,7 +38,7 @@ FEW_STAY: Final = 5
 def sadd(session: Session, args: list[bytes]) -> Reply:
     """Adds members to a set, creating it if need be; returns how many are new."""
     db, key, packing = session.db, args[1], session.engine.packing
-    values = db.find_set(key)
+    values = db.lookup_write(key, SET)
     changed = SetValue() if values is None else values
     added = 0
     for member in args[2:]:
@@ -54,7 +55,7 @@ def sadd(session: Session, args: list[bytes]) -> Reply:
 )
 def srem(session: Session, args: list[bytes]) -> Reply:
     """Removes members; the set goes away with its last one."""
-    values = session.db.find_set(args[1])
+    values = session.db.lookup_write(args[1], SET)
     removed = 0 if values is None else sum(map(values.remove, args[2:]))
     if values is not None and removed:
         session.db.shrunk(args[1], values, "srem")
@@ -73,9 +74,9 @@ def srem(session: Session, args: list[bytes]) -> Reply:
 def smove(session: Session, args: list[bytes]) -> Reply:
     """Moves a member from one set to another; tells whether it was there."""
     db, (_, source, target, member) = session.db, args
-    if db.find(source) is None:
+    if db.lookup_write(source) is None:
         return 0
-    giver, taker = db.find_set(source), db.find_set(target)
+    giver, taker = db.lookup_write(source, SET), db.lookup_write(target, SET)
     assert giver is not None
     if giver is taker:
         return int(member in giver.members)
@@ -98,7 +99,7 @@ def smove(session: Session, args: list[bytes]) -> Reply:
 
 def members_of(session: Session, key: bytes) -> dict[bytes, None]:
     """The members of the set at a key; none if there is no such key."""
-    values = session.db.read_set(key)
+    values = session.db.lookup_read(key, SET)
     return {} if values is None else values.members
 
 
@@ -133,7 +134,7 @@ def scard(session: Session, args: list[bytes]) -> Reply:
 )
 def smembers(session: Session, args: list[bytes]) -> Reply:
     """All members of a set."""
-    return Set(session.db.read_set(args[1]) or ())
+    return Set(session.db.lookup_read(args[1], SET) or ())
 
 
 # Walking
@@ -152,7 +153,7 @@ def smembers(session: Session, args: list[bytes]) -> Reply:
 def sscan(session: Session, args: list[bytes]) -> Reply:
     """The next members of a walk through a set, and the cursor to go on with."""
     cursor = read_cursor(args[2])
-    values = session.db.read_set(args[1])
+    values = session.db.lookup_read(args[1], SET)
     if values is None:
         return [b"0", []]
     cursor, found = next_members(values, cursor, read_options(args[3:], may_have_type=False))
@@ -177,7 +178,7 @@ def srandmember(session: Session, args: list[bytes]) -> Reply:
     if len(args) > 3:
         raise CommandError(errors.SYNTAX)
     count = read_count(args[2]) if len(args) > 2 else None
-    values = session.db.read_set(args[1])
+    values = session.db.lookup_read(args[1], SET)
     if count is None:
         return None if values is None else values.index().any(session.engine.random)
     if values is None:
@@ -202,7 +203,7 @@ def spop(session: Session, args: list[bytes]) -> Reply:
     if len(args) > 3:
         raise CommandError(errors.SYNTAX)
     count = read_positive(args[2]) if len(args) > 2 else None
-    values = session.db.find_set(args[1])
+    values = session.db.lookup_write(args[1], SET)
     if count is None:
         return None if values is None else pop(session, args[1], values, 1)[0]
     return Set(pop(session, args[1], values, count) if values is not None and count else ())

@@ -40,7 +40,7 @@ def read_inputs(db: Database, keys: list[bytes]) -> list[Scores]:
 
 
 def scores_at(db: Database, key: bytes) -> Scores:
-    value = db.read(key)
+    value = db.lookup_read(key)
     if value is None:
         return {}
     if type(value) not in SCORES:

@@ -7,7 +7,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..keyspace import Database
+from ..keyspace import SORTED_SET, Database
 from ..numbers import read_positive, read_timeout
 from ..registry import CountedKeys, Keys, command
 from ..replies import NULL_ARRAY, Pairs, Reply
@@ -44,7 +44,7 @@ def pop(session: Session, args: list[bytes], end: End) -> Reply:
     if len(args) > 3:
         raise CommandError(errors.SYNTAX)
     count = read_positive(args[2]) if len(args) == 3 else None
-    values = session.db.find_sorted_set(args[1])
+    values = session.db.lookup_write(args[1], SORTED_SET)
     if values is None or count == 0:
         return []
     popped = pop_many(session.db, args[1], values, end, count or 1)
@@ -93,7 +93,7 @@ def zmpop(session: Session, args: list[bytes]) -> Reply:
 
 def pop_from_any(db: Database, wanted: AnySortedSet) -> Reply:
     for key in wanted.keys:
-        values = db.find_sorted_set(key)
+        values = db.lookup_write(key, SORTED_SET)
         if values is not None:
             return wanted.serve(db, key, values)
     return NULL_ARRAY
@@ -137,7 +137,7 @@ def blocking_pop(session: Session, args: list[bytes], end: End) -> Reply:
     timeout = read_timeout(args[-1])
     keys = args[1:-1]
     for key in keys:
-        values = session.db.find_sorted_set(key)
+        values = session.db.lookup_write(key, SORTED_SET)
         if values is not None:
             return serve(session.db, key, values)
     return session.block(keys, SortedSet, serve, timeout) if session.may_block else NULL_ARRAY

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 from .. import errors
 from ..entry_ranges import Ranks, limited, ranks_between, read_members, read_scores
 from ..errors import CommandError
+from ..keyspace import SORTED_SET
 from ..numbers import read_integer
 from ..registry import Keys, command
 from ..replies import Pairs, Reply
@@ -93,7 +94,7 @@ class Query:
         """Runs a command that returns entries: key, both ends, options."""
         self.read_options(args[4:])
         select = self.read_range(args[2], args[3])
-        entries = self.entries(session.db.read_sorted_set(args[1]), select)
+        entries = self.entries(session.db.lookup_read(args[1], SORTED_SET), select)
         if self.with_scores:
             return Pairs((member, score) for score, member in entries)
         return [member for _, member in entries]
@@ -216,7 +217,7 @@ def zrangestore(session: Session, args: list[bytes]) -> Reply:
     db, query = session.db, Query()
     query.read_options(args[5:], may_show_scores=False)
     select = query.read_range(args[3], args[4])
-    entries = query.entries(db.read_sorted_set(args[2]), select)
+    entries = query.entries(db.lookup_read(args[2], SORTED_SET), select)
     stored, packing = SortedSet(), session.engine.packing
     for score, member in entries:
         stored.put(member, score, packing)
@@ -248,7 +249,7 @@ def zlexcount(session: Session, args: list[bytes]) -> Reply:
 
 def count(session: Session, args: list[bytes], query: Query) -> int:
     select = query.read_range(args[2], args[3])
-    values = session.db.read_sorted_set(args[1])
+    values = session.db.lookup_read(args[1], SORTED_SET)
     if values is None:
         return 0
     first, end = select(values)
@@ -295,7 +296,7 @@ def zremrangebylex(session: Session, args: list[bytes]) -> Reply:
 def remove(session: Session, args: list[bytes], query: Query, event: str) -> int:
     select = query.read_range(args[2], args[3])
     db, key = session.db, args[1]
-    values = db.find_sorted_set(key)
+    values = db.lookup_write(key, SORTED_SET)
     if values is None:
         return 0
     removed = values.remove_between(*select(values))

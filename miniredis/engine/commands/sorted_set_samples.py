@@ -8,6 +8,7 @@ from .. import errors
 from ..doubles import packed_text
 from ..errors import CommandError
 from ..glob import compile_match
+from ..keyspace import SORTED_SET
 from ..numbers import MAX
 from ..registry import Keys, command
 from ..replies import Pairs, Reply, double_text
@@ -35,7 +36,7 @@ FEW: Final = 100
 def zscan(session: Session, args: list[bytes]) -> Reply:
     """The next members of a walk through a sorted set, with their scores, and the cursor to go on with."""
     cursor = read_cursor(args[2])
-    values = session.db.read_sorted_set(args[1])
+    values = session.db.lookup_read(args[1], SORTED_SET)
     if values is None:
         return [b"0", []]
     options = read_options(args[3:], may_have_type=False)
@@ -65,7 +66,7 @@ def zrandmember(session: Session, args: list[bytes]) -> Reply:
     with_scores = len(args) > 3
     if with_scores:
         check_scores(args[3:], count or 0)
-    values = session.db.read_sorted_set(args[1])
+    values = session.db.lookup_read(args[1], SORTED_SET)
     if values is None:
         return None if count is None else []
     if count is None:

@@ -10,6 +10,7 @@ from typing import Final
 from .. import errors
 from ..doubles import read_double
 from ..errors import CommandError
+from ..keyspace import SORTED_SET
 from ..packing import Packing
 from ..registry import Keys, command
 from ..replies import Reply
@@ -102,7 +103,7 @@ def put(
 ) -> Counts:
     """Gives each member its score as far as the options let it."""
     db, counts = session.db, Counts()
-    values = db.find_sorted_set(key)
+    values = db.lookup_write(key, SORTED_SET)
     is_new = values is None
     if values is None:
         if b"XX" in options:
@@ -149,20 +150,20 @@ def put_one(
 @command("ZCARD", 2, "readonly fast", acl="sortedset", keys=Keys(1, "RO"), since="1.2.0", syntax="key#0")
 def zcard(session: Session, args: list[bytes]) -> Reply:
     """How many members a sorted set has; 0 if there is none."""
-    return len(session.db.read_sorted_set(args[1]) or ())
+    return len(session.db.lookup_read(args[1], SORTED_SET) or ())
 
 
 @command("ZSCORE", 3, "readonly fast", acl="sortedset", keys=READ, since="1.2.0", syntax="key#0 member")
 def zscore(session: Session, args: list[bytes]) -> Reply:
     """The score of a member."""
-    values = session.db.read_sorted_set(args[1])
+    values = session.db.lookup_read(args[1], SORTED_SET)
     return None if values is None else values.scores.get(args[2])
 
 
 @command("ZMSCORE", -3, "readonly fast", acl="sortedset", keys=READ, since="6.2.0", syntax="key#0 member...")
 def zmscore(session: Session, args: list[bytes]) -> Reply:
     """The scores of several members; null for who is none."""
-    values = session.db.read_sorted_set(args[1])
+    values = session.db.lookup_read(args[1], SORTED_SET)
     scores = {} if values is None else values.scores
     return [scores.get(member) for member in args[2:]]
 
@@ -170,14 +171,14 @@ def zmscore(session: Session, args: list[bytes]) -> Reply:
 @command("ZRANK", 3, "readonly fast", acl="sortedset", keys=READ, since="2.0.0", syntax="key#0 member")
 def zrank(session: Session, args: list[bytes]) -> Reply:
     """How many members have a lower place than one."""
-    values = session.db.read_sorted_set(args[1])
+    values = session.db.lookup_read(args[1], SORTED_SET)
     return None if values is None else values.rank(args[2])
 
 
 @command("ZREVRANK", 3, "readonly fast", acl="sortedset", keys=READ, since="2.0.0", syntax="key#0 member")
 def zrevrank(session: Session, args: list[bytes]) -> Reply:
     """How many members have a higher place than one."""
-    values = session.db.read_sorted_set(args[1])
+    values = session.db.lookup_read(args[1], SORTED_SET)
     rank = None if values is None else values.rank(args[2])
     return None if values is None or rank is None else len(values) - 1 - rank
 
@@ -196,7 +197,7 @@ def zrevrank(session: Session, args: list[bytes]) -> Reply:
 )
 def zrem(session: Session, args: list[bytes]) -> Reply:
     """Removes members; returns how many there were."""
-    values = session.db.find_sorted_set(args[1])
+    values = session.db.lookup_write(args[1], SORTED_SET)
     if values is None:
         return 0
     removed = sum(values.remove(member) for member in args[2:])

@@ -67,7 +67,7 @@ class Options:
 def sort(session: Session, args: list[bytes]) -> Reply:
     """Returns or stores the elements of a list, a set or a sorted set in order."""
     options = read_options(args[2:], may_store=True)
-    replies = sort_and_get(session.db, args[1], options)
+    replies = sort_and_get(session, args[1], options)
     if options.store is None:
         return replies
     return store(session.db, options.store, replies)
@@ -84,7 +84,7 @@ def sort(session: Session, args: list[bytes]) -> Reply:
 )
 def sort_ro(session: Session, args: list[bytes]) -> Reply:
     """Returns the elements of a list, a set or a sorted set in order."""
-    return sort_and_get(session.db, args[1], read_options(args[2:], may_store=False))
+    return sort_and_get(session, args[1], read_options(args[2:], may_store=False))
 
 
 def read_options(words: list[bytes], *, may_store: bool) -> Options:
@@ -123,12 +123,13 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
 """Each option: how many operands it has, and what it does with them."""
 
 
-def sort_and_get(db: Database, key: bytes, options: Options) -> list[Reply]:
-    value = db.read(key)
+def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
+    db = session.db
+    value = db.lookup_read(key)
     elements = elements_of(value, options)
     is_set = isinstance(value, SetValue)
-    if is_set and not options.sorts and options.store is not None:
-        options.by, options.alpha = None, True  # what is stored shall not depend on the order of a table
+    if is_set and not options.sorts and (options.store is not None or session.is_script):
+        options.by, options.alpha = None, True  # what is stored must not depend on the order of a hash table
     start = max(options.start, 0)
     end = len(elements) if options.count < 0 else min(start + options.count, len(elements))
     if options.sorts:
@@ -205,9 +206,9 @@ def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
         return None
     name, arrow, hash_field = rest.partition(b"->")
     if arrow and hash_field and hash_field[0] and b"\0" not in name:
-        value = db.read(prefix + element + name)
+        value = db.lookup_read(prefix + element + name)
         return value.fields.get(hash_field) if isinstance(value, HashValue) else None
-    value = db.read(prefix + element + rest)
+    value = db.lookup_read(prefix + element + rest)
     return value if isinstance(value, StringValue) else None
 
 

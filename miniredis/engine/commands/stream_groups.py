@@ -8,6 +8,7 @@ from .. import errors
 from ..errors import CommandError
 from ..groups import Group
 from ..help import help_on
+from ..keyspace import STREAM
 from ..numbers import read_integer
 from ..registry import Keys, command, container
 from ..replies import OK, Reply
@@ -35,7 +36,7 @@ def xgroup_create(session: Session, args: list[bytes]) -> Reply:
     """Creates a group that reads what comes after an id; may create the stream, too."""
     db, key = session.db, args[2]
     creates, entries_read = read_options(args, may_create=True)
-    stream = db.find_stream(key)
+    stream = db.lookup_write(key, STREAM)
     if stream is None and not creates:
         raise CommandError(errors.XGROUP_NO_KEY)
     if len(args) > MOST_OF_CREATE:
@@ -105,7 +106,7 @@ def wrong_arguments(args: list[bytes]) -> CommandError:
 
 
 def find_stream(session: Session, key: bytes) -> Stream:
-    stream = session.db.find_stream(key)
+    stream = session.db.lookup_write(key, STREAM)
     if stream is None:
         raise CommandError(errors.XGROUP_NO_KEY)
     return stream
@@ -126,8 +127,7 @@ def xgroup_destroy(session: Session, args: list[bytes]) -> Reply:
     stream = find_stream(session, args[2])
     if stream.groups.pop(args[3], None) is None:
         return 0
-    session.db.changed_beside(args[2], "xgroup-destroy")
-    session.db.signal_stream(args[2])
+    session.db.changed_beside(args[2], "xgroup-destroy", is_ready=True)
     return 1
 
 
@@ -185,7 +185,7 @@ def xgroup_help(session: Session, args: list[bytes]) -> Reply:
 )
 def xack(session: Session, args: list[bytes]) -> Reply:
     """Entries that a group was given are done with; tells how many of them were pending."""
-    stream = session.db.read_stream(args[1])
+    stream = session.db.lookup_read(args[1], STREAM)
     group = None if stream is None else stream.groups.get(args[2])
     if group is None:
         return 0

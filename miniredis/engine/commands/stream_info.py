@@ -9,6 +9,7 @@ from .. import errors
 from ..errors import CommandError
 from ..groups import Consumer, Group
 from ..help import help_on
+from ..keyspace import STREAM
 from ..numbers import read_integer
 from ..registry import Keys, command, container
 from ..replies import Map, Reply
@@ -94,7 +95,7 @@ def xinfo_stream(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_stream(session: Session, key: bytes) -> Stream:
-    stream = session.db.read_stream(key)
+    stream = session.db.lookup_read(key, STREAM)
     if stream is None:
         raise CommandError(errors.NO_SUCH_KEY)
     return stream

@@ -10,7 +10,7 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..groups import Consumer, Group
-from ..keyspace import Database, Value, of_type
+from ..keyspace import Database, Value
 from ..numbers import MAX, read_integer, read_range
 from ..registry import Keys, command
 from ..replies import NULL_ARRAY, Reply
@@ -103,16 +103,17 @@ def listed(source: Group | Consumer, window: Window, now: int) -> list[Reply]:
 
 def find_group(db: Database, key: bytes, name: bytes) -> tuple[Stream, Group]:
     """The stream and the group that must be there; raises NOGROUP."""
-    return group_in(db.read(key), key, name)
+    return group_in(db.lookup_read(key), key, name)
 
 
 def group_in(value: Value | None, key: bytes, name: bytes) -> tuple[Stream, Group]:
     """The same, of what was found at the key."""
-    stream = of_type(value, Stream)
-    group = None if stream is None else stream.groups.get(name)
-    if stream is None or group is None:
+    if not isinstance(value, Stream | None):
+        raise CommandError(errors.WRONG_TYPE)
+    group = None if value is None else value.groups.get(name)
+    if value is None or group is None:
         raise CommandError(errors.no_group(key, name))
-    return stream, group
+    return value, group
 
 
 # Claiming
@@ -276,7 +277,7 @@ CLAIMED_AT_ONCE: Final = 100
 def xautoclaim(session: Session, args: list[bytes]) -> Reply:
     """Gives a consumer what others have had pending for long, and tells where to go on."""
     key, now = args[1], session.engine.now.milliseconds
-    value = session.db.read(key)
+    value = session.db.lookup_read(key)
     idle = read_integer(args[4], errors.invalid_in_claim(b"min-idle-time", b"XAUTOCLAIM"))
     start = read_start(args[5])
     count, claim = read_autoclaim(args[6:], now)

@@ -14,7 +14,7 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..groups import Consumer, Group
-from ..keyspace import Database
+from ..keyspace import STREAM, Database
 from ..numbers import read_integer, read_milliseconds
 from ..registry import KeywordKeys, command
 from ..replies import NO_REPLY, NULL_ARRAY, NestedMap, Reply
@@ -74,13 +74,13 @@ def xread(session: Session, args: list[bytes]) -> Reply:
     after: dict[bytes, int] = {}
     places = []
     for key, text in zip(reading.keys, reading.after, strict=True):
-        stream = session.db.read_stream(key)
+        stream = session.db.lookup_read(key, STREAM)
         number = read_place(text, stream)
         after.setdefault(key, number)
         places.append((key, number))
     found = NestedMap()
     for key, number in places:
-        stream = session.db.read_stream(key)
+        stream = session.db.lookup_read(key, STREAM)
         if stream is not None and stream.top > number:
             found.append((key, shown(islice(stream.walk(number + 1), reading.count))))
 
@@ -143,7 +143,7 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
     ]
     found = NestedMap()
     for key, (group, number) in places:
-        stream = session.db.read_stream(key)
+        stream = session.db.lookup_read(key, STREAM)
         assert stream is not None
         if number == NEW and stream.top <= group.last:
             continue
@@ -161,7 +161,7 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
 
 def read_group_place(db: Database, key: bytes, text: bytes, name: bytes) -> tuple[Group, int]:
     """The group that reads a stream, and after which id; ``NEW`` for what nobody was given."""
-    stream = db.read_stream(key)
+    stream = db.lookup_read(key, STREAM)
     group = None if stream is None else stream.groups.get(name)
     if group is None:
         raise CommandError(errors.no_group_to_read(key, name))

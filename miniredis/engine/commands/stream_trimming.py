@@ -7,6 +7,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
+from ..keyspace import STREAM
 from ..numbers import read_integer
 from ..registry import Keys, command
 from ..replies import Reply
@@ -116,7 +117,7 @@ def xtrim(session: Session, args: list[bytes]) -> Reply:
             raise CommandError(errors.SYNTAX)
         at = after
     trimming.check(needed=True)
-    stream = session.db.find_stream(args[1])
+    stream = session.db.lookup_write(args[1], STREAM)
     if stream is None:
         return 0
     deleted = trimming.apply(stream, session.engine.packing.stream_node)

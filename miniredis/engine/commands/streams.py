@@ -8,7 +8,7 @@ from itertools import islice
 
 from .. import errors
 from ..errors import CommandError
-from ..keyspace import Database
+from ..keyspace import STREAM, Database
 from ..numbers import read_integer
 from ..registry import Keys, command
 from ..replies import NULL_ARRAY, OK, Reply
@@ -68,7 +68,7 @@ def xadd(session: Session, args: list[bytes]) -> Reply:
     """Appends an entry to a stream and tells its id; may trim the stream by the way."""
     db, key = session.db, args[1]
     addition = read_addition(args)
-    stream = db.find_stream(key)
+    stream = db.lookup_write(key, STREAM)
     if stream is None and not addition.creates:
         return None
     return add(session, key, stream, addition)
@@ -86,8 +86,7 @@ def add(session: Session, key: bytes, stream: Stream | None, addition: Addition)
     if stream is None:
         db.create(key, target, "xadd")
     else:
-        db.touched(key, "xadd")
-        db.signal_stream(key)
+        db.touched(key, "xadd", is_ready=True)
     if addition.trimming.strategy and addition.trimming.apply(target, limits):
         db.touched(key, "xtrim")
     return id_text(number)
@@ -118,7 +117,7 @@ def read_addition(args: list[bytes]) -> Addition:
 @command("XLEN", 2, "readonly fast", acl="stream", keys=Keys(1, "RO"), since="5.0.0", syntax="key#0")
 def xlen(session: Session, args: list[bytes]) -> Reply:
     """How many entries a stream has."""
-    stream = session.db.read_stream(args[1])
+    stream = session.db.lookup_read(args[1], STREAM)
     return 0 if stream is None else len(stream)
 
 
@@ -155,7 +154,7 @@ def entries_between(
 ) -> Reply:
     low, high = read_interval(start, end)
     count = read_count(args[4:])
-    stream = db.read_stream(args[1])
+    stream = db.lookup_read(args[1], STREAM)
     if stream is None:
         return []
     if count == 0:
@@ -206,7 +205,7 @@ def shown(entries: Iterable[Entry]) -> list[Reply]:
 )
 def xdel(session: Session, args: list[bytes]) -> Reply:
     """Deletes entries of a stream by their ids; tells how many there were."""
-    stream = session.db.find_stream(args[1])
+    stream = session.db.lookup_write(args[1], STREAM)
     if stream is None:
         return 0
     numbers = [read_strict_id(text) for text in args[2:]]
@@ -234,7 +233,7 @@ def xsetid(session: Session, args: list[bytes]) -> Reply:
     """Sets what a stream knows of entries that came before: the last id, their number, the last deleted."""
     last = read_strict_id(args[2])
     added, max_deleted = read_knowledge(args[3:], last)
-    stream = session.db.find_stream(args[1])
+    stream = session.db.lookup_write(args[1], STREAM)
     if stream is None:
         raise CommandError(errors.NO_SUCH_KEY)
     if len(stream) and last < stream.top:

@@ -8,7 +8,7 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..expiry import absolute
-from ..keyspace import Database, StringValue
+from ..keyspace import STRING, Database, StringValue
 from ..longdouble import LongDouble
 from ..numbers import MAX, MIN, parse_integer, read_integer
 from ..registry import Keys, command
@@ -52,8 +52,8 @@ def set_(session: Session, args: list[bytes]) -> Reply:
         return OK
     options = read_set_options(args[3:])
     expires = absolute(session, b"set", options.unit, options.amount) if options.unit else None
-    old = db.read_string(key) if options.get else None
-    if options.only_if and (db.find(key) is None) != (options.only_if == b"NX"):
+    old = db.lookup_read(key, STRING) if options.get else None
+    if options.only_if and (db.lookup_write(key) is None) != (options.only_if == b"NX"):
         return old
     db.store(key, args[2], "set", keep_ttl=options.keep_ttl)
     if expires is not None:
@@ -92,7 +92,7 @@ def read_operand(word: bytes | None) -> bytes:
 @command("GET", 2, "readonly fast", acl="string", keys=READ, since="1.0.0", syntax="key#0")
 def get(session: Session, args: list[bytes]) -> Reply:
     """The value of a key."""
-    return session.db.read_string(args[1])
+    return session.db.lookup_read(args[1], STRING)
 
 
 @command(
@@ -108,7 +108,7 @@ def get(session: Session, args: list[bytes]) -> Reply:
 )
 def getset(session: Session, args: list[bytes]) -> Reply:
     """Sets a key and returns its old value."""
-    old = session.db.read_string(args[1])
+    old = session.db.lookup_read(args[1], STRING)
     session.db.store(args[1], args[2], "set")
     return old
 
@@ -125,7 +125,7 @@ def getset(session: Session, args: list[bytes]) -> Reply:
 )
 def mget(session: Session, args: list[bytes]) -> Reply:
     """The values of several keys; null for what is missing or no string."""
-    values = [session.db.read(key) for key in args[1:]]
+    values = [session.db.lookup_read(key) for key in args[1:]]
     return [value if isinstance(value, StringValue) else None for value in values]
 
 
@@ -162,7 +162,7 @@ def msetnx(session: Session, args: list[bytes]) -> Reply:
     """Sets several keys at once, if none of them exists."""
     if len(args) % 2 == 0:
         raise CommandError(errors.wrong_arity(b"msetnx"))
-    if any(session.db.find(key) is not None for key in args[1::2]):
+    if any(session.db.lookup_write(key) is not None for key in args[1::2]):
         return 0
     for key, value in zip(args[1::2], args[2::2], strict=True):
         session.db.store(key, value, "set")
@@ -215,7 +215,7 @@ def set_with_expiry(session: Session, args: list[bytes], name: bytes, unit: byte
 )
 def setnx(session: Session, args: list[bytes]) -> Reply:
     """Sets a key that does not exist."""
-    if session.db.find(args[1]) is not None:
+    if session.db.lookup_write(args[1]) is not None:
         return 0
     session.db.create(args[1], args[2], "set")
     return 1
@@ -229,7 +229,7 @@ def setnx(session: Session, args: list[bytes]) -> Reply:
 )
 def getdel(session: Session, args: list[bytes]) -> Reply:
     """Removes a key and returns its value."""
-    value = session.db.read_string(args[1])
+    value = session.db.lookup_read(args[1], STRING)
     if value is not None:
         session.db.delete(args[1])
     return value
@@ -251,7 +251,7 @@ def getex(session: Session, args: list[bytes]) -> Reply:
     """The value of a key, whose time to live is set or taken away."""
     db, key = session.db, args[1]
     unit, amount = read_getex_options(args[2:])
-    value = db.read_string(key)
+    value = db.lookup_read(key, STRING)
     if value is None or not unit:
         return value
     if unit == b"PERSIST":
@@ -285,7 +285,7 @@ def read_getex_options(words: list[bytes]) -> tuple[bytes, bytes]:
 @command("STRLEN", 2, "readonly fast", acl="string", keys=Keys(1, "RO"), since="2.2.0", syntax="key#0")
 def strlen(session: Session, args: list[bytes]) -> Reply:
     """The length of a string in bytes; 0 if there is none."""
-    return len(session.db.read_string(args[1]) or b"")
+    return len(session.db.lookup_read(args[1], STRING) or b"")
 
 
 @command(
@@ -300,7 +300,7 @@ def strlen(session: Session, args: list[bytes]) -> Reply:
 def getrange(session: Session, args: list[bytes]) -> Reply:
     """The bytes from one offset to another, both included; negative ones count from the end."""
     start, end = read_integer(args[2]), read_integer(args[3])
-    text = session.db.read_string(args[1]) or b""
+    text = session.db.lookup_read(args[1], STRING) or b""
     if start < 0 and end < 0 and start > end:
         return b""
     first = max(start + len(text), 0) if start < 0 else start
@@ -339,7 +339,7 @@ def setrange(session: Session, args: list[bytes]) -> Reply:
     offset = read_integer(args[2])
     if offset < 0:
         raise CommandError(errors.OFFSET)
-    text = db.find_string(key)
+    text = db.lookup_write(key, STRING)
     if not part:
         return len(text or b"")
     check_length(session, offset + len(part))
@@ -363,7 +363,7 @@ def setrange(session: Session, args: list[bytes]) -> Reply:
 def append(session: Session, args: list[bytes]) -> Reply:
     """Appends to a string, creating it if need be; returns its new length."""
     db, key = session.db, args[1]
-    text = db.find_string(key)
+    text = db.lookup_write(key, STRING)
     if text is None:
         db.create(key, args[2], "append")
         return len(args[2])
@@ -441,7 +441,7 @@ def decrby(session: Session, args: list[bytes]) -> Reply:
 def increment(session: Session, key: bytes, amount: int) -> int:
     """The new value, which keeps the key's time to live."""
     db = session.db
-    text = db.find_string(key)
+    text = db.lookup_write(key, STRING)
     value = 0 if text is None else parse_integer(text)
     if value is None:
         raise CommandError(errors.NOT_AN_INTEGER)
@@ -464,7 +464,7 @@ def increment(session: Session, key: bytes, amount: int) -> int:
 )
 def incrbyfloat(session: Session, args: list[bytes]) -> Reply:
     """Adds to the number at a key, which need not be whole."""
-    text = session.db.find_string(args[1])
+    text = session.db.lookup_write(args[1], STRING)
     value, increment = (
         LongDouble.parse(bytes(each)) for each in (text if text is not None else b"0", args[2])
     )

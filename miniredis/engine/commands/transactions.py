@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from .. import errors
-from ..dispatch import call
+from ..call import answer
+from ..client_flags import EXECUTING, WATCH_BROKEN
 from ..errors import CommandError
 from ..registry import AT_ONCE, Keys, command
 from ..replies import NO_REPLY, NULL_ARRAY, OK, Encoded, NoReply, Reply
@@ -19,7 +20,7 @@ def multi(session: Session, args: list[bytes]) -> Reply:
     """Holds back the commands that follow until EXEC."""
     if session.transaction is not None:
         raise CommandError(errors.NESTED_MULTI)
-    session.transaction = Transaction()
+    session.begin_transaction()
     return OK
 
 
@@ -31,9 +32,9 @@ def exec_(session: Session, args: list[bytes]) -> Reply:
     transaction = session.transaction
     if transaction is None:
         raise CommandError(errors.EXEC_WITHOUT_MULTI)
-    for index, key in session.watched:
-        session.engine.keyspace.databases[index].find(key)  # one that has expired since has changed
-    broken = session.watch_broken
+    databases = session.engine.keyspace.databases
+    expired = [databases[index].has_expired(key) for index, key in session.watched]
+    broken = session.flags & WATCH_BROKEN or any(expired)
     session.leave_transaction()
     if transaction.aborted:
         raise CommandError(errors.EXEC_ABORTED)
@@ -43,12 +44,12 @@ def exec_(session: Session, args: list[bytes]) -> Reply:
 def run(session: Session, transaction: Transaction) -> NoReply:
     """Each command replies for itself, inside the array: HELLO and CLIENT REPLY change those that follow."""
     session.reply(Encoded(b"*%d\r\n" % len(transaction.queued)))
-    session.running_exec = True
+    session.flags |= EXECUTING
     try:
         for command, args in transaction.queued:
-            call(session, command, args)
+            answer(session, command, args)
     finally:
-        session.running_exec = False
+        session.flags &= ~EXECUTING
     return NO_REPLY
 
 
@@ -75,7 +76,7 @@ def watch(session: Session, args: list[bytes]) -> Reply:
     """Lets the next EXEC run only if none of these keys has changed by then."""
     if session.transaction is not None:
         raise CommandError(errors.WATCH_INSIDE_MULTI)
-    if not session.watch_broken:
+    if not session.flags & WATCH_BROKEN:
         for key in args[1:]:
             session.watch(key)
     return OK

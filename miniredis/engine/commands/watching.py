@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final
 
 from .. import errors
+from ..client_flags import MONITORS
 from ..errors import CommandError
 from ..help import help_on
 from ..numbers import MAX, read_range
@@ -23,10 +24,9 @@ def monitor(session: Session, args: list[bytes]) -> Reply:
     """Shows this connection every command of every client from now on."""
     if not session.may_block:
         raise CommandError(errors.MONITOR_IN_TRANSACTION)
-    if session.monitoring:
+    if session.flags & MONITORS:
         return NO_REPLY
-    session.monitoring = True
-    session.engine.watch_all(session)
+    session.engine.conditions.start_monitoring(session)
     return OK
 
 
@@ -49,7 +49,7 @@ def slowlog_get(session: Session, args: list[bytes]) -> Reply:
     if len(args) > 3:
         raise CommandError(errors.subcommand_or_arity(args[1], b"SLOWLOG"))
     count = read_range(args[2], -1, MAX, errors.SLOWLOG_COUNT) if len(args) == 3 else ENTRIES
-    entries = islice(session.engine.slow_log.entries, None if count == -1 else count)
+    entries = islice(session.engine.statistics.slow_log.entries, None if count == -1 else count)
     return [
         [each.number, each.seconds, each.microseconds, each.arguments, each.address, each.name]
         for each in entries
@@ -66,7 +66,7 @@ def slowlog_get(session: Session, args: list[bytes]) -> Reply:
 )
 def slowlog_len(session: Session, args: list[bytes]) -> Reply:
     """How many entries the slow log has."""
-    return len(session.engine.slow_log.entries)
+    return len(session.engine.statistics.slow_log.entries)
 
 
 @command(
@@ -79,7 +79,7 @@ def slowlog_len(session: Session, args: list[bytes]) -> Reply:
 )
 def slowlog_reset(session: Session, args: list[bytes]) -> Reply:
     """Empties the slow log."""
-    session.engine.slow_log.entries.clear()
+    session.engine.statistics.slow_log.entries.clear()
     return OK
 
 

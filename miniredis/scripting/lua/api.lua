@@ -160,7 +160,7 @@ redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REP
 function redis.set_repl(...)
     if select("#", ...) ~= 1 then raise("redis.set_repl() requires one argument.") end
     local flags = tonumber((...)) or 0
-    if not (flags >= 0 and flags < 4) then
+    if not (flags > -1 and flags < 4) then
         raise("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
     end
 end

@@ -19,7 +19,7 @@ local rawcollect, getinfo, sethook, getfenv = collectgarbage, debug.getinfo, deb
 local create, running, wrap, resume = coroutine.create, coroutine.running, coroutine.wrap, coroutine.resume
 local dump, find, match, gmatch, gsub, len = string.dump, string.find, string.match, string.gmatch, string.gsub, string.len
 local byte, sub = string.byte, string.sub
-local concat, floor = table.concat, math.floor
+local concat, ceil, floor = table.concat, math.ceil, math.floor
 local patch, interrupt = host.patch, host.interrupt
 
 local READ_ONLY = "Attempt to modify a readonly table"
@@ -180,6 +180,13 @@ local function handler(problem)
     return problem
 end
 
+-- Numbers as C's int, which Redis makes of some arguments: what does not fit loses its upper bits.
+local function c_int(number)
+    if not (number > -2 ^ 63 and number < 2 ^ 63) then return 0 end
+    local bits = (number < 0 and ceil(number) or floor(number)) % 2 ^ 32
+    return bits < 2 ^ 31 and bits or bits - 2 ^ 32
+end
+
 -- Globals
 
 local api = {}
@@ -250,8 +257,8 @@ function api.unpack(...)
     last = last == nil and #table or tonumber(last)
     if not first then argument(2, 2, "unpack", "number", 3, (select(2, ...))) end
     if not last then argument(2, 3, "unpack", "number", 3, (select(3, ...))) end
-    if not (last - first < MOST_RESULTS) then error("too many results to unpack", 2) end
-    return relay("unpack", rawpcall(unpack, table, first, last))
+    if c_int(last) - c_int(first) >= MOST_RESULTS then error("too many results to unpack", 2) end
+    return relay("unpack", rawpcall(unpack, ...)) -- as given: each argument takes the room of one result
 end
 
 -- Where a stack is at its end no hook can be called: whoever catches errors there is asked to end here.
@@ -425,12 +432,6 @@ end
 local low, middle, high = 0x330E, 0xABCD, 0x1234
 local RANDOM_MAX = 2147483647
 
-local function seed(number)
-    if number - number ~= 0 then number = 2 ^ 31 end -- what the machines at hand make of it as an integer
-    number = floor(number) % 4294967296
-    low, middle, high = 0x330E, number % 65536, floor(number / 65536)
-end
-
 local function draw()
     local sum = low * 0xE66D + 0xB
     local next_low = sum % 65536
@@ -447,17 +448,6 @@ local function number_argument(level, name, position, count, value)
     return number
 end
 
-local function truncated(number)
-    return number < 0 and math.ceil(number) or floor(number)
-end
-
--- As an int of C's: one that does not fit loses its upper bits, as Redis's does.
-local function c_int(number)
-    if not (number > -2 ^ 63 and number < 2 ^ 63) then return 0 end
-    local bits = truncated(number) % 2 ^ 32
-    return bits < 2 ^ 31 and bits or bits - 2 ^ 32
-end
-
 local function random(...)
     local fraction = (draw() % RANDOM_MAX) / RANDOM_MAX
     local count, first, second = select("#", ...), ...
@@ -469,13 +459,14 @@ local function random(...)
     elseif count == 2 then
         second = c_int(number_argument(2, "random", 2, count, second))
         if first > second then error("bad argument #2 to 'random' (interval is empty)", 2) end
-        return floor(fraction * (second - first + 1)) + first
+        return floor(fraction * c_int(second - first + 1)) + first
     end
     error("wrong number of arguments", 2)
 end
 
 local function randomseed(...)
-    seed(truncated(number_argument(2, "randomseed", 1, select("#", ...), (...))))
+    local number = c_int(number_argument(2, "randomseed", 1, select("#", ...), (...))) % 2 ^ 32
+    low, middle, high = 0x330E, number % 65536, floor(number / 65536)
 end
 
 -- Putting it together

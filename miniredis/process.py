@@ -1,4 +1,4 @@
-"""What a server tells of its process, in INFO: memory, processor time, the system that it runs on."""
+"""What an engine asks of the process around it: memory, processor time, the system, a way to run Lua."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import sys
 import time
 from pathlib import Path
 
-from .engine import Facts
+from .engine import Environment
+from .scripting import new_interpreter
 
-__all__ = ["facts_of_process"]
+__all__ = ["this_process"]
 
 
-def facts_of_process(port: int) -> Facts:
-    """What INFO tells of this process, which listens on a TCP port."""
-    return Facts(
+def this_process() -> Environment:
+    """This process, but for what depends on the server: its clock, and who is let in while a script runs."""
+    return Environment(
         pid=os.getpid(),
-        port=port,
         executable=sys.executable,
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         memory=resident_memory,
         cpu=cpu_seconds,
         stopwatch=time.perf_counter,
+        new_interpreter=new_interpreter,
         poller=selectors.DefaultSelector.__name__.removesuffix("Selector").lower(),
     )
 

@@ -1,0 +1,124 @@
+"""The one executor: what passed the gate runs here, whoever asked for it.
+
+``call`` runs a command, and counts it, its errors and its time. Around it stand those who ask: ``answer`` for
+requests and what EXEC runs, ``answer_plain`` for many requests for data at once, ``Scripts.call`` for
+scripts, and ``Waiting`` for what a blocked client waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from .client_flags import CLOSING, EXECUTING, GONE, LISTENS
+from .errors import CommandError
+from .registry import PLAIN, Command
+from .replies import ENCODERS, NO_REPLY, Reply
+
+if TYPE_CHECKING:
+    from .requests import Request
+    from .session import Session
+
+__all__ = ["answer", "answer_plain", "call", "show"]
+
+READING_SCRIPTS: Final = {b"eval_ro", b"evalsha_ro", b"fcall_ro"}
+"""Commands that read nothing themselves: the commands of their scripts do."""
+
+UNSEEN: Final = {"admin", "skip_monitor"}
+"""The flags of commands that MONITOR does not show."""
+
+
+def call(session: Session, command: Command, args: list[bytes]) -> Reply:
+    """Runs one command.
+
+    Args:
+        session: whose command it is.
+        command: which one; no container.
+        args: the request, its name included.
+
+    Returns:
+        Its reply, or its error. ``NO_REPLY`` if it has replied for itself, or its client waits.
+    """
+    statistics = session.engine.statistics
+    began = statistics.lap
+    try:
+        reply: Reply = command.handler(session, args)  # type: ignore[misc]  # no container comes here
+    except CommandError as error:
+        reply = statistics.failed(command, error)
+    calls = statistics[command]
+    calls.count += 1
+    if reply is NO_REPLY and session.waiter is not None:
+        session.waiter.args = args  # for the slow log, once it is served
+        return reply
+    statistics.lap = lap = statistics.stopwatch()
+    seconds = lap - began
+    calls.seconds += seconds
+    if seconds >= statistics.slow:
+        statistics.log_slow(session, command, args, seconds)
+    return reply
+
+
+def answer(session: Session, command: Command, args: list[bytes]) -> None:
+    """Runs a command of a request, or of a transaction, and queues its reply."""
+    hears = not session.flags & CLOSING  # in a transaction, it may have killed itself before
+    listens = session.flags & LISTENS
+    if listens:
+        session.begin_reply(command, args)
+    session.engine.statistics.start_lap()
+    reply = call(session, command, args)
+    if hears and not session.flags & GONE:
+        session.reply(reply)
+    if listens or session.flags & LISTENS:
+        end_listening(session, command, args)
+    if session.engine.conditions.monitors:
+        show(session, command, args)
+
+
+def end_listening(session: Session, command: Command, args: list[bytes]) -> None:
+    """Keeps in mind what a client read that tracks keys, and tells it what it changed itself."""
+    session.end_reply()
+    tracking = session.engine.news.tracking
+    if session.tracker is not None and "readonly" in command.flags and command.name not in READING_SCRIPTS:
+        tracking.remember(session, command, args)
+    if not session.flags & EXECUTING:
+        tracking.command_over()
+
+
+def show(session: Session, command: Command, args: list[bytes]) -> None:
+    """Lets those who MONITOR see a command."""
+    if UNSEEN.isdisjoint(command.flags):
+        session.engine.conditions.show(session.engine.now, session, args)
+
+
+def answer_plain(session: Session, requests: Iterable[Request]) -> bool:
+    """Runs requests for data as long as there are any, for a client about whom nothing is special.
+
+    What the gate would ask of each is known of all of them. It stops in front of a request that has to go
+    through the gate, and behind one that waits; those left are the parser's again.
+
+    Returns:
+        Whether it ran them all, and the client waits for nothing.
+    """
+    engine, say, encoders = session.engine, session.outgoing.append, ENCODERS[session.resp]
+    ready = engine.waiting.ready
+    engine.statistics.start_lap()
+    rest = iter(requests)
+    for args in rest:
+        command = PLAIN.get(args[0])
+        if command is None or not command.least <= len(args) <= command.most:
+            session.parser.ready.append(args)
+            break
+        session.last_command = command
+        reply = call(session, command, args)
+        if reply is NO_REPLY:
+            break
+        say(encoders[type(reply)](reply))
+        if ready:
+            engine.waiting.serve_ready()
+    else:
+        engine.outbox[session] = None
+        return True
+    session.parser.ready.extend(rest)
+    if session.outgoing:
+        engine.outbox[session] = None
+    return False

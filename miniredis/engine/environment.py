@@ -1,0 +1,40 @@
+"""What the engine is told by the process around it, and asks of it: it does no I/O and reads no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .instant import Instant
+    from .script_interfaces import NewInterpreter
+
+__all__ = ["Environment"]
+
+
+class Environment(NamedTuple):
+    """The process around an engine. Without any, an engine has no process, runs no scripts, and never times.
+
+    Attributes:
+        pid: of the process.
+        executable: its path.
+        system: the operating system, its release and the machine's kind.
+        poller: what the server waits with, such as ``epoll``.
+        memory: tells the resident memory, in bytes.
+        cpu: tells the seconds that the process has run, in the system and by itself.
+        stopwatch: tells seconds since some fixed point, for how long commands take.
+        clock: tells what time it is, which goes on while a script runs; None where time stands still.
+        new_interpreter: makes what runs scripts; None where there are to be none.
+        let_others_in: called now and then while a script runs for too long.
+    """
+
+    pid: int = 0
+    executable: str = ""
+    system: str = ""
+    poller: str = "none"
+    memory: Callable[[], int] = lambda: 0
+    cpu: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
+    stopwatch: Callable[[], float] = lambda: 0.0
+    clock: Callable[[], Instant] | None = None
+    new_interpreter: NewInterpreter | None = None
+    let_others_in: Callable[[], None] = lambda: None

@@ -1,0 +1,146 @@
+"""The gate: every check that comes before a command runs, in Redis's order.
+
+Only what the gate refuses makes EXEC refuse the transaction; what a command itself refuses does not. To add a
+check, write a function and give it its row in ``CHECKS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from . import errors
+from .client_flags import IN_MULTI, MONITORS
+from .errors import CommandError
+from .registry import LOOKUP, Command, declare_rest, find
+from .script_flags import may_write
+
+if TYPE_CHECKING:
+    from .session import Session
+
+__all__ = ["is_allowed", "is_held_up", "look_up", "objection", "refuse", "turn_away"]
+
+OF_BROWSERS: Final = {b"post", b"host:"}
+"""The words by which a request of HTTP is known: what follows them may be commands that a page made up."""
+
+OF_SUBSCRIBERS: Final = frozenset(
+    b"ping subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe quit reset".split()
+)
+"""What a client that is subscribed may say in RESP2, where a reply would look like a message."""
+
+Check: TypeAlias = "Callable[[Session, Command, list[bytes]], bytes | None]"
+"""Tells why a command may not run now; None if it may."""
+
+
+def look_up(args: list[bytes]) -> Command | None:
+    """The command that a request names, or its subcommand."""
+    name = args[0]
+    command = LOOKUP.get(name) or find(LOOKUP, name)
+    if command is not None and command.subcommands and len(args) > 1:
+        command = find(command.subcommands, args[1])
+    if command is None and declare_rest():
+        return look_up(args)
+    return command
+
+
+# The checks
+
+
+def arity(_session: Session, command: Command, args: list[bytes]) -> bytes | None:
+    return None if command.least <= len(args) <= command.most else errors.wrong_arity(command.name)
+
+
+def directive(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    is_refused = command.allowed_by and not is_allowed(session, command.allowed_by)
+    return errors.not_allowed(command.name, command.allowed_by) if is_refused else None
+
+
+def is_allowed(session: Session, directive: str) -> bool:
+    """Whether a directive says ``yes``, or ``local`` and the client is of this machine."""
+    verdict = session.engine.config[directive]
+    return verdict == "yes" or (verdict == "local" and session.is_local)
+
+
+def authentication(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    return errors.NO_AUTH if session.must_authenticate and "no_auth" not in command.flags else None
+
+
+def transaction(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    is_refused = session.flags & IN_MULTI and "no_multi" in command.flags
+    return errors.NOT_IN_TRANSACTION if is_refused else None
+
+
+def subscription(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    is_open = not session.subscriptions or session.resp > 2 or command.name in OF_SUBSCRIBERS
+    return None if is_open else errors.only_for_listeners(command.name)
+
+
+def busy(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    is_refused = session.engine.conditions.busy and "allow_busy" not in command.flags
+    return session.engine.scripts.busy_text if is_refused else None
+
+
+def monitor(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    is_refused = session.flags & MONITORS and does(session, command, {"write", "readonly", "may_replicate"})
+    return errors.MONITOR_OF_KEYS if is_refused else None
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    arity,
+    directive,
+    authentication,
+    transaction,
+    subscription,
+    busy,
+    monitor,
+)
+
+
+def objection(session: Session, command: Command, args: list[bytes]) -> bytes | None:
+    """Why a command may not run now; None if it may."""
+    for check in CHECKS:
+        if reason := check(session, command, args):
+            return reason
+    return None
+
+
+def is_held_up(session: Session, command: Command, args: list[bytes]) -> bool:
+    """Whether CLIENT PAUSE holds a command up."""
+    pause = session.engine.conditions.pause
+    if pause is None or session.flags & MONITORS:
+        return False
+    if command.name == b"exec" and session.transaction is not None:
+        return session.transaction.may_write or not pause.writes_only
+    return not pause.writes_only or may_write(session.engine, command, args)
+
+
+def does(session: Session, command: Command, kinds: set[str]) -> bool:
+    """Whether a command, or one of those that an EXEC would run, has one of some flags."""
+    if command.name == b"exec" and session.transaction is not None:
+        return any(not kinds.isdisjoint(queued.flags) for queued, _ in session.transaction.queued)
+    return not kinds.isdisjoint(command.flags)
+
+
+# What is told to whom it keeps out
+
+
+def turn_away(session: Session, args: list[bytes]) -> None:
+    """There is no such command; a browser that was led here to do harm is not even told so."""
+    if errors.until_nul(args[0]).lower() in OF_BROWSERS:
+        session.engine.hang_up(session)
+        return
+    command = find(LOOKUP, args[0])
+    unknown = errors.unknown_subcommand(command.name, args[1]) if command else errors.unknown_command(args)
+    refuse(session, None, unknown)
+
+
+def refuse(session: Session, command: Command | None, reason: bytes) -> None:
+    """A request may not run: its client hears why, and a transaction is not to be executed."""
+    refusal = CommandError(reason)
+    session.engine.statistics.rejected(command, refusal)
+    if command is not None and command.name == b"exec":
+        session.leave_transaction()
+        refusal = CommandError(errors.exec_aborted(reason))
+    elif session.transaction is not None:
+        session.transaction.aborted = True
+    session.reply(refusal)
