@@ -16,7 +16,7 @@ from .local import LocalSocket
 from .local_async import AsyncPipe
 
 if TYPE_CHECKING:
-    from .host import Host
+    from .tick_runner import TickRunner
 
 __all__ = ["async_client", "client"]
 
@@ -189,16 +189,16 @@ WHO_IT_IS: Final = {"username", "password", "credential_provider"}
 """Options of redis-py by which a client says who it is; without them it gives the server's own password."""
 
 
-def with_password(host: Host, options: dict[str, Any]) -> dict[str, Any]:
+def with_password(runner: TickRunner, options: dict[str, Any]) -> dict[str, Any]:
     if WHO_IT_IS & options.keys():
         return options
-    return {**options, "password": host.engine.config["requirepass"] or None}
+    return {**options, "password": runner.engine.config["requirepass"] or None}
 
 
-def client(host: Host, /, **options: Any) -> redis.Redis:
+def client(runner: TickRunner, /, **options: Any) -> redis.Redis:
     """A client of a server of this process, with a pool of its own, which closes with it."""
-    connect = partial(LocalSocket, host)
-    options = with_password(host, options)
+    connect = partial(LocalSocket, runner)
+    options = with_password(runner, options)
     with naming_options("server.client", "redis.Redis"):
         pool = LocalPool(connection_class=LocalConnection, connect=connect, **options)
         pool.connection_class(**pool.connection_kwargs)
@@ -206,10 +206,10 @@ def client(host: Host, /, **options: Any) -> redis.Redis:
     return kind.from_pool(pool)
 
 
-def async_client(host: Host, /, **options: Any) -> redis.asyncio.Redis:
+def async_client(runner: TickRunner, /, **options: Any) -> redis.asyncio.Redis:
     """The same for asyncio."""
-    connect = partial(AsyncPipe, host)
-    options = with_password(host, options)
+    connect = partial(AsyncPipe, runner)
+    options = with_password(runner, options)
     with naming_options("server.async_client", "redis.asyncio.Redis"):
         pool = redis.asyncio.ConnectionPool(connection_class=AsyncLocalConnection, connect=connect, **options)
         pool.connection_class(**pool.connection_kwargs)

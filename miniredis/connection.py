@@ -15,8 +15,8 @@ from .pollers import READ, WRITE
 if TYPE_CHECKING:
     from .engine import Instant, Session
     from .engine.replies import Output
-    from .host import Host
     from .pollers import Poller
+    from .tick_runner import TickRunner
 
 __all__ = ["Connection", "Source"]
 
@@ -34,7 +34,7 @@ class Source(Protocol):
     def waits_for_script(self) -> bool:
         """Whether a script of its own is running."""
 
-    def attend(self, events: int, now: Instant) -> None:
+    def on_ready(self, events: int, now: Instant) -> None:
         """It is ready; called with the lock held."""
 
 
@@ -44,7 +44,7 @@ class Connection:
     Args:
         sock: non-blocking; it belongs to the connection from now on.
         session: its conversation with the engine.
-        host: whose engine it is.
+        runner: whose engine it is.
         sources: the poll loop's; the connection takes itself out when it is over.
         poller: watches the socket for reading already.
     """
@@ -52,9 +52,9 @@ class Connection:
     __slots__ = (
         "_appetite",
         "_descriptor",
-        "_host",
         "_poller",
         "_receive",
+        "_runner",
         "_session",
         "_socket",
         "_sources",
@@ -64,13 +64,18 @@ class Connection:
     )
 
     def __init__(
-        self, sock: socket.socket, session: Session, host: Host, sources: dict[int, Source], poller: Poller
+        self,
+        sock: socket.socket,
+        session: Session,
+        runner: TickRunner,
+        sources: dict[int, Source],
+        poller: Poller,
     ) -> None:
         self._socket = sock
         self._receive = sock.recv
         self._transmit = sock.send
         self._session = session
-        self._host = host
+        self._runner = runner
         self._sources = sources
         self._poller = poller
         self._descriptor = sock.fileno()
@@ -81,9 +86,9 @@ class Connection:
     @property
     def waits_for_script(self) -> bool:
         """Whether a script of this client's is running."""
-        return self._host.engine.scripts.is_running_for(self._session)
+        return self._runner.engine.scripts.is_running_for(self._session)
 
-    def attend(self, events: int, now: Instant) -> None:
+    def on_ready(self, events: int, now: Instant) -> None:
         """The poller says that the client sent something, takes something, or is gone."""
         if events != READ:
             self._send_rest(now)
@@ -98,7 +103,7 @@ class Connection:
         if not data:
             self._drop(now)
             return
-        self._host.engine.receive(self._session, data, now)
+        self._runner.engine.receive(self._session, data, now)
         if self._appetite != READ_SIZE or len(data) == READ_SIZE:
             self._appetite = min(self._session.parser.appetite, LARGEST_READ)
 
@@ -143,7 +148,7 @@ class Connection:
         self._watch(now)
 
     def _is_too_long(self, more: int, now: Instant) -> bool:
-        return self._host.engine.backlogs.is_too_long(self._session, len(self._unsent) + more, now)
+        return self._runner.engine.backlogs.is_too_long(self._session, len(self._unsent) + more, now)
 
     def _watch(self, now: Instant) -> None:
         """Watches for what is to come next; a client that was told to go goes when it has its replies."""
@@ -158,7 +163,7 @@ class Connection:
 
     def _drop(self, now: Instant) -> None:
         self.hang_up()
-        self._host.disconnect(self._session, now)
+        self._runner.disconnect(self._session, now)
 
     def hang_up(self) -> None:
         """Hangs up, although a process forked during the accept may have a copy of the socket."""

@@ -1,7 +1,7 @@
 """Clients of this process, which exchange bytes with the engine without a socket between them.
 
-Such a client runs the engine on its own thread, under the host's lock. It waits only where a command has to
-wait for another client, as BLPOP may.
+Such a client runs the engine on its own thread, under the lock of the ``TickRunner``. It waits only in a
+command that waits for another client, such as BLPOP.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final
 from .engine.backlog import FREE
 from .engine.client_flags import CLOSING
 from .engine.unsent import Unsent
-from .host import PARENTS, SIDE_DOOR
+from .tick_runner import PARENTS, RE_ENTRANT
 
 if TYPE_CHECKING:
     from .engine import Instant, Session
-    from .host import Host
+    from .tick_runner import TickRunner
 
 __all__ = ["LocalClient", "LocalSocket"]
 
@@ -43,40 +43,40 @@ class LocalClient:
     """A client whose replies gather in an inbox.
 
     Args:
-        host: whose engine it is.
+        runner: whose engine it is.
 
     Raises:
         ConnectionRefusedError: the server has stopped, or this process was forked from the server's.
-        RuntimeError: it came in by a side door (see ``Host``).
+        RuntimeError: the caller is re-entrant (see ``TickRunner.in_tick``).
     """
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, runner: TickRunner) -> None:
+        self._runner = runner
         self._inbox = Unsent()
         self._ended = False  # one of both has hung up
-        if not host.is_here:  # whoever had the lock then is not here to give it back
+        if not runner.is_here:  # whoever had the lock then is not here to give it back
             raise ConnectionRefusedError(errno.ECONNREFUSED, PARENTS)
-        with host.lock:
-            if host.is_busy:
-                raise RuntimeError(SIDE_DOOR)
-            now = host.clock.now()
-            self._session = host.connect(now)
-            host.attach(self._session, WeakOutlet(self, host, self._session))
-            host.settle(now)
+        with runner.lock:
+            if runner.in_tick:
+                raise RuntimeError(RE_ENTRANT)
+            now = runner.clock.now()
+            self._session = runner.connect(now)
+            runner.attach(self._session, WeakOutlet(self, runner, self._session))
+            runner.settle(now)
 
     def close(self) -> None:
         """The client leaves."""
-        host = self._host
-        if not host.is_here:
+        runner = self._runner
+        if not runner.is_here:
             return
-        with host.lock:
-            if host.is_busy:
-                host.lose(self._session)
+        with runner.lock:
+            if runner.in_tick:
+                runner.disconnect_soon(self._session)
                 return
-            now = host.clock.now()
-            host.disconnect(self._session, now)
+            now = runner.clock.now()
+            runner.disconnect(self._session, now)
             self.hang_up()
-            host.settle(now)
+            runner.settle(now)
 
     def flush(self, now: Instant) -> None:
         """Replies have come; the lock is held."""
@@ -88,7 +88,7 @@ class LocalClient:
             session.flags |= CLOSING
         if session.closing:
             self._ended = True
-            self._host.disconnect(session, now)
+            self._runner.disconnect(session, now)
         self._arrive()
 
     def hang_up(self) -> None:
@@ -106,13 +106,13 @@ class LocalClient:
 
     def _reads_too_little(self, now: Instant) -> bool:
         size = len(self._inbox)
-        return size > FREE and self._host.engine.backlogs.is_too_long(self._session, size, now)
+        return size > FREE and self._runner.engine.backlogs.is_too_long(self._session, size, now)
 
     def _send(self, data: bytes) -> None:
         if self._ended:
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
         if len(data) <= AT_ONCE:
-            self._host.tick(self._session, data)
+            self._runner.tick(self._session, data)
         else:
             self._send_in_turns(data)
 
@@ -121,17 +121,17 @@ class LocalClient:
         at = 0
         while at < len(data) and not self._ended:
             piece = data[at : at + max(AT_ONCE, min(self._session.parser.appetite, LARGEST))]
-            self._host.tick(self._session, piece)
+            self._runner.tick(self._session, piece)
             at += len(piece)
-            if not self._host.is_own_thread:
+            if not self._runner.is_own_thread:
                 time.sleep(GAP)  # lets other threads take the lock
 
 
 class WeakOutlet:
     """A client's way to hear, that does not keep it alive: one that nobody has any more is gone."""
 
-    def __init__(self, client: LocalClient, host: Host, session: Session) -> None:
-        self._client = weakref.ref(client, lambda _: host.lose(session))
+    def __init__(self, client: LocalClient, runner: TickRunner, session: Session) -> None:
+        self._client = weakref.ref(client, lambda _: runner.disconnect_soon(session))
 
     def flush(self, now: Instant) -> None:
         """Replies have come."""
@@ -152,10 +152,10 @@ class WeakOutlet:
 class LocalSocket(LocalClient):
     """A client that may be used as a connected socket, by any thread."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, runner: TickRunner) -> None:
         self._timeout: float | None = None
-        self._arrived = threading.Condition(host.lock)
-        super().__init__(host)
+        self._arrived = threading.Condition(runner.lock)
+        super().__init__(runner)
 
     def sendall(self, data: bytes | bytearray | memoryview) -> None:
         """The server takes it all, and has run it by the time this returns.
@@ -173,15 +173,15 @@ class LocalSocket(LocalClient):
             BlockingIOError: the timeout is 0, and none are there.
             RuntimeError: the server runs on this thread, so that none can come.
         """
-        with self._host.lock:
+        with self._runner.lock:
             inbox = self._inbox
             if not inbox:
                 self._wait()
                 if not inbox:
                     return b""
             piece = inbox.take(size)
-            if self._host.engine.backlogs.over:
-                self._reads_too_little(self._host.clock.now())  # it may have read enough by now
+            if self._runner.engine.backlogs.over:
+                self._reads_too_little(self._runner.clock.now())  # it may have read enough by now
             return piece
 
     def recv_into(self, buffer: bytearray | memoryview) -> int:
@@ -192,7 +192,7 @@ class LocalSocket(LocalClient):
 
     def can_read(self, timeout: float | None) -> bool:
         """Whether there is something to receive, or the end, after so many seconds at most."""
-        with self._host.lock:
+        with self._runner.lock:
             return self._await(timeout)
 
     @property
@@ -238,7 +238,7 @@ class LocalSocket(LocalClient):
     def _await(self, timeout: float | None) -> bool:
         if self._is_ready() or timeout == 0:
             return self._is_ready()
-        if self._host.is_own_thread:
+        if self._runner.is_own_thread:
             raise RuntimeError(WAITS_FOR_ITSELF)
         return self._arrived.wait_for(self._is_ready, timeout)
 

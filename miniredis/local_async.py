@@ -11,7 +11,7 @@ from .engine.unsent import SENT_AT_ONCE
 from .local import LocalClient
 
 if TYPE_CHECKING:
-    from .host import Host
+    from .tick_runner import TickRunner
 
 __all__ = ["AsyncPipe"]
 
@@ -22,11 +22,11 @@ class AsyncPipe(LocalClient):
     It belongs to the event loop that runs when it is made, and is to be used on that loop's thread.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, runner: TickRunner) -> None:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self.reader = asyncio.StreamReader(loop=self._loop)
-        super().__init__(host)
+        super().__init__(runner)
 
     def write(self, data: bytes) -> None:
         """The server takes it, and has run it by the time this returns.
@@ -61,10 +61,10 @@ class AsyncPipe(LocalClient):
         try:
             self._loop.call_soon_threadsafe(self._deliver_later)
         except RuntimeError:  # the loop is closed: nobody will ever read this
-            self._host.disconnect(self._session, self._host.clock.now())
+            self._runner.disconnect(self._session, self._runner.clock.now())
 
     def _deliver_later(self) -> None:
-        with self._host.lock:
+        with self._runner.lock:
             self._deliver()
 
     def _deliver(self) -> None:

@@ -1,4 +1,4 @@
-"""What a ``Host`` needs: an outlet for the replies of each client, and the loop that moves their bytes."""
+"""What a ``TickRunner`` calls: the outlet of each client, and the loop that moves bytes of sockets."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ __all__ = ["Loop", "Outlet"]
 
 
 class Outlet(Protocol):
-    """Carries what the engine says to one client; called on any thread, with the lock held."""
+    """Sends replies to one client; called on any thread, with the lock held."""
 
     def flush(self, now: Instant) -> None:
-        """Sends what the session has to say, and hangs up if it is closing."""
+        """Sends the session's output, and hangs up if the session is closing."""
 
     def hang_up(self) -> None:
-        """The server stops: ends the connection."""
+        """Ends the connection, as the server stops."""
 
     def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited of the connection, which goes on in the parent."""
+        """In a forked child: closes its copy of the connection, which the parent keeps."""
 
 
 class Loop(Protocol):
     """Moves bytes between sockets and the engine, on the server's own thread."""
 
-    def take_in(self) -> None:
-        """Attends to all that has arrived by now."""
+    def read_arrived(self) -> None:
+        """Reads and runs all that has arrived by now."""
 
-    def attend_meanwhile(self) -> None:
-        """Lets other clients in while a script keeps the thread."""
+    def serve_during_script(self) -> None:
+        """Reads and answers other clients while a script keeps the thread."""
 
     def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited of the loop."""
+        """In a forked child: closes its copies of the loop's descriptors."""

@@ -22,8 +22,8 @@ from .listeners import addresses_of
 
 if TYPE_CHECKING:
     from .engine import Instant, Session
-    from .host import Host
     from .listeners import Listener
+    from .tick_runner import TickRunner
 
 __all__ = ["StreamLoop", "serve_stream"]
 
@@ -32,17 +32,17 @@ class StreamLoop:
     """Serves an engine to the clients of some listeners.
 
     Args:
-        host: whose engine it is.
+        runner: whose engine it is.
         listeners: sockets that listen; they stay the caller's to close.
     """
 
-    def __init__(self, host: Host, listeners: Sequence[Listener]) -> None:
-        self._host = host
+    def __init__(self, runner: TickRunner, listeners: Sequence[Listener]) -> None:
+        self._runner = runner
         # duplicates: Trio closes its listeners, and these are not ours to close
         self._listeners = [(each, trio.socket.from_stdlib_socket(each.socket.dup())) for each in listeners]
         self._connections: set[StreamConnection] = set()
-        self._spare = Spare(host.engine)
-        host.loop = self
+        self._spare = Spare(runner.engine)
+        runner.loop = self
 
     async def run(self) -> None:
         """Serves until cancelled."""
@@ -63,7 +63,7 @@ class StreamLoop:
             close_copy(listener.socket)
             close_copy(duplicate)
 
-    def take_in(self) -> None:
+    def read_arrived(self) -> None:
         """Attends to all that has arrived by now: nothing, for Trio alone knows of it."""
 
     async def _accept(
@@ -88,29 +88,29 @@ class StreamLoop:
 
     async def _serve(self, listener: Listener, stream: trio.SocketStream) -> None:
         try:
-            address, local_address = addresses_of(stream.socket, listener, self._host.engine.config)
+            address, local_address = addresses_of(stream.socket, listener, self._runner.engine.config)
         except OSError:  # it has gone already
             return
         with contextlib.suppress(ConnectionRefusedError):
-            connection = open_stream(self._host, stream, address=address, local_address=local_address)
+            connection = open_stream(self._runner, stream, address=address, local_address=local_address)
             self._connections.add(connection)
             try:
                 await connection.run()
             finally:
                 self._connections.discard(connection)
 
-    def attend_meanwhile(self) -> None:
+    def serve_during_script(self) -> None:
         """Attends to the sockets that there are, while a script keeps Trio from it; nobody can connect."""
-        host, now = self._host, self._host.clock.now()
+        runner, now = self._runner, self._runner.clock.now()
         for connection in tuple(self._connections):
-            connection.take_in(now)
-        host.settle(now)
+            connection.read_at_once(now)
+        runner.settle(now)
         for connection in tuple(self._connections):
             connection.send_at_once()
 
 
 async def serve_stream(
-    host: Host, stream: trio.abc.Stream, *, address: str = "", local_address: str = ""
+    runner: TickRunner, stream: trio.abc.Stream, *, address: str = "", local_address: str = ""
 ) -> None:
     """Serves one client until either side hangs up; closes its stream.
 
@@ -118,19 +118,21 @@ async def serve_stream(
         ConnectionRefusedError: the server has stopped.
     """
     try:
-        await open_stream(host, stream, address=address, local_address=local_address).run()
+        await open_stream(runner, stream, address=address, local_address=local_address).run()
     finally:
         await trio.aclose_forcefully(stream)
 
 
-def open_stream(host: Host, stream: trio.abc.Stream, *, address: str, local_address: str) -> StreamConnection:
+def open_stream(
+    runner: TickRunner, stream: trio.abc.Stream, *, address: str, local_address: str
+) -> StreamConnection:
     """A client of a stream, to be run; raises ``ConnectionRefusedError`` where the server has stopped."""
-    with host.lock:
-        now = host.clock.now()
-        session = host.connect(now, address=address, local_address=local_address)
-        connection = StreamConnection(host, stream, session)
-        host.attach(session, connection)
-        host.settle(now)
+    with runner.lock:
+        now = runner.clock.now()
+        session = runner.connect(now, address=address, local_address=local_address)
+        connection = StreamConnection(runner, stream, session)
+        runner.attach(session, connection)
+        runner.settle(now)
     return connection
 
 
@@ -138,13 +140,13 @@ class StreamConnection:
     """One client of a stream.
 
     Args:
-        host: whose engine it is.
+        runner: whose engine it is.
         stream: carries whatever Redis would read from a socket.
         session: its conversation with the engine.
     """
 
-    def __init__(self, host: Host, stream: trio.abc.Stream, session: Session) -> None:
-        self._host = host
+    def __init__(self, runner: TickRunner, stream: trio.abc.Stream, session: Session) -> None:
+        self._runner = runner
         self._stream = stream
         self._session = session
         self._unsent = Unsent()
@@ -167,14 +169,14 @@ class StreamConnection:
         except* (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         finally:
-            with self._host.lock:
-                now = self._host.clock.now()
-                self._host.disconnect(self._session, now)
-                self._host.settle(now)
+            with self._runner.lock:
+                now = self._runner.clock.now()
+                self._runner.disconnect(self._session, now)
+                self._runner.settle(now)
 
     async def _receive(self) -> None:
         while data := await self._stream.receive_some(READ_SIZE):
-            self._host.tick(self._session, bytes(data))
+            self._runner.tick(self._session, bytes(data))
 
     async def _send(self) -> None:
         while True:
@@ -189,36 +191,36 @@ class StreamConnection:
 
     async def _send_by_stream(self) -> None:
         while self._unsent:
-            with self._host.lock:
+            with self._runner.lock:
                 data = self._unsent.take(SENT_AT_ONCE)
                 self._on_the_way = len(data)
             await self._stream.send_all(data)
-            with self._host.lock:
+            with self._runner.lock:
                 self._on_the_way = 0
-                self._is_too_long(self._host.clock.now())  # it may have read enough by now
+                self._is_too_long(self._runner.clock.now())  # it may have read enough by now
 
     async def _send_by_socket(self, plain: trio.socket.SocketType) -> None:
         """What is not sent stays where ``send_at_once`` finds it."""
         while self._unsent:
-            with self._host.lock:
+            with self._runner.lock:
                 try:
                     self._send_some(plain)
                 except OSError as error:
                     raise trio.BrokenResourceError from error
-                self._is_too_long(self._host.clock.now())  # it may have read enough by now
+                self._is_too_long(self._runner.clock.now())  # it may have read enough by now
             if self._unsent:
                 await trio.lowlevel.wait_writable(plain)
 
     def _send_some(self, plain: trio.socket.SocketType) -> None:
         self._unsent.send(partial(os.writev, plain.fileno()))
 
-    def take_in(self, now: Instant) -> None:
+    def read_at_once(self, now: Instant) -> None:
         """Receives what has come, past Trio, unless its script is what keeps Trio busy."""
-        if self._socket is None or self._host.engine.scripts.is_running_for(self._session):
+        if self._socket is None or self._runner.engine.scripts.is_running_for(self._session):
             return
         with contextlib.suppress(OSError):  # whoever is gone is so still when Trio looks
             if data := os.read(self._socket.fileno(), READ_SIZE):
-                self._host.engine.receive(self._session, data, now)
+                self._runner.engine.receive(self._session, data, now)
 
     def send_at_once(self) -> None:
         """Sends what there is to say, past Trio."""
@@ -233,13 +235,13 @@ class StreamConnection:
         self._unsent.add(data)
         if self._size > FREE and self._is_too_long(now):
             self._unsent.clear()
-            self._host.engine.hang_up(session)
+            self._runner.engine.hang_up(session)
             self.hang_up()
             return
         if session.closing and not session.connected and not data:
             self.hang_up()
         else:
-            self._host.call_soon(self._wake)
+            self._runner.call_soon(self._wake)
 
     @property
     def _size(self) -> int:
@@ -247,7 +249,7 @@ class StreamConnection:
         return len(self._unsent) + self._on_the_way
 
     def _is_too_long(self, now: Instant) -> bool:
-        return self._host.engine.backlogs.is_too_long(self._session, self._size, now)
+        return self._runner.engine.backlogs.is_too_long(self._session, self._size, now)
 
     def _wake(self) -> None:
         self._more.set()
@@ -257,7 +259,7 @@ class StreamConnection:
         if (carrier := self._carrier) is not None:
             with contextlib.suppress(OSError):
                 carrier.shutdown(trio.socket.SHUT_RDWR)
-        self._host.call_soon(self._scope.cancel)
+        self._runner.call_soon(self._scope.cancel)
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes what it inherited."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .pollers import Poller
 
-__all__ = ["Lookout"]
+__all__ = ["SpinningPoller"]
 
 AWAKE: Final = 0.0001
 """Seconds for which it keeps looking before it sleeps: to be woken takes as long as many requests take."""
@@ -19,7 +19,7 @@ SOON: Final = 2 * AWAKE
 """Seconds within which something must have come for it to keep looking the next time."""
 
 
-class Lookout:
+class SpinningPoller:
     """Waits for what a poller holds.
 
     It keeps looking only where the process has one thread: another one would have to wait for it.
