@@ -28,14 +28,14 @@ Of anything else it is Redis's 16 KiB: what a client may have run before the oth
 
 
 class Source(Protocol):
-    """What a poller's descriptor stands for."""
+    """The owner of a descriptor that the poller watches."""
 
     @property
     def waits_for_script(self) -> bool:
-        """Whether a script of its own is running."""
+        """Whether it is a client whose script is running."""
 
     def on_ready(self, events: int, now: Instant) -> None:
-        """It is ready; called with the lock held."""
+        """The descriptor is ready; called with the lock held."""
 
 
 class Connection:
@@ -85,11 +85,11 @@ class Connection:
 
     @property
     def waits_for_script(self) -> bool:
-        """Whether a script of this client's is running."""
+        """Whether this client's script is running."""
         return self._runner.engine.scripts.is_running_for(self._session)
 
     def on_ready(self, events: int, now: Instant) -> None:
-        """The poller says that the client sent something, takes something, or is gone."""
+        """Reads, sends, or disconnects, as the poller's events say."""
         if events != READ:
             self._send_rest(now)
             if not events & ~WRITE or self._descriptor not in self._sources:
@@ -108,7 +108,7 @@ class Connection:
             self._appetite = min(self._session.parser.appetite, LARGEST_READ)
 
     def flush(self, now: Instant) -> None:
-        """Sends what the client takes, and keeps the rest until it takes more."""
+        """Sends what the socket takes, and keeps the rest for later."""
         data = self._session.take_pieces()
         unsent = self._unsent
         if unsent or len(data) > FREE:
@@ -144,14 +144,14 @@ class Connection:
         except OSError:
             self._drop(now)
             return
-        self._is_too_long(0, now)  # it may have read enough by now
+        self._is_too_long(0, now)  # the client may have read enough by now
         self._watch(now)
 
     def _is_too_long(self, more: int, now: Instant) -> bool:
         return self._runner.engine.backlogs.is_too_long(self._session, len(self._unsent) + more, now)
 
     def _watch(self, now: Instant) -> None:
-        """Watches for what is to come next; a client that was told to go goes when it has its replies."""
+        """Watches for the next event; disconnects a closing client once its replies are sent."""
         session = self._session
         if session.closing and not (self._unsent and session.connected):
             self._drop(now)
@@ -175,5 +175,5 @@ class Connection:
                 self._socket.close()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: the poller, which both processes share, must not hear of it."""
+        """In a forked child: closes its copy; the poller is shared with the parent, so it is not told."""
         close_copy(self._socket)

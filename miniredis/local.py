@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["LocalClient", "LocalSocket"]
 
 AT_ONCE: Final = 64 * 1024
-"""The most bytes of requests that a client has run before the others have their turn."""
+"""The most bytes of requests that a client runs before other threads may take the lock."""
 
 LARGEST: Final = 16 * 1024 * 1024
-"""The most bytes of one large argument that are taken in one turn."""
+"""The same while one large argument arrives."""
 
 GAP: Final = 0.00005
-"""Seconds that such a turn of the others lasts at least."""
+"""Seconds for which the lock is free then, at least."""
 
 WAITS_FOR_ITSELF = (
     "this command has to wait, but the server runs on this very thread and could never answer it; "
@@ -53,8 +53,8 @@ class LocalClient:
     def __init__(self, runner: TickRunner) -> None:
         self._runner = runner
         self._inbox = Unsent()
-        self._ended = False  # one of both has hung up
-        if not runner.is_here:  # whoever had the lock then is not here to give it back
+        self._ended = False  # the client or the server has hung up
+        if not runner.is_here:  # the engine here is a copy that nobody runs
             raise ConnectionRefusedError(errno.ECONNREFUSED, PARENTS)
         with runner.lock:
             if runner.in_tick:
@@ -65,7 +65,7 @@ class LocalClient:
             runner.settle(now)
 
     def close(self) -> None:
-        """The client leaves."""
+        """Disconnects the client."""
         runner = self._runner
         if not runner.is_here:
             return
@@ -79,7 +79,7 @@ class LocalClient:
             runner.settle(now)
 
     def flush(self, now: Instant) -> None:
-        """Replies have come; the lock is held."""
+        """Moves replies to the inbox; called with the lock held."""
         session = self._session
         self._inbox.add(session.take_pieces())
         was_hung_up_on = session.closing and not session.connected
@@ -92,16 +92,16 @@ class LocalClient:
         self._arrive()
 
     def hang_up(self) -> None:
-        """There will be no more; the lock is held."""
+        """Ends the connection; called with the lock held."""
         self._ended = True
         self._arrive()
 
     def leave_to_parent(self) -> None:
-        """In a forked child there is no server to answer."""
+        """In a forked child: ends the connection there, as no server runs."""
         self._ended = True
 
     def _arrive(self) -> None:
-        """Something has come, or the end; the lock is held."""
+        """Wakes the reader: replies or the end have come; called with the lock held."""
         raise NotImplementedError
 
     def _reads_too_little(self, now: Instant) -> bool:
@@ -117,7 +117,7 @@ class LocalClient:
             self._send_in_turns(data)
 
     def _send_in_turns(self, data: bytes) -> None:
-        """Sends much, and lets the others have their turns in between."""
+        """Sends many bytes in pieces, and lets other threads take the lock in between."""
         at = 0
         while at < len(data) and not self._ended:
             piece = data[at : at + max(AT_ONCE, min(self._session.parser.appetite, LARGEST))]
@@ -128,23 +128,23 @@ class LocalClient:
 
 
 class WeakOutlet:
-    """A client's way to hear, that does not keep it alive: one that nobody has any more is gone."""
+    """An outlet with a weak reference: a client that is garbage collected is disconnected."""
 
     def __init__(self, client: LocalClient, runner: TickRunner, session: Session) -> None:
         self._client = weakref.ref(client, lambda _: runner.disconnect_soon(session))
 
     def flush(self, now: Instant) -> None:
-        """Replies have come."""
+        """Hands replies to the client."""
         if client := self._client():
             client.flush(now)
 
     def hang_up(self) -> None:
-        """There will be no more."""
+        """Ends the connection."""
         if client := self._client():
             client.hang_up()
 
     def leave_to_parent(self) -> None:
-        """This process is a forked child."""
+        """In a forked child: ends the connection there."""
         if client := self._client():
             client.leave_to_parent()
 
@@ -158,7 +158,7 @@ class LocalSocket(LocalClient):
         super().__init__(runner)
 
     def sendall(self, data: bytes | bytearray | memoryview) -> None:
-        """The server takes it all, and has run it by the time this returns.
+        """Runs the requests; they have run when this returns.
 
         Raises:
             BrokenPipeError: the server has hung up.
@@ -166,7 +166,7 @@ class LocalSocket(LocalClient):
         self._send(bytes(data))
 
     def recv(self, size: int) -> bytes:
-        """Up to so many bytes of replies; none if the server has hung up.
+        """Returns up to ``size`` bytes of replies; none if the server has hung up.
 
         Raises:
             TimeoutError: none came in time.
@@ -181,7 +181,7 @@ class LocalSocket(LocalClient):
                     return b""
             piece = inbox.take(size)
             if self._runner.engine.backlogs.over:
-                self._reads_too_little(self._runner.clock.now())  # it may have read enough by now
+                self._reads_too_little(self._runner.clock.now())  # the client may have read enough by now
             return piece
 
     def recv_into(self, buffer: bytearray | memoryview) -> int:
@@ -191,18 +191,18 @@ class LocalSocket(LocalClient):
         return len(piece)
 
     def can_read(self, timeout: float | None) -> bool:
-        """Whether there is something to receive, or the end, after so many seconds at most."""
+        """Waits ``timeout`` seconds at most; tells whether there are replies to receive, or the end."""
         with self._runner.lock:
             return self._await(timeout)
 
     @property
     def is_over(self) -> bool:
-        """Whether the server has hung up, and all that it said was received."""
+        """Whether the server has hung up, and all replies were received."""
         return self._ended and not self._inbox
 
     @property
     def is_silent(self) -> bool:
-        """Whether the server has neither hung up nor said anything that was not received."""
+        """Whether the connection is open, and all replies were received."""
         return not (self._ended or self._inbox)
 
     def settimeout(self, seconds: float | None) -> None:
@@ -218,15 +218,15 @@ class LocalSocket(LocalClient):
         self._timeout = None if flag else 0
 
     def shutdown(self, _how: int) -> None:
-        """The client says no more; to this server that is leaving."""
+        """Disconnects: a client that sends no more is closed, as over TCP."""
         self.close()
 
     def getsockname(self) -> tuple[str, int]:
-        """Where it is, as CLIENT LIST tells it."""
+        """The client's address, as CLIENT LIST shows it."""
         return split_address(self._session.address)
 
     def getpeername(self) -> tuple[str, int]:
-        """Where the server is."""
+        """The server's address."""
         return split_address(self._session.local_address)
 
     def _arrive(self) -> None:

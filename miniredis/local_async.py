@@ -29,7 +29,7 @@ class AsyncPipe(LocalClient):
         super().__init__(runner)
 
     def write(self, data: bytes) -> None:
-        """The server takes it, and has run it by the time this returns.
+        """Runs the requests; they have run when this returns.
 
         Raises:
             BrokenPipeError: the server has hung up.
@@ -41,17 +41,17 @@ class AsyncPipe(LocalClient):
         self._send(b"".join(pieces))
 
     async def drain(self) -> None:
-        """There is never anything left to send."""
+        """Returns at once: ``write`` leaves nothing to send."""
 
     async def wait_closed(self) -> None:
-        """It is closed at once."""
+        """Returns at once: ``close`` closes at once."""
 
     def is_closing(self) -> bool:
         """Whether either side has hung up."""
         return self._ended
 
     def get_extra_info(self, _name: str, default: object = None) -> object:
-        """There is no transport that could tell."""
+        """Returns the default: there is no transport."""
         return default
 
     def _arrive(self) -> None:

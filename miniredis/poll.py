@@ -32,10 +32,10 @@ ACCEPTED_AT_ONCE: Final = 1000
 """How many connections one tick accepts."""
 
 TURN: Final = 0.01
-"""Seconds for which a loop that has its thread to itself goes on before it lets Trio look about."""
+"""Seconds for which a loop on a thread of its own runs ticks before it returns to Trio."""
 
 PATIENCE: Final = 0.001
-"""Seconds of silence after which it does so earlier."""
+"""Seconds without any event after which it returns to Trio earlier."""
 
 
 class PollLoop:
@@ -68,12 +68,12 @@ class PollLoop:
             nursery.start_soon(self._serve)
 
     def close(self) -> None:
-        """Gives back what the loop holds; its clients must be gone."""
+        """Closes the descriptors of the loop, after all clients are disconnected."""
         self._poller.close()
         self._spare.close()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited; first the poller, which both processes share."""
+        """In a forked child: closes its copies of descriptors, first the poller, which the parent shares."""
         self.close()
         for acceptor in self._acceptors:
             acceptor.leave_to_parent()
@@ -87,11 +87,15 @@ class PollLoop:
                 pass
 
     def read_arrived(self) -> None:
-        """Attends to all that has arrived by now."""
+        """Reads and runs all that has arrived by now."""
         self._tick(0)
 
     def _tick(self, patience: float) -> bool:
-        """Attends to all that is ready, in so many seconds at most; tells whether there was anything."""
+        """Runs a tick for all sockets that are ready; tells whether there were any.
+
+        Args:
+            patience: seconds to wait for the first event.
+        """
         events = self._wait(patience)
         if not events:
             return False
@@ -109,7 +113,7 @@ class PollLoop:
         return True
 
     def serve_during_script(self) -> None:
-        """A tick in the middle of one that a script holds up; who waits for the script is not listened to."""
+        """Runs a tick inside a tick that a script holds up; does not read from the script's own client."""
         runner, now = self._runner, self._runner.clock.now()
         for descriptor, what in self._poller.wait(0):
             source = self._sources.get(descriptor)
@@ -120,11 +124,11 @@ class PollLoop:
     # Accepting
 
     def welcome(self, accepted: socket.socket, listener: Listener, now: Instant) -> None:
-        """Makes a client of a socket."""
+        """Connects the client of a socket that was accepted."""
         accepted.setblocking(False)
         try:
             address, local_address = addresses_of(accepted, listener, self._runner.engine.config)
-        except OSError:  # it has gone already
+        except OSError:  # the client has disconnected already
             accepted.close()
             return
 
@@ -136,7 +140,7 @@ class PollLoop:
         self._poller.add(descriptor, READ)
 
     def reject_connection(self, listener: Listener, trouble: OSError) -> bool:
-        """A client could not be accepted; tells whether it was rejected, and the next one may be waiting.
+        """Rejects a client that could not be accepted; tells whether it was told so, and others may wait.
 
         Where it still waits, no more are accepted for a moment.
         """
@@ -175,11 +179,11 @@ class Acceptor:
         self._loop = loop
 
     def leave_to_parent(self) -> None:
-        """In a forked child: ceases to listen; the parent goes on."""
+        """In a forked child: closes its copy of the listening socket."""
         close_copy(self._listener.socket)
 
     def on_ready(self, _events: int, now: Instant) -> None:
-        """Clients have come."""
+        """Accepts the clients that have connected."""
         for _ in range(ACCEPTED_AT_ONCE):
             try:
                 accepted, _ = self._listener.socket.accept()

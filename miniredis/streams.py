@@ -38,7 +38,7 @@ class StreamLoop:
 
     def __init__(self, runner: TickRunner, listeners: Sequence[Listener]) -> None:
         self._runner = runner
-        # duplicates: Trio closes its listeners, and these are not ours to close
+        # Trio closes its listeners; the originals belong to the caller
         self._listeners = [(each, trio.socket.from_stdlib_socket(each.socket.dup())) for each in listeners]
         self._connections: set[StreamConnection] = set()
         self._spare = Spare(runner.engine)
@@ -51,20 +51,20 @@ class StreamLoop:
                 nursery.start_soon(self._accept, listener, duplicate, nursery)
 
     def close(self) -> None:
-        """Gives back what the loop holds."""
+        """Closes the descriptors of the loop."""
         self._spare.close()
         for _, duplicate in self._listeners:
             duplicate.close()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited."""
+        """In a forked child: closes its copies of descriptors."""
         self._spare.close()
         for listener, duplicate in self._listeners:
             close_copy(listener.socket)
             close_copy(duplicate)
 
     def read_arrived(self) -> None:
-        """Attends to all that has arrived by now: nothing, for Trio alone knows of it."""
+        """Does nothing: only Trio knows what has arrived."""
 
     async def _accept(
         self, listener: Listener, duplicate: trio.socket.SocketType, nursery: trio.Nursery
@@ -89,7 +89,7 @@ class StreamLoop:
     async def _serve(self, listener: Listener, stream: trio.SocketStream) -> None:
         try:
             address, local_address = addresses_of(stream.socket, listener, self._runner.engine.config)
-        except OSError:  # it has gone already
+        except OSError:  # the client has disconnected already
             return
         with contextlib.suppress(ConnectionRefusedError):
             connection = open_stream(self._runner, stream, address=address, local_address=local_address)
@@ -100,7 +100,7 @@ class StreamLoop:
                 self._connections.discard(connection)
 
     def serve_during_script(self) -> None:
-        """Attends to the sockets that there are, while a script keeps Trio from it; nobody can connect."""
+        """Reads and answers connected clients while a script blocks Trio; accepts nobody."""
         runner, now = self._runner, self._runner.clock.now()
         for connection in tuple(self._connections):
             connection.read_at_once(now)
@@ -126,7 +126,7 @@ async def serve_stream(
 def open_stream(
     runner: TickRunner, stream: trio.abc.Stream, *, address: str, local_address: str
 ) -> StreamConnection:
-    """A client of a stream, to be run; raises ``ConnectionRefusedError`` where the server has stopped."""
+    """Connects the client of a stream; raises ``ConnectionRefusedError`` if the server has stopped."""
     with runner.lock:
         now = runner.clock.now()
         session = runner.connect(now, address=address, local_address=local_address)
@@ -150,7 +150,7 @@ class StreamConnection:
         self._stream = stream
         self._session = session
         self._unsent = Unsent()
-        self._on_the_way = 0  # bytes that the stream was given, and has not sent
+        self._on_the_way = 0  # bytes given to the stream that it has not sent yet
         self._more = trio.Event()
         self._scope = trio.CancelScope()
         # read and written directly, without Trio, while a script blocks the loop;
@@ -197,17 +197,17 @@ class StreamConnection:
             await self._stream.send_all(data)
             with self._runner.lock:
                 self._on_the_way = 0
-                self._is_too_long(self._runner.clock.now())  # it may have read enough by now
+                self._is_too_long(self._runner.clock.now())  # the client may have read enough by now
 
     async def _send_by_socket(self, plain: trio.socket.SocketType) -> None:
-        """What is not sent stays where ``send_at_once`` finds it."""
+        """Sends without Trio's buffers, so that ``send_at_once`` finds what is not sent yet."""
         while self._unsent:
             with self._runner.lock:
                 try:
                     self._send_some(plain)
                 except OSError as error:
                     raise trio.BrokenResourceError from error
-                self._is_too_long(self._runner.clock.now())  # it may have read enough by now
+                self._is_too_long(self._runner.clock.now())  # the client may have read enough by now
             if self._unsent:
                 await trio.lowlevel.wait_writable(plain)
 
@@ -215,21 +215,21 @@ class StreamConnection:
         self._unsent.send(partial(os.writev, plain.fileno()))
 
     def read_at_once(self, now: Instant) -> None:
-        """Receives what has come, past Trio, unless its script is what keeps Trio busy."""
+        """Receives without Trio what has arrived, unless the client's own script is running."""
         if self._socket is None or self._runner.engine.scripts.is_running_for(self._session):
             return
-        with contextlib.suppress(OSError):  # whoever is gone is so still when Trio looks
+        with contextlib.suppress(OSError):  # Trio will notice that the client is gone
             if data := os.read(self._socket.fileno(), READ_SIZE):
                 self._runner.engine.receive(self._session, data, now)
 
     def send_at_once(self) -> None:
-        """Sends what there is to say, past Trio."""
+        """Sends without Trio what the socket takes."""
         if self._socket is not None and self._unsent:
             with contextlib.suppress(OSError):
                 self._send_some(self._socket)
 
     def flush(self, now: Instant) -> None:
-        """Hands what there is to say to the task that sends."""
+        """Hands the session's output to the task that sends it."""
         session = self._session
         data = session.take_pieces()
         self._unsent.add(data)
@@ -245,7 +245,7 @@ class StreamConnection:
 
     @property
     def _size(self) -> int:
-        """How many bytes the client has not taken yet."""
+        """How many bytes the client has not read yet."""
         return len(self._unsent) + self._on_the_way
 
     def _is_too_long(self, now: Instant) -> bool:
@@ -255,14 +255,14 @@ class StreamConnection:
         self._more.set()
 
     def hang_up(self) -> None:
-        """Hangs up: on a socket at once, so that whoever hears of it next finds it so."""
+        """Ends the connection: a socket at once, before anybody else is answered."""
         if (carrier := self._carrier) is not None:
             with contextlib.suppress(OSError):
                 carrier.shutdown(trio.socket.SHUT_RDWR)
         self._runner.call_soon(self._scope.cancel)
 
     def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited."""
+        """In a forked child: closes its copies of descriptors."""
         if (carrier := self._carrier) is not None:
             close_copy(carrier)
 
