@@ -8,17 +8,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from decimal import Decimal
+from numbers import Real
 from typing import Any, Final, TypeAlias
+
+import trio
 
 from .engine import Config, ConfigurationError, Engine
 from .engine.config.table import ALIASES, DIRECTIVES
 
-__all__ = ["NOT_SUPPORTED", "DirectiveValue", "check_loop", "checked_config", "kind", "likely_name"]
+__all__ = [
+    "NOT_SUPPORTED",
+    "DirectiveValue",
+    "as_microseconds",
+    "check_is_trio",
+    "check_loop",
+    "checked_config",
+    "kind",
+    "likely_name",
+]
 
 DirectiveValue: TypeAlias = str | int | float | os.PathLike[str]
 """What a directive may be given as a keyword: True and False mean ``yes`` and ``no``."""
 
 LOOPS: Final = ("poll", "streams")
+
+FURTHEST: Final = 10_000_000_000
+"""Seconds that ``fast_forward`` may move time by at once: about 317 years."""
 
 NOT_SUPPORTED: Final = {"include", "loadmodule", "rename-command", "sentinel", "user"}
 """What redis-server understands beside directives, and miniredis does not."""
@@ -122,6 +138,30 @@ def check_loop(caller: str, loop: object) -> None:
     """Raises ``ValueError`` unless it is one of the loops that there are, or None."""
     if loop is not None and loop not in LOOPS:
         raise ValueError(f"{caller}(): loop must be 'poll', 'streams' or None, not {loop!r}")
+
+
+def check_is_trio() -> None:
+    """Raises ``RuntimeError`` unless a Trio program runs here, as ``serve`` needs it."""
+    try:
+        trio.lowlevel.current_trio_token()
+    except RuntimeError:
+        raise RuntimeError(
+            "miniredis.serve() must be awaited in a Trio program; elsewhere use miniredis.start()"
+        ) from None
+
+
+def as_microseconds(seconds: float | Decimal) -> int:
+    """By how much ``fast_forward`` is to move time.
+
+    Raises:
+        TypeError: it is not a number.
+        ValueError: it is negative, too large, or NaN.
+    """
+    if not isinstance(seconds, Real | Decimal):
+        raise TypeError(f"fast_forward() takes a number of seconds, not {kind(seconds)}")
+    if seconds != seconds or not 0 <= seconds <= FURTHEST:  # NaN does not equal itself
+        raise ValueError(f"fast_forward() takes 0 to {FURTHEST} seconds, not {seconds}")
+    return round(seconds * 1_000_000)
 
 
 def check_type(caller: str, name: str, value: Any, wanted: type) -> None:

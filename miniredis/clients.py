@@ -16,7 +16,7 @@ from .local import LocalSocket
 from .local_async import AsyncPipe
 
 if TYPE_CHECKING:
-    from .host import Host
+    from .tick_runner import TickRunner
 
 __all__ = ["async_client", "client"]
 
@@ -39,7 +39,7 @@ class LocalConnection(redis.connection.AbstractConnection):
         super().__init__(**options)
 
     def can_read(self, timeout: float | None = 0) -> bool:
-        """Whether there is something to read, after so many seconds at most."""
+        """Waits ``timeout`` seconds at most; tells whether there is something to read."""
         if not self._sock:
             self.connect()  # type: ignore[no-untyped-call]
         if self._parser_has_data():
@@ -53,12 +53,12 @@ class LocalConnection(redis.connection.AbstractConnection):
         return True
 
     def is_ready(self) -> bool:
-        """Whether it can be used as it is."""
+        """Whether it is connected, and has nothing left to read."""
         sock = self._sock
         return sock is not None and sock.is_silent and not self._parser_has_data()
 
     def repr_pieces(self) -> Pieces:
-        """What tells it from others."""
+        """What ``repr`` shows of it."""
         return pieces_of(self)
 
     def _parser_has_data(self) -> bool:
@@ -89,7 +89,7 @@ class AsyncLocalConnection(redis.asyncio.connection.AbstractConnection):
         super().__init__(**options)
 
     def repr_pieces(self) -> Pieces:
-        """What tells it from others."""
+        """What ``repr`` shows of it."""
         return pieces_of(self)
 
     async def _connect(self) -> None:
@@ -107,10 +107,10 @@ def pieces_of(connection: Any) -> Pieces:
 
 
 class LocalPool(redis.ConnectionPool):
-    """redis-py's pool, but that a connection which was given back is at hand for whoever asks next.
+    """redis-py's pool, with a quick way to use a connection again.
 
-    The pool it is of takes such a connection for one in use, until all are to be closed: what it does
-    whenever one changes hands costs several times as much as a command does here.
+    A released connection goes to a list of this class. For redis-py's own pool it stays in use until all are
+    closed, because what that pool does at each release costs several times as much as a command here.
     """
 
     def reset(self) -> None:
@@ -119,7 +119,7 @@ class LocalPool(redis.ConnectionPool):
         super().reset()
 
     def get_connection(self, *names: Any, **options: Any) -> Any:
-        """One that is connected, and has nothing to be read."""
+        """Returns a connection that is connected, and has nothing left to read."""
         try:
             connection = self._at_hand.pop() if os.getpid() == self.pid else None
         except IndexError:
@@ -136,7 +136,7 @@ class LocalPool(redis.ConnectionPool):
         return connection
 
     def release(self, connection: Any) -> None:
-        """Takes one back."""
+        """Gives a connection back to the pool."""
         if connection.pid == os.getpid() == self.pid:
             self._at_hand.append(connection)
         else:
@@ -150,7 +150,7 @@ class LocalPool(redis.ConnectionPool):
 
 
 class LocalRedis(redis.Redis):
-    """redis-py's client, without what it does around a command for servers far away."""
+    """redis-py's client without its handling of retries, which only remote servers need."""
 
     def execute_command(self, *arguments: Any, **options: Any) -> Any:
         """Runs a command, and returns its reply."""
@@ -175,7 +175,7 @@ BESIDE_THE_POINT: Final = {
 
 @contextlib.contextmanager
 def naming_options(caller: str, kind: str) -> Iterator[None]:
-    """Says whose option is unknown; redis-py itself would say so at the first command, of its connection."""
+    """Names the caller whose option is unknown; redis-py would find it only at the first command."""
     try:
         yield
     except TypeError as error:
@@ -189,16 +189,16 @@ WHO_IT_IS: Final = {"username", "password", "credential_provider"}
 """Options of redis-py by which a client says who it is; without them it gives the server's own password."""
 
 
-def with_password(host: Host, options: dict[str, Any]) -> dict[str, Any]:
+def with_password(runner: TickRunner, options: dict[str, Any]) -> dict[str, Any]:
     if WHO_IT_IS & options.keys():
         return options
-    return {**options, "password": host.engine.config["requirepass"] or None}
+    return {**options, "password": runner.engine.config["requirepass"] or None}
 
 
-def client(host: Host, /, **options: Any) -> redis.Redis:
-    """A client of a server of this process, with a pool of its own, which closes with it."""
-    connect = partial(LocalSocket, host)
-    options = with_password(host, options)
+def client(runner: TickRunner, /, **options: Any) -> redis.Redis:
+    """Makes a client of a server in this process; it has a pool of its own, which closes with it."""
+    connect = partial(LocalSocket, runner)
+    options = with_password(runner, options)
     with naming_options("server.client", "redis.Redis"):
         pool = LocalPool(connection_class=LocalConnection, connect=connect, **options)
         pool.connection_class(**pool.connection_kwargs)
@@ -206,10 +206,10 @@ def client(host: Host, /, **options: Any) -> redis.Redis:
     return kind.from_pool(pool)
 
 
-def async_client(host: Host, /, **options: Any) -> redis.asyncio.Redis:
+def async_client(runner: TickRunner, /, **options: Any) -> redis.asyncio.Redis:
     """The same for asyncio."""
-    connect = partial(AsyncPipe, host)
-    options = with_password(host, options)
+    connect = partial(AsyncPipe, runner)
+    options = with_password(runner, options)
     with naming_options("server.async_client", "redis.asyncio.Redis"):
         pool = redis.asyncio.ConnectionPool(connection_class=AsyncLocalConnection, connect=connect, **options)
         pool.connection_class(**pool.connection_kwargs)

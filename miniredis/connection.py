@@ -15,8 +15,8 @@ from .pollers import READ, WRITE
 if TYPE_CHECKING:
     from .engine import Instant, Session
     from .engine.replies import Output
-    from .host import Host
     from .pollers import Poller
+    from .tick_runner import TickRunner
 
 __all__ = ["Connection", "Source"]
 
@@ -28,14 +28,14 @@ Of anything else it is Redis's 16 KiB: what a client may have run before the oth
 
 
 class Source(Protocol):
-    """What a poller's descriptor stands for."""
+    """The owner of a descriptor that the poller watches."""
 
     @property
     def waits_for_script(self) -> bool:
-        """Whether a script of its own is running."""
+        """Whether it is a client whose script is running."""
 
-    def attend(self, events: int, now: Instant) -> None:
-        """It is ready; called with the lock held."""
+    def on_ready(self, events: int, now: Instant) -> None:
+        """The descriptor is ready; called with the lock held."""
 
 
 class Connection:
@@ -44,7 +44,7 @@ class Connection:
     Args:
         sock: non-blocking; it belongs to the connection from now on.
         session: its conversation with the engine.
-        host: whose engine it is.
+        runner: whose engine it is.
         sources: the poll loop's; the connection takes itself out when it is over.
         poller: watches the socket for reading already.
     """
@@ -52,9 +52,9 @@ class Connection:
     __slots__ = (
         "_appetite",
         "_descriptor",
-        "_host",
         "_poller",
         "_receive",
+        "_runner",
         "_session",
         "_socket",
         "_sources",
@@ -64,13 +64,18 @@ class Connection:
     )
 
     def __init__(
-        self, sock: socket.socket, session: Session, host: Host, sources: dict[int, Source], poller: Poller
+        self,
+        sock: socket.socket,
+        session: Session,
+        runner: TickRunner,
+        sources: dict[int, Source],
+        poller: Poller,
     ) -> None:
         self._socket = sock
         self._receive = sock.recv
         self._transmit = sock.send
         self._session = session
-        self._host = host
+        self._runner = runner
         self._sources = sources
         self._poller = poller
         self._descriptor = sock.fileno()
@@ -80,11 +85,11 @@ class Connection:
 
     @property
     def waits_for_script(self) -> bool:
-        """Whether a script of this client's is running."""
-        return self._host.engine.scripts.is_running_for(self._session)
+        """Whether this client's script is running."""
+        return self._runner.engine.scripts.is_running_for(self._session)
 
-    def attend(self, events: int, now: Instant) -> None:
-        """The poller says that the client sent something, takes something, or is gone."""
+    def on_ready(self, events: int, now: Instant) -> None:
+        """Reads, sends, or disconnects, as the poller's events say."""
         if events != READ:
             self._send_rest(now)
             if not events & ~WRITE or self._descriptor not in self._sources:
@@ -98,12 +103,12 @@ class Connection:
         if not data:
             self._drop(now)
             return
-        self._host.engine.receive(self._session, data, now)
+        self._runner.engine.receive(self._session, data, now)
         if self._appetite != READ_SIZE or len(data) == READ_SIZE:
             self._appetite = min(self._session.parser.appetite, LARGEST_READ)
 
     def flush(self, now: Instant) -> None:
-        """Sends what the client takes, and keeps the rest until it takes more."""
+        """Sends what the socket takes, and keeps the rest for later."""
         data = self._session.take_pieces()
         unsent = self._unsent
         if unsent or len(data) > FREE:
@@ -139,14 +144,14 @@ class Connection:
         except OSError:
             self._drop(now)
             return
-        self._is_too_long(0, now)  # it may have read enough by now
+        self._is_too_long(0, now)  # the client may have read enough by now
         self._watch(now)
 
     def _is_too_long(self, more: int, now: Instant) -> bool:
-        return self._host.engine.backlogs.is_too_long(self._session, len(self._unsent) + more, now)
+        return self._runner.engine.backlogs.is_too_long(self._session, len(self._unsent) + more, now)
 
     def _watch(self, now: Instant) -> None:
-        """Watches for what is to come next; a client that was told to go goes when it has its replies."""
+        """Watches for the next event; disconnects a closing client once its replies are sent."""
         session = self._session
         if session.closing and not (self._unsent and session.connected):
             self._drop(now)
@@ -158,7 +163,7 @@ class Connection:
 
     def _drop(self, now: Instant) -> None:
         self.hang_up()
-        self._host.disconnect(self._session, now)
+        self._runner.disconnect(self._session, now)
 
     def hang_up(self) -> None:
         """Hangs up, although a process forked during the accept may have a copy of the socket."""
@@ -170,5 +175,5 @@ class Connection:
                 self._socket.close()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: the poller, which both processes share, must not hear of it."""
+        """In a forked child: closes its copy; the poller is shared with the parent, so it is not told."""
         close_copy(self._socket)

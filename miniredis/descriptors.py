@@ -106,7 +106,7 @@ class Rejection(Enum):
 
 
 class Spare:
-    """A descriptor that is kept for the moment when there is no other: then a client is refused with it.
+    """A descriptor kept in reserve: when no other is left, it serves to refuse a client.
 
     Redis has none: there a client that comes then waits for an answer until another one goes.
     """
@@ -125,7 +125,7 @@ class Spare:
         return rejection
 
     def refuse(self, listening: socket.socket, trouble: OSError) -> Rejection:
-        """The same without counting and logging it."""
+        """Does the same without counting and logging it."""
         if trouble.errno not in OUT_OF_FILES:
             return Rejection.FAILED
         if self._descriptor is None:
@@ -144,7 +144,7 @@ class Spare:
         return Rejection.TOLD
 
     def close(self) -> None:
-        """Gives it back."""
+        """Closes the descriptor."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

@@ -18,7 +18,7 @@ class Inherited(Protocol):
     """A server of the parent, as the child finds it."""
 
     def leave_to_parent(self) -> None:
-        """Called in the child: closes the descriptors, and does nothing that the parent would notice."""
+        """Called in the child: closes the descriptors, without any effect on the parent."""
 
 
 class Socket(Protocol):
@@ -32,7 +32,7 @@ RUNNING: Final[weakref.WeakSet[Inherited]] = weakref.WeakSet()
 
 
 def leave_to_parent_on_fork(server: Inherited) -> None:
-    """Has every child that is forked from now on leave a server to this process."""
+    """Lets each process that is forked from now on leave a server to this one."""
     RUNNING.add(server)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 if TYPE_CHECKING:
     from .engine import Config
 
-__all__ = ["Listener", "addresses_of", "open_listeners"]
+__all__ = ["Listener", "addresses_of", "listening", "open_listeners"]
 
 UNAVAILABLE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 """What an address marked as optional with ``-`` may fail with."""
@@ -53,6 +53,17 @@ class Listener(NamedTuple):
         self.socket.close()
         if self.is_unix and is_ours:
             Path(self.host).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def listening(config: Config) -> Iterator[list[Listener]]:
+    """Listens as ``open_listeners`` does, until the block ends."""
+    listeners = open_listeners(config)
+    try:
+        yield listeners
+    finally:
+        for listener in listeners:
+            listener.close()
 
 
 def open_listeners(config: Config) -> list[Listener]:

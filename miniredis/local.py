@@ -1,7 +1,7 @@
 """Clients of this process, which exchange bytes with the engine without a socket between them.
 
-Such a client runs the engine on its own thread, under the host's lock. It waits only where a command has to
-wait for another client, as BLPOP may.
+Such a client runs the engine on its own thread, under the lock of the ``TickRunner``. It waits only in a
+command that waits for another client, such as BLPOP.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING, Final
 from .engine.backlog import FREE
 from .engine.client_flags import CLOSING
 from .engine.unsent import Unsent
-from .host import PARENTS, SIDE_DOOR
+from .tick_runner import PARENTS, RE_ENTRANT
 
 if TYPE_CHECKING:
     from .engine import Instant, Session
-    from .host import Host
+    from .tick_runner import TickRunner
 
 __all__ = ["LocalClient", "LocalSocket"]
 
 AT_ONCE: Final = 64 * 1024
-"""The most bytes of requests that a client has run before the others have their turn."""
+"""The most bytes of requests that a client runs before other threads may take the lock."""
 
 LARGEST: Final = 16 * 1024 * 1024
-"""The most bytes of one large argument that are taken in one turn."""
+"""The same while one large argument arrives."""
 
 GAP: Final = 0.00005
-"""Seconds that such a turn of the others lasts at least."""
+"""Seconds for which the lock is free then, at least."""
 
 WAITS_FOR_ITSELF = (
     "this command has to wait, but the server runs on this very thread and could never answer it; "
@@ -43,43 +43,43 @@ class LocalClient:
     """A client whose replies gather in an inbox.
 
     Args:
-        host: whose engine it is.
+        runner: whose engine it is.
 
     Raises:
         ConnectionRefusedError: the server has stopped, or this process was forked from the server's.
-        RuntimeError: it came in by a side door (see ``Host``).
+        RuntimeError: the caller is re-entrant (see ``TickRunner.in_tick``).
     """
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, runner: TickRunner) -> None:
+        self._runner = runner
         self._inbox = Unsent()
-        self._ended = False  # one of both has hung up
-        if not host.is_here:  # whoever had the lock then is not here to give it back
+        self._ended = False  # the client or the server has hung up
+        if not runner.is_here:  # the engine here is a copy that nobody runs
             raise ConnectionRefusedError(errno.ECONNREFUSED, PARENTS)
-        with host.lock:
-            if host.is_busy:
-                raise RuntimeError(SIDE_DOOR)
-            now = host.clock.now()
-            self._session = host.connect(now)
-            host.attach(self._session, WeakOutlet(self, host, self._session))
-            host.settle(now)
+        with runner.lock:
+            if runner.in_tick:
+                raise RuntimeError(RE_ENTRANT)
+            now = runner.clock.now()
+            self._session = runner.connect(now)
+            runner.attach(self._session, WeakOutlet(self, runner, self._session))
+            runner.settle(now)
 
     def close(self) -> None:
-        """The client leaves."""
-        host = self._host
-        if not host.is_here:
+        """Disconnects the client."""
+        runner = self._runner
+        if not runner.is_here:
             return
-        with host.lock:
-            if host.is_busy:
-                host.lose(self._session)
+        with runner.lock:
+            if runner.in_tick:
+                runner.disconnect_soon(self._session)
                 return
-            now = host.clock.now()
-            host.disconnect(self._session, now)
+            now = runner.clock.now()
+            runner.disconnect(self._session, now)
             self.hang_up()
-            host.settle(now)
+            runner.settle(now)
 
     def flush(self, now: Instant) -> None:
-        """Replies have come; the lock is held."""
+        """Moves replies to the inbox; called with the lock held."""
         session = self._session
         self._inbox.add(session.take_pieces())
         was_hung_up_on = session.closing and not session.connected
@@ -88,63 +88,63 @@ class LocalClient:
             session.flags |= CLOSING
         if session.closing:
             self._ended = True
-            self._host.disconnect(session, now)
+            self._runner.disconnect(session, now)
         self._arrive()
 
     def hang_up(self) -> None:
-        """There will be no more; the lock is held."""
+        """Ends the connection; called with the lock held."""
         self._ended = True
         self._arrive()
 
     def leave_to_parent(self) -> None:
-        """In a forked child there is no server to answer."""
+        """In a forked child: ends the connection there, as no server runs."""
         self._ended = True
 
     def _arrive(self) -> None:
-        """Something has come, or the end; the lock is held."""
+        """Wakes the reader: replies or the end have come; called with the lock held."""
         raise NotImplementedError
 
     def _reads_too_little(self, now: Instant) -> bool:
         size = len(self._inbox)
-        return size > FREE and self._host.engine.backlogs.is_too_long(self._session, size, now)
+        return size > FREE and self._runner.engine.backlogs.is_too_long(self._session, size, now)
 
     def _send(self, data: bytes) -> None:
         if self._ended:
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
         if len(data) <= AT_ONCE:
-            self._host.tick(self._session, data)
+            self._runner.tick(self._session, data)
         else:
             self._send_in_turns(data)
 
     def _send_in_turns(self, data: bytes) -> None:
-        """Sends much, and lets the others have their turns in between."""
+        """Sends many bytes in pieces, and lets other threads take the lock in between."""
         at = 0
         while at < len(data) and not self._ended:
             piece = data[at : at + max(AT_ONCE, min(self._session.parser.appetite, LARGEST))]
-            self._host.tick(self._session, piece)
+            self._runner.tick(self._session, piece)
             at += len(piece)
-            if not self._host.is_own_thread:
+            if not self._runner.is_own_thread:
                 time.sleep(GAP)  # lets other threads take the lock
 
 
 class WeakOutlet:
-    """A client's way to hear, that does not keep it alive: one that nobody has any more is gone."""
+    """An outlet with a weak reference: a client that is garbage collected is disconnected."""
 
-    def __init__(self, client: LocalClient, host: Host, session: Session) -> None:
-        self._client = weakref.ref(client, lambda _: host.lose(session))
+    def __init__(self, client: LocalClient, runner: TickRunner, session: Session) -> None:
+        self._client = weakref.ref(client, lambda _: runner.disconnect_soon(session))
 
     def flush(self, now: Instant) -> None:
-        """Replies have come."""
+        """Hands replies to the client."""
         if client := self._client():
             client.flush(now)
 
     def hang_up(self) -> None:
-        """There will be no more."""
+        """Ends the connection."""
         if client := self._client():
             client.hang_up()
 
     def leave_to_parent(self) -> None:
-        """This process is a forked child."""
+        """In a forked child: ends the connection there."""
         if client := self._client():
             client.leave_to_parent()
 
@@ -152,13 +152,13 @@ class WeakOutlet:
 class LocalSocket(LocalClient):
     """A client that may be used as a connected socket, by any thread."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, runner: TickRunner) -> None:
         self._timeout: float | None = None
-        self._arrived = threading.Condition(host.lock)
-        super().__init__(host)
+        self._arrived = threading.Condition(runner.lock)
+        super().__init__(runner)
 
     def sendall(self, data: bytes | bytearray | memoryview) -> None:
-        """The server takes it all, and has run it by the time this returns.
+        """Runs the requests; they have run when this returns.
 
         Raises:
             BrokenPipeError: the server has hung up.
@@ -166,22 +166,22 @@ class LocalSocket(LocalClient):
         self._send(bytes(data))
 
     def recv(self, size: int) -> bytes:
-        """Up to so many bytes of replies; none if the server has hung up.
+        """Returns up to ``size`` bytes of replies; none if the server has hung up.
 
         Raises:
             TimeoutError: none came in time.
             BlockingIOError: the timeout is 0, and none are there.
             RuntimeError: the server runs on this thread, so that none can come.
         """
-        with self._host.lock:
+        with self._runner.lock:
             inbox = self._inbox
             if not inbox:
                 self._wait()
                 if not inbox:
                     return b""
             piece = inbox.take(size)
-            if self._host.engine.backlogs.over:
-                self._reads_too_little(self._host.clock.now())  # it may have read enough by now
+            if self._runner.engine.backlogs.over:
+                self._reads_too_little(self._runner.clock.now())  # the client may have read enough by now
             return piece
 
     def recv_into(self, buffer: bytearray | memoryview) -> int:
@@ -191,18 +191,18 @@ class LocalSocket(LocalClient):
         return len(piece)
 
     def can_read(self, timeout: float | None) -> bool:
-        """Whether there is something to receive, or the end, after so many seconds at most."""
-        with self._host.lock:
+        """Waits ``timeout`` seconds at most; tells whether there are replies to receive, or the end."""
+        with self._runner.lock:
             return self._await(timeout)
 
     @property
     def is_over(self) -> bool:
-        """Whether the server has hung up, and all that it said was received."""
+        """Whether the server has hung up, and all replies were received."""
         return self._ended and not self._inbox
 
     @property
     def is_silent(self) -> bool:
-        """Whether the server has neither hung up nor said anything that was not received."""
+        """Whether the connection is open, and all replies were received."""
         return not (self._ended or self._inbox)
 
     def settimeout(self, seconds: float | None) -> None:
@@ -218,15 +218,15 @@ class LocalSocket(LocalClient):
         self._timeout = None if flag else 0
 
     def shutdown(self, _how: int) -> None:
-        """The client says no more; to this server that is leaving."""
+        """Disconnects: a client that sends no more is closed, as over TCP."""
         self.close()
 
     def getsockname(self) -> tuple[str, int]:
-        """Where it is, as CLIENT LIST tells it."""
+        """The client's address, as CLIENT LIST shows it."""
         return split_address(self._session.address)
 
     def getpeername(self) -> tuple[str, int]:
-        """Where the server is."""
+        """The server's address."""
         return split_address(self._session.local_address)
 
     def _arrive(self) -> None:
@@ -238,7 +238,7 @@ class LocalSocket(LocalClient):
     def _await(self, timeout: float | None) -> bool:
         if self._is_ready() or timeout == 0:
             return self._is_ready()
-        if self._host.is_own_thread:
+        if self._runner.is_own_thread:
             raise RuntimeError(WAITS_FOR_ITSELF)
         return self._arrived.wait_for(self._is_ready, timeout)
 

@@ -11,7 +11,7 @@ from .engine.unsent import SENT_AT_ONCE
 from .local import LocalClient
 
 if TYPE_CHECKING:
-    from .host import Host
+    from .tick_runner import TickRunner
 
 __all__ = ["AsyncPipe"]
 
@@ -22,14 +22,14 @@ class AsyncPipe(LocalClient):
     It belongs to the event loop that runs when it is made, and is to be used on that loop's thread.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, runner: TickRunner) -> None:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self.reader = asyncio.StreamReader(loop=self._loop)
-        super().__init__(host)
+        super().__init__(runner)
 
     def write(self, data: bytes) -> None:
-        """The server takes it, and has run it by the time this returns.
+        """Runs the requests; they have run when this returns.
 
         Raises:
             BrokenPipeError: the server has hung up.
@@ -41,17 +41,17 @@ class AsyncPipe(LocalClient):
         self._send(b"".join(pieces))
 
     async def drain(self) -> None:
-        """There is never anything left to send."""
+        """Returns at once: ``write`` leaves nothing to send."""
 
     async def wait_closed(self) -> None:
-        """It is closed at once."""
+        """Returns at once: ``close`` closes at once."""
 
     def is_closing(self) -> bool:
         """Whether either side has hung up."""
         return self._ended
 
     def get_extra_info(self, _name: str, default: object = None) -> object:
-        """There is no transport that could tell."""
+        """Returns the default: there is no transport."""
         return default
 
     def _arrive(self) -> None:
@@ -61,10 +61,10 @@ class AsyncPipe(LocalClient):
         try:
             self._loop.call_soon_threadsafe(self._deliver_later)
         except RuntimeError:  # the loop is closed: nobody will ever read this
-            self._host.disconnect(self._session, self._host.clock.now())
+            self._runner.disconnect(self._session, self._runner.clock.now())
 
     def _deliver_later(self) -> None:
-        with self._host.lock:
+        with self._runner.lock:
             self._deliver()
 
     def _deliver(self) -> None:

@@ -18,13 +18,13 @@ from .connection import Connection, Source
 from .descriptors import PAUSE, Rejection, Spare
 from .forks import close_copy
 from .listeners import addresses_of
-from .lookout import Lookout
 from .pollers import READ, new_poller
+from .spinning_poller import SpinningPoller
 
 if TYPE_CHECKING:
     from .engine import Instant
-    from .host import Host
     from .listeners import Listener
+    from .tick_runner import TickRunner
 
 __all__ = ["PollLoop"]
 
@@ -32,33 +32,33 @@ ACCEPTED_AT_ONCE: Final = 1000
 """How many connections one tick accepts."""
 
 TURN: Final = 0.01
-"""Seconds for which a loop that has its thread to itself goes on before it lets Trio look about."""
+"""Seconds for which a loop on a thread of its own runs ticks before it returns to Trio."""
 
 PATIENCE: Final = 0.001
-"""Seconds of silence after which it does so earlier."""
+"""Seconds without any event after which it returns to Trio earlier."""
 
 
 class PollLoop:
     """Serves an engine to the clients of some listeners.
 
     Args:
-        host: whose engine it is.
+        runner: whose engine it is.
         listeners: sockets that listen; they stay the caller's to close.
         alone: nothing else runs on this thread, so that the loop may keep it for a while:
             going back to Trio costs as much as many commands.
     """
 
-    def __init__(self, host: Host, listeners: Sequence[Listener], *, alone: bool) -> None:
-        self._host = host
+    def __init__(self, runner: TickRunner, listeners: Sequence[Listener], *, alone: bool) -> None:
+        self._runner = runner
         self._turn = TURN if alone else 0
         self._patience = PATIENCE if alone else 0
         self._poller = new_poller()
-        self._wait = Lookout(self._poller).wait if alone else self._poller.wait
+        self._wait = SpinningPoller(self._poller).wait if alone else self._poller.wait
         self._sources: dict[int, Source] = {}
         self._acceptors = [Acceptor(listener, self) for listener in listeners]
         self._out_of_files = trio.Event()
-        self._spare = Spare(host.engine)
-        host.loop = self
+        self._spare = Spare(runner.engine)
+        runner.loop = self
 
     async def run(self) -> None:
         """Serves until cancelled."""
@@ -68,12 +68,12 @@ class PollLoop:
             nursery.start_soon(self._serve)
 
     def close(self) -> None:
-        """Gives back what the loop holds; its clients must be gone."""
+        """Closes the descriptors of the loop, after all clients are disconnected."""
         self._poller.close()
         self._spare.close()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited; first the poller, which both processes share."""
+        """In a forked child: closes its copies of descriptors, first the poller, which the parent shares."""
         self.close()
         for acceptor in self._acceptors:
             acceptor.leave_to_parent()
@@ -86,57 +86,61 @@ class PollLoop:
             while self._tick(self._patience) and time.monotonic() < until:
                 pass
 
-    def take_in(self) -> None:
-        """Attends to all that has arrived by now."""
+    def read_arrived(self) -> None:
+        """Reads and runs all that has arrived by now."""
         self._tick(0)
 
     def _tick(self, patience: float) -> bool:
-        """Attends to all that is ready, in so many seconds at most; tells whether there was anything."""
+        """Runs a tick for all sockets that are ready; tells whether there were any.
+
+        Args:
+            patience: seconds to wait for the first event.
+        """
         events = self._wait(patience)
         if not events:
             return False
-        host, sources = self._host, self._sources
-        with host.lock:
-            now = host.clock.now()
-            host.is_busy = True
+        runner, sources = self._runner, self._sources
+        with runner.lock:
+            now = runner.clock.now()
+            runner.in_tick = True
             try:
                 for descriptor, what in events:
                     if source := sources.get(descriptor):
-                        source.attend(what, now)
-                host.end_tick(now)
+                        source.on_ready(what, now)
+                runner.end_tick(now)
             finally:
-                host.is_busy = False
+                runner.in_tick = False
         return True
 
-    def attend_meanwhile(self) -> None:
-        """A tick in the middle of one that a script holds up; who waits for the script is not listened to."""
-        host, now = self._host, self._host.clock.now()
+    def serve_during_script(self) -> None:
+        """Runs a tick inside a tick that a script holds up; does not read from the script's own client."""
+        runner, now = self._runner, self._runner.clock.now()
         for descriptor, what in self._poller.wait(0):
             source = self._sources.get(descriptor)
             if source is not None and not source.waits_for_script:
-                source.attend(what, now)
-        host.settle(now)
+                source.on_ready(what, now)
+        runner.settle(now)
 
     # Accepting
 
     def welcome(self, accepted: socket.socket, listener: Listener, now: Instant) -> None:
-        """Makes a client of a socket."""
+        """Connects the client of a socket that was accepted."""
         accepted.setblocking(False)
         try:
-            address, local_address = addresses_of(accepted, listener, self._host.engine.config)
-        except OSError:  # it has gone already
+            address, local_address = addresses_of(accepted, listener, self._runner.engine.config)
+        except OSError:  # the client has disconnected already
             accepted.close()
             return
 
-        host, descriptor = self._host, accepted.fileno()
-        session = host.connect(now, address=address, local_address=local_address, descriptor=descriptor)
-        connection = Connection(accepted, session, host, self._sources, self._poller)
-        host.attach(session, connection)
+        runner, descriptor = self._runner, accepted.fileno()
+        session = runner.connect(now, address=address, local_address=local_address, descriptor=descriptor)
+        connection = Connection(accepted, session, runner, self._sources, self._poller)
+        runner.attach(session, connection)
         self._sources[descriptor] = connection
         self._poller.add(descriptor, READ)
 
     def reject_connection(self, listener: Listener, trouble: OSError) -> bool:
-        """A client could not be accepted; tells whether it was rejected, and the next one may be waiting.
+        """Rejects a client that could not be accepted; tells whether it was told so, and others may wait.
 
         Where it still waits, no more are accepted for a moment.
         """
@@ -175,11 +179,11 @@ class Acceptor:
         self._loop = loop
 
     def leave_to_parent(self) -> None:
-        """In a forked child: ceases to listen; the parent goes on."""
+        """In a forked child: closes its copy of the listening socket."""
         close_copy(self._listener.socket)
 
-    def attend(self, _events: int, now: Instant) -> None:
-        """Clients have come."""
+    def on_ready(self, _events: int, now: Instant) -> None:
+        """Accepts the clients that have connected."""
         for _ in range(ACCEPTED_AT_ONCE):
             try:
                 accepted, _ = self._listener.socket.accept()

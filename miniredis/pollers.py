@@ -45,7 +45,7 @@ class Poller(Protocol):
 if sys.platform == "linux":
 
     class EpollPoller:
-        """Linux's own; an event beside ``READ`` and ``WRITE`` is a trouble that both will meet."""
+        """Linux's epoll; any event beside ``READ`` and ``WRITE`` is an error that both will meet."""
 
         def __init__(self) -> None:
             epoll = self._epoll = select.epoll()

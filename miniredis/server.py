@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import os
-import platform
-import resource
 import secrets
-import selectors
-import sys
-import time
 import urllib.parse
-from collections.abc import Iterator
 from decimal import Decimal
-from numbers import Real
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 import trio
 
-from .arguments import DirectiveValue, check_loop, checked_config, kind
+from .arguments import DirectiveValue, as_microseconds, check_is_trio, check_loop, checked_config, kind
 from .clock import ClockChoice, chosen
-from .engine import Config, Engine, Environment
+from .engine import Config, Engine
 from .forks import leave_to_parent_on_fork
-from .host import Host
-from .listeners import Listener, open_listeners
+from .listeners import Listener, listening
 from .poll import PollLoop
 from .pollers import has_poller
-from .scripting import new_interpreter
+from .process import this_process
 from .streams import StreamLoop, serve_stream
+from .tick_runner import TickRunner
 
 if TYPE_CHECKING:
     import redis.asyncio
@@ -38,9 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["LoopChoice", "Server", "serve"]
 
 LoopChoice: TypeAlias = Literal["poll", "streams"] | None
-
-FURTHEST: Final = 10_000_000_000
-"""Seconds that time may be moved by at once: about 317 years."""
 
 
 class Started(Protocol):
@@ -62,12 +51,12 @@ class Server:
         unixsocket: the path of its Unix socket; empty if it has none.
     """
 
-    def __init__(self, host: Host, listeners: list[Listener]) -> None:
+    def __init__(self, runner: TickRunner, listeners: list[Listener]) -> None:
         tcp = next(listener for listener in listeners if not listener.is_unix)
         self.host = tcp.reachable_host
         self.port = tcp.port
         self.unixsocket = next((each.host for each in listeners if each.is_unix), "")
-        self._host = host
+        self._runner = runner
         self._token = trio.lowlevel.current_trio_token()
         self._scope = trio.CancelScope()
 
@@ -77,7 +66,7 @@ class Server:
 
         With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``.
         """
-        password = self._host.engine.config["requirepass"]
+        password = self._runner.engine.config["requirepass"]
         quoted = urllib.parse.quote(password, safe="", errors="surrogateescape")
         return self._url_with(f":{quoted}@" if password else "")
 
@@ -101,12 +90,12 @@ class Server:
             RuntimeError: a script has been running for longer than ``busy-reply-threshold``; this process was
                 forked from the server's; or a signal handler called this in the middle of a command.
         """
-        self._host.reset()
+        self._runner.reset()
 
     @property
     def now(self) -> dt.datetime:
         """The time on this server, in UTC: what the command TIME answers."""
-        wall = self._host.clock.now().wall
+        wall = self._runner.clock.now().wall
         return dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(microseconds=wall)
 
     def fast_forward(self, seconds: float | Decimal) -> None:
@@ -126,13 +115,9 @@ class Server:
             ValueError: ``seconds`` is negative, too large, or NaN: time cannot be moved back.
             RuntimeError: the server has stopped, or runs in the process that this one was forked from.
         """
-        if not isinstance(seconds, Real | Decimal):
-            raise TypeError(f"fast_forward() takes a number of seconds, not {kind(seconds)}")
-        if seconds != seconds or not 0 <= seconds <= FURTHEST:  # NaN does not equal itself
-            raise ValueError(f"fast_forward() takes 0 to {FURTHEST} seconds, not {seconds}")
-        self._host.check_is_here()
-        microseconds = round(seconds * 1_000_000)
-        if self._host.is_own_thread:
+        microseconds = as_microseconds(seconds)
+        self._runner.check_is_here()
+        if self._runner.is_own_thread:
             self._advance(microseconds)
             return
         try:
@@ -141,8 +126,8 @@ class Server:
             raise RuntimeError("the server has stopped") from None
 
     def _advance(self, microseconds: int) -> None:
-        self._host.loop.take_in()
-        self._host.advance(microseconds)
+        self._runner.loop.read_arrived()
+        self._runner.advance(microseconds)
 
     async def serve_stream(self, stream: trio.abc.Stream) -> None:
         """Serves one more client over a Trio stream; returns when either side closes the connection.
@@ -158,12 +143,12 @@ class Server:
         """
         if not isinstance(stream, trio.abc.Stream):
             raise TypeError(f"serve_stream() takes a trio.abc.Stream, not {kind(stream)}")
-        if self._host.is_open and not self._host.is_own_thread:
+        if self._runner.is_open and not self._runner.is_own_thread:
             raise RuntimeError(
                 "serve_stream() must be awaited in the Trio program that runs the server, and this server "
                 "runs on another thread; run it with 'await nursery.start(miniredis.serve)' instead"
             )
-        await serve_stream(self._host, stream)
+        await serve_stream(self._runner, stream)
 
     def client(self, **options: Any) -> redis.Redis:
         """A ``redis.Redis`` client that reaches this server without a socket, which is faster than TCP.
@@ -190,7 +175,7 @@ class Server:
         """
         from . import clients  # loads redis-py
 
-        return clients.client(self._host, **options)
+        return clients.client(self._runner, **options)
 
     def async_client(self, **options: Any) -> redis.asyncio.Redis:
         """A ``redis.asyncio.Redis`` client that reaches this server without a socket.
@@ -205,7 +190,7 @@ class Server:
         """
         from . import clients
 
-        return clients.async_client(self._host, **options)
+        return clients.async_client(self._runner, **options)
 
     def stop(self) -> None:
         """Closes all connections and stops listening.
@@ -213,9 +198,9 @@ class Server:
         May be called from any thread, and more than once. In a process that was forked from the server's it
         has no effect.
         """
-        if not self._host.is_open:
+        if not self._runner.is_open:
             return  # the engine may be another server's by now
-        self._host.engine.scripts.must_end = True
+        self._runner.engine.scripts.must_end = True
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._scope.cancel)
 
@@ -234,16 +219,16 @@ class Server:
         return f"<{type(self).__name__} {self.public_url}>"
 
     async def _run(self, loop: PollLoop | StreamLoop, task_status: Started) -> None:
-        leave_to_parent_on_fork(self._host)
+        leave_to_parent_on_fork(self._runner)
         try:
             task_status.started(self)
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(loop.run)
-                    await self._host.run()
+                    await self._runner.run()
                     nursery.cancel_scope.cancel()
         finally:
-            self._host.close()
+            self._runner.close()
             loop.close()
 
 
@@ -297,65 +282,17 @@ async def serve(
     config = checked_config("serve", directives, config, engine)
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
-        host = Host(engine, time_source, this_process())
-        server = handle(host, listeners)
+        runner = TickRunner(engine, time_source, this_process())
+        server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
         engine.config.learn("dir", str(Path.cwd()))
         # before the caller goes on: it may leave no descriptor for what the loop needs
-        await server._run(new_loop(loop, host, listeners, alone=alone), task_status)
-
-
-def check_is_trio() -> None:
-    try:
-        trio.lowlevel.current_trio_token()
-    except RuntimeError:
-        raise RuntimeError(
-            "miniredis.serve() must be awaited in a Trio program; elsewhere use miniredis.start()"
-        ) from None
+        await server._run(new_loop(loop, runner, listeners, alone=alone), task_status)
 
 
 def new_loop(
-    choice: LoopChoice, host: Host, listeners: list[Listener], *, alone: bool
+    choice: LoopChoice, runner: TickRunner, listeners: list[Listener], *, alone: bool
 ) -> PollLoop | StreamLoop:
     if choice == "poll" or (choice is None and has_poller()):
-        return PollLoop(host, listeners, alone=alone)
-    return StreamLoop(host, listeners)
-
-
-@contextlib.contextmanager
-def listening(config: Config) -> Iterator[list[Listener]]:
-    listeners = open_listeners(config)
-    try:
-        yield listeners
-    finally:
-        for listener in listeners:
-            listener.close()
-
-
-def this_process() -> Environment:
-    return Environment(
-        pid=os.getpid(),
-        executable=sys.executable,
-        system=f"{platform.system()} {platform.release()} {platform.machine()}",
-        memory=resident_memory,
-        cpu=cpu_seconds,
-        stopwatch=time.perf_counter,
-        new_interpreter=new_interpreter,
-        poller=selectors.DefaultSelector.__name__.removesuffix("Selector").lower(),
-    )
-
-
-def resident_memory() -> int:
-    """Bytes of this process in memory; its peak where the system tells no more."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * resource.getpagesize()
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
-
-
-def cpu_seconds() -> tuple[float, float]:
-    """How long this process has run, in the system and by itself."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_stime, usage.ru_utime
+        return PollLoop(runner, listeners, alone=alone)
+    return StreamLoop(runner, listeners)

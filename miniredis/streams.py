@@ -22,8 +22,8 @@ from .listeners import addresses_of
 
 if TYPE_CHECKING:
     from .engine import Instant, Session
-    from .host import Host
     from .listeners import Listener
+    from .tick_runner import TickRunner
 
 __all__ = ["StreamLoop", "serve_stream"]
 
@@ -32,17 +32,17 @@ class StreamLoop:
     """Serves an engine to the clients of some listeners.
 
     Args:
-        host: whose engine it is.
+        runner: whose engine it is.
         listeners: sockets that listen; they stay the caller's to close.
     """
 
-    def __init__(self, host: Host, listeners: Sequence[Listener]) -> None:
-        self._host = host
-        # duplicates: Trio closes its listeners, and these are not ours to close
+    def __init__(self, runner: TickRunner, listeners: Sequence[Listener]) -> None:
+        self._runner = runner
+        # Trio closes its listeners; the originals belong to the caller
         self._listeners = [(each, trio.socket.from_stdlib_socket(each.socket.dup())) for each in listeners]
         self._connections: set[StreamConnection] = set()
-        self._spare = Spare(host.engine)
-        host.loop = self
+        self._spare = Spare(runner.engine)
+        runner.loop = self
 
     async def run(self) -> None:
         """Serves until cancelled."""
@@ -51,20 +51,20 @@ class StreamLoop:
                 nursery.start_soon(self._accept, listener, duplicate, nursery)
 
     def close(self) -> None:
-        """Gives back what the loop holds."""
+        """Closes the descriptors of the loop."""
         self._spare.close()
         for _, duplicate in self._listeners:
             duplicate.close()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited."""
+        """In a forked child: closes its copies of descriptors."""
         self._spare.close()
         for listener, duplicate in self._listeners:
             close_copy(listener.socket)
             close_copy(duplicate)
 
-    def take_in(self) -> None:
-        """Attends to all that has arrived by now: nothing, for Trio alone knows of it."""
+    def read_arrived(self) -> None:
+        """Does nothing: only Trio knows what has arrived."""
 
     async def _accept(
         self, listener: Listener, duplicate: trio.socket.SocketType, nursery: trio.Nursery
@@ -88,29 +88,29 @@ class StreamLoop:
 
     async def _serve(self, listener: Listener, stream: trio.SocketStream) -> None:
         try:
-            address, local_address = addresses_of(stream.socket, listener, self._host.engine.config)
-        except OSError:  # it has gone already
+            address, local_address = addresses_of(stream.socket, listener, self._runner.engine.config)
+        except OSError:  # the client has disconnected already
             return
         with contextlib.suppress(ConnectionRefusedError):
-            connection = open_stream(self._host, stream, address=address, local_address=local_address)
+            connection = open_stream(self._runner, stream, address=address, local_address=local_address)
             self._connections.add(connection)
             try:
                 await connection.run()
             finally:
                 self._connections.discard(connection)
 
-    def attend_meanwhile(self) -> None:
-        """Attends to the sockets that there are, while a script keeps Trio from it; nobody can connect."""
-        host, now = self._host, self._host.clock.now()
+    def serve_during_script(self) -> None:
+        """Reads and answers connected clients while a script blocks Trio; accepts nobody."""
+        runner, now = self._runner, self._runner.clock.now()
         for connection in tuple(self._connections):
-            connection.take_in(now)
-        host.settle(now)
+            connection.read_at_once(now)
+        runner.settle(now)
         for connection in tuple(self._connections):
             connection.send_at_once()
 
 
 async def serve_stream(
-    host: Host, stream: trio.abc.Stream, *, address: str = "", local_address: str = ""
+    runner: TickRunner, stream: trio.abc.Stream, *, address: str = "", local_address: str = ""
 ) -> None:
     """Serves one client until either side hangs up; closes its stream.
 
@@ -118,19 +118,21 @@ async def serve_stream(
         ConnectionRefusedError: the server has stopped.
     """
     try:
-        await open_stream(host, stream, address=address, local_address=local_address).run()
+        await open_stream(runner, stream, address=address, local_address=local_address).run()
     finally:
         await trio.aclose_forcefully(stream)
 
 
-def open_stream(host: Host, stream: trio.abc.Stream, *, address: str, local_address: str) -> StreamConnection:
-    """A client of a stream, to be run; raises ``ConnectionRefusedError`` where the server has stopped."""
-    with host.lock:
-        now = host.clock.now()
-        session = host.connect(now, address=address, local_address=local_address)
-        connection = StreamConnection(host, stream, session)
-        host.attach(session, connection)
-        host.settle(now)
+def open_stream(
+    runner: TickRunner, stream: trio.abc.Stream, *, address: str, local_address: str
+) -> StreamConnection:
+    """Connects the client of a stream; raises ``ConnectionRefusedError`` if the server has stopped."""
+    with runner.lock:
+        now = runner.clock.now()
+        session = runner.connect(now, address=address, local_address=local_address)
+        connection = StreamConnection(runner, stream, session)
+        runner.attach(session, connection)
+        runner.settle(now)
     return connection
 
 
@@ -138,17 +140,17 @@ class StreamConnection:
     """One client of a stream.
 
     Args:
-        host: whose engine it is.
+        runner: whose engine it is.
         stream: carries whatever Redis would read from a socket.
         session: its conversation with the engine.
     """
 
-    def __init__(self, host: Host, stream: trio.abc.Stream, session: Session) -> None:
-        self._host = host
+    def __init__(self, runner: TickRunner, stream: trio.abc.Stream, session: Session) -> None:
+        self._runner = runner
         self._stream = stream
         self._session = session
         self._unsent = Unsent()
-        self._on_the_way = 0  # bytes that the stream was given, and has not sent
+        self._on_the_way = 0  # bytes given to the stream that it has not sent yet
         self._more = trio.Event()
         self._scope = trio.CancelScope()
         # read and written directly, without Trio, while a script blocks the loop;
@@ -167,14 +169,14 @@ class StreamConnection:
         except* (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
         finally:
-            with self._host.lock:
-                now = self._host.clock.now()
-                self._host.disconnect(self._session, now)
-                self._host.settle(now)
+            with self._runner.lock:
+                now = self._runner.clock.now()
+                self._runner.disconnect(self._session, now)
+                self._runner.settle(now)
 
     async def _receive(self) -> None:
         while data := await self._stream.receive_some(READ_SIZE):
-            self._host.tick(self._session, bytes(data))
+            self._runner.tick(self._session, bytes(data))
 
     async def _send(self) -> None:
         while True:
@@ -189,78 +191,78 @@ class StreamConnection:
 
     async def _send_by_stream(self) -> None:
         while self._unsent:
-            with self._host.lock:
+            with self._runner.lock:
                 data = self._unsent.take(SENT_AT_ONCE)
                 self._on_the_way = len(data)
             await self._stream.send_all(data)
-            with self._host.lock:
+            with self._runner.lock:
                 self._on_the_way = 0
-                self._is_too_long(self._host.clock.now())  # it may have read enough by now
+                self._is_too_long(self._runner.clock.now())  # the client may have read enough by now
 
     async def _send_by_socket(self, plain: trio.socket.SocketType) -> None:
-        """What is not sent stays where ``send_at_once`` finds it."""
+        """Sends without Trio's buffers, so that ``send_at_once`` finds what is not sent yet."""
         while self._unsent:
-            with self._host.lock:
+            with self._runner.lock:
                 try:
                     self._send_some(plain)
                 except OSError as error:
                     raise trio.BrokenResourceError from error
-                self._is_too_long(self._host.clock.now())  # it may have read enough by now
+                self._is_too_long(self._runner.clock.now())  # the client may have read enough by now
             if self._unsent:
                 await trio.lowlevel.wait_writable(plain)
 
     def _send_some(self, plain: trio.socket.SocketType) -> None:
         self._unsent.send(partial(os.writev, plain.fileno()))
 
-    def take_in(self, now: Instant) -> None:
-        """Receives what has come, past Trio, unless its script is what keeps Trio busy."""
-        if self._socket is None or self._host.engine.scripts.is_running_for(self._session):
+    def read_at_once(self, now: Instant) -> None:
+        """Receives without Trio what has arrived, unless the client's own script is running."""
+        if self._socket is None or self._runner.engine.scripts.is_running_for(self._session):
             return
-        with contextlib.suppress(OSError):  # whoever is gone is so still when Trio looks
+        with contextlib.suppress(OSError):  # Trio will notice that the client is gone
             if data := os.read(self._socket.fileno(), READ_SIZE):
-                self._host.engine.receive(self._session, data, now)
+                self._runner.engine.receive(self._session, data, now)
 
     def send_at_once(self) -> None:
-        """Sends what there is to say, past Trio."""
+        """Sends without Trio what the socket takes."""
         if self._socket is not None and self._unsent:
             with contextlib.suppress(OSError):
                 self._send_some(self._socket)
 
     def flush(self, now: Instant) -> None:
-        """Hands what there is to say to the task that sends."""
+        """Hands the session's output to the task that sends it."""
         session = self._session
         data = session.take_pieces()
         self._unsent.add(data)
         if self._size > FREE and self._is_too_long(now):
             self._unsent.clear()
-            self._host.engine.hang_up(session)
+            self._runner.engine.hang_up(session)
             self.hang_up()
             return
         if session.closing and not session.connected and not data:
             self.hang_up()
         else:
-            self._host.call_soon(self._wake)
+            self._runner.call_soon(self._wake)
 
     @property
     def _size(self) -> int:
-        """How many bytes the client has not taken yet."""
+        """How many bytes the client has not read yet."""
         return len(self._unsent) + self._on_the_way
 
     def _is_too_long(self, now: Instant) -> bool:
-        return self._host.engine.backlogs.is_too_long(self._session, self._size, now)
+        return self._runner.engine.backlogs.is_too_long(self._session, self._size, now)
 
     def _wake(self) -> None:
         self._more.set()
 
     def hang_up(self) -> None:
-        """Hangs up: on a socket at once, so that whoever hears of it next finds it so."""
+        """Ends the connection: a socket at once, before anybody else is answered."""
         if (carrier := self._carrier) is not None:
             with contextlib.suppress(OSError):
                 carrier.shutdown(trio.socket.SHUT_RDWR)
-        self._host.call_soon(self._scope.cancel)
+        self._runner.call_soon(self._scope.cancel)
 
     def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited."""
+        """In a forked child: closes its copies of descriptors."""
         if (carrier := self._carrier) is not None:
             close_copy(carrier)
 

@@ -34,7 +34,7 @@ def without_sockets(server: miniredis.Server, patch: pytest.MonkeyPatch) -> None
     def create_connection(address: tuple[str, int], timeout: float | None = None, **options: Any) -> Any:
         if is_elsewhere(address[1]):
             return create(address, timeout, **options)
-        sock = LocalSocket(server._host)
+        sock = LocalSocket(server._runner)
         sock.settimeout(timeout)
         return sock
 

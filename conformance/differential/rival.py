@@ -84,7 +84,7 @@ def in_process() -> Iterator[Rival]:
 
     with miniredis.start(enable_debug_command="yes") as server:
         address = Address(server.url, "the same without sockets")
-        yield InProcess(address, partial(LocalSocket, server._host))
+        yield InProcess(address, partial(LocalSocket, server._runner))
 
 
 RIVALS: Final[Mapping[str, Callable[[], AbstractContextManager[Rival]]]] = {

@@ -256,7 +256,7 @@ def test_a_connection_with_an_unread_reply_is_replaced(server: miniredis.Embedde
 def test_a_client_without_references_is_disconnected(
     server: miniredis.EmbeddedServer, client: redis.Redis
 ) -> None:
-    sock = LocalSocket(server._host)
+    sock = LocalSocket(server._runner)
     sock.sendall(b"BLPOP k 0\r\n")
     assert blocked(client) == 1
     del sock
@@ -281,9 +281,9 @@ def in_the_middle_of_llen(patch: pytest.MonkeyPatch, act: Callable[[], object]) 
 def test_a_client_closed_during_a_command_of_another_leaves_after_that_command(
     server: miniredis.EmbeddedServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = LocalSocket(server._host)
+    other = LocalSocket(server._runner)
     other.settimeout(PATIENCE)
-    sessions = server._host.engine.sessions
+    sessions = server._runner.engine.sessions
     still_there: list[int] = []
 
     def close() -> None:
@@ -328,7 +328,7 @@ def test_a_command_during_another_on_the_same_thread_is_refused(
             other.ping()
         met.append(str(error.value))
         with pytest.raises(RuntimeError, match="in the middle of a command"):
-            LocalSocket(server._host)
+            LocalSocket(server._runner)
 
     with server.client() as other:
         other.ping()
@@ -366,7 +366,7 @@ def test_a_client_is_disconnected_when_its_unread_replies_pass_the_hard_limit(
 ) -> None:
     client.config_set("client-output-buffer-limit", "normal 1mb 0 0")
     client.set("k", "x" * 500_000)
-    slow = LocalSocket(server._host)
+    slow = LocalSocket(server._runner)
     slow.settimeout(PATIENCE)
     for _ in range(2):
         slow.sendall(b"GET k\r\n")
@@ -381,7 +381,7 @@ def test_a_client_is_disconnected_when_it_stays_over_the_soft_limit_too_long() -
     limit = "normal 0 1mb 10"
     with miniredis.start(clock="held", client_output_buffer_limit=limit) as server, server.client() as client:
         client.set("k", "x" * 2_000_000)
-        hasty, slow = LocalSocket(server._host), LocalSocket(server._host)
+        hasty, slow = LocalSocket(server._runner), LocalSocket(server._runner)
         for each in (hasty, slow):
             each.sendall(b"GET k\r\n")
             assert len(each.recv(500_000)) == 500_000
@@ -462,7 +462,7 @@ def test_a_closed_asyncio_loop_is_not_called(server: miniredis.EmbeddedServer, c
     from miniredis.local_async import AsyncPipe
 
     async def leave_waiting() -> AsyncPipe:
-        pipe = AsyncPipe(server._host)
+        pipe = AsyncPipe(server._runner)
         pipe.write(b"BLPOP l 0\r\n")
         return pipe
 

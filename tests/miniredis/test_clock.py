@@ -14,7 +14,7 @@ import trio
 import miniredis
 from conformance.wire import RawConnection
 from miniredis.engine import Instant
-from miniredis.host import Host
+from miniredis.tick_runner import TickRunner
 
 BEGINNING = Instant(wall=1_700_000_000_000_000, monotonic=5_000_000)
 
@@ -175,13 +175,13 @@ def test_an_idle_server_with_a_held_clock_runs_no_ticks(
 ) -> None:
     client.command("SET", "k", "v", "PX", "1")
     ticks: list[object] = []
-    end_tick = Host.end_tick
+    end_tick = TickRunner.end_tick
 
-    def counted(host: Host, now: Instant) -> None:
+    def counted(runner: TickRunner, now: Instant) -> None:
         ticks.append(now)
-        end_tick(host, now)
+        end_tick(runner, now)
 
-    monkeypatch.setattr(Host, "end_tick", counted)
+    monkeypatch.setattr(TickRunner, "end_tick", counted)
     assert client.command("PING") == b"+PONG\r\n"
     assert len(ticks) == 1
     assert client.command("EXISTS", "k") == b":1\r\n"

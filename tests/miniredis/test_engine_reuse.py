@@ -27,7 +27,7 @@ def choice(request: pytest.FixtureRequest) -> LoopChoice:
 def test_a_client_blocked_on_the_first_server_takes_nothing_on_the_second(choice: LoopChoice) -> None:
     engine = miniredis.Engine()
     with miniredis.start(engine=engine, loop=choice) as server:
-        by_socket, local = Client((server.host, server.port)), LocalSocket(server._host)
+        by_socket, local = Client((server.host, server.port)), LocalSocket(server._runner)
         for each in (by_socket, local):
             (each.send if isinstance(each, Client) else each.sendall)(b"BLPOP k 0\r\n")
         until(lambda: len(engine.waiting) == 2)
@@ -82,7 +82,7 @@ def test_stop_ends_a_script_on_another_thread_before_the_engine_is_free() -> Non
     engine = miniredis.Engine()
     with miniredis.start(engine=engine) as server:
         server.client().config_set("busy-reply-threshold", 20)
-        local = LocalSocket(server._host)
+        local = LocalSocket(server._runner)
         request = f'EVAL "{FOR_EVER}" 0\r\n'.encode()
         thread = threading.Thread(target=local.sendall, args=(request,))
         thread.start()

@@ -143,7 +143,7 @@ def lock_held(server: miniredis.Server) -> Iterator[None]:
     holds, lets_go = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with server._host.lock:
+        with server._runner.lock:
             holds.set()
             lets_go.wait(PATIENCE)
 
@@ -158,7 +158,7 @@ def lock_held(server: miniredis.Server) -> Iterator[None]:
 
 
 def test_a_child_forked_in_the_middle_of_a_tick_is_refused_at_once(server: miniredis.EmbeddedServer) -> None:
-    open_before = LocalSocket(server._host)
+    open_before = LocalSocket(server._runner)
 
     def use_the_server() -> None:
         is_refused(server.reset)

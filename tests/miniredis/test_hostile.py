@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-import miniredis.server
+import miniredis.listeners
 from conformance.hostile.case import Case
 from conformance.hostile.cases import CASES, STRANGERS
 from conformance.hostile.cases.strangers import PASSWORD
@@ -105,7 +105,7 @@ def test_the_player_waits_for_a_server_with_a_small_receive_buffer(
             listener.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         return listeners
 
-    monkeypatch.setattr(miniredis.server, "open_listeners", with_small_buffers)
+    monkeypatch.setattr(miniredis.listeners, "open_listeners", with_small_buffers)
     case = Case("much at once", (encode("MGET", *["key"] * 20_000),))
     with start() as server, Stage(server.host, server.port) as stage:
         assert stage.play(case).reply == b"*20000\r\n" + b"$-1\r\n" * 20_000

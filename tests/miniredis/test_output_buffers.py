@@ -98,7 +98,7 @@ def test_large_and_small_replies_arrive_whole_and_in_order(server: miniredis.Emb
             client.sendall(encode("SET", name, value))
             assert client.recv(5) == b"+OK\r\n"
         assert all_heard(client, asked, due)
-    local = LocalSocket(server._host)
+    local = LocalSocket(server._runner)
     assert all_heard(local, asked, due)
     local.close()
 
@@ -114,7 +114,7 @@ def all_heard(client: socket.socket | LocalSocket, asked: bytes, due: bytes) -> 
 def test_a_large_reply_in_this_process_may_be_received_in_small_pieces(
     server: miniredis.EmbeddedServer,
 ) -> None:
-    client = LocalSocket(server._host)
+    client = LocalSocket(server._runner)
     client.sendall(encode("SETRANGE", "k", str(32 * MEGABYTE - 1), "x") + encode("GET", "k"))
     began, size = time.monotonic(), 0
     while size < 32 * MEGABYTE:
@@ -127,7 +127,7 @@ def test_a_large_reply_in_this_process_may_be_received_in_small_pieces(
 def test_a_subscriber_in_this_process_may_leave_many_messages_unread() -> None:
     request = encode("PUBLISH", "news", "x")
     with miniredis.start() as server:
-        subscriber, publisher = LocalSocket(server._host), LocalSocket(server._host)
+        subscriber, publisher = LocalSocket(server._runner), LocalSocket(server._runner)
         subscriber.sendall(encode("SUBSCRIBE", "news"))
         began = time.monotonic()
         for _ in range(40_000):
@@ -139,7 +139,7 @@ def test_a_subscriber_in_this_process_may_leave_many_messages_unread() -> None:
 
 def test_a_long_pipeline_in_this_process_does_not_starve_other_clients() -> None:
     with miniredis.start() as server:
-        hasty = LocalSocket(server._host)
+        hasty = LocalSocket(server._runner)
         sending = threading.Thread(target=hasty.sendall, args=(encode("PING") * 100_000,))
         served = 0
         with RawConnection(server.host, server.port) as other:
@@ -155,7 +155,7 @@ def test_a_long_pipeline_in_this_process_does_not_starve_other_clients() -> None
 
 def test_a_pipeline_in_this_process_ends_at_quit() -> None:
     with miniredis.start() as server:
-        client = LocalSocket(server._host)
+        client = LocalSocket(server._runner)
         client.sendall(encode("PING") + encode("QUIT") + encode("PING") * 10_000)
         assert client.recv(100) == b"+PONG\r\n+OK\r\n"
         with pytest.raises(BrokenPipeError):

@@ -1,6 +1,6 @@
 """The poller spins while requests come quickly, and sleeps otherwise."""
 
-from miniredis.lookout import AWAKE, SOON, Lookout
+from miniredis.spinning_poller import AWAKE, SOON, SpinningPoller
 
 EVENTS = [(7, 1)]
 LOOK = AWAKE / 10
@@ -14,7 +14,7 @@ class World:
         self.arrival = 0.0
         self.waits: list[float] = []
         self.alone = alone
-        self.lookout = Lookout(self, lambda: self.now, lambda: self.alone)
+        self.poller = SpinningPoller(self, lambda: self.now, lambda: self.alone)
 
     def wait(self, seconds: float) -> list[tuple[int, int]]:
         self.waits.append(seconds)
@@ -25,7 +25,7 @@ class World:
         """Something comes so much later; returns how long each wait on the poller was to last."""
         self.arrival = self.now + seconds
         self.waits.clear()
-        assert self.lookout.wait(1.0) == EVENTS
+        assert self.poller.wait(1.0) == EVENTS
         return self.waits.copy()
 
     def fileno(self) -> int:
@@ -83,12 +83,12 @@ def test_a_poll_without_timeout_polls_once() -> None:
     for _ in range(2):
         world.arrival = world.now + 1.0
         world.waits.clear()
-        assert world.lookout.wait(0) == []
+        assert world.poller.wait(0) == []
         assert world.waits == [0]
 
 
 def test_the_poller_returns_at_its_timeout() -> None:
     world = World()
     world.arrival = 10.0
-    assert world.lookout.wait(1.0) == []
+    assert world.poller.wait(1.0) == []
     assert world.now == 1.0

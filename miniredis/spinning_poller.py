@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .pollers import Poller
 
-__all__ = ["Lookout"]
+__all__ = ["SpinningPoller"]
 
 AWAKE: Final = 0.0001
-"""Seconds for which it keeps looking before it sleeps: to be woken takes as long as many requests take."""
+"""Seconds for which it polls before it sleeps: a wake-up takes as long as many requests."""
 
 SOON: Final = 2 * AWAKE
-"""Seconds within which something must have come for it to keep looking the next time."""
+"""Seconds within which an event must have come for it to spin the next time."""
 
 
-class Lookout:
+class SpinningPoller:
     """Waits for what a poller holds.
 
-    It keeps looking only where the process has one thread: another one would have to wait for it.
+    It spins only while the process has one thread, as any other thread would have to wait for it.
 
     Args:
-        poller: what it looks at.
+        poller: what it polls.
         clock: tells seconds since some fixed point.
         is_alone: whether the process has no other thread.
     """
@@ -42,7 +42,7 @@ class Lookout:
         self._comes_soon = False
 
     def wait(self, seconds: float) -> list[tuple[int, int]]:
-        """What is ready, as the poller tells it; waits about so long for the first."""
+        """Returns what is ready, as the poller does; waits about ``seconds`` for the first event."""
         look, clock = self._poller.wait, self._clock
         if not seconds:
             return look(0)

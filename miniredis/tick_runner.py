@@ -1,9 +1,11 @@
-"""An engine among those who use it: one lock, one clock, and a way out for every client's replies.
+"""Runs ticks of an engine, on any thread, under one lock.
 
-Whoever has bytes for the engine runs a whole tick of it: takes the lock, lets the engine receive, and
-settles. Settling lets the engine do what is due, and sends what it wants said, to whichever client, by that
-client's own outlet. So it makes no difference which thread a tick runs on: the loop's, or that of a client
-without a socket.
+A thread that has bytes for the engine runs a whole tick: it takes the lock, lets the engine receive them, and
+settles. To settle is to let the engine do what is due, and to send each client its replies through its
+``Outlet``. So a tick may run on the thread of the loop, or on that of a client without a socket.
+
+Rules: only a thread that holds ``lock`` uses the engine. Nothing is sent before the end of a tick. A forked
+process never uses the engine of its parent.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import contextlib
 import errno
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -21,13 +23,14 @@ from .logs import VERBOSE, ServerLog
 if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Environment, Instant, Session
+    from .outlets import Loop, Outlet
 
-__all__ = ["PARENTS", "SIDE_DOOR", "Host", "Loop", "Outlet"]
+__all__ = ["PARENTS", "RE_ENTRANT", "TickRunner"]
 
 LEISURE: Final = 10_000
-"""Microseconds for which a key that has expired may stay while nothing else happens: a wake-up costs more."""
+"""Microseconds for which an expired key may stay while the server is idle: to wake up would cost more."""
 
-SIDE_DOOR = (
+RE_ENTRANT = (
     "the server is in the middle of a command on this thread: a signal handler or a __del__ method cannot "
     "use server.client(); let it set a flag, and run its commands later"
 )
@@ -39,52 +42,29 @@ BUSY = (
     "reset() again"
 )
 
+CLOSED = "a command of client %d failed, and its connection was closed"
+AGAIN = "expiry or a timeout failed; the server tries again in a second"
+
 GAP: Final = 0.001
-"""Seconds for which a script that runs for too long stands still now and then."""
+"""Seconds for which a script that runs for too long lets other threads have the lock, now and then."""
 
 
-class Outlet(Protocol):
-    """Carries what the engine says to one client; called on any thread, with the lock held."""
-
-    def flush(self, now: Instant) -> None:
-        """Sends what the session has to say, and hangs up if it is closing."""
-
-    def hang_up(self) -> None:
-        """The server stops: ends the connection."""
-
-    def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited of the connection, which goes on in the parent."""
-
-
-class Loop(Protocol):
-    """Moves bytes between sockets and the engine, on the server's own thread."""
-
-    def take_in(self) -> None:
-        """Attends to all that has arrived by now."""
-
-    def attend_meanwhile(self) -> None:
-        """Lets other clients in while a script keeps the thread."""
-
-    def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited of the loop."""
-
-
-class Host:
-    """Shares an engine; it belongs to the thread that made it, which runs Trio.
+class TickRunner:
+    """Runs the ticks of one engine; made on the server's own thread, which runs Trio.
 
     Args:
-        engine: used by nobody else.
+        engine: used through this runner only.
         clock: where the time comes from.
-        environment: the process, as far as it does not depend on the host.
+        environment: the process, as far as it does not depend on the runner.
 
     Attributes:
-        lock: to be held by whoever uses the engine, or this.
-        is_busy: the engine is running. Whoever holds the lock and finds it so came in by a side door: a
-            signal's handler, or a destructor that the garbage collector called.
+        lock: a caller holds it while it uses the engine or this runner.
+        in_tick: True while a tick runs. A caller that holds the lock and sees it is re-entrant: a signal
+            handler, or a finalizer that the garbage collector called.
         is_open: the server has not stopped, and runs in this process.
-        is_here: this is the process that runs the server, and not one that was forked from it.
+        is_here: this process runs the server; it was not forked from that process.
         log: what the server logs.
-        loop: moves its clients' bytes; set by the loop itself.
+        loop: moves the bytes of clients with sockets; the loop itself sets it.
     """
 
     loop: Loop
@@ -93,11 +73,11 @@ class Host:
         self.engine = engine
         self.clock = clock
         self.lock = threading.RLock()
-        self.is_busy = False
+        self.in_tick = False
         self.is_open = True
         self.is_here = True
         self.log = ServerLog(engine.config)
-        self._lost: list[Session] = []
+        self._leaving: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
         self._token = trio.lowlevel.current_trio_token()
         self._thread = threading.get_ident()
@@ -112,9 +92,9 @@ class Host:
     def connect(
         self, now: Instant, *, address: str = "", local_address: str = "", descriptor: int = -1
     ) -> Session:
-        """A client has come; ``attach`` must follow, and ``disconnect`` some day. With the lock held.
+        """Connects a client; ``attach`` must follow, and ``disconnect`` at its end. With the lock held.
 
-        One that has no address is shown as one of this machine, its number for a port.
+        A client without an address is shown as one of this machine, with its number as the port.
 
         Raises:
             ConnectionRefusedError: the server has stopped.
@@ -130,90 +110,90 @@ class Host:
         return session
 
     def attach(self, session: Session, outlet: Outlet) -> None:
-        """What is said to a client goes this way; with the lock held."""
+        """Sends the replies to a client through its outlet from now on; with the lock held."""
         self._outlets[session] = outlet
 
     def disconnect(self, session: Session, now: Instant) -> None:
-        """A client is gone; with the lock held."""
+        """Ends a client's session; with the lock held."""
         if self._outlets.pop(session, None) is not None:
             self.engine.disconnect(session, now)
             self.log.log(VERBOSE, "client %d disconnected", session.id)
 
-    def lose(self, session: Session) -> None:
-        """A client is gone, as will be found soon; from anywhere, also by a side door."""
+    def disconnect_soon(self, session: Session) -> None:
+        """Ends a client's session at the next tick; from any thread, also in the middle of a tick."""
         if not self.is_open:
             return
-        self._lost.append(session)
+        self._leaving.append(session)
         with contextlib.suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(self._look_for_the_lost, idempotent=True)
+            self._token.run_sync_soon(self._settle_soon, idempotent=True)
 
     def tick(self, session: Session, data: bytes) -> None:
-        """A whole tick for what one client sent, on any thread.
+        """Runs a whole tick for bytes that one client sent, on any thread.
 
         Raises:
-            RuntimeError: it came in by a side door.
+            RuntimeError: the caller is re-entrant.
         """
         with self.lock:
-            if self.is_busy:
-                raise RuntimeError(SIDE_DOOR)
+            if self.in_tick:
+                raise RuntimeError(RE_ENTRANT)
             now = self.clock.now()
-            if self._lost:
-                self._bury_the_lost(now)
-            self.is_busy = True
+            if self._leaving:
+                self._disconnect_leaving(now)
+            self.in_tick = True
             try:
                 self.engine.receive(session, data, now)
                 self.end_tick(now)
             finally:
-                self.is_busy = False
+                self.in_tick = False
 
     def reset(self) -> None:
-        """A whole tick that removes every key of every database, on any thread; nothing once stopped.
+        """Runs a whole tick that removes every key of every database, on any thread; nothing once stopped.
 
         Raises:
-            RuntimeError: a script is running, it came in by a side door, or this process was forked.
+            RuntimeError: a script is running, the caller is re-entrant, or this process was forked.
         """
         self.check_is_here()
         with self.lock:
-            if self.is_busy:
-                raise RuntimeError(SIDE_DOOR)
+            if self.in_tick:
+                raise RuntimeError(RE_ENTRANT)
             if not self.is_open:
                 return
             if self.engine.scripts.running is not None:
                 raise RuntimeError(BUSY)
             now = self.clock.now()
-            self.is_busy = True
+            self.in_tick = True
             try:
                 self.engine.reset(now)
                 self.end_tick(now)
             finally:
-                self.is_busy = False
+                self.in_tick = False
 
-    def _look_for_the_lost(self) -> None:
+    def _settle_soon(self) -> None:
         with self.lock:
             self.settle(self.clock.now())
 
-    def _bury_the_lost(self, now: Instant) -> None:
-        while self._lost:
-            session = self._lost.pop()
+    def _disconnect_leaving(self, now: Instant) -> None:
+        while self._leaving:
+            session = self._leaving.pop()
             if outlet := self._outlets.get(session):
                 outlet.hang_up()
             self.disconnect(session, now)
 
     def settle(self, now: Instant) -> None:
-        """A tick in which nobody sends anything; with the lock held."""
-        was_busy, self.is_busy = self.is_busy, True
+        """Runs a tick without any input; with the lock held."""
+        was_busy, self.in_tick = self.in_tick, True
         try:
             self.end_tick(now)
         finally:
-            self.is_busy = was_busy
+            self.in_tick = was_busy
 
     def end_tick(self, now: Instant) -> None:
-        """Lets the engine do what is due, and sends all it says; while it is marked as busy."""
+        """Lets the engine do what is due, and sends all replies; while ``in_tick`` is set."""
         if not self.is_open:
             return
         engine, outlets = self.engine, self._outlets
-        if self._lost:
-            self._bury_the_lost(now)
+        if self._leaving:
+            self._disconnect_leaving(now)
         for session in engine.settle(now):
             outlet = outlets.get(session)
             if outlet is not None:
@@ -229,24 +209,18 @@ class Host:
 
     def _log_faults(self) -> None:
         for session, fault in self.engine.take_faults():
-            if session is None:
-                self.log.error("miniredis has a bug: what time brings failed (expiry)", exc_info=fault)
-            else:
-                self.log.error(
-                    "miniredis has a bug: a command of client %d failed, and its connection was closed",
-                    session.id,
-                    exc_info=fault,
-                )
+            failed = CLOSED % session.id if session else AGAIN
+            self.log.error("miniredis has a bug: %s", failed, exc_info=fault)
 
     def _let_others_in(self) -> None:
-        """A script runs for too long: who asks for something now is answered that the server is busy."""
-        was_busy, self.is_busy = self.is_busy, False
+        """Lets other clients hear BUSY, or kill the script, while a script runs for too long."""
+        was_busy, self.in_tick = self.in_tick, False
         try:
             if self.is_own_thread:
-                self.loop.attend_meanwhile()
+                self.loop.serve_during_script()
             self._gap.wait(GAP)  # without the lock: for clients in other threads
         finally:
-            self.is_busy = was_busy
+            self.in_tick = was_busy
 
     def call_soon(self, function: Callable[[], object]) -> None:
         """Calls a function on the server's own thread: at once if this is it, soon if it is not."""
@@ -268,7 +242,7 @@ class Host:
     # Time
 
     def advance(self, microseconds: int) -> None:
-        """Makes it so much later; whatever comes due on the way happens at its own moment, in order."""
+        """Moves time forward; what falls due on the way happens in order, each at its own moment."""
         with self.lock:
             clock, engine = self.clock, self.engine
             end = clock.now().monotonic + microseconds
@@ -281,7 +255,7 @@ class Host:
             self.settle(clock.now())
 
     async def run(self) -> None:
-        """Keeps the engine's deadlines while nobody sends anything; returns when a client said SHUTDOWN."""
+        """Settles at each deadline of the engine; returns after the command SHUTDOWN."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._keep_deadlines)
             await self._stop.wait()
@@ -304,7 +278,7 @@ class Host:
             self._alarm.deadline = trio.current_time() + (due - self.clock.now().monotonic) / 1_000_000
 
     def close(self) -> None:
-        """Disconnects everybody; no client can come any more, and another server may have the engine."""
+        """Disconnects all clients and accepts no more; then another server may use the engine."""
         with self.lock:
             if not self.is_open:
                 return
@@ -318,9 +292,9 @@ class Host:
                 self.disconnect(session, now)
 
     def leave_to_parent(self) -> None:
-        """In a forked child: closes what it inherited; the server, and all its clients, are the parent's."""
-        self.is_here = self.is_open = self.is_busy = False
-        self.lock = threading.RLock()  # a thread that held the old one is not here to give it back
+        """In a forked child: closes its copies of descriptors; server and clients are the parent's."""
+        self.is_here = self.is_open = self.in_tick = False
+        self.lock = threading.RLock()  # the thread that held the old one may not be in this process
         for outlet in self._outlets.values():
             outlet.leave_to_parent()
         self._outlets.clear()
