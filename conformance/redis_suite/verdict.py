@@ -1,0 +1,69 @@
+"""Compares the results of a file with the table of what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .expected import Cause, Row, Table
+from .output import Failure, Results
+
+__all__ = ["Verdict", "idle_causes", "judged", "not_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a file.
+
+    Attributes:
+        file: its name.
+        results: all of them.
+        failed: the failures that are not in the table.
+        expected: the failures that are.
+        idle: the tests that the table names without need, each with what became of it.
+        causes: the causes that were met.
+    """
+
+    file: str
+    results: Results
+    failed: list[Failure]
+    expected: list[Failure]
+    idle: list[str]
+    causes: set[Cause]
+
+
+def not_run(file: str, table: Table) -> list[str]:
+    """The names of the tests of a file that are not run."""
+    return [test for row in rows_of(file, table) if not row.runs for test in row.tests]
+
+
+def judged(file: str, results: Results, table: Table) -> Verdict:
+    """Compares the results of a file with a table."""
+    named = {test for row in rows_of(file, table) for test in row.tests}
+    verdict = Verdict(file, results, [], [], list(idle(results, rows_of(file, table))), set())
+    for failure in results.failed:
+        causes = {cause for cause in table.causes if cause.text in failure.message}
+        verdict.causes.update(causes)
+        (verdict.expected if causes or failure.test in named else verdict.failed).append(failure)
+    return verdict
+
+
+def idle(results: Results, rows: Iterable[Row]) -> Iterator[str]:
+    failed = {failure.test for failure in results.failed}
+    for row in rows:
+        for test in row.tests:
+            if not row.runs and test not in results.skipped:
+                yield f"{row.file}: {test}: there is no such test"
+            elif row.runs and test not in failed:
+                became = "passed" if test in results.passed else "did not run"
+                yield f"{row.file}: {test}: it {became}"
+
+
+def idle_causes(verdicts: Iterable[Verdict], table: Table) -> list[str]:
+    """The causes of a table that no file of the whole suite met."""
+    met = set[Cause]().union(*(verdict.causes for verdict in verdicts))
+    return [cause.text for cause in table.causes if cause not in met]
+
+
+def rows_of(file: str, table: Table) -> list[Row]:
+    return [row for row in table.rows if row.file == file]
