@@ -1,7 +1,7 @@
 """Redis's own test suite, run against miniredis: ``python -m conformance.redis_suite --redis-source DIR``.
 
-The suite is written in Tcl, in the folder ``tests`` of Redis's source code. It can test a server that is running:
-its external mode. There it leaves out what needs servers of its own, or their files.
+The suite is written in Tcl, in the folder ``tests`` of Redis's source code. It can test a server that is
+running: its external mode. There it leaves out what needs servers of its own, or their files.
 
 - ``sources`` finds the suite and tclsh;
 - ``running`` runs one file of the suite on one server;

@@ -14,7 +14,7 @@ from ..targets import NotInstalledError, Target, target_named
 from .expected import MINIREDIS, REDIS, VERSION, Table
 from .running import Run, in_a_process, real, run_file
 from .sources import Sources, UnusableSourcesError, sources_in
-from .verdict import Verdict, idle_causes, judged, not_run
+from .verdict import Verdict, idle_anywhere, judged, not_run
 
 __all__ = ["main"]
 
@@ -94,7 +94,7 @@ def run_files(
     verdicts = []
     for number, file in enumerate(files):
         show(f"{number}/{len(files)} {file}")
-        run = Run(options.limit, not_run(file, table), options.only)
+        run = Run(options.limit, tuple(table.tags), not_run(file, table), options.only)
         began = time.monotonic()
         with target.up() as address:
             results = run_file(sources, file, address, run)
@@ -121,7 +121,7 @@ def tell(verdicts: Sequence[Verdict], table: Table, *, whole: bool, idle: bool) 
             say(f"\n{verdict.file}: {failure.test}\n{indented(failure.message)}")
     needless = [test for verdict in verdicts for test in verdict.idle]
     if whole:
-        needless += idle_causes(verdicts, table)
+        needless += idle_anywhere(verdicts, table)
     if idle and needless:
         say("\nnot needed any more in conformance/redis_suite/expected.py:")
         say(indented("\n".join(needless)))

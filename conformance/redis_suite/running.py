@@ -39,11 +39,13 @@ class Run:
 
     Attributes:
         limit: seconds a file may take.
+        denied: tags of tests that are not run.
         skipped: names of tests that are not run.
         only: names of the tests to run; all, if it is empty.
     """
 
     limit: float
+    denied: Sequence[str] = ()
     skipped: Sequence[str] = ()
     only: Sequence[str] = ()
 
@@ -69,6 +71,7 @@ def words(file: str, address: Address, run: Run) -> Iterator[str]:
     """The suite's arguments."""
     yield from ("--host", address.host, "--port", str(address.port), "--single", file)
     yield from ("--durable", "--timeout", str(STALLED), "--baseport", str(base_port()))
+    yield from ("--tags", " ".join(f"-{tag}" for tag in run.denied))
     for option, names in (("--skiptest", run.skipped), ("--only", run.only)):
         for name in names:
             yield from (option, name)
@@ -91,7 +94,7 @@ def wait(command: Sequence[str], folder: Path, output: IO[bytes], limit: float) 
     try:
         process.wait(limit)
     except subprocess.TimeoutExpired:
-        return f"the file was not done after {limit:.0f} s"
+        return f"the file was not done after {limit:g} s"
     finally:
         with_all(process)
     return ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .expected import Cause, Row, Table
 from .output import Failure, Results
 
-__all__ = ["Verdict", "idle_causes", "judged", "not_run"]
+__all__ = ["Verdict", "idle_anywhere", "judged", "not_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,16 @@ def idle(results: Results, rows: Iterable[Row]) -> Iterator[str]:
                 yield f"{row.file}: {test}: it {became}"
 
 
-def idle_causes(verdicts: Iterable[Verdict], table: Table) -> list[str]:
-    """The causes of a table that no file of the whole suite met."""
+def idle_anywhere(verdicts: Sequence[Verdict], table: Table) -> Iterator[str]:
+    """The tags and the causes of a table that no file of the whole suite met."""
+    said = {line for verdict in verdicts for line in verdict.results.ignored}
+    for tag in table.tags:
+        if not any(line.endswith(f"Tag: {tag} denied") for line in said):
+            yield f"tag {tag}: no test has it"
     met = set[Cause]().union(*(verdict.causes for verdict in verdicts))
-    return [cause.text for cause in table.causes if cause not in met]
+    for cause in table.causes:
+        if cause not in met:
+            yield f"cause {cause.text!r}: no test failed because of it"
 
 
 def rows_of(file: str, table: Table) -> list[Row]:
