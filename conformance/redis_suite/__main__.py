@@ -14,7 +14,7 @@ from ..targets import NotInstalledError, Target, target_named
 from .expected import MINIREDIS, REDIS, VERSION, Table
 from .running import Run, in_a_process, real, run_file
 from .sources import Sources, UnusableSourcesError, sources_in
-from .verdict import Verdict, idle_anywhere, judged, not_run
+from .verdict import Verdict, denied_tags, idle_anywhere, judged, not_run
 
 __all__ = ["main"]
 
@@ -94,7 +94,7 @@ def run_files(
     verdicts = []
     for number, file in enumerate(files):
         show(f"{number}/{len(files)} {file}")
-        run = Run(options.limit, tuple(table.tags), not_run(file, table), options.only)
+        run = Run(options.limit, denied_tags(file, table), not_run(file, table), options.only)
         began = time.monotonic()
         with target.up() as address:
             results = run_file(sources, file, address, run)

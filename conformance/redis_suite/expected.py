@@ -5,14 +5,28 @@ To leave something out, add a row. A run of the whole suite reports the rows tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["MINIREDIS", "REDIS", "VERSION", "Cause", "Row", "Table"]
+__all__ = ["MINIREDIS", "REDIS", "VERSION", "Cause", "Row", "Table", "Tag"]
 
 VERSION: Final = "7.0.15"
 """The version of Redis whose suite the tables are for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One of the suite's own tags. Tests and groups of tests that have it are not run.
+
+    Attributes:
+        tag: its name.
+        reason: why they are not run.
+        file: the file that has them; empty for every file.
+    """
+
+    tag: str
+    reason: str
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +64,12 @@ class Table:
     """What is expected of a server.
 
     Attributes:
-        tags: the suite's own tags of tests that are not run, each with the reason.
+        tags: of tests that are not run.
         causes: of failures in any file.
         rows: single tests.
     """
 
-    tags: Mapping[str, str]
+    tags: tuple[Tag, ...]
     causes: tuple[Cause, ...]
     rows: tuple[Row, ...]
 
@@ -70,15 +84,17 @@ ANY_SERVER: Final = (
     ),
 )
 
-REDIS: Final = Table({}, (), ANY_SERVER)
+REDIS: Final = Table((), (), ANY_SERVER)
 
 MINIREDIS: Final = Table(
-    {
-        "needs:repl": "miniredis has no replication",
-        "needs:save": "miniredis keeps all data in memory: there is no SAVE or BGSAVE",
-        "needs:config-maxmemory": "miniredis has no limit on memory, and evicts nothing",
-        "needs:latency": "miniredis has no LATENCY",
-    },
+    (
+        Tag("needs:repl", "miniredis has no replication"),
+        Tag("needs:save", "miniredis keeps all data in memory: there is no SAVE or BGSAVE"),
+        Tag("needs:config-maxmemory", "miniredis has no limit on memory, and evicts nothing"),
+        Tag("needs:latency", "miniredis has no LATENCY"),
+        Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream"),
+        Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream-cgroups"),
+    ),
     (
         Cause("(possibly related to argument 'appendonly')", "there is no append-only file"),
         Cause("(possibly related to argument 'maxmemory')", "there is no limit on memory"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .expected import Cause, Row, Table
 from .output import Failure, Results
 
-__all__ = ["Verdict", "idle_anywhere", "judged", "not_run"]
+__all__ = ["Verdict", "idle_anywhere", "denied_tags", "judged", "not_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,11 @@ class Verdict:
     expected: list[Failure]
     idle: list[str]
     causes: set[Cause]
+
+
+def denied_tags(file: str, table: Table) -> list[str]:
+    """The tags of the tests of a file that are not run."""
+    return [tag.tag for tag in table.tags if tag.file in ("", file)]
 
 
 def not_run(file: str, table: Table) -> list[str]:
@@ -61,14 +66,14 @@ def idle(results: Results, rows: Iterable[Row]) -> Iterator[str]:
 
 def idle_anywhere(verdicts: Sequence[Verdict], table: Table) -> Iterator[str]:
     """The tags and the causes of a table that no file of the whole suite met."""
-    said = {line for verdict in verdicts for line in verdict.results.ignored}
     for tag in table.tags:
-        if not any(line.endswith(f"Tag: {tag} denied") for line in said):
-            yield f"tag {tag}: no test has it"
+        seen = {line for each in verdicts if tag.file in ("", each.file) for line in each.results.ignored}
+        if not any(line.endswith(f"Tag: {tag.tag} denied") for line in seen):
+            yield f"{tag.file or 'any file'}: tag {tag.tag}: no test has it"
     met = set[Cause]().union(*(verdict.causes for verdict in verdicts))
     for cause in table.causes:
         if cause not in met:
-            yield f"cause {cause.text!r}: no test failed because of it"
+            yield f"any file: {cause.text!r}: no test failed because of it"
 
 
 def rows_of(file: str, table: Table) -> list[Row]:

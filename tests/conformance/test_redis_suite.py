@@ -11,10 +11,10 @@ import pytest
 
 from conformance.redis_suite import __main__ as command
 from conformance.redis_suite.__main__ import main
-from conformance.redis_suite.expected import MINIREDIS, REDIS, Cause, Row, Table
+from conformance.redis_suite.expected import MINIREDIS, REDIS, Cause, Row, Table, Tag
 from conformance.redis_suite.output import OUTSIDE, Failure, Results, read
 from conformance.redis_suite.sources import TCLSH
-from conformance.redis_suite.verdict import idle_anywhere, judged, not_run
+from conformance.redis_suite.verdict import denied_tags, idle_anywhere, judged, not_run
 from conformance.targets import Address
 
 from ..waiting import until
@@ -89,7 +89,7 @@ def test_an_end_before_the_end_is_a_failure_outside_a_test(line: str) -> None:
 # The table
 
 TABLE = Table(
-    tags={"needs:repl": "a reason", "needs:save": "a reason"},
+    tags=(Tag("needs:repl", "why"), Tag("needs:save", "why"), Tag("slow", "why", "unit/a")),
     causes=(Cause("unknown command 'SYNC'", "a reason"), Cause("unknown command 'SAVE'", "a reason")),
     rows=(
         Row("unit/a", ("named", "passes", "is not there"), "a reason"),
@@ -124,14 +124,18 @@ def test_rows_that_are_not_needed_any_more_are_reported() -> None:
 
 def test_tags_and_causes_that_no_file_meets_are_reported() -> None:
     first = Results(ignored=["Replicates: Tag: needs:repl denied"])
-    second = Results(failed=[Failure("x", "ERR unknown command 'SAVE', with")])
-    assert list(idle_anywhere([judged("unit/a", each, TABLE) for each in (first, second)], TABLE)) == [
-        "tag needs:save: no test has it",
-        "cause \"unknown command 'SYNC'\": no test failed because of it",
+    second = Results(failed=[Failure("x", "ERR unknown command 'SAVE', with")], ignored=["Tag: slow denied"])
+    verdicts = [judged("unit/a", first, TABLE), judged("unit/b", second, TABLE)]
+    assert list(idle_anywhere(verdicts, TABLE)) == [
+        "any file: tag needs:save: no test has it",
+        "unit/a: tag slow: no test has it",
+        "any file: \"unknown command 'SYNC'\": no test failed because of it",
     ]
 
 
-def test_only_tests_whose_row_says_so_are_not_run() -> None:
+def test_only_tests_whose_row_or_tag_says_so_are_not_run() -> None:
+    assert denied_tags("unit/a", TABLE) == ["needs:repl", "needs:save", "slow"]
+    assert denied_tags("unit/b", TABLE) == ["needs:repl", "needs:save"]
     assert not_run("unit/a", TABLE) == ["hangs", "was renamed"]
     assert not_run("unit/b", TABLE) == []
 
@@ -140,7 +144,7 @@ def test_only_tests_whose_row_says_so_are_not_run() -> None:
 def test_every_row_has_a_reason_and_no_test_is_named_twice(table: Table) -> None:
     assert all(row.reason and row.tests for row in table.rows)
     assert all(cause.reason for cause in table.causes)
-    assert all(table.tags.values())
+    assert all(tag.reason for tag in table.tags)
     names = [(row.file, test) for row in table.rows for test in row.tests]
     assert len(names) == len(set(names))
 
@@ -208,7 +212,7 @@ def test_a_failure_is_shown_with_its_message_and_gives_status_1(play: Play) -> N
 @needs_tclsh
 def test_a_failure_in_the_table_gives_status_0(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = (Row("unit/bad", ("counts", "connected"), "a reason"), Row("unit/good", ("x",), "why", runs=False))
-    monkeypatch.setattr(command, "REDIS", Table({}, (), rows))
+    monkeypatch.setattr(command, "REDIS", Table((), (), rows))
     status, out = play("unit/bad", "unit/good")
     assert status == 0
     assert "unit/bad: 1 passed, 0 failed, 1 expected failures, 0 skipped" in out
