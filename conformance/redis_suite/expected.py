@@ -101,10 +101,6 @@ MINIREDIS: Final = Table(
         Cause("wrong number of arguments for 'reload'. Try DEBUG HELP", "there is no file to reload from"),
         Cause("wrong number of arguments for 'loadaof'. Try DEBUG HELP", "there is no append-only file"),
         Cause(
-            "wrong number of arguments for 'quicklist-packed-threshold'. Try DEBUG HELP",
-            "miniredis does not keep lists in nodes",
-        ),
-        Cause(
             "wrong number of arguments for 'replybuffer'. Try DEBUG HELP",
             "miniredis has no reply buffer of a fixed size",
         ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .expected import Cause, Row, Table
 from .output import Failure, Results
 
-__all__ = ["Verdict", "idle_anywhere", "denied_tags", "judged", "not_run"]
+__all__ = ["Verdict", "denied_tags", "idle_anywhere", "judged", "not_run"]
 
 
 @dataclass(frozen=True, slots=True)
