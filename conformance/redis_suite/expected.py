@@ -86,6 +86,94 @@ ANY_SERVER: Final = (
 
 REDIS: Final = Table((), (), ANY_SERVER)
 
+NOT_THERE: Final = (
+    Row(
+        "unit/type/incr",
+        ("INCR can modify objects in-place",),
+        "numbers in Python cannot be changed in place",
+    ),
+    Row(
+        "unit/introspection-2",
+        (
+            "COMMAND LIST FILTERBY PATTERN - list all commands/subcommands",
+            "MIGRATE command is marked with movablekeys",
+        ),
+        "miniredis has neither CLUSTER nor MIGRATE",
+    ),
+    Row("unit/multi", ("MULTI with SAVE",), "miniredis has no SAVE"),
+    Row(
+        "unit/scripting",
+        ("CLUSTER RESET can not be invoke from within a script",),
+        "miniredis has no CLUSTER",
+    ),
+    Row(
+        "unit/querybuf",
+        ("query buffer resized correctly", "query buffer resized correctly when not idle"),
+        "miniredis has no query buffer for each client",
+    ),
+    Row(
+        "unit/lazyfree",
+        ("lazy free a stream with all types of metadata", "lazy free a stream with deleted cgroup"),
+        "miniredis frees values at once, so INFO has no lazyfreed_objects",
+    ),
+    Row(
+        "unit/tracking",
+        ("Tracking invalidation message of eviction keys should be before response",),
+        "miniredis has no limit on memory, and evicts nothing",
+    ),
+)
+
+FAULTS: Final = (
+    Row(
+        "unit/introspection",
+        ("CLIENT LIST", "CLIENT INFO"),
+        "fault: qbuf and argv-mem are 0 during a request",
+    ),
+    Row(
+        "unit/slowlog",
+        (
+            "SLOWLOG - only logs commands taking more time than specified",
+            "SLOWLOG - logged entry sanity check",
+            "SLOWLOG - EXEC is not logged, just executed commands",
+            "SLOWLOG - can clean older entries",
+        ),
+        "fault: the time of DEBUG SLEEP does not count, since the server sleeps after the command",
+    ),
+    Row(
+        "unit/scripting",
+        ("Script check unpack with massive arguments",),
+        "fault: redis.call takes fewer than 8,000 arguments",
+    ),
+    Row(
+        "unit/scripting",
+        ("SORT BY <constant> output gets ordered for scripting",),
+        "fault: in a script, SORT of a set BY a constant does not sort by bytes",
+    ),
+    Row(
+        "unit/type/stream-cgroups",
+        ("XGROUP DESTROY should unblock XREADGROUP with -NOGROUP",),
+        "fault: the error of a client that is unblocked is not counted in INFO errorstats",
+    ),
+    Row(
+        "unit/tracking",
+        ("Tracking gets notification on tracking table key eviction",),
+        "fault: a smaller tracking-table-max-keys tells no client; the test waits for the message for ever",
+        runs=False,
+    ),
+    Row(
+        "unit/pause",
+        ("Test read-only scripts in mutli-exec are not blocked by pause RO",),
+        "fault: the transaction is held until the pause ends; the test waits for ever",
+        runs=False,
+    ),
+    Row(
+        "unit/pause",
+        ("Test both active and passive expires are skipped during client pause",),
+        "fault: keys expire during a pause",
+    ),
+)
+"""What miniredis should do and does not: each row goes with the fault."""
+
 MINIREDIS: Final = Table(
     (
         Tag("needs:repl", "miniredis has no replication"),
@@ -96,35 +184,21 @@ MINIREDIS: Final = Table(
         Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream-cgroups"),
     ),
     (
-        Cause("(possibly related to argument 'appendonly')", "there is no append-only file"),
-        Cause("(possibly related to argument 'maxmemory')", "there is no limit on memory"),
-        Cause("wrong number of arguments for 'reload'. Try DEBUG HELP", "there is no file to reload from"),
-        Cause("wrong number of arguments for 'loadaof'. Try DEBUG HELP", "there is no append-only file"),
+        Cause("(possibly related to argument 'appendonly')", "miniredis has no append-only file"),
+        Cause("(possibly related to argument 'maxmemory')", "miniredis has no limit on memory"),
+        Cause("(possibly related to argument 'min-replicas-to-write')", "miniredis has no replication"),
+        Cause("unknown command 'acl'", "miniredis has no ACL"),
+        Cause("unknown command 'bgrewriteaof'", "miniredis has no append-only file"),
+        Cause("wrong number of arguments for 'reload'. Try DEBUG HELP", "miniredis has no file to load"),
+        Cause("wrong number of arguments for 'loadaof'. Try DEBUG HELP", "miniredis has no append-only file"),
+        Cause(
+            "wrong number of arguments for 'set-disable-deny-scripts'. Try DEBUG HELP",
+            "the group lets scripts run DEBUG, which miniredis always refuses",
+        ),
         Cause(
             "wrong number of arguments for 'replybuffer'. Try DEBUG HELP",
             "miniredis has no reply buffer of a fixed size",
         ),
     ),
-    (
-        *ANY_SERVER,
-        Row(
-            "unit/type/incr",
-            ("INCR can modify objects in-place",),
-            "numbers in Python cannot be changed in place",
-        ),
-        Row(
-            "unit/introspection-2",
-            (
-                "COMMAND LIST FILTERBY PATTERN - list all commands/subcommands",
-                "MIGRATE command is marked with movablekeys",
-            ),
-            "miniredis has neither CLUSTER nor MIGRATE",
-        ),
-        Row("unit/multi", ("MULTI with SAVE",), "miniredis has no SAVE"),
-        Row(
-            "unit/querybuf",
-            ("query buffer resized correctly", "query buffer resized correctly when not idle"),
-            "miniredis has no query buffer for each client",
-        ),
-    ),
+    (*ANY_SERVER, *NOT_THERE, *FAULTS),
 )
