@@ -187,6 +187,7 @@ MINIREDIS: Final = Table(
         Cause("(possibly related to argument 'appendonly')", "miniredis has no append-only file"),
         Cause("(possibly related to argument 'maxmemory')", "miniredis has no limit on memory"),
         Cause("(possibly related to argument 'min-replicas-to-write')", "miniredis has no replication"),
+        Cause("unknown command 'SYNC'", "miniredis has no replication"),
         Cause("unknown command 'acl'", "miniredis has no ACL"),
         Cause("unknown command 'bgrewriteaof'", "miniredis has no append-only file"),
         Cause("wrong number of arguments for 'reload'. Try DEBUG HELP", "miniredis has no file to load"),
