@@ -26,9 +26,6 @@ SWITCHES: Final = ("--enable-debug-command", "yes", "--enable-protected-configs"
 SCRIPT: Final = f"fconfigure stdout -buffering line\nsource {HELPER}\n"
 """Runs the suite so that what it printed is there when it is killed."""
 
-STALLED: Final = 300
-"""Seconds without a result after which the suite ends itself, and says which test was running."""
-
 LAST: Final = 20
 """Lines of the suite's output that are shown where it ended too soon."""
 
@@ -68,9 +65,12 @@ def run_file(sources: Sources, file: str, address: Address, run: Run) -> Results
 
 
 def words(file: str, address: Address, run: Run) -> Iterator[str]:
-    """The suite's arguments."""
+    """The suite's arguments.
+
+    With no result for almost as long as a file may take, the suite ends itself and says which test it was in.
+    """
     yield from ("--host", address.host, "--port", str(address.port), "--single", file)
-    yield from ("--durable", "--timeout", str(STALLED), "--baseport", str(base_port()))
+    yield from ("--durable", "--timeout", f"{run.limit * 0.9:.0f}", "--baseport", str(base_port()))
     yield from ("--tags", " ".join(f"-{tag}" for tag in run.denied))
     for option, names in (("--skiptest", run.skipped), ("--only", run.only)):
         for name in names:
