@@ -123,6 +123,11 @@ NOT_THERE: Final = (
     ),
 )
 
+EVACUATE: Final = (
+    "Server is able to evacuate enough keys when num of keys surpasses limit by more than defined "
+    "initial effort"
+)
+
 FAULTS: Final = (
     Row(
         "unit/introspection",
@@ -156,8 +161,11 @@ FAULTS: Final = (
     ),
     Row(
         "unit/tracking",
-        ("Tracking gets notification on tracking table key eviction",),
-        "fault: a smaller tracking-table-max-keys tells no client; the test waits for the message for ever",
+        (
+            "Tracking gets notification on tracking table key eviction",
+            EVACUATE,
+        ),
+        "fault: a smaller tracking-table-max-keys tells no client; the tests wait for the messages for ever",
         runs=False,
     ),
     Row(
@@ -192,6 +200,10 @@ MINIREDIS: Final = Table(
         Cause("unknown command 'bgrewriteaof'", "miniredis has no append-only file"),
         Cause("wrong number of arguments for 'reload'. Try DEBUG HELP", "miniredis has no file to load"),
         Cause("wrong number of arguments for 'loadaof'. Try DEBUG HELP", "miniredis has no append-only file"),
+        Cause(
+            "wrong number of arguments for 'pause-cron'. Try DEBUG HELP",
+            "miniredis has no work that it does once in a while",
+        ),
         Cause(
             "wrong number of arguments for 'set-disable-deny-scripts'. Try DEBUG HELP",
             "the group lets scripts run DEBUG, which miniredis always refuses",

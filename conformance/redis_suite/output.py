@@ -45,6 +45,7 @@ class Results:
         skipped: names of tests that were told to be skipped.
         ignored: why tests, or groups of them, skipped themselves: ``Tag: needs:repl denied``.
         complete: the suite came to its end.
+        ending: why it did not.
     """
 
     passed: list[str] = field(default_factory=list)
@@ -52,6 +53,7 @@ class Results:
     skipped: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     complete: bool = False
+    ending: str = ""
 
 
 def read(text: str) -> Results:

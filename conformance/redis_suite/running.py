@@ -15,7 +15,7 @@ from typing import IO, Final
 
 from ..processes import at_free_port, free_port
 from ..targets import Address, real_redis
-from .output import OUTSIDE, Failure, Results, read
+from .output import Results, read
 from .sources import HELPER, Sources
 
 __all__ = ["Run", "in_a_process", "real", "run_file"]
@@ -57,10 +57,9 @@ def run_file(sources: Sources, file: str, address: Address, run: Run) -> Results
             ended = wait(command, sources.folder, output, run.limit)
         text = printed.read_text(errors="replace")
     results = read(text)
-    if not results.complete and (ended or not results.failed):
+    if not results.complete:
         last = "\n".join(text.splitlines()[-LAST:])
-        ended = ended or "the suite ended too soon"
-        results.failed.append(Failure(OUTSIDE, f"{ended}; its last lines:\n{last}"))
+        results.ending = f"{ended or 'the suite ended too soon'}; its last lines:\n{last}"
     return results
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from .expected import Cause, Row, Table
 from .output import Failure, Results
 
-__all__ = ["Verdict", "denied_tags", "idle_anywhere", "judged", "not_run"]
+__all__ = ["UNFINISHED", "Verdict", "denied_tags", "idle_anywhere", "judged", "not_run"]
+
+
+UNFINISHED: Final = "(the file did not end)"
+"""The name of the failure of a file whose tests did not all run; no row covers it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,8 @@ def judged(file: str, results: Results, table: Table) -> Verdict:
         causes = {cause for cause in table.causes if cause.text in failure.message}
         verdict.causes.update(causes)
         (verdict.expected if causes or failure.test in named else verdict.failed).append(failure)
+    if not results.complete:
+        verdict.failed.append(Failure(UNFINISHED, results.ending))
     return verdict
 
 

@@ -14,7 +14,7 @@ from conformance.redis_suite.__main__ import main
 from conformance.redis_suite.expected import MINIREDIS, REDIS, Cause, Row, Table, Tag
 from conformance.redis_suite.output import OUTSIDE, Failure, Results, read
 from conformance.redis_suite.sources import TCLSH
-from conformance.redis_suite.verdict import denied_tags, idle_anywhere, judged, not_run
+from conformance.redis_suite.verdict import UNFINISHED, denied_tags, idle_anywhere, judged, not_run
 from conformance.targets import Address
 
 from ..waiting import until
@@ -101,7 +101,7 @@ TABLE = Table(
 
 def verdict_on(*failures: Failure, file: str = "unit/a") -> tuple[list[str], list[str]]:
     """The tests that failed, and those whose failure is expected."""
-    verdict = judged(file, Results(failed=list(failures)), TABLE)
+    verdict = judged(file, Results(failed=list(failures), complete=True), TABLE)
     return [each.test for each in verdict.failed], [each.test for each in verdict.expected]
 
 
@@ -111,6 +111,11 @@ def test_a_failure_is_expected_by_its_name_in_its_file_or_by_its_cause_anywhere(
     assert verdict_on(Failure("named too", "no")) == (["named too"], [])
     assert verdict_on(Failure("x", "ERR unknown command 'SYNC', with"), file="unit/c") == ([], ["x"])
     assert verdict_on(Failure("x", "ERR unknown command 'LPUSH', with")) == (["x"], [])
+
+
+def test_a_file_that_did_not_end_has_failed_whatever_is_expected() -> None:
+    results = Results(failed=[Failure("named", "no")], ending="unknown command 'SYNC'")
+    assert judged("unit/a", results, TABLE).failed == [Failure(UNFINISHED, "unknown command 'SYNC'")]
 
 
 def test_rows_that_are_not_needed_any_more_are_reported() -> None:
@@ -229,7 +234,7 @@ def test_a_file_that_does_not_end_is_killed_and_counts_as_failed(play: Play, mad
     assert status == 1
     assert "unit/endless: 1 passed, 1 failed" in out
     assert (
-        f"{OUTSIDE}\n    the file was not done after 0.5 s; its last lines:\n    [ok]: connected (1 ms)\n"
+        f"{UNFINISHED}\n    the file was not done after 0.5 s; its last lines:\n    [ok]: connected (1 ms)\n"
         in out
     )
     pid = int((made_up / "pid").read_text())
