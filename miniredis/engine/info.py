@@ -41,6 +41,8 @@ def server(engine: Engine) -> Fields:
     uptime = (engine.now.monotonic - engine.started.monotonic) // 1_000_000
     return {
         "redis_version": VERSION,
+        "redis_git_sha1": "00000000",  # told by Redis when it was not built from a repository
+        "redis_git_dirty": 0,
         "redis_mode": "standalone",
         "os": engine.environment.system,
         "arch_bits": 64,

@@ -19,7 +19,7 @@ from pressure.spark.errors import SetupError
 COMMANDS = (
     "conformance", "conformance.access_log", "conformance.bench", "conformance.differential",
     "conformance.exchange", "conformance.histories", "conformance.hostile", "conformance.pipeline",
-    "conformance.simulation",
+    "conformance.redis_suite", "conformance.simulation",
 )  # fmt: skip
 
 
@@ -71,6 +71,7 @@ MISTAKES = [
     ("conformance.bench --rows plain-lpussh", "--rows: there is no row or group 'plain-lpussh'; did you mean 'plain-lpush'?"),
     ("conformance.bench --pairs 0", "--pairs: 0 is too small: give 1 or more"),
     ("conformance.bench --json /nonexistent/f", "--json: cannot write /nonexistent/f: there is no folder /nonexistent"),
+    ("conformance.redis_suite --redis-source /nonexistent", "/nonexistent is no source code of Redis"),
     ("conformance.pipeline --sample 3", "give either a HISTORY to judge, or --from-jsonl or --sample together with --to"),
 ]  # fmt: skip
 

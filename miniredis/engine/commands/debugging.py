@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from typing import Any, Final, TypeAlias
 
-from .. import errors
+from .. import digests, errors
+from ..config.kinds import read_memory
 from ..errors import CommandError
 from ..groups import Group
 from ..hashes import HashValue
@@ -38,7 +39,8 @@ from .objects import encoding, idle_seconds, reference_count
 )
 def debug(session: Session, args: list[bytes]) -> Reply:
     """Makes the server do what tests need, or tells what they want to know."""
-    part = PARTS.get((args[1].upper(), len(args)))
+    name = args[1].upper()
+    part = PARTS.get((name, len(args))) or PARTS.get((name, ANY_NUMBER))
     if part is None:
         raise CommandError(errors.subcommand_or_arity(args[1], b"DEBUG"))
     return part(session, args)
@@ -87,6 +89,69 @@ LRU_MASK: Final = (1 << 24) - 1
 """Redis keeps the second of the last use in 24 bits."""
 
 
+def debug_digest(session: Session, args: list[bytes]) -> Encoded:
+    """A digest of all data, the same as redis-server's for the same data."""
+    return status(digests.text(digests.digest_of_all(session.engine.keyspace.databases)))
+
+
+def debug_digest_value(session: Session, args: list[bytes]) -> Reply:
+    """A digest of the value of each key; zeros for a key that is not there."""
+    return [status(digests.text(digests.digest_of_key(session.db, key))) for key in args[2:]]
+
+
+def debug_quicklist_packed_threshold(session: Session, args: list[bytes]) -> Reply:
+    """Checks its argument, and changes nothing: lists are not kept in nodes."""
+    size = read_memory(args[2].decode("latin-1"))
+    if size is None or size > LARGEST_THRESHOLD:
+        raise CommandError(errors.NO_PACKED_THRESHOLD)
+    return OK
+
+
+LARGEST_THRESHOLD: Final = (1 << 32) - (1 << 20)
+
+
+def debug_protocol(session: Session, args: list[bytes]) -> Encoded:
+    """A sample of a type of RESP3, for those who test a client."""
+    sample = PROTOCOL_SAMPLES.get(args[2].lower())
+    if sample is None:
+        raise CommandError(errors.UNKNOWN_SAMPLE % b"|".join(PROTOCOL_SAMPLES))
+    if sample is PUSHED and session.resp < 3:
+        raise CommandError(errors.ONLY_RESP3)
+    return Encoded(sample[session.resp - 2])
+
+
+def in_both(wire: bytes) -> tuple[bytes, bytes]:
+    return wire, wire
+
+
+PUSHED: Final = in_both(
+    b">2\r\n$16\r\nserver-cpu-usage\r\n:42\r\n$40\r\nSome real reply following the push reply\r\n"
+)
+ATTRIBUTE: Final = b"|1\r\n$14\r\nkey-popularity\r\n*2\r\n$7\r\nkey:123\r\n:90\r\n"
+BEHIND_ATTRIBUTE: Final = b"$39\r\nSome real reply following the attribute\r\n"
+BIG_NUMBER: Final = b"1234567999999999999999999999999999999"
+
+PROTOCOL_SAMPLES: Final[dict[bytes, tuple[bytes, bytes]]] = {
+    b"string": in_both(b"$11\r\nHello World\r\n"),
+    b"integer": in_both(b":12345\r\n"),
+    b"double": (b"$5\r\n3.141\r\n", b",3.141\r\n"),
+    b"bignum": (b"$37\r\n%b\r\n" % BIG_NUMBER, b"(%b\r\n" % BIG_NUMBER),
+    b"null": (b"$-1\r\n", b"_\r\n"),
+    b"array": in_both(b"*3\r\n:0\r\n:1\r\n:2\r\n"),
+    b"set": (b"*3\r\n:0\r\n:1\r\n:2\r\n", b"~3\r\n:0\r\n:1\r\n:2\r\n"),
+    b"map": (
+        b"*6\r\n:0\r\n:0\r\n:1\r\n:1\r\n:2\r\n:0\r\n",
+        b"%3\r\n:0\r\n#f\r\n:1\r\n#t\r\n:2\r\n#f\r\n",
+    ),
+    b"attrib": (BEHIND_ATTRIBUTE, ATTRIBUTE + BEHIND_ATTRIBUTE),
+    b"push": PUSHED,
+    b"verbatim": (b"$25\r\nThis is a verbatim\nstring\r\n", b"=29\r\ntxt:This is a verbatim\nstring\r\n"),
+    b"true": (b":1\r\n", b"#t\r\n"),
+    b"false": (b":0\r\n", b"#f\r\n"),
+}
+"""The samples of DEBUG PROTOCOL, in RESP2 and RESP3."""
+
+
 Part: TypeAlias = Callable[[Session, list[bytes]], Reply]
 
 
@@ -98,13 +163,19 @@ def debug_help(session: Session, args: list[bytes]) -> Reply:
     return [status(line) for line in lines]
 
 
+ANY_NUMBER: Final = 0
+
 PARTS: Final[dict[tuple[bytes, int], Part]] = {
+    (b"DIGEST", 2): debug_digest,
+    (b"DIGEST-VALUE", ANY_NUMBER): debug_digest_value,
     (b"OBJECT", 3): debug_object,
+    (b"PROTOCOL", 3): debug_protocol,
+    (b"QUICKLIST-PACKED-THRESHOLD", 3): debug_quicklist_packed_threshold,
     (b"SET-ACTIVE-EXPIRE", 3): debug_set_active_expire,
     (b"SLEEP", 3): debug_sleep,
     (b"HELP", 2): debug_help,
 }
-"""The subcommands, by name and by how many arguments they take."""
+"""The subcommands, by name and by how many words the request has."""
 
 
 # MEMORY

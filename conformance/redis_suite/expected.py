@@ -1,0 +1,217 @@
+"""What is left out of Redis's suite, and which of its tests may fail, each with the reason.
+
+To leave something out, add a row. A run of the whole suite reports the rows that it did not need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["MINIREDIS", "REDIS", "VERSION", "Cause", "Row", "Table", "Tag"]
+
+VERSION: Final = "7.0.15"
+"""The version of Redis whose suite the tables are for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One of the suite's own tags. Tests and groups of tests that have it are not run.
+
+    Attributes:
+        tag: its name.
+        reason: why they are not run.
+        file: the file that has them; empty for every file.
+    """
+
+    tag: str
+    reason: str
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Something that a server does not have: every test that fails because of it is expected to.
+
+    Attributes:
+        text: a part of the failure's message that says so.
+        reason: why the server does not have it.
+    """
+
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Tests of one file that are expected to fail, or must not run.
+
+    Attributes:
+        file: as the suite names it, such as ``unit/type/list``.
+        tests: their whole names.
+        reason: why.
+        runs: whether they are run; False where they would hang, or make other tests fail.
+    """
+
+    file: str
+    tests: tuple[str, ...]
+    reason: str
+    runs: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is expected of a server.
+
+    Attributes:
+        tags: of tests that are not run.
+        causes: of failures in any file.
+        rows: single tests.
+    """
+
+    tags: tuple[Tag, ...]
+    causes: tuple[Cause, ...]
+    rows: tuple[Row, ...]
+
+
+ANY_SERVER: Final = (
+    Row(
+        "unit/type/set",
+        ("SRANDMEMBER with a dict containing long chain",),
+        "asks for the process id of a server that the suite started; its end, which resets directives, is "
+        "not reached then",
+        runs=False,
+    ),
+)
+
+REDIS: Final = Table((), (), ANY_SERVER)
+
+NOT_THERE: Final = (
+    Row(
+        "unit/type/incr",
+        ("INCR can modify objects in-place",),
+        "numbers in Python cannot be changed in place",
+    ),
+    Row(
+        "unit/introspection-2",
+        (
+            "COMMAND LIST FILTERBY PATTERN - list all commands/subcommands",
+            "MIGRATE command is marked with movablekeys",
+        ),
+        "miniredis has neither CLUSTER nor MIGRATE",
+    ),
+    Row("unit/multi", ("MULTI with SAVE",), "miniredis has no SAVE"),
+    Row(
+        "unit/scripting",
+        ("CLUSTER RESET can not be invoke from within a script",),
+        "miniredis has no CLUSTER",
+    ),
+    Row(
+        "unit/querybuf",
+        ("query buffer resized correctly", "query buffer resized correctly when not idle"),
+        "miniredis has no query buffer for each client",
+    ),
+    Row(
+        "unit/lazyfree",
+        ("lazy free a stream with all types of metadata", "lazy free a stream with deleted cgroup"),
+        "miniredis frees values at once, so INFO has no lazyfreed_objects",
+    ),
+    Row(
+        "unit/tracking",
+        ("Tracking invalidation message of eviction keys should be before response",),
+        "miniredis has no limit on memory, and evicts nothing",
+    ),
+)
+
+EVACUATE: Final = (
+    "Server is able to evacuate enough keys when num of keys surpasses limit by more than defined "
+    "initial effort"
+)
+
+FAULTS: Final = (
+    Row(
+        "unit/introspection",
+        ("CLIENT LIST", "CLIENT INFO"),
+        "fault: qbuf and argv-mem are 0 during a request",
+    ),
+    Row(
+        "unit/slowlog",
+        (
+            "SLOWLOG - only logs commands taking more time than specified",
+            "SLOWLOG - logged entry sanity check",
+            "SLOWLOG - EXEC is not logged, just executed commands",
+            "SLOWLOG - can clean older entries",
+        ),
+        "fault: the time of DEBUG SLEEP does not count, since the server sleeps after the command",
+    ),
+    Row(
+        "unit/scripting",
+        ("Script check unpack with massive arguments",),
+        "fault: redis.call takes fewer than 8,000 arguments",
+    ),
+    Row(
+        "unit/scripting",
+        ("SORT BY <constant> output gets ordered for scripting",),
+        "fault: in a script, SORT of a set BY a constant does not sort by bytes",
+    ),
+    Row(
+        "unit/type/stream-cgroups",
+        ("XGROUP DESTROY should unblock XREADGROUP with -NOGROUP",),
+        "fault: the error of a client that is unblocked is not counted in INFO errorstats",
+    ),
+    Row(
+        "unit/tracking",
+        (
+            "Tracking gets notification on tracking table key eviction",
+            EVACUATE,
+        ),
+        "fault: a smaller tracking-table-max-keys tells no client; the tests wait for the messages for ever",
+        runs=False,
+    ),
+    Row(
+        "unit/pause",
+        ("Test read-only scripts in mutli-exec are not blocked by pause RO",),
+        "fault: the transaction is held until the pause ends; the test waits for ever",
+        runs=False,
+    ),
+    Row(
+        "unit/pause",
+        ("Test both active and passive expires are skipped during client pause",),
+        "fault: keys expire during a pause",
+    ),
+)
+"""What miniredis should do and does not: each row goes with the fault."""
+
+MINIREDIS: Final = Table(
+    (
+        Tag("needs:repl", "miniredis has no replication"),
+        Tag("needs:save", "miniredis keeps all data in memory: there is no SAVE or BGSAVE"),
+        Tag("needs:config-maxmemory", "miniredis has no limit on memory, and evicts nothing"),
+        Tag("needs:latency", "miniredis has no LATENCY"),
+        Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream"),
+        Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream-cgroups"),
+    ),
+    (
+        Cause("(possibly related to argument 'appendonly')", "miniredis has no append-only file"),
+        Cause("(possibly related to argument 'maxmemory')", "miniredis has no limit on memory"),
+        Cause("(possibly related to argument 'min-replicas-to-write')", "miniredis has no replication"),
+        Cause("unknown command 'SYNC'", "miniredis has no replication"),
+        Cause("unknown command 'acl'", "miniredis has no ACL"),
+        Cause("unknown command 'bgrewriteaof'", "miniredis has no append-only file"),
+        Cause("wrong number of arguments for 'reload'. Try DEBUG HELP", "miniredis has no file to load"),
+        Cause("wrong number of arguments for 'loadaof'. Try DEBUG HELP", "miniredis has no append-only file"),
+        Cause(
+            "wrong number of arguments for 'pause-cron'. Try DEBUG HELP",
+            "miniredis has no work that it does once in a while",
+        ),
+        Cause(
+            "wrong number of arguments for 'set-disable-deny-scripts'. Try DEBUG HELP",
+            "the group lets scripts run DEBUG, which miniredis always refuses",
+        ),
+        Cause(
+            "wrong number of arguments for 'replybuffer'. Try DEBUG HELP",
+            "miniredis has no reply buffer of a fixed size",
+        ),
+    ),
+    (*ANY_SERVER, *NOT_THERE, *FAULTS),
+)
