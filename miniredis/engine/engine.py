@@ -191,7 +191,7 @@ class Engine:
         session.last_active = now
         self.input_bytes += len(data)
         if session.idle and self.quiet and (requests := few_requests(data)):
-            self._run_at_once(session, requests)
+            self._run_at_once(session, requests, len(data))
         elif self.busy and self.scripts.is_running_for(session):
             session.parser.feed(data)
         elif not session.closing:
@@ -464,7 +464,7 @@ class Engine:
     def _key_ready(self, database: int, key: bytes, kind: type) -> None:
         self.waiting.signal(database, key, kind)
 
-    def _run_at_once(self, session: Session, requests: list[Request]) -> None:
+    def _run_at_once(self, session: Session, requests: list[Request], size: int) -> None:
         session.idle = False
         try:
             if run_plain(session, requests):
@@ -472,10 +472,11 @@ class Engine:
                 return
         except Exception as fault:
             self._fail(session, fault)
-        self._run(session)
+        self._run(session, size)
 
-    def _run(self, session: Session) -> None:
+    def _run(self, session: Session, size: int = 0) -> None:
         parser = session.parser
+        session.batch = size or len(parser)
         session.idle = False
         try:
             while session.waiter is None and not session.closing:

@@ -64,6 +64,7 @@ class Session:
         skip_next: nor is that of the next command, as CLIENT REPLY SKIP said.
         idle: it is plain, and all it sent was run: another request may be run at once.
         postponed: the command that CLIENT PAUSE holds up.
+        batch: the bytes of the requests that were read together and are being run, for CLIENT LIST.
         outgoing: the pieces of what is to be sent when the tick ends.
     """
 
@@ -71,11 +72,11 @@ class Session:
     """Whether it stands for a script."""
 
     __slots__ = (
-        "_late", "_pushed", "address", "after_reply", "authenticated", "closing", "connected", "created",
-        "db", "descriptor", "engine", "hears_for_others", "id", "idle", "last_active", "last_command",
-        "listens", "local_address", "monitoring", "name", "outgoing", "parser", "postponed", "replies_off",
-        "resp", "running_exec", "skip_next", "skipping", "spared", "subscriptions", "tracker", "transaction",
-        "waiter", "watch_broken", "watched",
+        "_late", "_pushed", "address", "after_reply", "authenticated", "batch", "closing",
+        "connected", "created", "db", "descriptor", "engine", "hears_for_others", "id", "idle",
+        "last_active", "last_command", "listens", "local_address", "monitoring", "name", "outgoing",
+        "parser", "postponed", "replies_off", "resp", "running_exec", "skip_next", "skipping",
+        "spared", "subscriptions", "tracker", "transaction", "waiter", "watch_broken", "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
@@ -108,6 +109,7 @@ class Session:
         self.skipping = False
         self.skip_next = False
         self.postponed: list[bytes] | None = None
+        self.batch = 0
         self.connected = True
         self.closing = False
         self.idle = False
