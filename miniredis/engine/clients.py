@@ -21,12 +21,21 @@ __all__ = ["FILTERS", "Filter", "describe", "redirection", "select"]
 Filter: TypeAlias = "Callable[[Session], bool]"
 
 
-def describe(session: Session) -> bytes:
+def describe(session: Session, running: list[bytes] | None = None) -> bytes:
     """A client's line in CLIENT LIST, without its line end.
 
-    A buffer that Redis has and this server has not takes no bytes.
+    Bytes that clients sent, and that they are to be sent, are counted as Redis counts them. Room that Redis
+    has set aside beside them, and what its allocator adds, are 0.
+
+    Args:
+        session: the client.
+        running: the command at work, if it is this client's: then all is counted that it was read with.
     """
-    return b" ".join(b"%b=%b" % (name, value(session)) for name, value in FIELDS.items())
+    fields = {name: value(session) for name, value in FIELDS.items()}
+    if running is not None:
+        fields |= {b"qbuf": b"%d" % session.batch, b"argv-mem": b"%d" % sum(map(len, running))}
+    fields[b"tot-mem"] = b"%d" % sum(int(fields[name]) for name in COUNTED)
+    return b" ".join(b"%b=%b" % field for field in fields.items())
 
 
 def seconds_since(session: Session, wall: int) -> bytes:
@@ -65,14 +74,31 @@ def queued_commands(session: Session) -> bytes:
     return b"%d" % (-1 if session.transaction is None else len(session.transaction.queued))
 
 
-def queued_bytes(session: Session) -> int:
+POINTER: Final = 8
+"""What each argument takes in a transaction, beside its bytes."""
+
+STATIC_BUFFER: Final = 16 * 1024
+"""How many bytes of output Redis keeps in a buffer that each client has; what is more stands in a list."""
+
+COUNTED: Final = (b"qbuf", b"argv-mem", b"multi-mem", b"obl", b"omem")
+
+
+def queued_bytes(session: Session) -> bytes:
     """The bytes of what MULTI holds back."""
     queued = session.transaction.queued if session.transaction else []
-    return sum(len(argument) for _, args in queued for argument in args)
+    return b"%d" % sum(len(argument) + POINTER for _, args in queued for argument in args)
 
 
-def total_bytes(session: Session) -> bytes:
-    return b"%d" % (len(session.parser) + queued_bytes(session) + session.outgoing_bytes)
+def argument_bytes(session: Session) -> bytes:
+    """The bytes of the command that a client is blocked in, or of the part of one that has come."""
+    held = session.postponed or (session.waiter.args if session.waiter is not None else [])
+    return b"%d" % (sum(map(len, held)) or session.parser.begun)
+
+
+def output_lengths(session: Session) -> tuple[int, int]:
+    """The bytes of output in the static buffer, and those in the list."""
+    first = min(session.outgoing_bytes, STATIC_BUFFER)
+    return first, session.outgoing_bytes - first
 
 
 FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
@@ -91,15 +117,15 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"multi": queued_commands,
     b"qbuf": lambda session: b"%d" % len(session.parser),
     b"qbuf-free": lambda _: b"0",
-    b"argv-mem": lambda _: b"0",
-    b"multi-mem": lambda session: b"%d" % queued_bytes(session),
+    b"argv-mem": argument_bytes,
+    b"multi-mem": queued_bytes,
     b"rbs": lambda _: b"0",
     b"rbp": lambda _: b"0",
-    b"obl": lambda _: b"0",
+    b"obl": lambda session: b"%d" % output_lengths(session)[0],
     b"oll": lambda _: b"0",
-    b"omem": lambda session: b"%d" % session.outgoing_bytes,
-    b"tot-mem": total_bytes,
-    b"events": lambda session: b"rw" if session.outgoing_bytes else b"r",
+    b"omem": lambda session: b"%d" % output_lengths(session)[1],
+    b"tot-mem": lambda _: b"0",
+    b"events": lambda _: b"r",
     b"cmd": lambda session: session.last_command.name if session.last_command else b"NULL",
     b"user": lambda _: b"default",
     b"redir": lambda session: b"%d" % redirection(session),

@@ -165,7 +165,7 @@ class Engine:
         session.last_active = now
         self.statistics.input_bytes += len(data)
         if not session.flags & SPECIAL and self.conditions.is_quiet and (requests := few_requests(data)):
-            self._run_at_once(session, requests)
+            self._run_at_once(session, requests, len(data))
         elif self.conditions.busy and self.scripts.is_running_for(session):
             session.flags |= UNREAD
             session.parser.feed(data)
@@ -386,17 +386,18 @@ class Engine:
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
 
-    def _run_at_once(self, session: Session, requests: list[Request]) -> None:
+    def _run_at_once(self, session: Session, requests: list[Request], size: int) -> None:
         try:
             if answer_plain(session, requests):
                 return
         except Exception as fault:
             self._fail(session, fault)
-        self._run(session)
+        self._run(session, size)
 
-    def _run(self, session: Session) -> None:
+    def _run(self, session: Session, size: int = 0) -> None:
         """Runs what a client has sent, until it waits, or has sent no more whole request."""
         parser = session.parser
+        session.batch = size or len(parser)
         session.flags &= ~UNREAD
         try:
             while not session.flags & (BLOCKED | CLOSING):

@@ -36,6 +36,7 @@ __all__ = [
     "raise_register",
     "registers",
     "runs",
+    "set_all",
     "to_dense",
 ]
 
@@ -205,12 +206,25 @@ TOPS: Final = int.from_bytes(b"\x80" * REGISTERS)
 
 def to_dense(text: bytearray) -> None:
     """Gives each register its six bits; raises ``CommandError`` where they are damaged."""
-    values = iter(registers(text))
-    body = bytearray()
-    for one, two, three, four in zip(values, values, values, values, strict=True):
-        body += (one | two << 6 | three << 12 | four << 18).to_bytes(3, "little")
+    set_all(text, registers(text))
+
+
+def set_all(text: bytearray, values: bytes | bytearray) -> None:
+    """Gives all registers their values, six bits each, four of them in three bytes."""
+    body = bytearray(REGISTERS * 6 // 8)
+    one, two, three, four = (values[part::4] for part in range(4))
+    body[0::3] = either(one, two.translate(TO_HIGH_TWO))
+    body[1::3] = either(two.translate(TO_LOW_FOUR), three.translate(TO_HIGH_FOUR))
+    body[2::3] = either(three.translate(TO_LOW_TWO), four.translate(TO_HIGH_SIX))
     text[HEADER:] = body
     text[ENCODING_AT] = DENSE
+
+
+TO_HIGH_TWO: Final = bytes((value & 3) << 6 for value in range(256))
+TO_LOW_FOUR: Final = bytes(value >> 2 & 15 for value in range(256))
+TO_HIGH_FOUR: Final = bytes((value & 15) << 4 for value in range(256))
+TO_LOW_TWO: Final = bytes(value >> 4 & 3 for value in range(256))
+TO_HIGH_SIX: Final = bytes((value & 63) << 2 for value in range(256))
 
 
 def raise_register(
@@ -284,8 +298,12 @@ FIRSTS: Final = [run_at(bytes((first,)), 0) for first in range(256)]
 SPELLED_OUT: Final = tuple(bytes((run.value,)) * run.length for run in FIRSTS)
 """The registers of the runs of one byte."""
 
-LENGTHS: Final = tuple(run.length if run.size == 1 else 0 for run in FIRSTS)
+LENGTHS: Final = bytes(run.length if run.size == 1 else 0 for run in FIRSTS)
 """Of the runs of one byte, by that; 0 stands for those of two."""
+
+BLOCK_SIZE: Final = 64
+BLOCK: Final = re.compile(rb"[^\x40-\x7f]{%d}" % BLOCK_SIZE, re.DOTALL).match
+"""Many runs of one byte."""
 
 
 def run_of(value: int, length: int) -> bytes:
@@ -301,11 +319,20 @@ def find_run(text: bytearray, place: int, start: Start) -> tuple[Start, Start, S
     """The second run before a register's, the first, and its own; the start where there is none."""
     at, first = start
     earlier = before = start
-    size = len(text)
+    size, block_at = len(text), start[0]
     while at < size:
-        length, width = LENGTHS[text[at]], 1
+        if at >= block_at:
+            block_at = at + BLOCK_SIZE
+            block = BLOCK(text, at)
+            runs = block[0].translate(LENGTHS) if block else b""
+            if runs and first + sum(runs) <= place:  # all but the last two are passed at once
+                first += sum(runs[:-2])
+                at = block_at - 2
+        byte = text[at]
+        length, width = LENGTHS[byte], 1
         if not length:
-            _, length, width = run_at(text, at)
+            second = text[at + 1] if at + 1 < size else 0
+            length, width = ((byte & 63) << 8 | second) + 1, 2
         if place < first + length:
             return earlier, before, (at, first)
         earlier, before = before, (at, first)
@@ -345,7 +372,7 @@ UNKNOWN: Final = -(1 << 63)
 
 def count(values: bytes | bytearray) -> int:
     """About how many elements raised the registers to these values, by Ertl's improved estimator."""
-    numbers = [values.count(value) for value in range(RANKS + 1)]
+    numbers = histogram(values)
     size = float(REGISTERS)
     total = size * tau((size - numbers[RANKS]) / size)
     for value in range(RANKS - 1, 0, -1):
@@ -356,6 +383,16 @@ def count(values: bytes | bytearray) -> int:
     estimate = ALPHA * size * size / total
     whole = math.floor(estimate)
     return whole + (estimate - whole >= 0.5)
+
+
+def histogram(values: bytes | bytearray) -> list[int]:
+    """How many registers have each value: most have a low one, so that few are left to look at for others."""
+    numbers = []
+    for value in range(RANKS + 1):
+        others = values.translate(None, bytes((value,)))
+        numbers.append(len(values) - len(others))
+        values = others
+    return numbers
 
 
 def sigma(share: float) -> float:

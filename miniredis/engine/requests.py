@@ -231,6 +231,11 @@ class RequestParser:
         """How many bytes wait to be read."""
         return len(self.input) - self._at + (0 if self._large is None else self._large.tell())
 
+    @property
+    def begun(self) -> int:
+        """How many bytes the arguments have that were read of a request that has not wholly come."""
+        return sum(map(len, self._arguments))
+
     def _feed_large(self, data: bytes) -> bytes:
         """Adds to a large argument what is still missing of it; returns the rest."""
         assert self._large is not None

@@ -78,6 +78,7 @@ class Session:
         tracker: how it is told of changes to keys, if it is.
         after_reply: the keyspace events that it is to hear of only behind the reply at hand.
         postponed: the command that CLIENT PAUSE holds up.
+        batch: the bytes of the requests that were read together and are being run, for CLIENT LIST.
         outgoing: the pieces of what is to be sent when the tick ends.
     """
 
@@ -85,8 +86,8 @@ class Session:
     """Whether it stands for a script."""
 
     __slots__ = (
-        "_late", "_pushed", "address", "after_reply", "created", "db", "descriptor", "engine", "flags", "id",
-        "last_active", "last_command", "local_address", "name", "outgoing", "parser", "postponed", "resp",
+        "_late", "_pushed", "address", "after_reply", "batch", "created", "db", "descriptor", "engine", "flags",
+        "id", "last_active", "last_command", "local_address", "name", "outgoing", "parser", "postponed", "resp",
         "subscriptions", "tracker", "transaction", "waiter", "watched",
     )  # fmt: skip
 
@@ -111,6 +112,7 @@ class Session:
         self.tracker: Tracker | None = None
         self.after_reply: frozenset[str] = NONE
         self.postponed: list[bytes] | None = None
+        self.batch = 0
         self.outgoing: list[Output] = []
         self._late: list[Output] = []  # pushes that come behind the reply at hand
         self._pushed = 0  # bytes that answer nothing, since they were last weighed

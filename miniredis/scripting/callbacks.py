@@ -30,6 +30,9 @@ NO_MEMORY: Final = 3
 COLLECT: Final = 4
 """The command was not run: garbage is to be collected first."""
 
+LITTLE: Final = 1024
+"""Bytes of a reply for which memory is not looked at: if they were too many, the next command is refused."""
+
 REFUSALS: Final = {Need.COLLECTION: COLLECT, Need.ROOM: NO_MEMORY}
 LEVELS: Final = (logging.DEBUG, logging.INFO, logging.INFO, logging.WARNING)
 INTERNAL: Final = b"ERR internal error"
@@ -131,7 +134,7 @@ class Callbacks:
             if (need := memory.before_command()) is not None:
                 return None, REFUSALS[need]
             reply = self._caller.call(words)
-            if type(reply) is int:
+            if type(reply) is int or (type(reply) is bytes and len(reply) <= LITTLE):
                 return reply
             size = lua_size(reply)
             if not memory.make_room(size, must=False):

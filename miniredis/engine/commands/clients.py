@@ -44,7 +44,7 @@ def client_setname(session: Session, args: list[bytes]) -> Reply:
 @command("CLIENT INFO", 2, OWN, acl="connection", tips="nondeterministic_output", since="6.2.0")
 def client_info(session: Session, args: list[bytes]) -> Reply:
     """This connection, as CLIENT LIST shows it."""
-    return Verbatim(describe(session) + b"\n")
+    return Verbatim(describe(session, args) + b"\n")
 
 
 @command(
@@ -62,7 +62,7 @@ def client_info(session: Session, args: list[bytes]) -> Reply:
 def client_list(session: Session, args: list[bytes]) -> Reply:
     """All connections, or those of a type or with one of some numbers, a line each."""
     chosen = listed(session, args[2:])
-    return Verbatim(b"".join(describe(each) + b"\n" for each in chosen))
+    return Verbatim(b"".join(describe(each, args if each is session else None) + b"\n" for each in chosen))
 
 
 def listed(session: Session, words: list[bytes]) -> Iterable[Session]:

@@ -110,18 +110,23 @@ def pfmerge(session: Session, args: list[bytes]) -> Reply:
     texts = [db.lookup_write(each, STRING) for each in args[1:]]
     changed = hyperloglog.empty() if texts[0] is None else mutable(db, key, texts[0])
     if any(text is not None and not hyperloglog.is_sparse(text) for text in texts):
-        hyperloglog.to_dense(changed)
-    most = sparse_limit(session)
-    start = hyperloglog.BEGINNING
-    for place, value in enumerate(values):
-        if value:
-            start = hyperloglog.raise_register(changed, place, value, most, start) or start
+        hyperloglog.set_all(changed, values)
+    else:
+        raise_all(changed, values, sparse_limit(session))
     hyperloglog.invalidate(changed)
     if texts[0] is None:
         db.create(key, changed, "pfadd")
     else:
         db.touched(key, "pfadd")
     return OK
+
+
+def raise_all(text: bytearray, values: bytes, most: int) -> None:
+    """Sets the registers that are lower than these values, one by one: Redis's bytes depend on each step."""
+    start = hyperloglog.BEGINNING
+    for place, value in enumerate(values):
+        if value:
+            start = hyperloglog.raise_register(text, place, value, most, start) or start
 
 
 # Looking behind the scenes

@@ -132,9 +132,11 @@ local function unicode(text, at)
 end
 
 local function string_token(text, start)
-    local at, parts = start + 1, {}
+    local at, stop = start + 1, find(text, '["\\%z]', start + 1)
+    if stop and sub(text, stop, stop) == '"' then return "T_STRING", sub(text, at, stop - 1), start, stop + 1 end
+    local parts = {}
     while true do
-        local stop = find(text, '["\\%z]', at)
+        stop = find(text, '["\\%z]', at)
         local mark = stop and sub(text, stop, stop)
         if not stop then return "T_ERROR", "unexpected end of string", #text + 1 end
         parts[#parts + 1] = sub(text, at, stop - 1)
@@ -155,12 +157,17 @@ end
 local NOTATIONS = {"^[+-]?0[xX]%x+%.?%x*", "^[+-]?0[xX]%.%x+", "^[+-]?%d+%.?%d*", "^[+-]?%.%d+"}
 
 local function number_token(text, at)
+    local _, last = find(text, "^%-?%d+", at)
+    if last and not find(text, "^[%.eExX]", last + 1) then
+        return "T_NUMBER", tonumber(sub(text, at, last)), at, last + 1
+    end
     for index, pattern in ipairs(NOTATIONS) do
         local _, stop = find(text, pattern, at)
         if stop then
             local _, further = find(text, index < 3 and "^[pP][+-]?%d+" or "^[eE][+-]?%d+", stop + 1)
             stop = further or stop
-            return "T_NUMBER", host.to_number(sub(text, at, stop)), at, stop + 1
+            local digits = sub(text, at, stop)
+            return "T_NUMBER", index < 3 and host.to_number(digits) or tonumber(digits), at, stop + 1
         end
     end
     local sign, word = match(text, "^([+-]?)(%a+)", at)

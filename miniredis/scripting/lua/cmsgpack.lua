@@ -1,11 +1,11 @@
 -- The library `cmsgpack`: Lua values as MessagePack.
 
-local host, sandbox = ...
+local host, sandbox, integers = ...
 local wrong_type, bad_argument, enough = sandbox.wrong_type, sandbox.bad_argument, sandbox.enough
 local take_turn = sandbox.take_turn
 local type, tonumber, tostring, select, error, unpack = type, tonumber, tostring, select, error, unpack
 local next, concat, char, byte, sub, floor = next, table.concat, string.char, string.byte, string.sub, math.floor
-local put_integer, get_integer, put_real, get_real = host.put_integer, host.get_integer, host.put_real, host.get_real
+local put_integer, get_integer, put_real, get_real = integers.put, integers.get, host.put_real, host.get_real
 
 local DEEPEST_PACKED = 16
 local DEEPEST = 7900
@@ -14,7 +14,7 @@ local LEAST, MOST = -2 ^ 63, 2 ^ 63
 local EOF, FORMAT = "Missing bytes in input.", "Bad data format in input."
 
 local function sized(value, size, head)
-    return char(head) .. enough(put_integer(value, size, true))
+    return char(head) .. put_integer(value, size, true)
 end
 
 local function integer(value)

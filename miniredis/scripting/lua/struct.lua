@@ -1,11 +1,11 @@
 -- The library `struct`: numbers and strings as bytes, after a format.
 
-local host, sandbox = ...
+local host, sandbox, integers = ...
 local wrong_type, bad_argument, enough = sandbox.wrong_type, sandbox.bad_argument, sandbox.enough
 local type, tonumber, tostring, select, error, unpack = type, tonumber, tostring, select, error, unpack
 local concat, rep, find, sub, byte, floor = table.concat, string.rep, string.find, string.sub, string.byte, math.floor
 local put_integer, get_integer, put_real, get_real, host_and =
-    host.put_integer, host.get_integer, host.put_real, host.get_real, host.band
+    integers.put, integers.get, host.put_real, host.get_real, host.band
 
 local INT_MAX = 2147483647
 local MOST, MAX_ALIGN, LONG = 32, 8, 8
@@ -95,7 +95,7 @@ function struct.pack(...)
         local value = select(position, ...)
         if INTEGERS[option] then
             value = number_argument("pack", position, count, value)
-            parts[#parts + 1] = enough(put_integer(value, size, state.big))
+            parts[#parts + 1] = put_integer(value, size, state.big)
             position = position + 1
         elseif option == "x" then
             parts[#parts + 1] = "\0"
