@@ -86,9 +86,9 @@ class Session:
     """Whether it stands for a script."""
 
     __slots__ = (
-        "_late", "_pushed", "address", "after_reply", "batch", "created", "db", "descriptor", "engine", "flags",
-        "id", "last_active", "last_command", "local_address", "name", "outgoing", "parser", "postponed", "resp",
-        "subscriptions", "tracker", "transaction", "waiter", "watched",
+        "_late", "_pushed", "address", "after_reply", "batch", "created", "db", "descriptor", "engine",
+        "flags", "id", "last_active", "last_command", "local_address", "name", "outgoing", "parser",
+        "postponed", "resp", "subscriptions", "tracker", "transaction", "waiter", "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
