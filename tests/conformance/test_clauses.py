@@ -110,8 +110,6 @@ def expect_passed(clauses: list[Clause], address: Address, client: Client) -> No
         )
 
 
-
-
 def is_slow(group: str, flavour: str, server: str) -> bool:
     """What has coroutines is played on miniredis in the slow run only.
 

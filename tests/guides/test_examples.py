@@ -25,7 +25,6 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 import miniredis
-
 from tests.waiting import until
 
 from .markdown import ROOT, Block, blocks
