@@ -141,7 +141,7 @@ RELIABLE_ACTS: dict[str, Act] = {
 }
 
 
-@pytest.mark.parametrize(("first", "second"), combinations_with_replacement(RELIABLE_ACTS, 2))
+@pytest.mark.parametrize(("first", "second"), [*combinations_with_replacement(RELIABLE_ACTS, 2)])
 def test_two_clients_neither_lose_nor_double_a_pending_and_a_due_message(first: str, second: str) -> None:
     """Each pair once: every order of their messages is tried, whoever is the first of the two."""
 
