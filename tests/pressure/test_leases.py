@@ -335,7 +335,7 @@ def test_renewing_at_any_moment_does_not_disturb_a_failing_operation() -> None:
         simulation.do(operation(protocol.put, b"a", a_while))
         at_once = operation(protocol.put, b"v", lambda context: Patience.of(context, block=False))
         actor = simulation.actor("worker").will(at_once)
-        Renewer(simulation, actor, 2)
+        Renewer(simulation, actor)
         simulation.run()
         assert isinstance(actor.results[0], QueueFullError)
         assert simulation.ask("LLEN", simulation.keys.producer_free) == 1
