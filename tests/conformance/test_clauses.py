@@ -29,12 +29,18 @@ def capabilities(address: Address) -> frozenset[str]:
 #: What takes more than a moment takes part with the usual client only.
 LONG = {("simulation",), ("histories",)}
 
+#: What has thousands of states. tests/conformance/test_exploration.py explores smaller scenarios with the same laws.
+MANY_STATES = {f"simulation.{name}" for name in ("interleavings", "repair", "many")}
+
+#: Some messages each way between our client and those of others, with every bound.
+TEXTBOOK = {"decided.textbook", "decided.textbook-first", "decided.textbook-moves"}
+
 #: What is asked of a server alone, however its bytes are carried.
 ANSWERS = {"list-notes", "redismq"}
 
 
 def groups() -> dict[str, list[Clause]]:
-    """The clauses by the first word of their ids and by what they need of a server.
+    """The clauses by their family and by what they need of a server.
 
     Those that one check covers, with the same needs, are asked together: as the first of them. test_wire.py plays
     what is about the wire alone.
@@ -42,9 +48,16 @@ def groups() -> dict[str, list[Clause]]:
     found: dict[str, dict[object, Clause]] = {}
     for each in CLAUSES.values():
         if each.suites != ("wire",):
-            name = ", ".join((each.id.partition(".")[0], *each.needs))
+            name = ", ".join((family(each), *each.needs))
             found.setdefault(name, {}).setdefault((*CHECKS[each.id], is_ours(each)), each)
     return {name: [*clauses.values()] for name, clauses in found.items()}
+
+
+def family(clause: Clause) -> str:
+    """The first word of its id; clauses that take long are a family of their own."""
+    if clause.id in MANY_STATES:
+        return "many states"
+    return "textbook" if clause.id in TEXTBOOK else clause.id.partition(".")[0]
 
 
 def is_ours(clause: Clause) -> bool:
@@ -69,7 +82,12 @@ def servers(clauses: list[Clause]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("group", "server"), [(name, server) for name, group in GROUPS.items() for server in servers(group)]
+    ("group", "server"),
+    [
+        pytest.param(name, server, marks=[pytest.mark.slow] if name.startswith("many states") else [])
+        for name, group in GROUPS.items()
+        for server in servers(group)
+    ],
 )
 def test_every_clause_passes(group: str, server: str, request: pytest.FixtureRequest) -> None:
     expect_passed(GROUPS[group], request.getfixturevalue(server), FLAVOURS["sync"])
@@ -92,19 +110,23 @@ def expect_passed(clauses: list[Clause], address: Address, client: Client) -> No
         )
 
 
-#: Each flavour on each server; what has coroutines is played on miniredis in the slow run only.
+def is_slow(group: str, flavour: str, server: str) -> bool:
+    """What has coroutines is played on miniredis in the slow run only.
+
+    So is the long group: without scripts a client sends other commands, with coroutines it sends the same.
+    """
+    return flavour in {"aio", "trio"} and (server == "embedded_server" or group == "textbook")
+
+
 FLAVOURED = [
-    pytest.param(
-        flavour, server,
-        marks=[pytest.mark.slow] if flavour in {"aio", "trio"} and server == "embedded_server" else [],
-    )
+    pytest.param(group, flavour, server, marks=[pytest.mark.slow] if is_slow(group, flavour, server) else [])
+    for group, clauses in GROUPS.items() if any(map(is_ours, clauses))
     for flavour in FLAVOURS if flavour != "sync"
     for server in ("embedded_server", "real_server")
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("flavour", "server"), FLAVOURED)
-@pytest.mark.parametrize("group", [name for name, clauses in GROUPS.items() if any(map(is_ours, clauses))])
+@pytest.mark.parametrize(("group", "flavour", "server"), FLAVOURED)
 def test_every_clause_of_our_client_passes_with_every_flavour(
     group: str, server: str, flavour: str, request: pytest.FixtureRequest
 ) -> None:

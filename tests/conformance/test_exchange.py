@@ -17,8 +17,15 @@ from conformance.targets import Address
 SERVERS = ["embedded_server", "real_server"]
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["scripts", "plain"])
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize(
+    ("server", "plain"),
+    [
+        pytest.param("embedded_server", True, id="embedded_server-plain"),
+        pytest.param("real_server", False, id="real_server-scripts"),
+        pytest.param("embedded_server", False, id="embedded_server-scripts", marks=pytest.mark.slow),
+        pytest.param("real_server", True, id="real_server-plain", marks=pytest.mark.slow),
+    ],
+)
 def test_killed_producers_and_consumers_lose_nothing(
     server: str, plain: bool, request: pytest.FixtureRequest
 ) -> None:

@@ -70,6 +70,7 @@ def test_two_producers_store_both_values_in_every_interleaving() -> None:
     assert every_run(run) > 10
 
 
+@pytest.mark.slow  # "one-each-full" is the same, state by state: the clause simulation.bound explores it
 def test_a_put_that_waits_for_room_goes_on_after_a_get_in_every_interleaving() -> None:
     def run(choose: Choose) -> None:
         simulation = queue(choose, 1, b"1")
@@ -94,7 +95,14 @@ def test_a_close_ends_a_waiting_get_in_every_interleaving() -> None:
     assert every_run(run) > 10
 
 
-@pytest.mark.parametrize("what", [put(b"v"), GET, CLOSE], ids=["put", "get", "close"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param(put(b"v"), id="put", marks=pytest.mark.slow),  # as in "delete-beside", state by state:
+        pytest.param(GET, id="get", marks=pytest.mark.slow),  # the clause simulation.delete explores it
+        pytest.param(CLOSE, id="close"),
+    ],
+)
 @pytest.mark.parametrize("values", [[], [b"a"]], ids=["empty", "full"])
 def test_an_operation_beside_a_delete_succeeds_or_finds_no_queue_in_every_interleaving(
     what: Any, values: list[bytes]

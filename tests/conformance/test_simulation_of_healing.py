@@ -13,7 +13,6 @@ from conformance.simulation.scenarios import ALL, SCENARIOS
 from pressure.protocol import healing, roles, scripted
 
 GO_ON = [scenario.name for scenario in ALL if scenario.goes_on]
-SMALL = ["cut-producers", "cut-consumers"]
 
 MODES = pytest.mark.parametrize("scripts", [False, True], ids=["plain", "scripts"])
 
@@ -38,7 +37,7 @@ def test_after_any_failure_at_any_moment_all_come_to_an_end(name: str, scripts: 
 
 
 @MODES
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["cut-producers", pytest.param("cut-consumers", marks=pytest.mark.slow)])
 def test_after_two_failures_all_come_to_an_end(name: str, scripts: bool) -> None:
     assert found_in(name, scripts, faults=2) == ""
 

@@ -13,15 +13,19 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from _pytest.mark.structures import ParameterSet
 
 import miniredis
+from tests.waiting import until
 
 from .markdown import ROOT, Block, blocks
 
@@ -40,20 +44,29 @@ def file_name(block: Block) -> str | None:
     return found[1] if found else None
 
 
+def is_in_spark(block: Block) -> bool:
+    return "pressure.spark" in block.code or "--from-jsonl" in block.code
+
+
 def example(block: Block) -> ParameterSet:
-    in_spark = "pressure.spark" in block.code or "--from-jsonl" in block.code
-    return pytest.param(block, id=str(block), marks=[pytest.mark.spark] if in_spark else [])
+    return pytest.param(block, id=str(block), marks=[pytest.mark.spark] if is_in_spark(block) else [])
 
 
-def need_imports(block: Block, *files: str) -> None:
-    """Skips the test if the example imports what is neither installed nor one of the files beside it."""
+def missing(block: Block, *files: str) -> str:
+    """What the example imports that is neither installed nor one of the files beside it; empty if nothing is."""
     for node in ast.walk(ast.parse(block.code)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
         for name in names:
             name = name.partition(".")[0]
             if f"{name}.py" not in files and importlib.util.find_spec(name) is None:
-                pytest.skip(f"the example imports {name}, which is not installed")
+                return name
+    return ""
+
+
+def need_imports(block: Block, *files: str) -> None:
+    if name := missing(block, *files):
+        pytest.skip(f"the example imports {name}, which is not installed")
 
 
 WITHOUT = "-p no:cacheprovider -p no:xdist -p no:hypothesispytest".split()
@@ -61,22 +74,48 @@ WITHOUT = "-p no:cacheprovider -p no:xdist -p no:hypothesispytest".split()
 
 PYTHON = blocks("python")
 PROGRAMS = [each for each in PYTHON if not (is_test(each) or is_ours(each) or file_name(each))]
+TESTS = [each for each in PYTHON if is_test(each)]
+TOGETHER = [each for each in TESTS if not (missing(each) or is_in_spark(each))]
 
 
 @pytest.mark.parametrize("block", [example(each) for each in PROGRAMS])
 def test_a_python_example_runs(block: Block) -> None:
     need_imports(block)
-    strict = () if "pressure.spark" in block.code else ("-W", "error")  # PySpark warns of this and that
-    subprocess.run([sys.executable, *strict, "-c", block.code], check=True, timeout=400)
+    if is_in_spark(block):  # which is to end with its process, and warns of this and that
+        subprocess.run([sys.executable, "-c", block.code], check=True, timeout=400)
+    else:
+        run_here(block)
 
 
-@pytest.mark.parametrize("block", [example(each) for each in PYTHON if is_test(each)])
+def run_here(block: Block) -> None:
+    """In this process, where all that it imports is loaded; it leaves no thread behind that would keep its own alive."""
+    before = threads()
+    with patch.dict(os.environ):
+        exec(compile(block.code, str(block), "exec"), {"__name__": "__main__"})  # noqa: S102  (it is ours)
+    until(lambda: threads() <= before, f"the threads of {block} have ended")
+
+
+def threads() -> set[threading.Thread]:
+    return {each for each in threading.enumerate() if not each.daemon}
+
+
+def test_the_tests_in_the_examples_pass(tmp_path: Path) -> None:
+    """All in one process, since pytest takes longer to start than they take."""
+    expect_passed(tmp_path, *TOGETHER)
+
+
+@pytest.mark.parametrize("block", [example(each) for each in TESTS if each not in TOGETHER])
 def test_the_tests_in_an_example_pass(block: Block, tmp_path: Path) -> None:
     need_imports(block)
-    (tmp_path / "test_example.py").write_text(block.code)
+    expect_passed(tmp_path, block)
+
+
+def expect_passed(folder: Path, *examples: Block) -> None:
+    for each in examples:
+        (folder / f"test_{re.sub(r'[^a-z0-9]', '_', str(each).lower())}.py").write_text(each.code)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *WITHOUT, str(tmp_path)],
-        capture_output=True, text=True, timeout=200, check=False, cwd=tmp_path,
+        [sys.executable, "-m", "pytest", "-q", *WITHOUT, str(folder)],
+        capture_output=True, text=True, timeout=200, check=False, cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 

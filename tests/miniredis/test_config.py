@@ -14,7 +14,7 @@ import redis
 
 import miniredis
 from conformance.targets import Address
-from conformance.wire import RawConnection
+from conformance.wire import RawConnection, encode
 from miniredis.engine.config import Config, ConfigurationError
 from miniredis.engine.config.table import ALIASES, DIRECTIVES
 
@@ -126,24 +126,51 @@ def compare(both: tuple[RawConnection, RawConnection], name: str, values: list[s
     if is_off(name):
         theirs.command("CONFIG", "SET", name, off)
     try:
-        for value in values:
-            replies = [each.command("CONFIG", "SET", name, value) for each in both]
-            states = [value_of(each, name) for each in both]
-            if is_off(name) and ONLY.fullmatch(replies[1]):
-                assert states[0] != off or b"TLS" in replies[0], f"{value!r} could have been taken"
-                assert theirs.command("CONFIG", "SET", name, off) == b"+OK\r\n"
-            else:
-                assert replies[0] == replies[1], f"{value!r}"
-                assert states[0] == states[1] or name in OTHER_DEFAULTS, f"{value!r}"
+        ours = set_each(both[1], name, values)
+        refused = [is_off(name) and ONLY.fullmatch(reply) is not None for reply, _ in ours]
+        real = set_each(theirs, name, values, [off if each else None for each in refused])
     finally:
         for each, first in zip(both, firsts, strict=True):
             each.command("CONFIG", "SET", name, first)
+    for value, only_ours, mine, other in zip(values, refused, ours, real, strict=True):
+        if only_ours:
+            assert other[1] != off or b"TLS" in other[0], f"{value!r} could have been taken"
+        else:
+            assert mine[0] == other[0], f"{value!r}"
+            assert mine[1] == other[1] or name in OTHER_DEFAULTS, f"{value!r}"
     assert [value_of(each, name) for each in both] == firsts
+
+
+def set_each(
+    server: RawConnection, name: str, values: list[str], then: list[bytes | None] | None = None
+) -> list[tuple[bytes, bytes]]:
+    """Sets a directive to one value after the other; what was said to each, and shown then. All is sent at once.
+
+    Args:
+        server: which one.
+        name: of the directive.
+        values: what it is to be.
+        then: for each of them what is set after it, if anything is.
+    """
+    after = then or [None] * len(values)
+    asked: list[list[bytes]] = []
+    for value, last in zip(values, after, strict=True):
+        asked.append([encode("CONFIG", "SET", name, value), encode("CONFIG", "GET", name)])
+        if last is not None:
+            asked[-1].append(encode("CONFIG", "SET", name, last))
+    server.socket.sendall(b"".join(request for each in asked for request in each))
+    replies = [[server.reply() for _ in each] for each in asked]
+    assert all(rest in ([], [b"+OK\r\n"]) for _, _, *rest in replies)
+    return [(said, value_in(shown)) for said, shown, *_ in replies]
 
 
 def value_of(server: RawConnection, name: str) -> bytes:
     """What CONFIG GET shows; some values have line ends in them."""
-    return server.command("CONFIG", "GET", name).split(b"\r\n", 4)[4].removesuffix(b"\r\n")
+    return value_in(server.command("CONFIG", "GET", name))
+
+
+def value_in(reply: bytes) -> bytes:
+    return reply.split(b"\r\n", 4)[4].removesuffix(b"\r\n")
 
 
 def is_off(name: str) -> bool:

@@ -118,8 +118,13 @@ def expected() -> dict[str, set[int]]:
     return {"lines.py": wrong}
 
 
-def test_mypy_accepts_programs_and_finds_the_wrong_lines(folder: Path) -> None:
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--output=json", "."]
+def test_mypy_accepts_programs_and_finds_the_wrong_lines(
+    folder: Path, request: pytest.FixtureRequest
+) -> None:
+    """What mypy knows of other packages is kept from run to run, as pytest keeps what failed last."""
+    kept = request.config.cache.mkdir("mypy") if request.config.cache else folder / "cache"
+    options = ["--strict", "--config-file=", "--output=json", f"--cache-dir={kept}"]
+    command = [sys.executable, "-m", "mypy", *options, "."]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.stderr == ""
     found: dict[str, set[int]] = {}

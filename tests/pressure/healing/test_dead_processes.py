@@ -178,8 +178,9 @@ def test_who_is_told_not_to_heal_does_not_and_a_repair_does(
 
 
 def test_who_is_told_not_to_heal_takes_its_own_dead_holds_back(
-    make: Make, raw: redis.Redis, task: Run
+    make: Make, raw: redis.Redis, task: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("pressure.queue.SLICE", 1000.0)  # it is blocked until it is cut
     queue = make(heal=False)
     queue.create()
     getting = task(queue.get)
