@@ -27,8 +27,8 @@ from pressure.codecs import Codec, CodecName, Sendable, V, codec_of, sendable
 from pressure.errors import QueueClosedError
 from pressure.joining import Unfinished
 from pressure.keys import Keys
-from pressure.kinds.flavours import Synchronous
 from pressure.kinds.methods import method
+from pressure.kinds.synchronous import Synchronous
 from pressure.lease import lease_of
 from pressure.lifecycle import Lifecycle
 from pressure.protocol import Context, Operation, Patience, Server

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic
 
 from pressure.codecs import Codec, V, decoded
-from pressure.kinds.methods import Span
+from pressure.kinds.methods import Block
 from pressure.protocol import Context, Operation, Patience, Received, Settlement, receive, settle
 
 
@@ -57,9 +57,9 @@ class Reception(Generic[V]):
         self._received: Received | None = None
         self._rejected = False
 
-    def span(self, patience: Patience) -> Span[Message[V]]:
+    def block(self, patience: Patience) -> Block[Message[V]]:
         """The operations at both ends of the block."""
-        return Span(self._take(patience), self._leave, holds_role=True)
+        return Block(self._take(patience), self._leave, holds_role=True)
 
     def _take(self, patience: Patience) -> Operation[Message[V]]:
         self._received = yield from receive(self._context, patience)

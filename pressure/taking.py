@@ -6,7 +6,7 @@ from pressure import protocol
 from pressure.checks import whole
 from pressure.codecs import V
 from pressure.joining import Unfinished, join
-from pressure.kinds.methods import Each, Span, block, loop, method
+from pressure.kinds.methods import Block, NextBlock, context_manager, iterator, method
 from pressure.looking import Looking
 from pressure.protocol import Operation, Patience
 from pressure.receiving import Message, Reception
@@ -83,8 +83,8 @@ class Taking(Looking[V]):
         self._unfinished.add(len(values))
         return values
 
-    @block
-    def receive(self, block: bool = True, timeout: float | None = None) -> Span[Message[V]]:
+    @context_manager
+    def receive(self, block: bool = True, timeout: float | None = None) -> Block[Message[V]]:
         """Take the value at the front for a ``with`` block, and acknowledge it at the end of the block.
 
         If the block ends without an exception, the message is removed from the queue. If the block raises,
@@ -106,10 +106,10 @@ class Taking(Looking[V]):
                 a repair has freed the role meanwhile, and ``OutcomeUnknownError`` that the connection was
                 lost; in both cases the message may be redelivered.
         """
-        return Reception(self._context, self._codec).span(Patience.of(self._context, block, timeout))
+        return Reception(self._context, self._codec).block(Patience.of(self._context, block, timeout))
 
-    @loop
-    def messages(self, block: bool = True, timeout: float | None = None) -> Each[Message[V]]:
+    @iterator
+    def messages(self, block: bool = True, timeout: float | None = None) -> NextBlock[Message[V]]:
         """Receive the messages, one after the other, each acknowledged when the loop asks for the next.
 
             for message in queue.messages():
@@ -134,7 +134,7 @@ class Taking(Looking[V]):
             PressureError: As in ``receive``.
         """
         Patience.of(self._context, block, timeout)
-        return lambda: Reception(self._context, self._codec).span(Patience.of(self._context, block, timeout))
+        return lambda: Reception(self._context, self._codec).block(Patience.of(self._context, block, timeout))
 
     def task_done(self) -> None:
         """Say that a value which this object has taken is finished, as in ``queue.Queue``.

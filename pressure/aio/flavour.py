@@ -16,7 +16,8 @@ from pressure.aio.driver import Driver
 from pressure.aio.lease import TaskKeeper
 from pressure.errors import PressureError
 from pressure.keys import Located
-from pressure.kinds.flavours import Asynchronous, Renewal
+from pressure.kinds.asynchronous import Asynchronous
+from pressure.kinds.flavour import Renewal
 from pressure.protocol.steps import Operation
 from pressure.settings import Settings
 
@@ -37,12 +38,12 @@ class OnAsyncio(Asynchronous):
         self._driver = Driver(asynchronous(where), located, self._keeper)
 
     @contextlib.asynccontextmanager
-    async def _beating(self, beat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
+    async def _heartbeats(self, heartbeat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
         async def run() -> None:
             while True:
                 await asyncio.sleep(every)
                 with contextlib.suppress(PressureError):  # the next may do better
-                    await self._driver.run(beat())
+                    await self._driver.run(heartbeat())
 
         task = asyncio.create_task(run(), name="heartbeat")
         try:

@@ -1,23 +1,23 @@
 """How the methods of a kind of queue are declared: once, for every flavour.
 
 A kind is a subclass of ``Methods``. Its methods are definitions: functions that check their arguments and
-return what is to be done. ``pressure.kinds.flavours`` joins a kind with each flavour and makes methods of the
-definitions: functions, or coroutines.
+return what is to be done. ``pressure.kinds.flavour`` joins a kind with each flavour and makes methods of the
+definitions: functions, or coroutine functions.
 
 | decorator | the function returns | the method is |
 |---|---|---|
 | ``@method`` | an ``Operation`` | called for its result |
-| ``@block`` | a ``Span``: the operations at both ends of a block | used in ``with`` |
-| ``@loop`` | a function that makes such a block for each value | used in ``for`` |
-| ``@errand`` | an ``Errand``: operations, and calls of the user's functions | called for its result |
+| ``@context_manager`` | a ``Block``: the operations at both ends of a block | used in ``with`` |
+| ``@iterator`` | a ``NextBlock``: a function that makes such a block for each value | used in ``for`` |
+| ``@callback_method`` | a ``CallbackOperation``: operations, and calls of the user's functions | called for its result |
 
-Type checkers and editors see the methods through ``__get__``: its overloads turn the signature of a
+Type checkers and editors see the methods through ``Definition.__get__``: its overloads turn the signature of a
 definition into that of the flavour's method.
 
 Rules:
     - A definition sends nothing itself, so that arguments are checked before a key is touched.
     - What leaves a block runs whether or not the task is cancelled, and never in a forked child.
-"""
+"""  # noqa: E501, a table
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ import re
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -48,48 +49,56 @@ from pressure.protocol.steps import About, Operation, Timed
 from pressure.settings import Settings
 
 if TYPE_CHECKING:
-    from pressure.kinds.flavours import Asynchronous, Synchronous
+    from pressure.kinds.asynchronous import Asynchronous
+    from pressure.kinds.synchronous import Synchronous
 
 S = TypeVar("S")
 T = TypeVar("T")
 P = ParamSpec("P")
+#: What the method of the flavour with functions returns, and that of a flavour with coroutines.
+R = TypeVar("R", covariant=True)
+A = TypeVar("A", covariant=True)
 
 #: What a method of a flavour with coroutines returns.
 Coro: TypeAlias = Coroutine[Any, Any, T]
 
 
-class Definition:
+class Form(Enum):
+    """How a flavour runs what a definition returns; see the table above."""
+
+    METHOD = auto()
+    CONTEXT_MANAGER = auto()
+    ITERATOR = auto()
+    CALLBACK_METHOD = auto()
+
+
+class Definition(Generic[P, R, A]):
     """What a decorator leaves in the class of a kind.
 
     Args:
         define: The function that was decorated.
+        form: How a flavour runs what it returns.
     """
 
-    def __init__(self, define: Callable[..., Any]) -> None:
+    def __init__(self, define: Callable[..., Any], form: Form) -> None:
         self.define = define
+        self.form = form
         self.__doc__ = define.__doc__
-
-
-class Method(Definition, Generic[S, P, T]):
-    """A method: an operation, run to its end."""
-
-    def __init__(self, define: Callable[Concatenate[S, P], Operation[T]]) -> None:
-        super().__init__(define)
 
     if TYPE_CHECKING:  # at run time a flavour's class has functions in the place of its definitions
 
         @overload
-        def __get__(self, queue: Synchronous, kind: object = None) -> Callable[P, T]: ...
+        def __get__(self, queue: Synchronous, kind: object = None) -> Callable[P, R]: ...
         @overload
-        def __get__(self, queue: Asynchronous, kind: object = None) -> Callable[P, Coro[T]]: ...
+        def __get__(self, queue: Asynchronous, kind: object = None) -> Callable[P, A]: ...
         @overload
         def __get__(self, queue: None, kind: object = None) -> Callable[..., Any]: ...
         def __get__(self, queue: object, kind: object = None) -> Callable[..., Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Span(Generic[T]):
-    """What a block does when it is entered, and when it is left.
+class Block(Generic[T]):
+    """What a ``with`` block does when it is entered, and when it is left.
 
     Attributes:
         enter: Gives what the block works on.
@@ -108,118 +117,63 @@ class Span(Generic[T]):
         return operation if os.getpid() == self._process else None
 
 
-class Block(Definition, Generic[S, P, T]):
-    """A method that is called for a ``with`` block."""
-
-    def __init__(self, define: Callable[Concatenate[S, P], Span[T]]) -> None:
-        super().__init__(define)
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __get__(
-            self, queue: Synchronous, kind: object = None
-        ) -> Callable[P, AbstractContextManager[T, None]]: ...
-        @overload
-        def __get__(
-            self, queue: Asynchronous, kind: object = None
-        ) -> Callable[P, AbstractAsyncContextManager[T, None]]: ...
-        @overload
-        def __get__(self, queue: None, kind: object = None) -> Callable[..., Any]: ...
-        def __get__(self, queue: object, kind: object = None) -> Callable[..., Any]: ...
-
-
 #: Makes the block of the next value; the loop ends when entering one raises ``QueueClosedError``.
-Each: TypeAlias = Callable[[], Span[T]]
-
-
-class Loop(Definition, Generic[S, P, T]):
-    """A method that is called for a ``for`` loop, whose body is a block for each value."""
-
-    def __init__(self, define: Callable[Concatenate[S, P], Each[T]]) -> None:
-        super().__init__(define)
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __get__(
-            self, queue: Synchronous, kind: object = None
-        ) -> Callable[P, Generator[T, None, None]]: ...
-        @overload
-        def __get__(
-            self, queue: Asynchronous, kind: object = None
-        ) -> Callable[P, AsyncGenerator[T, None]]: ...
-        @overload
-        def __get__(self, queue: None, kind: object = None) -> Callable[..., Any]: ...
-        def __get__(self, queue: object, kind: object = None) -> Callable[..., Any]: ...
+NextBlock: TypeAlias = Callable[[], Block[T]]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A step of an errand: a function of the user's is called; with coroutines, a coroutine function.
+    """Call a function of the user's; with coroutines, a coroutine function.
 
     Attributes:
         function: The function.
         argument: What it is called with.
-        beat: Makes an operation that is run again and again meanwhile; None for nothing.
+        heartbeat: Makes an operation that is run again and again meanwhile; None for nothing.
         every: Seconds between two of these.
     """
 
     function: Callable[[Any], Any]
     argument: Any
-    beat: Callable[[], Operation[Any]] | None = None
+    heartbeat: Callable[[], Operation[Any]] | None = None
     every: float = 0.0
 
 
 #: Operations and calls, one after the other; errors are thrown into it.
-Errand: TypeAlias = Generator[Operation[Any] | Call, Any, T]
+CallbackOperation: TypeAlias = Generator[Operation[Any] | Call, Any, T]
 
 
-class Work(Definition, Generic[S, P, T]):
-    """A method that runs operations and calls functions of the user's."""
-
-    def __init__(self, define: Callable[Concatenate[S, P], Errand[T]]) -> None:
-        super().__init__(define)
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __get__(self, queue: Synchronous, kind: object = None) -> Callable[P, T]: ...
-        @overload
-        def __get__(self, queue: Asynchronous, kind: object = None) -> Callable[P, Coro[T]]: ...
-        @overload
-        def __get__(self, queue: None, kind: object = None) -> Callable[..., Any]: ...
-        def __get__(self, queue: object, kind: object = None) -> Callable[..., Any]: ...
-
-
-def method(define: Callable[Concatenate[S, P], Operation[T]]) -> Method[S, P, T]:
+def method(define: Callable[Concatenate[S, P], Operation[T]]) -> Definition[P, T, Coro[T]]:
     """Declares a method; the function returns its operation."""
-    return Method(define)
+    return Definition(define, Form.METHOD)
 
 
-def block(define: Callable[Concatenate[S, P], Span[T]]) -> Block[S, P, T]:
+def context_manager(
+    define: Callable[Concatenate[S, P], Block[T]],
+) -> Definition[P, AbstractContextManager[T, None], AbstractAsyncContextManager[T, None]]:
     """Declares a method for ``with`` blocks; the function returns what happens at their ends."""
-    return Block(define)
+    return Definition(define, Form.CONTEXT_MANAGER)
 
 
-def loop(define: Callable[Concatenate[S, P], Each[T]]) -> Loop[S, P, T]:
+def iterator(
+    define: Callable[Concatenate[S, P], NextBlock[T]],
+) -> Definition[P, Generator[T, None, None], AsyncGenerator[T, None]]:
     """Declares a method for ``for`` loops; the function returns what makes the block of each value."""
-    return Loop(define)
+    return Definition(define, Form.ITERATOR)
 
 
-def errand(define: Callable[Concatenate[S, P], Errand[T]]) -> Work[S, P, T]:
-    """Declares a method that calls back; the function returns its errand."""
-    return Work(define)
+def callback_method(define: Callable[Concatenate[S, P], CallbackOperation[T]]) -> Definition[P, T, Coro[T]]:
+    """Declares a method that calls the user's functions; the function returns operations and calls."""
+    return Definition(define, Form.CALLBACK_METHOD)
 
 
-class _Known(About, Timed, Protocol):
+class _AnyContext(About, Timed, Protocol):
     """What every operation needs to know."""
 
 
 class Methods:
     """The methods of one kind of queue, declared once for every flavour."""
 
-    _context: _Known
+    _context: _AnyContext
     _clients: ClassVar[tuple[type, ...]]
 
     def _connect(
@@ -258,7 +212,7 @@ class Methods:
         return str(self._context.keys)
 
 
-def definitions(kind: type) -> Iterator[tuple[str, Definition]]:
+def definitions(kind: type) -> Iterator[tuple[str, Definition[..., Any, Any]]]:
     """The definitions of a class and of those that it is made from, by their names."""
     for base in kind.__mro__:
         for name, each in vars(base).items():
@@ -267,10 +221,12 @@ def definitions(kind: type) -> Iterator[tuple[str, Definition]]:
 
 
 #: What a definition returns is what the flavour runs; what the method returns is made of that in brackets.
-_RETURNS: Final = re.compile(r"(?:Operation|Errand|Span|Each)\[(.*)\]")
+_RETURNS: Final = re.compile(r"\w+\[(.*)\]")
 
 
-def like(definition: Definition, function: Callable[..., Any], returns: str) -> Callable[..., Any]:
+def like(
+    definition: Definition[..., Any, Any], function: Callable[..., Any], returns: str
+) -> Callable[..., Any]:
     """A function with the name, the signature and the docstring of a definition.
 
     Args:
@@ -281,7 +237,7 @@ def like(definition: Definition, function: Callable[..., Any], returns: str) -> 
     functools.update_wrapper(function, definition.define)
     del function.__wrapped__  # type: ignore[attr-defined]
     signature = inspect.signature(definition.define)
-    result = returns.format(_RETURNS.sub(r"\1", str(signature.return_annotation)))
+    result = returns.format(_RETURNS.sub(r"\1", str(signature.return_annotation), count=1))
     function.__annotations__ = {**definition.define.__annotations__, "return": result}
     function.__signature__ = signature.replace(return_annotation=result)  # type: ignore[attr-defined]
     return function

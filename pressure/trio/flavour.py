@@ -13,7 +13,8 @@ import trio
 
 from pressure.errors import PressureError
 from pressure.keys import Located
-from pressure.kinds.flavours import Asynchronous, Renewal
+from pressure.kinds.asynchronous import Asynchronous
+from pressure.kinds.flavour import Renewal
 from pressure.protocol.steps import Operation
 from pressure.settings import Settings
 from pressure.trio.connection import check
@@ -42,12 +43,12 @@ class OnTrio(Asynchronous):
             await function(*args)
 
     @contextlib.asynccontextmanager
-    async def _beating(self, beat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
+    async def _heartbeats(self, heartbeat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
         async def run() -> None:
             while True:
                 await trio.sleep(every)
                 with contextlib.suppress(PressureError):  # the next may do better
-                    await self._driver.run(beat())
+                    await self._driver.run(heartbeat())
 
         error: BaseException | None = None
         async with trio.open_nursery() as nursery:

@@ -12,7 +12,7 @@ from pressure.keys import as_bytes
 from pressure.kinds.backup import operations
 from pressure.kinds.backup.operations import BackupKeys
 from pressure.kinds.kind import Item, Kind, bytes_of
-from pressure.kinds.methods import Span, block, method
+from pressure.kinds.methods import Block, context_manager, method
 from pressure.protocol.steps import Operation, Patience
 
 __all__ = ["BackupKeys", "BackupMethods", "InProgress"]
@@ -152,8 +152,8 @@ class BackupMethods(Kind[V]):
                 f"queue {self}: the item is not in progress any more, so it may be done twice"
             )
 
-    @block
-    def take(self, block: bool = True, timeout: float | None = None) -> Span[Item[V]]:
+    @context_manager
+    def take(self, block: bool = True, timeout: float | None = None) -> Block[Item[V]]:
         """Claim an item for the length of a ``with`` block: completed when the block ends well.
 
         When the block ends by an exception the item stays in progress, for ``requeue_stale`` or ``requeue``.
@@ -170,7 +170,7 @@ class BackupMethods(Kind[V]):
             ItemLostError: At the end: it was not in progress any more.
         """
         patience = self._patience(block, timeout)
-        return Span(self._take(patience), lambda item, error: None if error else self._complete(item))
+        return Block(self._take(patience), lambda item, error: None if error else self._complete(item))
 
     def _take(self, patience: Patience) -> Operation[Item[V]]:
         item = yield from self._claim(patience)

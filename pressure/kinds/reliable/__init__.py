@@ -8,7 +8,7 @@ from typing import Any, Generic
 from pressure.checks import milliseconds
 from pressure.codecs import Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
-from pressure.kinds.methods import Errand, Span, block, errand, method
+from pressure.kinds.methods import Block, CallbackOperation, callback_method, context_manager, method
 from pressure.kinds.reliable import delaying, operations
 from pressure.kinds.reliable.carrying import BACKENDS
 from pressure.kinds.reliable.looking import Looking
@@ -161,8 +161,8 @@ class ReliableMethods(Taking[V], Looking[V]):
     def _heartbeat(self, ids: list[bytes]) -> Operation[list[bytes]]:
         return (yield from operations.heartbeat(self._context, self._carried, ids))
 
-    @block
-    def take(self, block: bool = True, timeout: float | None = None) -> Span[Delivered[V]]:
+    @context_manager
+    def take(self, block: bool = True, timeout: float | None = None) -> Block[Delivered[V]]:
         """Pop a message for the length of a ``with`` block: acknowledged when the block ends well.
 
         When the block ends by an exception the message stays delivered, to be recovered.
@@ -179,7 +179,7 @@ class ReliableMethods(Taking[V], Looking[V]):
             ItemLostError: At the end: another client had recovered and acknowledged the message.
         """
         enter = self._take(self._patience(block, timeout))
-        return Span(enter, lambda message, error: None if error else self._taken(message))
+        return Block(enter, lambda message, error: None if error else self._taken(message))
 
     def _take(self, patience: Patience) -> Operation[Delivered[V]]:
         found = yield from self._pop(1, patience)
@@ -193,7 +193,7 @@ class ReliableMethods(Taking[V], Looking[V]):
                 f"queue {self}: another client has acknowledged the message; it was done twice"
             )
 
-    @errand
+    @callback_method
     def work(
         self,
         handle: Callable[[Delivered[V]], Any],
@@ -203,7 +203,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         backoff: Callable[[int], float] | None = None,
         max_messages: int | None = None,
         until_empty: bool = False,
-    ) -> Errand[int]:
+    ) -> CallbackOperation[int]:
         """Call a function for each message, and acknowledge the message when the function returns.
 
         Messages that other workers have not acknowledged in time come first. If the function raises an

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pressure.checks import duration, milliseconds
-from pressure.kinds.methods import Call, Errand
+from pressure.kinds.methods import Call, CallbackOperation
 from pressure.kinds.reliable.model import Delivered
 from pressure.protocol.steps import Operation
 from pressure.text import printable
@@ -71,7 +71,7 @@ class Plan:
         return idle
 
 
-def working(plan: Plan, idle: int, steps: Steps, clock: Callable[[], float]) -> Errand[int]:
+def working(plan: Plan, idle: int, steps: Steps, clock: Callable[[], float]) -> CallbackOperation[int]:
     """Work; how many messages were handled and acknowledged."""
     done = handled = 0
     looked = float("-inf")
@@ -90,12 +90,12 @@ def working(plan: Plan, idle: int, steps: Steps, clock: Callable[[], float]) -> 
     return done
 
 
-def _handled(plan: Plan, steps: Steps, message: Delivered) -> Errand[int]:
+def _handled(plan: Plan, steps: Steps, message: Delivered) -> CallbackOperation[int]:
     """1 if it was handled and acknowledged."""
     ids = [message.id]
-    beat = None if plan.heartbeat is None else lambda: steps.heartbeat(ids)
+    heartbeat = None if plan.heartbeat is None else lambda: steps.heartbeat(ids)
     try:
-        yield Call(plan.handle, message, beat, plan.heartbeat or 0.0)
+        yield Call(plan.handle, message, heartbeat, plan.heartbeat or 0.0)
     except Exception as error:
         log.exception("message %s failed, delivered %d times", printable(message.id), message.deliveries)
         if plan.backoff is not None:

@@ -10,7 +10,7 @@ from pressure.codecs import Codec, Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.keys import as_bytes
 from pressure.kinds.kind import Item, Kind
-from pressure.kinds.methods import Span, block, method
+from pressure.kinds.methods import Block, context_manager, method
 from pressure.kinds.ring import operations
 from pressure.protocol.steps import Operation
 
@@ -158,8 +158,8 @@ class RingMethods(Kind[V]):
         """
         return operations.extend(self._context, self._locks, *_lock_of(item), 0)
 
-    @block
-    def take(self, lock_ttl: float) -> Span[Item[V]]:
+    @context_manager
+    def take(self, lock_ttl: float) -> Block[Item[V]]:
         """Claim the first item that is not locked for a ``with`` block: completed when the block ends well.
 
         When the block ends by an exception the lock is left to expire, so that the item is not tried again at
@@ -176,7 +176,7 @@ class RingMethods(Kind[V]):
             ItemLostError: At the end: the lock had expired.
         """
         enter = self._take(milliseconds(lock_ttl, "lock_ttl", 1))
-        return Span(enter, lambda item, error: None if error else self._complete(item))
+        return Block(enter, lambda item, error: None if error else self._complete(item))
 
     def _take(self, ttl: int) -> Operation[Item[V]]:
         item = yield from self._claim(ttl, walk=True)
