@@ -34,7 +34,7 @@ _HOPS: Final = 5
 _UNFIT: Final = frozenset({"LOADING", "MASTERDOWN", "CLUSTERDOWN"})
 
 #: Error codes by which a server says that it is not, or no longer, the one to ask.
-ELSEWHERE: Final = frozenset({*_UNFIT, "MOVED", "ASK", "READONLY", "UNBLOCKED", "NOAUTH"})
+WRONG_SERVER: Final = frozenset({*_UNFIT, "MOVED", "ASK", "READONLY", "UNBLOCKED", "NOAUTH"})
 
 
 @dataclass(frozen=True, slots=True)

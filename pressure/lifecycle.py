@@ -5,8 +5,8 @@ from __future__ import annotations
 from pressure import protocol
 from pressure.codecs import V
 from pressure.errors import QueueAlreadyExistsError, QueueDoesNotExistError
-from pressure.kinds.methods import method
 from pressure.looking import Looking, check_role
+from pressure.methods import method
 from pressure.protocol import Operation, Patience, RepairReport
 
 

@@ -8,7 +8,7 @@ from pressure import protocol
 from pressure.checks import whole
 from pressure.codecs import Codec, V, decoded
 from pressure.keys import Keys
-from pressure.kinds.methods import Methods, method
+from pressure.methods import Methods, method
 from pressure.protocol import Context, Diagnosis, Operation, Stats
 
 

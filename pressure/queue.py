@@ -27,12 +27,12 @@ from pressure.codecs import Codec, CodecName, Sendable, V, codec_of, sendable
 from pressure.errors import QueueClosedError
 from pressure.joining import Unfinished
 from pressure.keys import Keys
-from pressure.kinds.methods import method
-from pressure.kinds.synchronous import Synchronous
 from pressure.lease import lease_of
 from pressure.lifecycle import Lifecycle
+from pressure.methods import method
 from pressure.protocol import Context, Operation, Patience, Server
 from pressure.settings import SLICE
+from pressure.synchronous import Synchronous
 from pressure.taking import Taking
 
 

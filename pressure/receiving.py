@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic
 
 from pressure.codecs import Codec, V, decoded
-from pressure.kinds.methods import Block
+from pressure.methods import Block
 from pressure.protocol import Context, Operation, Patience, Received, Settlement, receive, settle
 
 

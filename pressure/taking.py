@@ -6,8 +6,8 @@ from pressure import protocol
 from pressure.checks import whole
 from pressure.codecs import V
 from pressure.joining import Unfinished, join
-from pressure.kinds.methods import Block, NextBlock, context_manager, iterator, method
 from pressure.looking import Looking
+from pressure.methods import Block, NextBlock, context_manager, iterator, method
 from pressure.protocol import Operation, Patience
 from pressure.receiving import Message, Reception
 

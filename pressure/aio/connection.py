@@ -78,16 +78,16 @@ class Connections:
         if member.connection is not None:
             if _is_quiet(member.connection):
                 return
-            await drop(member.take_out())
+            await self.close(member.take_out())
         generation, search = self.pool.generation, Search(self._where, self._keys)
         connection, name = None, b""
         try:
             while (look := search.look) is not None:
-                await drop(connection)
+                await self.close(connection)
                 connection, name = _made(look, member), HOLDS.connection_name()
                 search.hear(await _heard(connection, look, name))
         except BaseException:
-            await drop(connection)
+            await self.close(connection)
             raise
         self._where = search.where
         member.set(connection, name, search.number, generation)
@@ -95,13 +95,19 @@ class Connections:
     async def give_back(self, member: Member) -> None:
         """End the use of a member."""
         for connection in self.pool.give_back(member):
-            await drop(connection)
+            await self.close(connection)
 
     async def disconnect(self, *, nowait: bool = False) -> None:
         """Close the idle connections, and those in use as soon as they are given back."""
         self.come_home()
         for connection in self.pool.drain():
-            await drop(connection, nowait=nowait)
+            await self.close(connection, nowait=nowait)
+
+    async def close(self, connection: Any, *, nowait: bool = True) -> None:
+        """Close a connection, if there is one."""
+        if connection is not None:
+            with contextlib.suppress(redis.RedisError, OSError):
+                await connection.disconnect(nowait=nowait)
 
 
 async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
@@ -143,14 +149,6 @@ async def reply_on(connection: Any) -> Reply:
     if type(reply) is not list:
         return reply
     return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
-
-
-async def drop(connection: Any, nowait: bool = True) -> None:
-    """Close a connection, if there is one."""
-    if connection is None:
-        return
-    with contextlib.suppress(redis.RedisError, OSError):
-        await connection.disconnect(nowait=nowait)
 
 
 def _socket_of(connection: Any) -> Any:

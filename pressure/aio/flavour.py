@@ -14,10 +14,10 @@ import redis.asyncio
 from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
 from pressure.aio.lease import TaskKeeper
+from pressure.asynchronous import Asynchronous
 from pressure.errors import PressureError
+from pressure.flavour import Renewal
 from pressure.keys import Located
-from pressure.kinds.asynchronous import Asynchronous
-from pressure.kinds.flavour import Renewal
 from pressure.protocol.steps import Operation
 from pressure.settings import Settings
 

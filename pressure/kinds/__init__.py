@@ -2,8 +2,8 @@
 
 ``backup`` (an in-progress list), ``ring`` (a circular buffer with locks) and ``reliable`` (messages that are
 acknowledged) hold a class of definitions each, and the operations behind them, which are generators over
-batches like those of ``pressure.protocol``. ``methods`` and ``flavour`` make methods of definitions;
-``asking`` is how a server is asked, ``kind`` what all have in common.
+batches like those of ``pressure.protocol``. ``pressure.methods`` and ``pressure.flavour`` make methods of
+definitions. ``asking`` is how a server is asked, ``kind`` what all have in common.
 
 To add a kind: a class of definitions, and a class here, in ``pressure.aio`` and in ``pressure.trio``.
 """
@@ -23,7 +23,7 @@ from pressure.kinds.reliable import (
     exponential,
 )
 from pressure.kinds.ring import RingMethods
-from pressure.kinds.synchronous import Synchronous
+from pressure.synchronous import Synchronous
 
 __all__ = [
     "BackupQueue",

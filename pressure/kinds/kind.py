@@ -19,8 +19,8 @@ from typing import Any, Final, Generic
 
 from pressure.codecs import Codec, V, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
-from pressure.kinds.methods import Methods
 from pressure.kinds.sharing import Guard, check_name
+from pressure.methods import Methods
 from pressure.protocol.steps import Patience, Server
 from pressure.settings import SLICE
 

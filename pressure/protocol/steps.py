@@ -1,7 +1,7 @@
 """What an operation asks of its driver, and what it is given.
 
 An operation is a generator without I/O. It yields a ``Batch``, a ``Wait`` or a ``Pause`` (or a ``NewHold``,
-which ``Course`` answers), is sent the list of replies, and returns its result or raises. It reads no clock
+which ``Execution`` answers), is sent the list of replies, and returns its result or raises. It reads no clock
 but ``Context.clock``.
 
 What a driver has to keep:
@@ -77,7 +77,7 @@ class Pause:
 class NewHold:
     """Nothing to send: a role is about to be taken. The reply is a list of one, the id of the new hold.
 
-    ``Course`` answers it itself, so drivers never see it.
+    ``Execution`` answers it itself, so drivers never see it.
     """
 
 

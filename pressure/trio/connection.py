@@ -181,17 +181,17 @@ class Connections:
         if member.connection is not None:
             if member.connection.is_quiet:
                 return
-            await close(member.take_out())
+            await self.close(member.take_out())
         generation, search = self.pool.generation, Search(self._where, self._keys)
         connection, name = None, b""
         try:
             while (look := search.look) is not None:
-                await close(connection)
+                await self.close(connection)
                 name = HOLDS.connection_name()
                 connection, heard = await _heard(look, name, member)
                 search.hear(heard)
         except BaseException:
-            await close(connection)
+            await self.close(connection)
             raise
         self._where = search.where
         member.set(connection, name, search.number, generation)
@@ -199,17 +199,16 @@ class Connections:
     async def give_back(self, member: Member) -> None:
         """End the use of a member."""
         for connection in self.pool.give_back(member):
-            await close(connection)
+            await self.close(connection)
 
-    async def disconnect(self) -> None:
+    async def disconnect(self, *, nowait: bool = True) -> None:  # noqa: ARG002
         """Close the idle connections, and those in use as soon as they are given back."""
         self.come_home()
         for connection in self.pool.drain():
-            await close(connection)
+            await self.close(connection)
 
-
-async def close(connection: Connection | None) -> None:
-    """Hang up, if there is a connection, whoever is cancelled."""
-    if connection is not None:
-        with trio.CancelScope(shield=True):
-            await connection.close()
+    async def close(self, connection: Connection | None, *, nowait: bool = True) -> None:  # noqa: ARG002
+        """Hang up at once, if there is a connection, whoever is cancelled."""
+        if connection is not None:
+            with trio.CancelScope(shield=True):
+                await connection.close()

@@ -11,10 +11,10 @@ import redis
 import redis.asyncio
 import trio
 
+from pressure.asynchronous import Asynchronous
 from pressure.errors import PressureError
+from pressure.flavour import Renewal
 from pressure.keys import Located
-from pressure.kinds.asynchronous import Asynchronous
-from pressure.kinds.flavour import Renewal
 from pressure.protocol.steps import Operation
 from pressure.settings import Settings
 from pressure.trio.connection import check

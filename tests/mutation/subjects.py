@@ -50,7 +50,7 @@ SUBJECTS: Final = {
         _NEAREST,
     ),
     "course": Subject(
-        ("pressure/course.py",),
+        ("pressure/execution.py",),
         (
             "tests/conformance/test_simulation.py",
             "tests/conformance/test_failures_and_repair.py",

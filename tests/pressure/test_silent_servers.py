@@ -106,7 +106,7 @@ def test_a_wait_may_last_longer_than_the_socket_timeout(flavour: str, redis_url:
 
 #: The function that is told how long to wait for replies, by flavour, and the place of the argument.
 LIMITS = {
-    "sync": ("pressure.connection.Attention.begin", 1),
+    "sync": ("pressure.connection.CancelScope.begin_wait", 1),
     "aio": ("pressure.aio.driver.unbroken", 2),
     "trio": ("pressure.trio.connection.Connection.exchange", 3),
 }
@@ -178,9 +178,9 @@ def test_after_a_silence_no_other_connection_to_that_server_is_used(
         connections = (queue.queue if flavour == "sync" else queue)._driver.connections
         for member in members:
             if flavour == "sync":
-                from pressure.connection import Attention
+                from pressure.connection import CancelScope
 
-                connections.ready(member, Attention(None))
+                connections.ready(member, CancelScope(None))
             else:
                 await connections.ready(member)
         for member in members:

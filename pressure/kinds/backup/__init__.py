@@ -12,7 +12,7 @@ from pressure.keys import as_bytes
 from pressure.kinds.backup import operations
 from pressure.kinds.backup.operations import BackupKeys
 from pressure.kinds.kind import Item, Kind, bytes_of
-from pressure.kinds.methods import Block, context_manager, method
+from pressure.methods import Block, context_manager, method
 from pressure.protocol.steps import Operation, Patience
 
 __all__ = ["BackupKeys", "BackupMethods", "InProgress"]

@@ -8,13 +8,13 @@ from typing import Any, Generic
 from pressure.checks import milliseconds
 from pressure.codecs import Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
-from pressure.kinds.methods import Block, CallbackOperation, callback_method, context_manager, method
 from pressure.kinds.reliable import delaying, operations
 from pressure.kinds.reliable.carrying import BACKENDS
 from pressure.kinds.reliable.looking import Looking
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Info, Pending
 from pressure.kinds.reliable.taking import Taking
 from pressure.kinds.reliable.worker import Plan, exponential, working
+from pressure.methods import Block, CallbackOperation, callback_method, context_manager, method
 from pressure.protocol.steps import Operation, Patience
 
 __all__ = [

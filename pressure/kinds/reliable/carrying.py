@@ -10,12 +10,12 @@ from pressure.checks import whole
 from pressure.codecs import Codec, V
 from pressure.keys import as_bytes
 from pressure.kinds.kind import Kind
-from pressure.kinds.methods import method
 from pressure.kinds.reliable.backend import Backend
 from pressure.kinds.reliable.model import GROUP, Capabilities, Delivered, ReliableKeys
 from pressure.kinds.reliable.module import Module
 from pressure.kinds.reliable.operations import Carried
 from pressure.kinds.reliable.stream import Stream
+from pressure.methods import method
 from pressure.protocol.steps import Operation
 
 BACKENDS: Final[dict[str, Callable[[], Backend]]] = {"module": Module, "stream": Stream}

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from pressure.checks import whole
 from pressure.codecs import V
-from pressure.kinds.methods import method
 from pressure.kinds.reliable import delaying, operations, redriving
 from pressure.kinds.reliable.carrying import Carrying
 from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending
+from pressure.methods import method
 from pressure.protocol.steps import Operation
 
 

@@ -6,11 +6,11 @@ from typing import Self
 
 from pressure.checks import milliseconds, whole
 from pressure.codecs import V
-from pressure.kinds.methods import method
 from pressure.kinds.reliable import operations, popping
 from pressure.kinds.reliable.carrying import Carrying
 from pressure.kinds.reliable.model import Delivered
 from pressure.kinds.sharing import make_sure
+from pressure.methods import method
 from pressure.protocol.steps import Operation, Patience
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pressure.checks import duration, milliseconds
-from pressure.kinds.methods import Call, CallbackOperation
 from pressure.kinds.reliable.model import Delivered
+from pressure.methods import Call, CallbackOperation
 from pressure.protocol.steps import Operation
 from pressure.text import printable
 

@@ -10,8 +10,8 @@ from pressure.codecs import Codec, Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.keys import as_bytes
 from pressure.kinds.kind import Item, Kind
-from pressure.kinds.methods import Block, context_manager, method
 from pressure.kinds.ring import operations
+from pressure.methods import Block, context_manager, method
 from pressure.protocol.steps import Operation
 
 __all__ = ["RingMethods"]

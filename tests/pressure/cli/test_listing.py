@@ -111,14 +111,14 @@ def test_ls_of_many_queues_takes_few_round_trips(
     for number in range(250):
         raw.set(f"{PREFIX}{number}:bound", 0)
     steps = 0
-    packed = pressure.course.Course.packed
+    packed = pressure.execution.Execution.packed
 
-    def counted(*args: Any) -> bytes:
+    def counted(*args: Any) -> Any:
         nonlocal steps
         steps += 1
         return packed(*args)
 
-    monkeypatch.setattr(pressure.course.Course, "packed", counted)
+    monkeypatch.setattr(pressure.execution.Execution, "packed", counted)
     assert run("ls", "--names")[1].count("\n") == 250
     assert steps <= 8
 

@@ -1,4 +1,4 @@
-"""One operation on its way: what every driver keeps to, whatever carries the commands.
+"""The execution of an operation: what is the same for every driver.
 
 A driver calls ``begin``, takes ``step`` for as long as there is one, carries it out, and hands the replies to
 ``advance``. To stop the operation it calls ``stop`` instead of carrying out a step that ``waits``. If the
@@ -13,19 +13,21 @@ Rules:
 
 from __future__ import annotations
 
-import os
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, Generic
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 import hiredis
 
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
-from pressure.finding import ELSEWHERE
-from pressure.lease import Keeper
-from pressure.pool import HOLDS, Member
+from pressure.finding import WRONG_SERVER
+from pressure.polling import as_poll, poll_interval, replies_to_wait, too_few_connections, watches_after
+from pressure.pool import BaseCheckout
 from pressure.protocol.steps import Batch, NewHold, Operation, Pause, Reply, Step, T, Wait
 from pressure.settings import STOP_TIMEOUT, Settings
-from pressure.turns import brief, crowded, looked, still_watches
+
+if TYPE_CHECKING:
+    from pressure.asynchronous import AsyncCheckout
 
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
@@ -41,8 +43,8 @@ _EXPECTED: Final = frozenset({"NOSCRIPT", "NOGROUP", "BUSYGROUP", "EMPTYKEY"})
 _NO_KEY: Final = "no such key"
 
 
-class Course(Generic[T]):
-    """An operation from its first step to its result.
+class Execution(Generic[T]):
+    """The execution of an operation, from its first step to its result.
 
     Args:
         operation: A generator that was not started yet.
@@ -97,11 +99,11 @@ class Course(Generic[T]):
         """Whether the next step waits, so that the operation may be stopped instead."""
         return self.step is not None and type(self.step) is not Batch
 
-    def packed(self, step: Batch) -> bytes:
-        """The bytes of a step that is about to be sent."""
+    def packed(self, step: Batch) -> tuple[bytes, int]:
+        """The bytes of a step that is about to be sent, and how many replies there will be."""
         if not self._changed:
             self._changed = any(command[0] not in _HARMLESS for command in step.commands)
-        return b"".join(map(_pack, step.commands))
+        return b"".join(map(_pack, step.commands)), len(step.commands)
 
     def advance(self, replies: list[Reply]) -> None:
         """Hand in the replies to ``step``."""
@@ -148,59 +150,8 @@ class Course(Generic[T]):
         return unknown
 
 
-class AnyCheckout:
-    """A member of a pool, and the holds of the operations that run on it.
-
-    Args:
-        member: The member.
-        keeper: What renews leases, if there are any.
-    """
-
-    def __init__(self, member: Member, keeper: Keeper | None) -> None:
-        self.member = member
-        self._keeper = keeper
-        self._pid = os.getpid()
-        self._holds: list[bytes] = []
-        self._is_closed = False
-
-    @property
-    def is_forked(self) -> bool:
-        """Whether this is a copy in a child process: it has no connection, and holds nothing."""
-        return self._pid != os.getpid()
-
-    def _check(self) -> None:
-        if self.is_forked:
-            raise ConnectionFailedError(
-                "this connection, and what is held on it, belong to the parent process; nothing was changed"
-            )
-
-    def begin_hold(self) -> bytes:
-        """A new hold on the connection; its id."""
-        hold_id = HOLDS.begin(self.member.name)
-        self._holds.append(hold_id)
-        if self._keeper is not None:
-            self._keeper.begin(hold_id)
-        return hold_id
-
-    def end_holds(self) -> None:
-        """All holds are over."""
-        while self._holds:
-            hold_id = self._holds.pop()
-            HOLDS.end(hold_id)
-            if self._keeper is not None:
-                self._keeper.end(hold_id)
-
-    def _close_once(self) -> bool:
-        """End the holds; whether there is a member to give back."""
-        if self._is_closed or self.is_forked:
-            return False
-        self._is_closed = True
-        self.end_holds()
-        return True
-
-
-class Ride(Generic[T]):
-    """An operation under way on a member, and how it shares the connection with others.
+class PooledExecution(Execution[T]):
+    """The execution of an operation on a member of a pool, whose connection it may share with others.
 
     Args:
         operation: A generator that was not started yet.
@@ -208,72 +159,126 @@ class Ride(Generic[T]):
         where: The settings of the server.
 
     Attributes:
-        course: The operation on its way.
         connection: The connection on which it was begun.
-        reply_timeout: How many seconds the server may be silent, beyond a wait.
     """
 
-    __slots__ = ("_limit", "_watches", "connection", "course", "member", "reply_timeout")
+    __slots__ = ("_limit", "_reply_timeout", "_watches", "connection", "member")
 
-    def __init__(self, operation: Operation[T], checkout: AnyCheckout, where: Settings) -> None:
-        self.course: Course[T] = Course(operation, where, checkout.begin_hold)
+    def __init__(self, operation: Operation[T], checkout: BaseCheckout, where: Settings) -> None:
+        super().__init__(operation, where, checkout.begin_hold)
         self.member = checkout.member
         self.connection: Any = None
-        self.reply_timeout = where.reply_timeout
+        self._reply_timeout = where.reply_timeout
         self._limit = where.max_connections
         self._watches = False
 
     def begin(self) -> None:
         """Come to the first step, on the member's connection."""
         self.connection = self.member.connection
-        self.course.begin()
+        super().begin()
+
+    def timeout_of(self, step: Batch) -> float:
+        """How many seconds nothing may come from the server."""
+        return self._reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
 
     @property
-    def gives_way(self) -> bool:
+    def shares(self) -> bool:
         """Whether others have their turn on the connection before the next step, which waits."""
-        return self.member.turn is not None and not self._watches
+        return self.member.lock is not None and not self._watches
 
-    @property
-    def is_crowded_out(self) -> bool:
-        """Whether the next step would wait on a connection that others use, but cannot give way."""
-        return self.member.turn is not None and self._watches and type(self.course.step) is Wait
+    def stopped_unable_to_share(self) -> bool:
+        """Stop it with an error if it would wait on a shared connection, but watches keys there."""
+        if self.member.lock is None or not self._watches or type(self.step) is not Wait:
+            return False
+        self.stop(too_few_connections(self._limit))
+        return True
 
-    def crowd_out(self) -> None:
-        """Stop it with an error."""
-        self.course.stop(crowded(self._limit))
-
-    @property
-    def was_lost(self) -> bool:
-        """Whether the connection was lost while others had their turn."""
-        return self.member.connection is not self.connection
+    def check_connection(self) -> None:
+        """Raises what ``lost`` says if the connection was lost while others had their turn."""
+        if self.member.connection is not self.connection:
+            raise self.lost(ConnectionError("while another operation used it"))
 
     def packed(self, step: Batch) -> tuple[bytes, int]:
         """The bytes of a step that is about to be sent, and how many replies there will be."""
-        if self.member.turn is not None:
-            self._watches = still_watches(step.commands, self._watches)
+        if self.member.lock is not None:
+            self._watches = watches_after(step.commands, self._watches)
             if isinstance(step, Wait):
-                step = brief(step)
-        return self.course.packed(step), len(step.commands)
+                step = as_poll(step)
+        return super().packed(step)
 
-    def advance(self, step: Batch, replies: list[Reply]) -> None:
-        """Hand in what was answered to a step."""
-        if self.member.turn is not None and isinstance(step, Wait):
-            replies = looked(step, replies)
-        self.course.advance(replies)
+    def advance(self, replies: list[Reply]) -> None:
+        """Hand in the replies to ``step``."""
+        if self.member.lock is not None and isinstance(self.step, Wait):
+            replies = replies_to_wait(self.step, replies)
+        super().advance(replies)
 
 
-def is_elsewhere(error: ServerReplyError) -> bool:
+class AsyncExecution(PooledExecution[T]):
+    """One operation under way, and what cancelled it meanwhile, if anything."""
+
+    __slots__ = ("_checkout", "_is_stopped")
+
+    def __init__(self, operation: Operation[T], checkout: AsyncCheckout) -> None:
+        super().__init__(operation, checkout, checkout.driver.connections.settings)
+        self._checkout = checkout
+        self._is_stopped = False
+
+    async def run(self) -> T:
+        """To its end."""
+        try:
+            self.begin()
+            while (step := self.step) is not None:
+                if self.waits and not await self._may_wait():
+                    continue
+                if isinstance(step, Batch):
+                    self.advance(await self._sent(step))
+                elif await self._pause(step.seconds):
+                    self.advance([])
+        except ServerReplyError as error:
+            if is_wrong_server(error):
+                await self._checkout.leave_server()
+            raise
+        finally:
+            self.member.is_spoiled |= self.leaves_a_mess
+        return self.result
+
+    async def _may_wait(self) -> bool:
+        """Whether the next step, which waits, is to be carried out."""
+        if not self._is_stopped and (reason := await self._cancelled()) is not None:
+            self._is_stopped = True
+            self.stop(reason)
+            return False
+        if self.stopped_unable_to_share():
+            return False
+        if self.shares and isinstance(self.step, Wait):
+            return await self._pause(poll_interval(self.step, self.member))
+        return True
+
+    @abstractmethod
+    async def _cancelled(self) -> BaseException | None:
+        """What to stop the operation with; None to go on."""
+
+    @abstractmethod
+    async def _pause(self, seconds: float) -> bool:
+        """Sleep; False if that was cancelled. Others have the connection meanwhile, if they may."""
+
+    @abstractmethod
+    async def _sent(self, step: Batch) -> list[Reply]:
+        """The replies to a step. A cancellation that comes meanwhile only ends a wait."""
+
+
+def is_wrong_server(error: ServerReplyError) -> bool:
     """Whether a server says by this that it is not, or no longer, the one to ask."""
-    return error.code in ELSEWHERE
+    return error.code in WRONG_SERVER
 
 
-def unblocking(number: int) -> Operation[bool]:
+def client_unblock(number: int) -> Operation[bool]:
     """An operation that ends the wait of another connection; whether the server did so."""
     (reply,) = yield Batch(((b"CLIENT", b"UNBLOCK", number),))
     return not isinstance(reply, ServerReplyError)
 
 
-def grace(step: Batch, unblocked: bool | None) -> float:
+def grace_period(step: Batch, unblocked: bool | None) -> float:
     """How many seconds an operation that is to be stopped may wait from now on for the reply to a wait.
 
     Args:

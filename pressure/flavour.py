@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, ClassVar, TypeAlias
 
-from pressure.kinds.methods import Form, Methods, definitions, like
+from pressure.methods import Form, Methods, definitions, like
 from pressure.protocol.steps import Operation
 from pressure.settings import Settings
 

@@ -1,4 +1,4 @@
-"""How operations share one connection, in turns: a wait is done as looks that do not wait.
+"""Polling: how operations that share one connection wait, so that each has its turn.
 
 ``pool`` says when operations share one.
 """
@@ -11,20 +11,20 @@ from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.pool import Member
 from pressure.protocol.steps import Batch, Command, Reply, Wait, atomic
 
-__all__ = ["brief", "crowded", "looked", "pause_before_look", "still_watches"]
+__all__ = ["as_poll", "poll_interval", "replies_to_wait", "too_few_connections", "watches_after"]
 
-#: Seconds between two looks of an operation on the common connection, for each operation that is on it: all
-#: together look 50 times a second. None looks less often than it would end a wait of its own.
-LOOK: Final = 0.02
-
-
-def pause_before_look(step: Wait, member: Member) -> float:
-    """How many seconds others have their turn before the next look of an operation that waits."""
-    return min(step.seconds, LOOK * member.users)
+#: Seconds between two polls of an operation on the shared connection, for each operation that is on it: all
+#: together poll 50 times a second. None polls less often than it would end a wait of its own.
+POLL_INTERVAL: Final = 0.02
 
 
-def brief(step: Wait) -> Batch:
-    """The wait as a look, which does not wait; ``looked`` makes the replies those to the wait.
+def poll_interval(step: Wait, member: Member) -> float:
+    """How many seconds others have their turn before the next poll of an operation that waits."""
+    return min(step.seconds, POLL_INTERVAL * member.users)
+
+
+def as_poll(step: Wait) -> Batch:
+    """The wait as a poll, which does not wait; ``replies_to_wait`` makes the replies those to the wait.
 
     In a transaction a command such as BRPOP answers at once. Its own shortest timeout would take as long as
     the server likes, which is up to a tenth of a second.
@@ -36,8 +36,8 @@ def brief(step: Wait) -> Batch:
     return Batch(((*first[:place], *first[place + 2 :]), *others), taken=step.taken)
 
 
-def looked(step: Wait, replies: list[Reply]) -> list[Reply]:
-    """The replies to a wait, of those to its look."""
+def replies_to_wait(step: Wait, replies: list[Reply]) -> list[Reply]:
+    """The replies to a wait, of those to its poll."""
     if not _ends_with_seconds(step.commands[0]):
         return replies
     begun, queued, done, *others = replies
@@ -51,7 +51,7 @@ def _ends_with_seconds(command: Command) -> bool:
     return isinstance(command[0], bytes) and command[0].startswith(b"B")
 
 
-def still_watches(commands: tuple[Command, ...], before: bool) -> bool:
+def watches_after(commands: tuple[Command, ...], before: bool) -> bool:
     """Whether keys are watched after these commands."""
     for name, *_ in commands:
         if name == b"WATCH":
@@ -61,7 +61,7 @@ def still_watches(commands: tuple[Command, ...], before: bool) -> bool:
     return before
 
 
-def crowded(limit: int) -> ConnectionFailedError:
+def too_few_connections(limit: int) -> ConnectionFailedError:
     """The error for an operation that watches keys while it waits, on the common connection.
 
     Others would end its watch. That happens without scripts only.

@@ -1,26 +1,28 @@
-"""What the flavours with coroutines share."""
+"""What the two flavours with coroutines share: the methods, and the driver that runs operations.
+
+``pressure.aio`` and ``pressure.trio`` add how connections are used, and what a cancellation does.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import inspect
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from pressure.errors import QueueClosedError, QueueEmptyError
-from pressure.kinds.flavour import Flavour, Renewal, noted_in
-from pressure.kinds.methods import Block, Call, CallbackOperation, Form, NextBlock
-from pressure.kinds.synchronous import Synchronous
-from pressure.lease import ATTEMPTS
+from pressure.execution import AsyncExecution
+from pressure.flavour import Flavour, Renewal, noted_in
+from pressure.lease import ATTEMPTS, Keeper
+from pressure.methods import Block, Call, CallbackOperation, Form, NextBlock
+from pressure.pool import BaseCheckout, Member
 from pressure.protocol.steps import Operation
-
-if TYPE_CHECKING:
-    import pressure.aio.driver
-    import pressure.trio.driver
+from pressure.settings import STOP_TIMEOUT
+from pressure.synchronous import Synchronous
 
 T = TypeVar("T")
 
@@ -46,9 +48,12 @@ class Values(Generic[T]):
 
 
 class Asynchronous(Flavour):
-    """What the flavours with coroutines share."""
+    """What the two flavours with coroutines share: the methods, and the driver that runs operations.
 
-    _driver: pressure.aio.driver.Driver | pressure.trio.driver.Driver
+    ``pressure.aio`` and ``pressure.trio`` add how connections are used, and what a cancellation does.
+    """
+
+    _driver: AsyncDriver
     _keeper: Any = None
 
     @staticmethod
@@ -152,3 +157,110 @@ class Asynchronous(Flavour):
         Form.ITERATOR: (_iterate, "AsyncGenerator[{}, None]"),
         Form.CALLBACK_METHOD: (_run_callbacks, "{}"),
     }
+
+
+class AsyncDriver(ABC):
+    """Runs operations over the connections of one queue object; the tasks of one event loop may share it.
+
+    Args:
+        connections: The flavour's connections.
+        keeper: What renews leases, if there are any.
+    """
+
+    _checkout: type[AsyncCheckout]
+
+    def __init__(self, connections: Any, keeper: Keeper | None) -> None:
+        self.connections = connections
+        self.keeper = keeper
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Run an operation to its end.
+
+        Raises:
+            ConnectionFailedError: The server cannot be reached, or was lost before anything was changed.
+            OutcomeUnknownError: The connection was lost after commands were sent that change something.
+            asyncio.CancelledError: The task was cancelled; the operation gave back what it held.
+            trio.Cancelled: The same with Trio.
+            PressureError: Whatever the operation raises.
+        """
+        return await self._run_on(await self.checkout(), operation)
+
+    async def checkout(self) -> AsyncCheckout:
+        """A connection for several operations, one after the other; the first of them connects it."""
+        self.connections.come_home()
+        return self._checkout(self, self.connections.pool.take())
+
+    @abstractmethod
+    async def aside(self, operation: Operation[T], within: float) -> T:
+        """Run an operation on a connection of its own, which is closed then; it waits for nobody else's.
+
+        Args:
+            operation: A generator that was not started yet.
+            within: How many seconds it may take in all, connecting included.
+
+        Raises:
+            PressureError: As in ``run``.
+        """
+
+    @abstractmethod
+    async def unblock(self, number: int | None) -> bool | None:
+        """End another connection's wait, as far as that can be done; see ``grace_period``."""
+
+    async def _aside(self, operation: Operation[T]) -> T:
+        return await self._run_on(self._checkout(self, Member(), stop=0), operation)
+
+    async def _run_on(self, checkout: AsyncCheckout, operation: Operation[T]) -> T:
+        try:
+            return await checkout.run(operation)
+        finally:
+            await checkout.close()
+
+
+class AsyncCheckout(BaseCheckout):
+    """A connection for several operations, one after the other. ``AsyncDriver.checkout`` makes one.
+
+    Args:
+        driver: The driver.
+        member: The connection's place in the pool.
+        stop: How many seconds a reply may take once the operation is to be stopped.
+    """
+
+    _execution: type[AsyncExecution[Any]]
+    #: How a connection is lost on which nothing came for too long.
+    _silent: tuple[type[Exception], ...]
+
+    def __init__(self, driver: AsyncDriver, member: Member, stop: float = STOP_TIMEOUT) -> None:
+        super().__init__(member, driver.keeper)
+        self.driver = driver
+        self.stop = stop
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Run an operation to its end; see ``AsyncDriver.run``."""
+        self._check()
+        lock = self.member.lock
+        if lock is not None:
+            await lock.acquire()
+        try:
+            await self.driver.connections.ready(self.member)
+            result: T = await self._execution(operation, self).run()
+            return result
+        finally:
+            if lock is not None:
+                lock.release()
+
+    async def close(self) -> None:
+        """End the holds, and give the connection back."""
+        if self._close_once():
+            await self.driver.connections.give_back(self.member)
+
+    async def drop_connection(self, error: BaseException) -> None:
+        """The connection is of no more use, nor is any other to a server that does not answer."""
+        self.end_holds()
+        await self.driver.connections.close(self.member.take_out())
+        if isinstance(error, self._silent):
+            await self.driver.connections.disconnect(nowait=True)
+
+    async def leave_server(self) -> None:
+        """This server is not, or no longer, the one to ask; the next operation looks for it again."""
+        await self.driver.connections.disconnect(nowait=True)
+        await self.driver.connections.close(self.member.take_out())

@@ -13,10 +13,10 @@ import redis
 
 from pressure.driver import Driver, Interrupt
 from pressure.errors import PressureError, QueueClosedError, QueueEmptyError
+from pressure.flavour import Flavour, Renewal, noted_in
 from pressure.keys import Located
-from pressure.kinds.flavour import Flavour, Renewal, noted_in
-from pressure.kinds.methods import Block, Call, CallbackOperation, Form, NextBlock
 from pressure.lease import ATTEMPTS, ThreadKeeper
+from pressure.methods import Block, Call, CallbackOperation, Form, NextBlock
 from pressure.protocol.steps import Operation
 from pressure.settings import Settings
 

@@ -1,7 +1,7 @@
 """How the methods of a kind of queue are declared: once, for every flavour.
 
 A kind is a subclass of ``Methods``. Its methods are definitions: functions that check their arguments and
-return what is to be done. ``pressure.kinds.flavour`` joins a kind with each flavour and makes methods of the
+return what is to be done. ``pressure.flavour`` joins a kind with each flavour and makes methods of the
 definitions: functions, or coroutine functions.
 
 | decorator | the function returns | the method is |
@@ -49,8 +49,8 @@ from pressure.protocol.steps import About, Operation, Timed
 from pressure.settings import Settings
 
 if TYPE_CHECKING:
-    from pressure.kinds.asynchronous import Asynchronous
-    from pressure.kinds.synchronous import Synchronous
+    from pressure.asynchronous import Asynchronous
+    from pressure.synchronous import Synchronous
 
 S = TypeVar("S")
 T = TypeVar("T")
