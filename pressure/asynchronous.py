@@ -20,7 +20,7 @@ from pressure.flavour import Flavour, Renewal, noted_in
 from pressure.lease import ATTEMPTS, Keeper
 from pressure.methods import Block, Call, CallbackOperation, Form, NextBlock
 from pressure.pool import BaseCheckout, Member
-from pressure.protocol.steps import Operation
+from pressure.protocol.operation import Operation
 from pressure.settings import STOP_TIMEOUT
 from pressure.synchronous import Synchronous
 

@@ -25,7 +25,7 @@ from pressure.finding import Look, Search, failed
 from pressure.greeting import Introduction
 from pressure.keys import Located
 from pressure.pool import HOLDS, Member, Pool
-from pressure.protocol.steps import Reply
+from pressure.protocol.operation import Reply
 from pressure.refusals import REFUSED, refusal
 from pressure.settings import STOP_TIMEOUT, Settings
 

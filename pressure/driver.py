@@ -27,7 +27,7 @@ from pressure.keys import Located
 from pressure.lease import Keeper
 from pressure.polling import poll_interval
 from pressure.pool import BaseCheckout, Member
-from pressure.protocol.steps import Batch, Operation, Reply, Wait
+from pressure.protocol.operation import Batch, Operation, Reply, Wait
 from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT
 

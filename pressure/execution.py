@@ -23,7 +23,7 @@ from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerRe
 from pressure.finding import WRONG_SERVER
 from pressure.polling import as_poll, poll_interval, replies_to_wait, too_few_connections, watches_after
 from pressure.pool import BaseCheckout
-from pressure.protocol.steps import Batch, NewHold, Operation, Pause, Reply, Step, T, Wait
+from pressure.protocol.operation import Batch, NewHold, Operation, Pause, Reply, Step, T, Wait
 from pressure.settings import STOP_TIMEOUT, Settings
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 
 from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.keys import Located
-from pressure.protocol.steps import Command, Reply, needs_hash_tag
+from pressure.protocol.operation import Command, Reply, needs_hash_tag
 from pressure.settings import Settings
 from pressure.text import printable
 

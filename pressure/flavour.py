@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, ClassVar, TypeAlias
 
 from pressure.methods import Form, Methods, definitions, like
-from pressure.protocol.steps import Operation
+from pressure.protocol.operation import Operation
 from pressure.settings import Settings
 
 #: Makes the operation that renews the leases of some holds.

@@ -9,7 +9,7 @@ import hiredis
 
 from pressure.errors import ServerReplyError
 from pressure.finding import Look
-from pressure.protocol.steps import Command, Reply
+from pressure.protocol.operation import Command, Reply
 from pressure.settings import Settings
 
 __all__ = ["Introduction"]

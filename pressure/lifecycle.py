@@ -7,7 +7,7 @@ from pressure.codecs import V
 from pressure.errors import QueueAlreadyExistsError, QueueDoesNotExistError
 from pressure.looking import Looking, check_role
 from pressure.methods import method
-from pressure.protocol import Operation, Patience, RepairReport
+from pressure.protocol import Deadline, Operation, RepairReport
 
 
 class Lifecycle(Looking[V]):
@@ -59,7 +59,7 @@ class Lifecycle(Looking[V]):
             QueueClosedError: It is closed already.
             QueueInUseError: Another client held the producer role until the timeout.
         """
-        return protocol.close(self._context, Patience.of(self._context, True, timeout))
+        return protocol.close(self._context, Deadline.of(self._context, True, timeout))
 
     @method
     def wait_closed(self, timeout: float | None = None) -> Operation[bool]:
@@ -74,7 +74,7 @@ class Lifecycle(Looking[V]):
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.
         """
-        return protocol.wait_closed(self._context, Patience.of(self._context, True, timeout))
+        return protocol.wait_closed(self._context, Deadline.of(self._context, True, timeout))
 
     @method
     def delete(self, timeout: float | None = None) -> Operation[None]:
@@ -91,7 +91,7 @@ class Lifecycle(Looking[V]):
             QueueInUseError: Another client held a role until the timeout. The queue is half deleted: it does
                 not exist for other clients, and a second ``delete`` or ``repair`` removes its last keys.
         """
-        return protocol.delete(self._context, Patience.of(self._context, True, timeout))
+        return protocol.delete(self._context, Deadline.of(self._context, True, timeout))
 
     @method
     def repair(self, force: bool = False, role: str | None = None) -> Operation[RepairReport]:

@@ -45,7 +45,7 @@ from typing import (
 
 from pressure.arguments import settings
 from pressure.keys import Located
-from pressure.protocol.steps import About, Operation, Timed
+from pressure.protocol.operation import HasClock, HasKeys, Operation
 from pressure.settings import Settings
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def callback_method(define: Callable[Concatenate[S, P], CallbackOperation[T]]) -
     return Definition(define, Form.CALLBACK_METHOD)
 
 
-class _AnyContext(About, Timed, Protocol):
+class _AnyContext(HasKeys, HasClock, Protocol):
     """What every operation needs to know."""
 
 

@@ -9,7 +9,8 @@ from typing import Final
 
 from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.pool import Member
-from pressure.protocol.steps import Batch, Command, Reply, Wait, atomic
+from pressure.protocol.commands import atomic
+from pressure.protocol.operation import Batch, Command, Reply, Wait
 
 __all__ = ["as_poll", "poll_interval", "replies_to_wait", "too_few_connections", "watches_after"]
 

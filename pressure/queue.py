@@ -30,7 +30,7 @@ from pressure.keys import Keys
 from pressure.lease import lease_of
 from pressure.lifecycle import Lifecycle
 from pressure.methods import method
-from pressure.protocol import Context, Operation, Patience, Server
+from pressure.protocol import Context, Deadline, Operation, Server
 from pressure.settings import SLICE
 from pressure.synchronous import Synchronous
 from pressure.taking import Taking
@@ -159,8 +159,8 @@ class QueueMethods(Taking[V], Lifecycle[V]):
 
     def _put(self, value: Sendable[V], block: bool, timeout: float | None, overfill: bool) -> Operation[None]:
         data = self._encoded(value)
-        patience = Patience.of(self._context, block, timeout)
-        return protocol.put(self._context, data, patience, overfill=overfill)
+        deadline = Deadline.of(self._context, block, timeout)
+        return protocol.put(self._context, data, deadline, overfill=overfill)
 
     def _encoded(self, value: Any) -> bytes:
         return sendable(self._codec.encode(value))
@@ -192,8 +192,8 @@ class QueueMethods(Taking[V], Lifecycle[V]):
             ValueTooLongError: One of them has more than 512 MiB; nothing was sent.
         """
         data = [self._encoded(value) for value in values]
-        patience = Patience.of(self._context, block, timeout)
-        return protocol.put_many(self._context, data, patience, overfill=overfill)
+        deadline = Deadline.of(self._context, block, timeout)
+        return protocol.put_many(self._context, data, deadline, overfill=overfill)
 
     @method
     def redrive(
@@ -219,7 +219,7 @@ class QueueMethods(Taking[V], Lifecycle[V]):
             ValueError: ``max`` is below 1.
         """
         most = whole(max, "max")
-        return protocol.redrive(self._context, Patience.of(self._context, block, timeout), most)
+        return protocol.redrive(self._context, Deadline.of(self._context, block, timeout), most)
 
 
 class Queue(Synchronous, QueueMethods[V]):  # noqa: D101, that of the kind

@@ -13,7 +13,7 @@ from typing import Generic
 
 from pressure.codecs import Codec, V, decoded
 from pressure.methods import Block
-from pressure.protocol import Context, Operation, Patience, Received, Settlement, receive, settle
+from pressure.protocol import Context, Deadline, Operation, Received, Settlement, receive, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +57,19 @@ class Reception(Generic[V]):
         self._received: Received | None = None
         self._rejected = False
 
-    def block(self, patience: Patience) -> Block[Message[V]]:
+    def block(self, deadline: Deadline) -> Block[Message[V]]:
         """The operations at both ends of the block."""
-        return Block(self._take(patience), self._leave, holds_role=True)
+        return Block(self._take(deadline), self._leave, holds_role=True)
 
-    def _take(self, patience: Patience) -> Operation[Message[V]]:
-        self._received = yield from receive(self._context, patience)
+    def _take(self, deadline: Deadline) -> Operation[Message[V]]:
+        self._received = yield from receive(self._context, deadline)
         return Message(self._received.value, self)
 
     def _leave(self, _message: Message[V], error: BaseException | None) -> Operation[None]:
         """Acknowledges the message, rejects it, or puts it back."""
         received, self._received = self._received, None
         assert received is not None
-        outcome = Settlement.DONE if error is None else Settlement.BACK
+        outcome = Settlement.ACKNOWLEDGED if error is None else Settlement.REQUEUED
         outcome = Settlement.REJECTED if self._rejected else outcome
         return settle(self._context, received.hold_id, outcome, len(received.value))
 

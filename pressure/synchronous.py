@@ -17,7 +17,7 @@ from pressure.flavour import Flavour, Renewal, noted_in
 from pressure.keys import Located
 from pressure.lease import ATTEMPTS, ThreadKeeper
 from pressure.methods import Block, Call, CallbackOperation, Form, NextBlock
-from pressure.protocol.steps import Operation
+from pressure.protocol.operation import Operation
 from pressure.settings import Settings
 
 T = TypeVar("T")

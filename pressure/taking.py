@@ -8,7 +8,7 @@ from pressure.codecs import V
 from pressure.joining import Unfinished, join
 from pressure.looking import Looking
 from pressure.methods import Block, NextBlock, context_manager, iterator, method
-from pressure.protocol import Operation, Patience
+from pressure.protocol import Deadline, Operation
 from pressure.receiving import Message, Reception
 
 
@@ -42,8 +42,8 @@ class Taking(Looking[V]):
         return self._get(block=False)
 
     def _get(self, block: bool, timeout: float | None = None) -> Operation[V]:
-        patience = Patience.of(self._context, block, timeout)
-        return self._unfinished.during(self._got(protocol.get(self._context, patience)))
+        deadline = Deadline.of(self._context, block, timeout)
+        return self._unfinished.during(self._got(protocol.get(self._context, deadline)))
 
     def _got(self, operation: Operation[bytes]) -> Operation[V]:
         data = yield from operation
@@ -74,8 +74,8 @@ class Taking(Looking[V]):
             ValueError: ``max`` is below 1.
         """
         most = whole(max, "max")
-        patience = Patience.of(self._context, block, timeout)
-        return self._unfinished.during(self._got_many(protocol.get_many(self._context, patience, most)))
+        deadline = Deadline.of(self._context, block, timeout)
+        return self._unfinished.during(self._got_many(protocol.get_many(self._context, deadline, most)))
 
     def _got_many(self, operation: Operation[list[bytes]]) -> Operation[list[V]]:
         found = yield from operation
@@ -106,7 +106,7 @@ class Taking(Looking[V]):
                 a repair has freed the role meanwhile, and ``OutcomeUnknownError`` that the connection was
                 lost; in both cases the message may be redelivered.
         """
-        return Reception(self._context, self._codec).block(Patience.of(self._context, block, timeout))
+        return Reception(self._context, self._codec).block(Deadline.of(self._context, block, timeout))
 
     @iterator
     def messages(self, block: bool = True, timeout: float | None = None) -> NextBlock[Message[V]]:
@@ -133,8 +133,8 @@ class Taking(Looking[V]):
         Raises:
             PressureError: As in ``receive``.
         """
-        Patience.of(self._context, block, timeout)
-        return lambda: Reception(self._context, self._codec).block(Patience.of(self._context, block, timeout))
+        Deadline.of(self._context, block, timeout)
+        return lambda: Reception(self._context, self._codec).block(Deadline.of(self._context, block, timeout))
 
     def task_done(self) -> None:
         """Say that a value which this object has taken is finished, as in ``queue.Queue``.
@@ -165,4 +165,4 @@ class Taking(Looking[V]):
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.
         """
-        return join(self._context, Patience.of(self._context, True, timeout), self._unfinished)
+        return join(self._context, Deadline.of(self._context, True, timeout), self._unfinished)

@@ -74,8 +74,8 @@ BATCHES: Final = (
     Guilty(
         "looks whether the queue is closed only when it has the role",
         "pressure/protocol/put.py",
-        "_looks(ctx, hold), refuse_closed=True)",
-        "_looks(ctx, hold))",
+        "(pop,), looks, refuse_closed=True)",
+        "(pop,), looks)",
         ("decided.closed-first",),
         client="plain",
     ),
@@ -113,7 +113,7 @@ BATCHES: Final = (
     ),
     Guilty(
         "makes room before a message is done with",
-        "pressure/protocol/reliable.py",
+        "pressure/protocol/receiving.py",
         '(b"LLEN", keys.unacked),\n        _take(ctx)',
         '(b"LPUSH", keys.not_full, 0),\n        _take(ctx)',
         ("decided.reliable-done",),
@@ -130,8 +130,8 @@ BATCHES: Final = (
     Guilty(
         "lets other producers in between its values",
         "pressure/protocol/put.py",
-        "    last = run.stored + len(values) == len(run.values)\n",
-        "    run.values = run.values[: run.stored + len(values)]\n    last = True\n",
+        "    last = progress.stored + len(values) == len(progress.values)\n",
+        "    progress.values = progress.values[: progress.stored + len(values)]\n    last = True\n",
         ("decided.many",),
         client="plain",
     ),

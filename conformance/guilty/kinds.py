@@ -19,7 +19,7 @@ KINDS: Final = (
     Guilty(
         "loses an item between two commands of a claim",
         "pressure/kinds/backup/operations.py",
-        "    item = yield from evaluated(ctx.server, CLAIM, keys.all)\n",
+        "    item = yield from eval_script(ctx.server, CLAIM, keys.all)\n",
         '    (item,) = yield from asked((b"RPOP", keys.pending))\n'
         "    if item is not None:\n"
         '        yield from asked((b"LPUSH", keys.processing, item))\n',
@@ -97,7 +97,7 @@ KINDS: Final = (
     ),
     Guilty(
         "asks the last of several queues first",
-        "pressure/kinds/reliable/taking.py",
+        "pressure/kinds/reliable/consuming.py",
         "queues = (self, *others)",
         "queues = (*others, self)",
         ("reliable.several",),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import hiredis
 
-from pressure.execution import Execution
 from pressure.errors import ServerReplyError
+from pressure.execution import Execution
 from pressure.pool import Holds
 from pressure.protocol import Batch, Context, Operation, Pause, Received, Server
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from pressure.execution import Execution
 from pressure.errors import PressureError, PressureWarning
+from pressure.execution import Execution
 from pressure.keys import Keys
 from pressure.pool import Holds
 from pressure.protocol import Batch, Command, Context, Pause, Received, Wait
@@ -254,9 +254,9 @@ class Play:
 
     def _time_passes(self) -> None:
         """What it has seen of holders is old. There is no other time, so that waiting comes round."""
-        vigils = self._context.server.vigils
-        for role, vigil in vigils.items():
-            vigils[role] = replace(vigil, since=LONG_AGO)
+        observations = self._context.server.observations
+        for role, observation in observations.items():
+            observations[role] = replace(observation, since=LONG_AGO)
 
     def fail(self, failure: Failure) -> None:
         """Lives through it, and goes on."""
@@ -334,7 +334,7 @@ class Play:
         if execution is None:  # it will do nothing any more, whatever it remembers
             return results
         mine = (
-            gist(self._context.holds), gist(self._context.server.vigils), gist(self._received),
+            gist(self._context.holds), gist(self._context.server.observations), gist(self._received),
             self.connection, self.idle,
         )  # fmt: skip
         return results, mine, execution._changed, gist(self._operation)

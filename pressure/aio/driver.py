@@ -22,7 +22,7 @@ from pressure.execution import AsyncExecution, client_unblock, grace_period
 from pressure.finding import failed
 from pressure.keys import Located
 from pressure.lease import Keeper
-from pressure.protocol.steps import Batch, Operation, Reply, Wait
+from pressure.protocol.operation import Batch, Operation, Reply, Wait
 from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT, Settings
 

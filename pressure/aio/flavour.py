@@ -18,7 +18,7 @@ from pressure.asynchronous import Asynchronous
 from pressure.errors import PressureError
 from pressure.flavour import Renewal
 from pressure.keys import Located
-from pressure.protocol.steps import Operation
+from pressure.protocol.operation import Operation
 from pressure.settings import Settings
 
 __all__ = ["OnAsyncio"]

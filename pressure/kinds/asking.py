@@ -13,7 +13,8 @@ from typing import Final, TypeAlias, TypeVar
 
 from pressure.errors import QueueInUseError
 from pressure.kinds.kind import KindContext
-from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, atomic, check, executed
+from pressure.protocol.commands import atomic, check, executed
+from pressure.protocol.operation import Batch, Command, Operation, Pause, Reply
 
 T = TypeVar("T")
 

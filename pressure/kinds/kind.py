@@ -21,7 +21,7 @@ from pressure.codecs import Codec, V, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
 from pressure.kinds.sharing import Guard, check_name
 from pressure.methods import Methods
-from pressure.protocol.steps import Patience, Server
+from pressure.protocol.operation import Deadline, Server
 from pressure.settings import SLICE
 
 
@@ -157,8 +157,8 @@ class Kind(Methods, Generic[V]):
         self._context = KindContext(Place(name, (main,)), Server(scripts=scripts), guard=Guard(self._kind))
         self._wrapping = Wrapping(codec_of(codec), envelope)
 
-    def _patience(self, block: bool, timeout: float | None) -> Patience:
-        return Patience.of(self._context, block, timeout)
+    def _deadline(self, block: bool, timeout: float | None) -> Deadline:
+        return Deadline.of(self._context, block, timeout)
 
     def _end(self, *keys: bytes, **where: Any) -> None:
         """Tell of the other keys, and prepare connections."""

@@ -23,10 +23,10 @@ from pressure.kinds.kind import KindContext, Place
 from pressure.kinds.reliable import BACKENDS
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import ReliableKeys
-from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.sharing import MARK
+from pressure.protocol.operation import Batch, Command, Operation, Reply
 from pressure.protocol.scanning import keys_under
-from pressure.protocol.steps import Batch, Command, Operation, Reply
 
 __all__ = ["OLD", "PREFIX", "Seen", "find", "look", "place_of"]
 
@@ -204,7 +204,7 @@ def _look_at_list(place: Place, known: _Locks) -> Operation[Seen]:
 def _look_at_reliable(backend: str) -> _Look:
     def look_at(place: Place, _: _Locks) -> Operation[Seen]:
         keys = ReliableKeys.of(place.main, b"workers")
-        on, context = Carried(keys, BACKENDS[backend](), None), KindContext(place)
+        on, context = QueueState(keys, BACKENDS[backend](), None), KindContext(place)
         told = yield from reliable.info(context, on)
         pending = (yield from reliable.pending(context, on, 0, _MOST)) if told.delivered else []
         first, time = yield from asked((b"ZRANGE", keys.delayed, 0, 0, b"WITHSCORES"), (b"TIME",))

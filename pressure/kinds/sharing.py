@@ -22,8 +22,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from pressure.errors import QueueAlreadyExistsError
-from pressure.protocol import steps
-from pressure.protocol.steps import Batch, Command, Operation, Reply
+from pressure.protocol import operation as steps
+from pressure.protocol.operation import Batch, Command, Operation, Reply
 from pressure.text import printable
 
 if TYPE_CHECKING:

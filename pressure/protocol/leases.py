@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, operation
+from pressure.protocol.commands import atomic
+from pressure.protocol.operation import Batch, Command, Context, Operation, operation
 
 __all__ = ["renew"]
 

@@ -16,16 +16,18 @@ from pressure.errors import (
 )
 from pressure.identity import is_released
 from pressure.protocol.numbers import by_hand, malformed
+from pressure.protocol.operation import Context, Reply
 from pressure.protocol.role import CONSUMER, Role
-from pressure.protocol.steps import Context, Reply
 from pressure.protocol.warned import warn
 from pressure.text import printable
 
 if TYPE_CHECKING:
-    from pressure.protocol.scripted import Answer
+    from pressure.protocol.scripts import ScriptReply
 
 __all__ = [
     "does_not_exist",
+    "first_error",
+    "holder_text",
     "in_use",
     "is_closed",
     "is_closed_already",
@@ -35,12 +37,10 @@ __all__ = [
     "plain_refusal",
     "plain_text",
     "problem",
-    "shown",
-    "trouble",
 ]
 
 
-def shown(holder: bytes | None) -> str:
+def holder_text(holder: bytes | None) -> str:
     """Who holds a role, for people; the mark of the holder before tells that nobody has written an id yet."""
     if not holder or is_released(holder):
         return "a client that has not written its id"
@@ -68,8 +68,8 @@ def is_closed_already(ctx: Context) -> QueueClosedError:
 def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     """The error for a role that another client holds."""
     return QueueInUseError(
-        f"queue {ctx.keys}: the {role.name} role is held by {shown(holder)}; if that client is dead, whoever "
-        "waits for the role frees it after a while, and so does repair",
+        f"queue {ctx.keys}: the {role.name} role is held by {holder_text(holder)}; if that client is dead, "
+        "whoever waits for the role frees it after a while, and so does repair",
         role.name,
         None if holder is None or is_released(holder) else holder,
     )
@@ -89,12 +89,12 @@ def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     )
 
 
-def trouble(replies: list[Reply]) -> ServerReplyError | None:
+def first_error(replies: list[Reply]) -> ServerReplyError | None:
     """The first error among the replies of a batch, inside its transaction too."""
     for reply in replies:
         if isinstance(reply, ServerReplyError):
             return reply
-        if isinstance(reply, list) and (inner := trouble(reply)):
+        if isinstance(reply, list) and (inner := first_error(reply)):
             return inner
     return None
 
@@ -118,11 +118,11 @@ def note_uncounted(
 
 def note_failure(error: BaseException, ctx: Context, replies: list[Reply]) -> None:
     """Say in the error that the role could not be given back, if the replies say so."""
-    if refused := trouble(replies):
+    if refused := first_error(replies):
         error.add_note(f"a role of queue {ctx.keys} could not be given back ({refused}); repair frees it")
 
 
-def problem(ctx: Context, role: Role, answer: Answer, *, closing: bool = False) -> Exception | None:
+def problem(ctx: Context, role: Role, answer: ScriptReply, *, closing: bool = False) -> Exception | None:
     """The error that an answer, of a Close or of another operation, stands for, if any."""
     error: Exception
     if answer.status in (b"ok", b"wait"):

@@ -13,7 +13,7 @@ from typing import Final
 
 from pressure.identity import released
 from pressure.keys import Keys
-from pressure.protocol.steps import Command, Context
+from pressure.protocol.operation import Command, Context
 
 __all__ = [
     "CONSUMER",
@@ -21,10 +21,10 @@ __all__ = [
     "ROLES",
     "Hold",
     "Role",
+    "claim_command",
     "freeing",
     "put_back",
     "refill",
-    "said",
     "token_back",
 ]
 
@@ -80,7 +80,7 @@ class Hold:
         return self.id if self.claimed else self.before
 
 
-def said(ctx: Context, hold: Hold) -> Command:
+def claim_command(ctx: Context, hold: Hold) -> Command:
     """The command that says we hold the role, for as long as our lease lasts if we have one."""
     lease = (b"PX", ctx.lease_ms) if ctx.lease else ()
     return (b"SET", hold.role.holder(ctx.keys), hold.id, *lease)

@@ -19,7 +19,7 @@ from pressure.errors import PressureError, QueueInUseError
 from pressure.identity import process_in
 from pressure.lease import ThreadKeeper
 from pressure.pool import HOLDS
-from pressure.protocol.vitals import connected
+from pressure.protocol.liveness import connected
 from pressure.spark.lua import RELEASE, TAKE
 from pressure.spark.server import QueueServer
 from pressure.text import printable

@@ -9,13 +9,14 @@ from pressure.driver import Driver
 from pressure.errors import PressureError, QueueDoesNotExistError, ServerReplyError
 from pressure.kinds.asking import pairs
 from pressure.kinds.kind import KindContext
-from pressure.kinds.reliable.carrying import BACKENDS
+from pressure.kinds.reliable.base import BACKENDS
 from pressure.kinds.reliable.delaying import move
 from pressure.kinds.reliable.model import ReliableKeys
-from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.operations import QueueState
+from pressure.protocol.commands import check
 from pressure.protocol.lua import Script
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, Server, check
+from pressure.protocol.operation import Batch, Command, Operation, Pause, Reply, Server
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 from pressure.spark.lua import Step
 from pressure.spark.options import Options
 from pressure.spark.places import Places, places_of
@@ -49,7 +50,7 @@ class QueueServer:
             PressureError: The server runs no scripts, cannot be reached, or refused the script.
         """
         words = (arg.encode() if isinstance(arg, str) else arg for arg in args)
-        reply = self.run(evaluated(self._context.server, script, keys, *words))
+        reply = self.run(eval_script(self._context.server, script, keys, *words))
         if reply is NO_SCRIPTS:
             raise PressureError(
                 f"queue {self.places.located}: pressure.spark needs Lua scripts, and this server runs none"
@@ -115,7 +116,7 @@ class QueueServer:
 
     def move_due(self) -> None:
         """Make the delayed messages of a reliable queue that are due available to consumers."""
-        backend = Carried(ReliableKeys.of(self.places.main, b"workers"), BACKENDS[self.backend](), None)
+        backend = QueueState(ReliableKeys.of(self.places.main, b"workers"), BACKENDS[self.backend](), None)
         self.run(move(self._context, backend))
 
     def close(self) -> None:

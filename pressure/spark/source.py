@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
-from pressure.protocol.steps import atomic
+from pressure.protocol.commands import atomic
 from pressure.spark.errors import RowsGoneError
 from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN
 from pressure.spark.options import Options

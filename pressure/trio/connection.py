@@ -24,7 +24,7 @@ from pressure.finding import Look, Search, failed
 from pressure.greeting import Introduction
 from pressure.keys import Located
 from pressure.pool import HOLDS, Member, Pool
-from pressure.protocol.steps import Reply
+from pressure.protocol.operation import Reply
 from pressure.settings import Settings
 
 _SIZE: Final = 1 << 16

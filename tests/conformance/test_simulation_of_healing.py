@@ -10,7 +10,7 @@ import pytest
 from conformance.simulation.explore import explore
 from conformance.simulation.moves import Game
 from conformance.simulation.scenarios import ALL, SCENARIOS
-from pressure.protocol import healing, roles, scripted
+from pressure.protocol import healing, roles
 
 GO_ON = [scenario.name for scenario in ALL if scenario.goes_on]
 SMALL = ["cut-producers", "cut-consumers"]
@@ -65,6 +65,6 @@ def test_without_healing_somebody_waits_for_ever(scripts: bool, monkeypatch: pyt
         return False
         yield
 
-    for module in (healing, roles, scripted):
+    for module in (healing, roles, scripts):
         monkeypatch.setattr(module, "heal", never)
     assert found_in("cut-receivers", scripts)

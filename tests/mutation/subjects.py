@@ -11,8 +11,8 @@ __all__ = ["ROOT", "SUBJECTS", "Subject"]
 ROOT: Final = Path(__file__).parents[2]
 """The folder of the project."""
 
-_PROTOCOL: Final = ("put", "get", "waits", "roles", "lifecycle", "steps", "scripted", "reliable", "repair",
-                    "vitals", "leases", "looks", "doctor", "diagnosis", "counters", "scanning")  # fmt: skip
+_PROTOCOL: Final = ("put", "get", "waits", "roles", "lifecycle", "operation", "scripts", "receiving", "repair",
+                    "liveness", "leases", "queries", "doctor", "diagnosis", "counters", "scanning")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

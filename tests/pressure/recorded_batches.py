@@ -28,8 +28,8 @@ from conformance.simulation import operation as doing
 from conformance.simulation.actor import Actor
 from pressure import protocol
 from pressure.execution import Execution
-from pressure.protocol import Context, Patience
-from pressure.protocol.steps import Batch, Pause, Wait
+from pressure.protocol import Context, Deadline
+from pressure.protocol.operation import Batch, Pause, Wait
 
 from .recorded_batches_changes import CHANGES, Change, refused_on
 from .recorded_batches_tables import ACTS, CHOSEN, MEANWHILE, OPERATIONS, SITUATIONS, command
@@ -173,8 +173,8 @@ def carry_out(simulation: Simulation, words: str) -> None:
         simulation.ask(*command(words))
 
 
-def at_once(ctx: Context) -> Patience:
-    return Patience.of(ctx, block=False)
+def at_once(ctx: Context) -> Deadline:
+    return Deadline.of(ctx, block=False)
 
 
 def disturbed(stage: Stage, operation: str, actor: Watched, disturbance: str) -> Iterator[list[str]]:

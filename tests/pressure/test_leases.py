@@ -18,7 +18,7 @@ from conformance.simulation import held as received_by
 from pressure import Queue, QueueFullError, QueueInUseError, protocol
 from pressure.aio.lease import TaskKeeper
 from pressure.lease import ThreadKeeper
-from pressure.protocol import Context, Patience
+from pressure.protocol import Context, Deadline
 
 from .conftest import PREFIX, Task, until
 
@@ -269,8 +269,8 @@ def test_a_lease_is_a_positive_number_of_seconds(lease: float) -> None:
 # Every moment, with scripts and without
 
 
-def a_while(context: Context) -> Patience:
-    return Patience.of(context, timeout=30)
+def a_while(context: Context) -> Deadline:
+    return Deadline.of(context, timeout=30)
 
 
 class Renewer:
@@ -292,8 +292,16 @@ RECEIVE = operation(protocol.receive, a_while)
         (2, (PUT,), [None]),
         (3, (operation(protocol.put_many, [b"1", b"2"], a_while),), [None]),
         (2, (operation(protocol.get, a_while),), [b"a"]),
-        (2, (RECEIVE, operation(protocol.settle, received_by, protocol.Settlement.DONE, 1)), [b"a", None]),
-        (2, (RECEIVE, operation(protocol.settle, received_by, protocol.Settlement.BACK, 1)), [b"a", None]),
+        (
+            2,
+            (RECEIVE, operation(protocol.settle, received_by, protocol.Settlement.ACKNOWLEDGED, 1)),
+            [b"a", None],
+        ),
+        (
+            2,
+            (RECEIVE, operation(protocol.settle, received_by, protocol.Settlement.REQUEUED, 1)),
+            [b"a", None],
+        ),
         (2, (operation(protocol.close, a_while),), [None]),
     ],
     ids=["put", "put that fills the queue", "put_many", "get", "receive", "receive and put back", "close"],
@@ -323,7 +331,7 @@ def test_renewing_at_any_moment_does_not_disturb_a_failing_operation() -> None:
         simulation = Simulation(choose, lease=60)
         simulation.do(operation(protocol.create, 1))
         simulation.do(operation(protocol.put, b"a", a_while))
-        at_once = operation(protocol.put, b"v", lambda context: Patience.of(context, block=False))
+        at_once = operation(protocol.put, b"v", lambda context: Deadline.of(context, block=False))
         actor = simulation.actor("worker").will(at_once)
         Renewer(simulation, actor, 2)
         simulation.run()

@@ -13,8 +13,9 @@ import redis
 from conformance.targets import Address
 from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError, ServerReplyError
 from pressure.arguments import settings
-from pressure.protocol.steps import Wait, blocking
 from pressure.polling import as_poll, replies_to_wait, watches_after
+from pressure.protocol.commands import blocking
+from pressure.protocol.operation import Wait
 
 from .conftest import PREFIX, Task, invariant, waiting
 from .conftest import until as come

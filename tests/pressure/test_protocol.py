@@ -24,12 +24,12 @@ from pressure import (
 from pressure.identity import connection_in, is_released, released
 from pressure.keys import SUFFIXES, Keys
 from pressure.pool import HOLDS
-from pressure.protocol import Batch, Context, NewHold, Operation, Patience, Pause, Server, Step, Wait
+from pressure.protocol import Batch, Context, Deadline, NewHold, Operation, Pause, Server, Step, Wait
+from pressure.protocol.liveness import PROBE_INTERVAL
+from pressure.protocol.operation import with_taken
 from pressure.protocol.problems import problem
 from pressure.protocol.role import PRODUCER
-from pressure.protocol.scripted import Answer, Run
-from pressure.protocol.steps import carrying
-from pressure.protocol.vitals import LOOK_APART
+from pressure.protocol.scripts import PutProgress, ScriptReply
 
 KEYS = Keys.of("q", "p")
 ME = b"host:1:00000000/1/1"
@@ -67,7 +67,7 @@ def as_consumer(closed: int, value: Any, bound: Any, length: Any) -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def _as_far_apart_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)
+    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)
 
 
 class Clock:
@@ -131,17 +131,17 @@ class Play:
 
 def put(block: bool = True, timeout: float | None = None, **options: Any) -> Play:
     ctx = context()
-    return Play(protocol.put(ctx, b"v", Patience.of(ctx, block, timeout), **options))
+    return Play(protocol.put(ctx, b"v", Deadline.of(ctx, block, timeout), **options))
 
 
 def get(block: bool = True, timeout: float | None = None) -> Play:
     ctx = context()
-    return Play(protocol.get(ctx, Patience.of(ctx, block, timeout)))
+    return Play(protocol.get(ctx, Deadline.of(ctx, block, timeout)))
 
 
 def test_a_get_that_waited_returns_its_value_when_scripts_turn_out_to_be_refused_meanwhile() -> None:
     ctx = Context(KEYS, Clock(), 1.0, Server(scripts=True))
-    play = Play(protocol.get(ctx, Patience.of(ctx)))
+    play = Play(protocol.get(ctx, Deadline.of(ctx)))
     play.reply([b"wait", 0, b"", b"", b"", []])
     ctx.server.scripts = False  # what is known of the server is shared by all threads
     play.reply([b"queue", b"v"], b"0", 0)
@@ -171,14 +171,14 @@ def test_carrying_adds_its_values_to_each_batch_and_passes_on_errors_and_close()
         return steps
 
     with pytest.raises(StopIteration) as stop:
-        next(carrying([b"1"], body(0)))
+        next(with_taken([b"1"], body(0)))
     assert stop.value.value == 0
-    play = Play(carrying([b"1"], body(1)))
+    play = Play(with_taken([b"1"], body(1)))
     assert play.step == Batch((), taken=(b"1", b"2"))
     play.throw(StopError())
     assert play.step == Batch(((b"UNWATCH",),), taken=(b"1",))
     assert play.reply(OK).result == 1
-    carried = carrying([], body(1))
+    carried = with_taken([], body(1))
     next(carried)
     carried.close()
     assert log == ["over", "stopped", "over", "over"]
@@ -464,7 +464,7 @@ def test_an_operation_whose_connection_is_lost_sends_nothing_more(start: Callabl
 def test_one_deadline_holds_for_all_slices_of_all_waits() -> None:
     clock = Clock()
     ctx = replace(context(clock), heal=False)  # a look at the holder would come between
-    play = Play(protocol.put(ctx, b"v", Patience.of(ctx, True, 2.5)))
+    play = Play(protocol.put(ctx, b"v", Deadline.of(ctx, True, 2.5)))
     seconds: list[float] = []
     play.reply(*pop(NULL))
     for popped in (NULL, [KEYS.producer_free, b"0"]):
@@ -520,7 +520,7 @@ def test_a_script_gets_at_most_a_thousand_values_or_a_mebibyte_but_at_least_one_
     sizes: list[int], stored: int, sent: int
 ) -> None:
     values = [bytes(size) for size in sizes]
-    assert Run(values, stored).next() == values[stored : stored + sent]
+    assert PutProgress(values, stored).next_values() == values[stored : stored + sent]
 
 
 @pytest.mark.parametrize(
@@ -535,7 +535,7 @@ def test_a_script_gets_at_most_a_thousand_values_or_a_mebibyte_but_at_least_one_
 )
 def test_only_a_client_that_may_not_run_scripts_falls_back_to_batches(refusal: str, goes_on: bool) -> None:
     ctx = Context(KEYS, Clock(), server=Server(scripts=True))
-    play = Play(protocol.put(ctx, b"v", Patience.of(ctx))).reply(ServerReplyError(refusal))
+    play = Play(protocol.put(ctx, b"v", Deadline.of(ctx))).reply(ServerReplyError(refusal))
     if goes_on:
         assert play.sent[0] == "RPOP :producer_free"
     else:
@@ -564,7 +564,7 @@ def test_each_status_that_a_script_returns_becomes_its_error(
     status: bytes, kind: type[Exception] | None, stuck: bytes
 ) -> None:
     status = bytes(bytearray(status))  # as from a server, no object that the program has
-    error = problem(context(), PRODUCER, Answer(status, 0, b"NOPERM no", b"", stuck, []))
+    error = problem(context(), PRODUCER, ScriptReply(status, 0, b"NOPERM no", b"", stuck, []))
     assert type(error) is (kind or type(None))
     assert len(getattr(error, "__notes__", ())) == (1 if stuck and error else 0)
 
@@ -574,7 +574,7 @@ def test_each_status_that_a_script_returns_becomes_its_error(
     [(b"many", "is not a number of 0 or more: "), (b"-1", "is not a number of 0 or more: ")],
 )
 def test_a_script_that_finds_no_bound_says_what_it_found(bound: bytes, kind: str) -> None:
-    error = problem(context(), PRODUCER, Answer(b"bound", 0, bound, b"", b"", []))
+    error = problem(context(), PRODUCER, ScriptReply(b"bound", 0, bound, b"", b"", []))
     assert kind in str(error)
 
 
@@ -589,11 +589,11 @@ def test_a_script_that_finds_no_bound_says_what_it_found(bound: bytes, kind: str
     ],
 )
 def test_an_error_in_a_script_has_the_text_of_a_commands_error(detail: bytes, text: str) -> None:
-    assert str(problem(context(), PRODUCER, Answer(b"error", 0, detail, b"", b"", []))) == text
+    assert str(problem(context(), PRODUCER, ScriptReply(b"error", 0, detail, b"", b"", []))) == text
 
 
 def test_operations_are_documented() -> None:
-    assert protocol.get_many(context(), Patience.of(context()), 1)
+    assert protocol.get_many(context(), Deadline.of(context()), 1)
     assert "Raises:" in str(protocol.get_many.__doc__)
 
 
@@ -610,7 +610,7 @@ def test_create_is_one_transaction_under_watch() -> None:
 
 def test_delete_sends_its_steps_in_order() -> None:
     ctx = context()
-    play = Play(protocol.delete(ctx, Patience.of(ctx)))
+    play = Play(protocol.delete(ctx, Deadline.of(ctx)))
     log: list[str] = []
     script: Iterable[list[Any]] = [
         [OK, 5],
@@ -644,7 +644,7 @@ def test_delete_sends_its_steps_in_order() -> None:
 
 
 def test_repair_looks_twice_five_seconds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)  # as it is for users
+    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)  # as it is for users
     play = Play(protocol.repair(context()))
     look = [b"5", 4, 0, 1, ME, NULL, b"id=1 name=other:9:00000000/1 db=0\n"]
     play.reply(*look)

@@ -13,7 +13,7 @@ from pressure.kinds.backup import operations
 from pressure.kinds.backup.operations import BackupKeys
 from pressure.kinds.kind import Item, Kind, bytes_of
 from pressure.methods import Block, context_manager, method
-from pressure.protocol.steps import Operation, Patience
+from pressure.protocol.operation import Deadline, Operation
 
 __all__ = ["BackupKeys", "BackupMethods", "InProgress"]
 
@@ -125,15 +125,15 @@ class BackupMethods(Kind[V]):
         Returns:
             The item, which the worker then completes; None if no item came until the timeout.
         """
-        return self._claim(self._patience(block, timeout))
+        return self._claim(self._deadline(block, timeout))
 
     @method
     def claim_nowait(self) -> Operation[Item[V] | None]:
         """``claim`` without waiting. One round trip, or two without scripts."""
-        return self._claim(self._patience(False, None))
+        return self._claim(self._deadline(False, None))
 
-    def _claim(self, patience: Patience) -> Operation[Item[V] | None]:
-        data = yield from operations.claim(self._context, self.keys, patience)
+    def _claim(self, deadline: Deadline) -> Operation[Item[V] | None]:
+        data = yield from operations.claim(self._context, self.keys, deadline)
         return None if data is None else self._wrapping.item(data)
 
     @method
@@ -169,11 +169,11 @@ class BackupMethods(Kind[V]):
             QueueEmptyError: None came in time.
             ItemLostError: At the end: it was not in progress any more.
         """
-        patience = self._patience(block, timeout)
-        return Block(self._take(patience), lambda item, error: None if error else self._complete(item))
+        deadline = self._deadline(block, timeout)
+        return Block(self._take(deadline), lambda item, error: None if error else self._complete(item))
 
-    def _take(self, patience: Patience) -> Operation[Item[V]]:
-        item = yield from self._claim(patience)
+    def _take(self, deadline: Deadline) -> Operation[Item[V]]:
+        item = yield from self._claim(deadline)
         if item is None:
             raise QueueEmptyError(f"queue {self} is empty")
         return item

@@ -21,19 +21,10 @@ from pressure.kinds.asking import asked, front, now, pairs, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.kind import KindContext
 from pressure.kinds.sharing import changing, make_sure, making, operation
+from pressure.protocol.commands import atomic, blocking, check, executed
 from pressure.protocol.numbers import moment
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Operation,
-    Patience,
-    Reply,
-    atomic,
-    blocking,
-    check,
-    executed,
-)
+from pressure.protocol.operation import Batch, Command, Deadline, Operation, Reply
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +60,24 @@ def push(ctx: KindContext, keys: BackupKeys, items: Sequence[bytes], maxlen: int
 
 
 @changing
-def claim(ctx: KindContext, keys: BackupKeys, patience: Patience) -> Operation[bytes | None]:
+def claim(ctx: KindContext, keys: BackupKeys, deadline: Deadline) -> Operation[bytes | None]:
     """Move the next item to what is in progress; None if none came in time."""
-    item = yield from evaluated(ctx.server, CLAIM, keys.all)
+    item = yield from eval_script(ctx.server, CLAIM, keys.all)
     if item is NO_SCRIPTS:
         ends: Command = (b"LMOVE", keys.pending, keys.processing, b"RIGHT", b"LEFT")
         item, time = yield from asked(ends, (b"TIME",))
         if item is not None:
             yield _timed(keys, item, time)
     if item is None:
-        item = yield from _wait(keys, patience)
+        item = yield from _wait(keys, deadline)
         if item is not None:
             yield from _keep(ctx, keys, item)
     result: bytes | None = item
     return result
 
 
-def _wait(keys: BackupKeys, patience: Patience) -> Operation[Reply]:
-    for seconds in patience.attempts():
+def _wait(keys: BackupKeys, deadline: Deadline) -> Operation[Reply]:
+    for seconds in deadline.attempts():
         if not seconds:
             break  # what comes between two waits is found by the next: only a last wait needs a last look
         ends = (keys.pending, keys.processing, b"RIGHT", b"LEFT")
@@ -127,7 +118,7 @@ def requeue(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
 
 
 def _requeue(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
-    reply = yield from evaluated(ctx.server, REQUEUE, keys.all, item)
+    reply = yield from eval_script(ctx.server, REQUEUE, keys.all, item)
     if reply is not NO_SCRIPTS:
         return bool(reply)
 
@@ -150,7 +141,7 @@ def reap(ctx: KindContext, keys: BackupKeys, older: int) -> Operation[list[bytes
     back: list[bytes] = []
     left = -1
     while True:
-        reply = yield from evaluated(ctx.server, REAP, keys.all, older, left)
+        reply = yield from eval_script(ctx.server, REAP, keys.all, older, left)
         if reply is NO_SCRIPTS:
             break
         back, left = back + reply[0], reply[1]

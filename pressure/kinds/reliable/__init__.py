@@ -9,13 +9,13 @@ from pressure.checks import milliseconds
 from pressure.codecs import Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.kinds.reliable import delaying, operations
-from pressure.kinds.reliable.carrying import BACKENDS
-from pressure.kinds.reliable.looking import Looking
+from pressure.kinds.reliable.base import BACKENDS
+from pressure.kinds.reliable.consuming import Taking
+from pressure.kinds.reliable.inspecting import Looking
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Info, Pending
-from pressure.kinds.reliable.taking import Taking
 from pressure.kinds.reliable.worker import Plan, exponential, working
 from pressure.methods import Block, CallbackOperation, callback_method, context_manager, method
-from pressure.protocol.steps import Operation, Patience
+from pressure.protocol.operation import Deadline, Operation
 
 __all__ = [
     "BACKENDS",
@@ -84,8 +84,8 @@ class ReliableMethods(Taking[V], Looking[V]):
 
     def _push(self, data: list[bytes], delay: int) -> Operation[list[bytes]]:
         if not delay:
-            return (yield from operations.push(self._context, self._carried, data))
-        return (yield from delaying.delay(self._context, self._carried, data, delay))
+            return (yield from operations.push(self._context, self._state, data))
+        return (yield from delaying.delay(self._context, self._state, data, delay))
 
     @method
     def cancel(self, id: bytes) -> Operation[bool]:  # noqa: A002
@@ -104,7 +104,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         """
         if not isinstance(id, bytes):
             raise TypeError(f"cancel takes an id that push returned, not {type(id).__name__}")
-        return delaying.cancel(self._context, self._carried, id)
+        return delaying.cancel(self._context, self._state, id)
 
     @method
     def ack(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
@@ -120,7 +120,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         return self._ack(_ids(messages))
 
     def _ack(self, ids: list[bytes]) -> Operation[list[bytes]]:
-        return (yield from operations.ack(self._context, self._carried, ids))
+        return (yield from operations.ack(self._context, self._state, ids))
 
     @method
     def retry(
@@ -144,7 +144,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         return self._retry(message, milliseconds(seconds, "delay"), error)
 
     def _retry(self, message: Delivered[V], delay: int, error: BaseException | None) -> Operation[bool]:
-        return (yield from operations.retry(self._context, self._carried, message, delay, error))
+        return (yield from operations.retry(self._context, self._state, message, delay, error))
 
     @method
     def heartbeat(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
@@ -159,7 +159,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         return self._heartbeat(_ids(messages))
 
     def _heartbeat(self, ids: list[bytes]) -> Operation[list[bytes]]:
-        return (yield from operations.heartbeat(self._context, self._carried, ids))
+        return (yield from operations.heartbeat(self._context, self._state, ids))
 
     @context_manager
     def take(self, block: bool = True, timeout: float | None = None) -> Block[Delivered[V]]:
@@ -178,11 +178,11 @@ class ReliableMethods(Taking[V], Looking[V]):
             QueueEmptyError: None came in time.
             ItemLostError: At the end: another client had recovered and acknowledged the message.
         """
-        enter = self._take(self._patience(block, timeout))
+        enter = self._take(self._deadline(block, timeout))
         return Block(enter, lambda message, error: None if error else self._taken(message))
 
-    def _take(self, patience: Patience) -> Operation[Delivered[V]]:
-        found = yield from self._pop(1, patience)
+    def _take(self, deadline: Deadline) -> Operation[Delivered[V]]:
+        found = yield from self._pop(1, deadline)
         if not found:
             raise QueueEmptyError(f"queue {self} is empty")
         return found[0]
@@ -237,7 +237,7 @@ class _WorkerSteps(Generic[V]):
         self._queue = queue
 
     def pop(self, count: int, timeout: float) -> Operation[list[Delivered[V]]]:
-        return self._queue._pop(count, self._queue._patience(True, timeout))
+        return self._queue._pop(count, self._queue._deadline(True, timeout))
 
     def retry(self, message: Delivered[V], delay: float, error: Exception) -> Operation[bool]:
         return self._queue._retry(message, milliseconds(delay, "backoff"), error)

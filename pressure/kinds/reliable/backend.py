@@ -1,6 +1,6 @@
 """What a backend of reliable queues is.
 
-To add one: a class with these methods, and a row in ``carrying.BACKENDS``.
+To add one: a class with these methods, and a row in ``with_taken.BACKENDS``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 
 from pressure.kinds.reliable.lua import Scripts
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
-from pressure.protocol.steps import Command, Operation, Reply
+from pressure.protocol.operation import Command, Operation, Reply
 
 #: Another consumer group: its name, and the id that it was delivered last.
 Other: TypeAlias = "tuple[bytes, tuple[int, int]]"

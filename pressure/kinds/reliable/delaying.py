@@ -14,14 +14,16 @@ from pressure.kinds.asking import asked, now, pairs, transaction
 from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.notes import beginning_of, parts_of, place_of, pushed_later
-from pressure.kinds.reliable.operations import TOGETHER, Carried
+from pressure.kinds.reliable.operations import TOGETHER, QueueState
 from pressure.kinds.sharing import changing, making
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import Command, Operation, Reply
+from pressure.protocol.operation import Command, Operation, Reply
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 
 @making
-def delay(ctx: KindContext, on: Carried, data: Sequence[bytes], milliseconds: int) -> Operation[list[bytes]]:
+def delay(
+    ctx: KindContext, on: QueueState, data: Sequence[bytes], milliseconds: int
+) -> Operation[list[bytes]]:
     """Add messages that are to be delivered later; their ids."""
     if not data:
         return []
@@ -34,13 +36,13 @@ def delay(ctx: KindContext, on: Carried, data: Sequence[bytes], milliseconds: in
 
 
 @changing
-def cancel(ctx: KindContext, on: Carried, message: bytes) -> Operation[bool]:
+def cancel(ctx: KindContext, on: QueueState, message: bytes) -> Operation[bool]:
     """Remove a message that is delayed still; False if it is not."""
     place = place_of(message)
     if place is None:
         return False
     due, beginning = place
-    reply = yield from evaluated(
+    reply = yield from eval_script(
         ctx.server, on.backend.scripts.cancel, on.keys.all, on.keys.group, due, beginning
     )
     if reply is not NO_SCRIPTS:
@@ -54,12 +56,12 @@ def cancel(ctx: KindContext, on: Carried, message: bytes) -> Operation[bool]:
 
 
 @changing
-def move(ctx: KindContext, on: Carried) -> Operation[int]:
+def move(ctx: KindContext, on: QueueState) -> Operation[int]:
     """Push what is due behind all that waits; how many messages were."""
     moved = 0
     script = on.backend.scripts.move
     while True:
-        reply = yield from evaluated(ctx.server, script, on.keys.all, on.keys.group, TOGETHER)
+        reply = yield from eval_script(ctx.server, script, on.keys.all, on.keys.group, TOGETHER)
         if reply is NO_SCRIPTS:
             found = yield from due_by_transaction(ctx, on, on.keys, TOGETHER, ())
             some = 0 if found is None else found[0]
@@ -72,7 +74,7 @@ def move(ctx: KindContext, on: Carried) -> Operation[int]:
 
 
 def due_by_transaction(
-    ctx: KindContext, on: Carried, lane: ReliableKeys, most: int, then: Sequence[Command]
+    ctx: KindContext, on: QueueState, lane: ReliableKeys, most: int, then: Sequence[Command]
 ) -> Operation[tuple[int, int, list[Reply]] | None]:
     """Push some of what is due to a lane, and go on with other commands, in one step.
 

@@ -17,8 +17,9 @@ from pressure.kinds.reliable.backend import Other
 from pressure.kinds.reliable.lua import MODULE
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
 from pressure.kinds.reliable.notes import delivered, letter
+from pressure.protocol.commands import check
 from pressure.protocol.numbers import moment, number_in
-from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, carrying, check
+from pressure.protocol.operation import Batch, Command, Operation, Reply, Wait, with_taken
 
 
 class Module:
@@ -107,7 +108,7 @@ class Module:
         found = yield from _recover(keys.due, count, idle)
         if len(found) < count:
             more = _recover(keys, count - len(found), idle)
-            found += yield from (carrying([each.data for each in found], more) if found else more)
+            found += yield from (with_taken([each.data for each in found], more) if found else more)
         return found
 
     def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
@@ -178,7 +179,7 @@ def _looked_up(
 ) -> Operation[list[Delivered]]:
     """What was popped, with what is kept beside it."""
     looks = [(b"HGET", key, each) for keys, each, _ in found for key in (keys.deliveries, keys.notes)]
-    known = yield from carrying([data for *_, data in found], asked(*looks))
+    known = yield from with_taken([data for *_, data in found], asked(*looks))
     beside = zip(known[::2], known[1::2], strict=True)
     return [_message(*each, *more, at) for each, more in zip(found, beside, strict=True)]
 
@@ -190,10 +191,10 @@ def _recover(keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delive
         if not reply:
             return []
         datas = [data for _, data in reply]
-        young = yield from carrying(datas, _young(keys, [each for each, _ in reply], idle))
+        young = yield from with_taken(datas, _young(keys, [each for each, _ in reply], idle))
         found = [(each, data) for each, data in reply if each not in young]
         if found:
-            return (yield from carrying([data for _, data in found], _recovered(keys, found)))
+            return (yield from with_taken([data for _, data in found], _recovered(keys, found)))
         if len(reply) < count:
             return []
 

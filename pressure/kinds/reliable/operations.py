@@ -28,22 +28,15 @@ from pressure.kinds.reliable.notes import (
     retried,
 )
 from pressure.kinds.sharing import changing, making, operation
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Operation,
-    atomic,
-    carrying,
-    check,
-    executed,
-)
+from pressure.protocol.commands import atomic, check, executed
+from pressure.protocol.operation import Batch, Command, Operation, with_taken
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 #: How many messages that are due are moved together.
 TOGETHER: Final = 100
 
 
-class Carried:
+class QueueState:
     """A queue and what carries it.
 
     Args:
@@ -67,7 +60,7 @@ class Carried:
 
 
 @making
-def push(ctx: KindContext, on: Carried, data: Sequence[bytes]) -> Operation[list[bytes]]:
+def push(ctx: KindContext, on: QueueState, data: Sequence[bytes]) -> Operation[list[bytes]]:
     """Add messages, together; their ids."""
     if not data:
         return []
@@ -80,7 +73,7 @@ def push(ctx: KindContext, on: Carried, data: Sequence[bytes]) -> Operation[list
 
 
 @changing
-def ack(ctx: KindContext, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+def ack(ctx: KindContext, on: QueueState, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Be done with messages; the ids of those that were delivered still."""
     done: set[bytes] = set()
     for lane, known in by_lane(on.keys, ids):
@@ -89,8 +82,10 @@ def ack(ctx: KindContext, on: Carried, ids: Sequence[bytes]) -> Operation[list[b
     return [each for each in ids if each in done]
 
 
-def _ack(ctx: KindContext, on: Carried, lane: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-    done = yield from evaluated(ctx.server, on.backend.scripts.ack, lane.all, lane.group, *ids)
+def _ack(
+    ctx: KindContext, on: QueueState, lane: ReliableKeys, ids: Sequence[bytes]
+) -> Operation[list[bytes]]:
+    done = yield from eval_script(ctx.server, on.backend.scripts.ack, lane.all, lane.group, *ids)
     if done is NO_SCRIPTS:
         others: list[Other] = []
         if looks := on.backend.looking(lane):
@@ -100,7 +95,11 @@ def _ack(ctx: KindContext, on: Carried, lane: ReliableKeys, ids: Sequence[bytes]
 
 
 def acknowledged(
-    on: Carried, lane: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], first: Sequence[Command]
+    on: QueueState,
+    lane: ReliableKeys,
+    ids: Sequence[bytes],
+    others: Sequence[Other],
+    first: Sequence[Command],
 ) -> Operation[list[bytes]]:
     """Those of some messages that were acknowledged, in one step with other commands in front of it."""
     steps = atomic(*first, *on.backend.acknowledging(lane, ids, others))
@@ -113,7 +112,11 @@ def acknowledged(
 
 @changing
 def retry(
-    ctx: KindContext, on: Carried, message: Delivered, milliseconds: int, error: BaseException | None = None
+    ctx: KindContext,
+    on: QueueState,
+    message: Delivered,
+    milliseconds: int,
+    error: BaseException | None = None,
 ) -> Operation[bool]:
     """Deliver a message later, or never again; False if it was not delivered any more."""
     dead = on.most is not None and message.deliveries >= on.most
@@ -121,14 +124,14 @@ def retry(
 
 
 def _retry(
-    ctx: KindContext, on: Carried, message: Delivered, delay: int, burial: bytes | None
+    ctx: KindContext, on: QueueState, message: Delivered, delay: int, burial: bytes | None
 ) -> Operation[bool]:
     on.due_first = True
     lane = on.keys.due if b"@" in message.id else on.keys
     native = native_of(message.id)
     rest = rest_of(message.data, message.deliveries, retried(message))
     args = (native, rest, delay, *(() if burial is None else (message.data, burial)))
-    reply = yield from evaluated(ctx.server, on.backend.scripts.retry, lane.all, lane.group, *args)
+    reply = yield from eval_script(ctx.server, on.backend.scripts.retry, lane.all, lane.group, *args)
     if reply is not NO_SCRIPTS:
         return bool(reply)
     time, *seen = yield Batch(((b"TIME",), *on.backend.looking(lane)))
@@ -151,7 +154,7 @@ _ON_THE_WAY: Final = 1000
 
 
 @changing
-def recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
+def recover(ctx: KindContext, on: QueueState, count: int, idle: int) -> Operation[list[Delivered]]:
     """Deliver again what was delivered long ago; what was so too often is dead instead.
 
     Messages that were recovered are returned although the server refuses what comes after, as in
@@ -161,11 +164,11 @@ def recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[l
     good: list[Delivered] = []
     try:
         while len(good) < count:
-            found = yield from carrying(_datas(good), _recover(ctx, on, count - len(good), idle))
+            found = yield from with_taken(_datas(good), _recover(ctx, on, count - len(good), idle))
             dead = [each for each in found if on.most is not None and each.deliveries > on.most]
             good += [each for each in found if each not in dead]
             for each in dead:
-                yield from carrying(_datas(good), _retry(ctx, on, each, _ON_THE_WAY, buried(each, None)))
+                yield from with_taken(_datas(good), _retry(ctx, on, each, _ON_THE_WAY, buried(each, None)))
             if not dead:
                 break
     except PressureError:
@@ -174,7 +177,7 @@ def recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[l
     return good
 
 
-def _recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
+def _recover(ctx: KindContext, on: QueueState, count: int, idle: int) -> Operation[list[Delivered]]:
     def take(most: int) -> Operation[list[Delivered]]:
         return on.backend.recover(on.keys, most, idle)
 
@@ -186,7 +189,7 @@ def _datas(messages: Sequence[Delivered]) -> list[bytes]:
 
 
 @changing
-def heartbeat(ctx: KindContext, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+def heartbeat(ctx: KindContext, on: QueueState, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Keep messages from being recovered; the ids of those that are delivered still, as far as is known."""
     heard: set[bytes] = set()
     for lane, known in by_lane(on.keys, ids):
@@ -196,19 +199,19 @@ def heartbeat(ctx: KindContext, on: Carried, ids: Sequence[bytes]) -> Operation[
 
 
 @operation
-def inspect(ctx: KindContext, on: Carried, start: int, count: int) -> Operation[list[Delivered]]:
+def inspect(ctx: KindContext, on: QueueState, start: int, count: int) -> Operation[list[Delivered]]:
     """Messages that wait, from one place on."""
     return (yield from on.backend.inspect(on.keys, start, count))
 
 
 @operation
-def pending(ctx: KindContext, on: Carried, start: int, count: int) -> Operation[list[Pending]]:
+def pending(ctx: KindContext, on: QueueState, start: int, count: int) -> Operation[list[Pending]]:
     """Messages that are delivered, from one place on."""
     return (yield from on.backend.pending(on.keys, start, count))
 
 
 @operation
-def info(ctx: KindContext, on: Carried) -> Operation[Info]:
+def info(ctx: KindContext, on: QueueState) -> Operation[Info]:
     """The queue, looked at in a few steps."""
     last, undelivered, delivered = yield from on.backend.info(on.keys, on.keys.queue)
     _, waiting, taken = yield from on.backend.info(on.keys.due, on.keys.due.queue)
@@ -218,6 +221,6 @@ def info(ctx: KindContext, on: Carried) -> Operation[Info]:
 
 
 @operation
-def letters(ctx: KindContext, on: Carried, count: int) -> Operation[list[DeadLetter]]:
+def letters(ctx: KindContext, on: QueueState, count: int) -> Operation[list[DeadLetter]]:
     """The oldest dead messages."""
     return (yield from on.backend.letters(on.keys, count))

@@ -23,19 +23,11 @@ from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.collecting import collect
 from pressure.kinds.reliable.delaying import due_by_transaction
 from pressure.kinds.reliable.model import Delivered
-from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.sharing import changing
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Operation,
-    Patience,
-    Reply,
-    Wait,
-    carrying,
-    check,
-)
+from pressure.protocol.commands import check
+from pressure.protocol.operation import Batch, Command, Deadline, Operation, Reply, Wait, with_taken
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 T = TypeVar("T")
 
@@ -44,11 +36,11 @@ Found: TypeAlias = "tuple[list[T], float | None]"
 
 
 def _patiently(
-    patience: Patience,
+    deadline: Deadline,
     step: Callable[[], Operation[Found[T]]],
     wait: Callable[[float], Operation[list[T]]],
 ) -> Operation[list[T]]:
-    attempts = patience.attempts()
+    attempts = deadline.attempts()
     while True:
         found, left = yield from step()
         if found:
@@ -68,7 +60,7 @@ def _patiently(
 def _collected(
     ctx: KindContext,
     count: int,
-    patience: Patience,
+    deadline: Deadline,
     step: Callable[[int, bool], Operation[Found[T]]],
     wait: Callable[[int, float], Operation[list[T]]],
     data: Callable[[T], bytes],
@@ -80,14 +72,14 @@ def _collected(
         nonlocal found_some
         if found_some:
             return (yield from step(most, True))[0]
-        found = yield from _patiently(patience, lambda: step(most, False), partial(wait, most))
+        found = yield from _patiently(deadline, lambda: step(most, False), partial(wait, most))
         found_some = bool(found)
         return found
 
     return (yield from collect(ctx, count, take, data))
 
 
-def _first(on: Carried) -> Command:
+def _first(on: QueueState) -> Command:
     return (b"ZRANGE", on.keys.delayed, 0, 0, b"WITHSCORES")
 
 
@@ -104,11 +96,11 @@ def _at(time: Reply) -> float | None:
     return None if isinstance(time, ServerReplyError) else now(time) / 1000
 
 
-def _step(ctx: KindContext, on: Carried, most: int, *, more: bool = False) -> Operation[Found[Delivered]]:
+def _step(ctx: KindContext, on: QueueState, most: int, *, more: bool = False) -> Operation[Found[Delivered]]:
     """Deliver what is there, without waiting; ``more`` if something was delivered before."""
     share = (most + on.due_first) // 2
     keys = (*on.keys.due.all, on.keys.queue, on.keys.deliveries, on.keys.notes)
-    reply = yield from evaluated(ctx.server, on.backend.scripts.pop, keys, on.keys.group, most, share)
+    reply = yield from eval_script(ctx.server, on.backend.scripts.pop, keys, on.keys.group, most, share)
     if reply is NO_SCRIPTS:
         return (yield from _step_by_step(ctx, on, most, 0 if more or not on.due_first else max(share, 1)))
     milliseconds, first, due, rest = reply
@@ -118,7 +110,7 @@ def _step(ctx: KindContext, on: Carried, most: int, *, more: bool = False) -> Op
     return found, None if first is None else float(first) / 1000 - at
 
 
-def _step_by_step(ctx: KindContext, on: Carried, most: int, share: int) -> Operation[Found[Delivered]]:
+def _step_by_step(ctx: KindContext, on: QueueState, most: int, share: int) -> Operation[Found[Delivered]]:
     """The same without scripts; what is due is asked for if the last pop has seen some."""
     due = (yield from _due(ctx, on, share)) if share else []
     on.due_first = False
@@ -126,7 +118,7 @@ def _step_by_step(ctx: KindContext, on: Carried, most: int, share: int) -> Opera
         return due, None
     rest = _rest(on, most - len(due))
     try:
-        found, left = yield from (carrying([each.data for each in due], rest) if due else rest)
+        found, left = yield from (with_taken([each.data for each in due], rest) if due else rest)
     except PressureError:
         if due:  # what was delivered is returned, whatever is refused after it
             return due, None
@@ -135,7 +127,7 @@ def _step_by_step(ctx: KindContext, on: Carried, most: int, share: int) -> Opera
     return [*due, *found], left
 
 
-def _rest(on: Carried, most: int) -> Operation[Found[Delivered]]:
+def _rest(on: QueueState, most: int) -> Operation[Found[Delivered]]:
     """What waits in the order of the pushes."""
     reply, first, time = yield Batch((on.backend.popping(on.keys, most), _first(on), (b"TIME",)))
     found = yield from on.backend.popped(on.keys, most, reply, _at(time))
@@ -144,7 +136,7 @@ def _rest(on: Carried, most: int) -> Operation[Found[Delivered]]:
     return found, _until_due(first, time)
 
 
-def _due(ctx: KindContext, on: Carried, share: int) -> Operation[list[Delivered]]:
+def _due(ctx: KindContext, on: QueueState, share: int) -> Operation[list[Delivered]]:
     """Some of what is due. What is in the lane already was left there by a client that died."""
     lane = on.keys.due
     read = on.backend.popping(lane, share)
@@ -165,7 +157,7 @@ def _due(ctx: KindContext, on: Carried, share: int) -> Operation[list[Delivered]
 
 
 @changing
-def pop(ctx: KindContext, on: Carried, count: int, patience: Patience) -> Operation[list[Delivered]]:
+def pop(ctx: KindContext, on: QueueState, count: int, deadline: Deadline) -> Operation[list[Delivered]]:
     """Deliver up to so many messages; none if none came in time."""
 
     def step(most: int, more: bool) -> Operation[Found[Delivered]]:
@@ -179,17 +171,17 @@ def pop(ctx: KindContext, on: Carried, count: int, patience: Patience) -> Operat
             yield from on.backend.wait([on.keys], seconds)  # there is no stream yet
         return found
 
-    return (yield from _collected(ctx, count, patience, step, wait, lambda each: each.data))
+    return (yield from _collected(ctx, count, deadline, step, wait, lambda each: each.data))
 
 
 @changing
 def pop_any(
-    ctx: KindContext, on: Sequence[Carried], count: int, patience: Patience
+    ctx: KindContext, on: Sequence[QueueState], count: int, deadline: Deadline
 ) -> Operation[list[tuple[int, Delivered]]]:
     """Deliver up to so many messages of the first queues that have some, each with its queue's number."""
     backend = on[0].backend
     if len(on) == 1:
-        return [(0, each) for each in (yield from pop(ctx, on[0], count, patience))]
+        return [(0, each) for each in (yield from pop(ctx, on[0], count, deadline))]
     if any(each.backend.capabilities != backend.capabilities for each in on):
         raise ValueError("all queues of pop_any must have the same backend")
 
@@ -199,7 +191,7 @@ def pop_any(
         for number, each in enumerate(on):
             body = _step(ctx, each, most - len(found), more=more or bool(found))
             try:
-                some, left = yield from (carrying([m.data for _, m in found], body) if found else body)
+                some, left = yield from (with_taken([m.data for _, m in found], body) if found else body)
             except PressureError:
                 if found:  # what was delivered is returned, whatever is refused after it
                     break
@@ -213,4 +205,4 @@ def pop_any(
     def wait(_: int, seconds: float) -> Operation[list[tuple[int, Delivered]]]:
         return backend.wait([each.keys for each in on], seconds)
 
-    return (yield from _collected(ctx, count, patience, step, wait, lambda each: each[1].data))
+    return (yield from _collected(ctx, count, deadline, step, wait, lambda each: each[1].data))

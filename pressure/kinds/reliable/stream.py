@@ -22,8 +22,9 @@ from pressure.kinds.reliable.backend import Other
 from pressure.kinds.reliable.lua import STREAM
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
 from pressure.kinds.reliable.notes import delivered, encoded, letter
+from pressure.protocol.commands import check
 from pressure.protocol.numbers import count_in
-from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, carrying, check
+from pressure.protocol.operation import Batch, Command, Operation, Reply, Wait, with_taken
 
 CONSUMER: Final = b"pressure"
 
@@ -141,7 +142,7 @@ class Stream:
             pending = ([] if is_missing(reply) else check([reply])[0])[: count - len(found)]
             if pending:
                 claim = _claim(lane, pending, idle, at)
-                found += yield from (carrying([each.data for each in found], claim) if found else claim)
+                found += yield from (with_taken([each.data for each in found], claim) if found else claim)
         return found
 
     def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:

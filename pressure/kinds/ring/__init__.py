@@ -12,7 +12,7 @@ from pressure.keys import as_bytes
 from pressure.kinds.kind import Item, Kind
 from pressure.kinds.ring import operations
 from pressure.methods import Block, context_manager, method
-from pressure.protocol.steps import Operation
+from pressure.protocol.operation import Operation
 
 __all__ = ["RingMethods"]
 

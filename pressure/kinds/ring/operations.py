@@ -15,8 +15,8 @@ from pressure.kinds.asking import asked, front, transaction
 from pressure.kinds.kind import KindContext
 from pressure.kinds.ring.lua import CLAIM, COMPLETE, EXTEND
 from pressure.kinds.sharing import changing, making, operation
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import Command, Operation, Reply
+from pressure.protocol.operation import Command, Operation, Reply
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 
 @making
@@ -45,7 +45,7 @@ def claim(ctx: KindContext, locks: bytes, token: bytes, ttl: int, *, walk: bool)
 
     With ``walk``, go on to the next until one can be locked, once around at most.
     """
-    item = yield from evaluated(ctx.server, CLAIM, (ctx.keys.main,), locks, token, ttl, 0 if walk else 1)
+    item = yield from eval_script(ctx.server, CLAIM, (ctx.keys.main,), locks, token, ttl, 0 if walk else 1)
     if item is NO_SCRIPTS:
         item = yield from _walk(ctx, locks, token, ttl, walk=walk)
     result: bytes | None = item
@@ -73,7 +73,7 @@ def _walk(ctx: KindContext, locks: bytes, token: bytes, ttl: int, *, walk: bool)
 @changing
 def complete(ctx: KindContext, locks: bytes, token: bytes, item: bytes) -> Operation[tuple[bool, bool]]:
     """Remove an item and free its lock; whether the lock was ours still, and the item there."""
-    reply = yield from evaluated(ctx.server, COMPLETE, (ctx.keys.main,), locks, token, item)
+    reply = yield from eval_script(ctx.server, COMPLETE, (ctx.keys.main,), locks, token, item)
     if reply is not NO_SCRIPTS:
         ours, removed = reply
         return bool(ours), bool(removed)
@@ -91,7 +91,7 @@ def complete(ctx: KindContext, locks: bytes, token: bytes, item: bytes) -> Opera
 @changing
 def extend(ctx: KindContext, locks: bytes, token: bytes, item: bytes, ttl: int) -> Operation[bool]:
     """Give a lock that is ours another time to live, or free it (0); False if it is not ours."""
-    reply = yield from evaluated(ctx.server, EXTEND, (ctx.keys.main,), locks, token, item, ttl)
+    reply = yield from eval_script(ctx.server, EXTEND, (ctx.keys.main,), locks, token, item, ttl)
     if reply is not NO_SCRIPTS:
         return bool(reply)
     lock = locks + item

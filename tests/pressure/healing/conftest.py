@@ -103,7 +103,7 @@ def taken(raw: redis.Redis, role: str) -> None:
 
 def set_looks(patch: pytest.MonkeyPatch, seconds: float) -> None:
     """How long those who wait for a role do so before they look, and between two looks."""
-    patch.setattr("pressure.protocol.vitals.LOOK_APART", seconds)
+    patch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", seconds)
 
 
 @pytest.fixture(autouse=True)

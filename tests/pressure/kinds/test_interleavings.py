@@ -20,10 +20,10 @@ from pressure.kinds.reliable import delaying, popping
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
 from pressure.kinds.reliable.notes import parts_of
-from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.reliable.stream import Stream
 from pressure.kinds.ring import operations as ring
-from pressure.protocol.steps import Operation, Patience, Server
+from pressure.protocol.operation import Deadline, Operation, Server
 
 JOBS = b"queue:jobs"
 LOCKS = JOBS + b":lock:"
@@ -58,8 +58,8 @@ def begun(act: Act, context: KindContext, _: object) -> Operation[Any]:
     return act(context)
 
 
-def now(context: KindContext) -> Patience:
-    return Patience.of(context, block=False)
+def now(context: KindContext) -> Deadline:
+    return Deadline.of(context, block=False)
 
 
 BACKUP_ACTS: dict[str, Act] = {
@@ -120,12 +120,12 @@ def test_two_clients_of_a_ring_complete_an_item_only_with_its_lock(second: str, 
     assert run_all(setup, (complete, RING_ACTS[second]), check) > 2
 
 
-ON = Carried(ReliableKeys.of(JOBS, b"workers"), Stream(), 9)
+ON = QueueState(ReliableKeys.of(JOBS, b"workers"), Stream(), 9)
 
 
-def on() -> Carried:
+def on() -> QueueState:
     """The queue as a new client sees it."""
-    return Carried(ON.keys, ON.backend, ON.most)
+    return QueueState(ON.keys, ON.backend, ON.most)
 
 
 MESSAGE = Delivered(b"1-1", b"v")
@@ -168,7 +168,7 @@ def test_two_clients_neither_lose_nor_double_a_pending_and_a_due_message(first: 
 
 
 def test_two_groups_that_acknowledge_at_once_leave_no_message_behind() -> None:
-    audit = Carried(ReliableKeys.of(JOBS, b"audit"), Stream(), 9)
+    audit = QueueState(ReliableKeys.of(JOBS, b"audit"), Stream(), 9)
 
     def setup(simulation: Simulation) -> None:
         simulation.ask("XADD", JOBS, "1-1", "payload", b"v")

@@ -23,26 +23,31 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.errors import QueueEmptyError, ServerReplyError
-from pressure.protocol import scripted
+from pressure.protocol import scripts
+from pressure.protocol.commands import atomic, blocking, check
 from pressure.protocol.get import effects
-from pressure.protocol.problems import does_not_exist, is_closed, not_ours, note_uncounted, problem, trouble
-from pressure.protocol.role import CONSUMER, Hold, put_back
-from pressure.protocol.roles import as_holder, finish, give_back, holding, is_ours, lost_role, take
-from pressure.protocol.scripted import Settlement
-from pressure.protocol.steps import (
+from pressure.protocol.operation import (
     Batch,
     Command,
     Context,
+    Deadline,
     NewHold,
     Operation,
-    Patience,
     Reply,
-    atomic,
-    blocking,
-    check,
-    noting,
     operation,
+    with_note,
 )
+from pressure.protocol.problems import (
+    does_not_exist,
+    first_error,
+    is_closed,
+    not_ours,
+    note_uncounted,
+    problem,
+)
+from pressure.protocol.role import CONSUMER, Hold, put_back
+from pressure.protocol.roles import as_holder, finish, give_back, holding, is_ours, lost_role, take
+from pressure.protocol.scripts import Settlement
 from pressure.protocol.waits import after_pop
 
 
@@ -55,7 +60,7 @@ class Received:
 
 
 @operation
-def receive(ctx: Context, patience: Patience) -> Operation[Received]:
+def receive(ctx: Context, deadline: Deadline) -> Operation[Received]:
     """Move one value to ``:unacked``; the consumer role is held until ``settle``.
 
     Raises:
@@ -66,24 +71,24 @@ def receive(ctx: Context, patience: Patience) -> Operation[Received]:
     """
     hold = Hold(CONSUMER, *(yield NewHold()))
     if ctx.server.scripts:
-        value = yield from holding(ctx, hold, _by_script(ctx, hold, patience))
+        value = yield from holding(ctx, hold, _by_script(ctx, hold, deadline))
         if value is not None:
             return Received(value, hold.id)
-    return Received((yield from holding(ctx, hold, _by_batches(ctx, hold, patience))), hold.id)
+    return Received((yield from holding(ctx, hold, _by_batches(ctx, hold, deadline))), hold.id)
 
 
-def _by_script(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes | None]:
-    values = yield from scripted.receive(ctx, hold, patience)
+def _by_script(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes | None]:
+    values = yield from scripts.receive(ctx, hold, deadline)
     if values is None:
         return None
-    return values[0] if values else (yield from _wait(ctx, hold, patience))
+    return values[0] if values else (yield from _wait(ctx, hold, deadline))
 
 
 def _take(ctx: Context) -> Command:
     return (b"LMOVE", ctx.keys.queue, ctx.keys.unacked, b"RIGHT", b"LEFT")
 
 
-def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
+def _by_batches(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes]:
     keys = ctx.keys
     work: tuple[Command, ...] = (
         put_back(ctx),
@@ -92,19 +97,19 @@ def _by_batches(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes
         (b"GET", keys.bound),
         (b"EXISTS", keys.closed),
     )
-    said, _, orphans, value, bound, closed = yield from take(ctx, hold, patience, work)
+    claimed, _, orphans, value, bound, closed = yield from take(ctx, hold, deadline, work)
     hold.unacked = int(isinstance(value, bytes))
     if isinstance(orphans, int) and orphans:
         value = yield from _after_orphans(ctx, hold, orphans)
     if isinstance(value, bytes):
-        check([said])  # who has not said that the role is theirs cannot settle; the value goes back
+        check([claimed])  # who has not said that the role is theirs cannot settle; the value goes back
         return value
-    check([said, orphans, value, bound, closed])
+    check([claimed, orphans, value, bound, closed])
     if bound is None:
         raise does_not_exist(ctx)
     if closed:
         raise is_closed(ctx, CONSUMER)
-    return (yield from _wait(ctx, hold, patience))
+    return (yield from _wait(ctx, hold, deadline))
 
 
 def _after_orphans(ctx: Context, hold: Hold, orphans: int) -> Operation[Reply]:
@@ -120,7 +125,7 @@ def _after_orphans(ctx: Context, hold: Hold, orphans: int) -> Operation[Reply]:
     return done[-1]
 
 
-def _wait(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
+def _wait(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes]:
     keys = ctx.keys
     looks: tuple[Command, ...] = (
         (b"GET", keys.consumer),
@@ -128,7 +133,7 @@ def _wait(ctx: Context, hold: Hold, patience: Patience) -> Operation[bytes]:
         (b"EXISTS", keys.closed),
     )
     name, *arguments = _take(ctx)
-    for seconds in patience.attempts():
+    for seconds in deadline.attempts():
         if seconds:
             words = [word for word in arguments if isinstance(word, bytes)]
             replies = yield blocking(b"BLMOVE", *words, seconds=seconds, then=looks)
@@ -183,7 +188,7 @@ def settle(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Oper
     note = f"the message of queue {ctx.keys} is not acknowledged; it will be redelivered"
     lost = f"{note} when a client that waits has freed the consumer role, or a repair"
     try:
-        yield from noting(lost, _settled(ctx, hold_id, outcome, size))
+        yield from with_note(lost, _settled(ctx, hold_id, outcome, size))
     except ServerReplyError as error:
         error.add_note(note)
         raise
@@ -192,11 +197,11 @@ def settle(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Oper
 def _settled(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Operation[None]:
     hold = Hold(CONSUMER, hold_id, claimed=True, held=True, unacked=1)
     if ctx.server.scripts:
-        answer = yield from holding(ctx, hold, scripted.settle(ctx, hold, outcome, size))
+        answer = yield from holding(ctx, hold, scripts.settle(ctx, hold, outcome, size))
         if answer is not None:
             if error := problem(ctx, CONSUMER, answer):
                 raise error
-            scripted.note_refused(ctx, CONSUMER, answer, "the message is acknowledged")
+            scripts.note_refused(ctx, CONSUMER, answer, "the message is acknowledged")
             return
     yield from holding(ctx, hold, _by_transaction(ctx, hold, outcome, size))
 
@@ -214,15 +219,15 @@ def _by_transaction(ctx: Context, hold: Hold, outcome: Settlement, size: int) ->
     work: tuple[Command, ...] = ()
     if there:
         work = (_REMOVALS[outcome](ctx),)
-        if outcome is not Settlement.BACK:
+        if outcome is not Settlement.REQUEUED:
             work = (*work, *effects(ctx, 1, size, bound, length))
     yield from _settle(ctx, hold, work)
 
 
 #: The command that takes a message from ``:unacked``.
 _REMOVALS: Final[dict[Settlement, Callable[[Context], Command]]] = {
-    Settlement.BACK: lambda ctx: put_back(ctx),
-    Settlement.DONE: lambda ctx: (b"LTRIM", ctx.keys.unacked, 0, -2),
+    Settlement.REQUEUED: lambda ctx: put_back(ctx),
+    Settlement.ACKNOWLEDGED: lambda ctx: (b"LTRIM", ctx.keys.unacked, 0, -2),
     Settlement.REJECTED: lambda ctx: (b"LMOVE", ctx.keys.unacked, ctx.keys.rejected, b"RIGHT", b"LEFT"),
 }
 
@@ -234,5 +239,5 @@ def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[No
         raise not_ours(ctx, CONSUMER, holder)
     check(result[: 1 if work else 0])
     hold.unacked = 0
-    stuck = hold.held and trouble((yield from give_back(ctx, hold))) is not None
-    note_uncounted(ctx, "the message is acknowledged", trouble(result), CONSUMER if stuck else None)
+    stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None
+    note_uncounted(ctx, "the message is acknowledged", first_error(result), CONSUMER if stuck else None)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pressure.checks import whole
 from pressure.codecs import V
 from pressure.kinds.reliable import delaying, operations, redriving
-from pressure.kinds.reliable.carrying import Carrying
+from pressure.kinds.reliable.base import ReliableBase
 from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending
 from pressure.methods import method
-from pressure.protocol.steps import Operation
+from pressure.protocol.operation import Operation
 
 
-class Looking(Carrying[V]):
+class Looking(ReliableBase[V]):
     """The part of a reliable queue that tells how it is; see ``ReliableMethods``."""
 
     @method
@@ -29,7 +29,7 @@ class Looking(Carrying[V]):
         return self._move_due()
 
     def _move_due(self) -> Operation[int]:
-        return (yield from delaying.move(self._context, self._carried))
+        return (yield from delaying.move(self._context, self._state))
 
     @method
     def inspect(self, start: int = 0, count: int = 10) -> Operation[list[Delivered[V]]]:
@@ -44,7 +44,7 @@ class Looking(Carrying[V]):
         return self._inspect(whole(start, "start", None), whole(count, "count"))
 
     def _inspect(self, start: int, count: int) -> Operation[list[Delivered[V]]]:
-        found = yield from operations.inspect(self._context, self._carried, start, count)
+        found = yield from operations.inspect(self._context, self._state, start, count)
         return [self._decoding(each) for each in found]
 
     @method
@@ -61,7 +61,7 @@ class Looking(Carrying[V]):
         return self._pending(whole(start, "start", None), whole(count, "count"))
 
     def _pending(self, start: int, count: int) -> Operation[list[Pending[V]]]:
-        found = yield from operations.pending(self._context, self._carried, start, count)
+        found = yield from operations.pending(self._context, self._state, start, count)
         return [Pending(self._decoding(each.message), each.since, each.idle) for each in found]
 
     @method
@@ -70,7 +70,7 @@ class Looking(Carrying[V]):
         return self._info()
 
     def _info(self) -> Operation[Info]:
-        return (yield from operations.info(self._context, self._carried))
+        return (yield from operations.info(self._context, self._state))
 
     @method
     def dead(self, max: int = 10) -> Operation[list[DeadLetter[V]]]:  # noqa: A002
@@ -85,7 +85,7 @@ class Looking(Carrying[V]):
         return self._dead(whole(max, "max"))
 
     def _dead(self, count: int) -> Operation[list[DeadLetter[V]]]:
-        found = yield from operations.letters(self._context, self._carried, count)
+        found = yield from operations.letters(self._context, self._state, count)
         return [replace(each, message=self._decoding(each.message)) for each in found]
 
     @method
@@ -102,4 +102,4 @@ class Looking(Carrying[V]):
         Returns:
             How many were put.
         """
-        return redriving.redrive(self._context, self._carried, whole(max, "max"))
+        return redriving.redrive(self._context, self._state, whole(max, "max"))

@@ -7,14 +7,14 @@ from typing import Self
 from pressure.checks import milliseconds, whole
 from pressure.codecs import V
 from pressure.kinds.reliable import operations, popping
-from pressure.kinds.reliable.carrying import Carrying
+from pressure.kinds.reliable.base import ReliableBase
 from pressure.kinds.reliable.model import Delivered
 from pressure.kinds.sharing import make_sure
 from pressure.methods import method
-from pressure.protocol.steps import Operation, Patience
+from pressure.protocol.operation import Deadline, Operation
 
 
-class Taking(Carrying[V]):
+class Taking(ReliableBase[V]):
     """The part of a reliable queue that delivers; see ``ReliableMethods``."""
 
     @method
@@ -35,15 +35,15 @@ class Taking(Carrying[V]):
         Returns:
             The messages, to be acknowledged; none if none came in time.
         """
-        return self._pop(whole(count, "count"), self._patience(block, timeout))
+        return self._pop(whole(count, "count"), self._deadline(block, timeout))
 
     @method
     def pop_nowait(self, count: int = 1) -> Operation[list[Delivered[V]]]:
         """``pop`` without waiting."""
-        return self._pop(whole(count, "count"), self._patience(False, None))
+        return self._pop(whole(count, "count"), self._deadline(False, None))
 
-    def _pop(self, count: int, patience: Patience) -> Operation[list[Delivered[V]]]:
-        found = yield from popping.pop(self._context, self._carried, count, patience)
+    def _pop(self, count: int, deadline: Deadline) -> Operation[list[Delivered[V]]]:
+        found = yield from popping.pop(self._context, self._state, count, deadline)
         return [self._decoding(each) for each in found]
 
     @method
@@ -83,15 +83,15 @@ class Taking(Carrying[V]):
                 raise ValueError(
                     f"queue {each} is not on the server of queue {self}; pop_any asks one server"
                 )
-        return self._pop_any(queues, whole(count, "count"), self._patience(block, timeout))
+        return self._pop_any(queues, whole(count, "count"), self._deadline(block, timeout))
 
     def _pop_any(
-        self, queues: tuple[Self, ...], count: int, patience: Patience
+        self, queues: tuple[Self, ...], count: int, deadline: Deadline
     ) -> Operation[list[tuple[Self, Delivered[V]]]]:
         for each in queues[1:]:
             yield from make_sure(each._context)
-        on = [queue._carried for queue in queues]
-        found = yield from popping.pop_any(self._context, on, count, patience)
+        on = [queue._state for queue in queues]
+        found = yield from popping.pop_any(self._context, on, count, deadline)
         return [(queues[number], queues[number]._decoding(each)) for number, each in found]
 
     @method
@@ -110,5 +110,5 @@ class Taking(Carrying[V]):
         return self._recover(whole(count, "count"), milliseconds(min_idle, "min_idle"))
 
     def _recover(self, count: int, idle: int) -> Operation[list[Delivered[V]]]:
-        found = yield from operations.recover(self._context, self._carried, count, idle)
+        found = yield from operations.recover(self._context, self._state, count, idle)
         return [self._decoding(each) for each in found]

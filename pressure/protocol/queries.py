@@ -7,11 +7,12 @@ from typing import Final
 
 from pressure.errors import QueueEmptyError
 from pressure.identity import is_released
+from pressure.protocol.commands import atomic, check, executed
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.numbers import count_in, malformed
+from pressure.protocol.operation import Batch, Command, Context, Operation, operation
 from pressure.protocol.problems import does_not_exist
 from pressure.protocol.role import CONSUMER, PRODUCER, Role
-from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed, operation
 from pressure.protocol.waits import bound_of
 
 #: The names of the counters, in the order of the MGET in ``stats``.

@@ -21,11 +21,11 @@ from typing import Final
 from pressure.errors import ServerReplyError
 from pressure.protocol.healing import heal
 from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
+from pressure.protocol.operation import Batch, Context, Deadline, Operation, Reply, Server, with_taken
 from pressure.protocol.problems import note_uncounted, plain_refusal, plain_text, problem
 from pressure.protocol.role import CONSUMER, PRODUCER, Hold, Role
 from pressure.protocol.roles import holding, take_role
 from pressure.protocol.sizes import MOST_BYTES
-from pressure.protocol.steps import Batch, Context, Operation, Patience, Reply, Server, carrying
 from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
 
 #: Most values, and most bytes of several, that one script is sent: others wait while it runs.
@@ -40,7 +40,9 @@ class _Nothing:
 NO_SCRIPTS: Final = _Nothing()
 
 
-def evaluated(server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int) -> Operation[Reply]:
+def eval_script(
+    server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int
+) -> Operation[Reply]:
     """Run a script; ``NO_SCRIPTS`` if the server runs none for us, or an argument is too long for one.
 
     Raises:
@@ -63,13 +65,13 @@ def evaluated(server: Server, script: Script, keys: Sequence[bytes], *args: byte
 class Settlement(Enum):
     """What becomes of a message that was received."""
 
-    BACK = 0
-    DONE = 1
+    REQUEUED = 0
+    ACKNOWLEDGED = 1
     REJECTED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptReply:
     """What a script answered; see ``lua``."""
 
     status: bytes
@@ -80,20 +82,22 @@ class Answer:
     values: list[bytes]
 
 
-def ask(
+def call_script(
     ctx: Context, hold: Hold, script: Script, keys: Sequence[bytes], mode: bytes, *args: bytes | int
-) -> Operation[Answer | None]:
+) -> Operation[ScriptReply | None]:
     """Run a script; None if the server runs none for us.
 
     Raises:
         ServerReplyError: It was refused as a whole; nothing was done.
     """
     expected = (mode != b"free" and hold.expected) or b""
-    reply = yield from evaluated(ctx.server, script, keys, hold.id, mode, ctx.lease_ms, expected, *args)
-    return None if reply is NO_SCRIPTS else Answer(*reply)
+    reply = yield from eval_script(ctx.server, script, keys, hold.id, mode, ctx.lease_ms, expected, *args)
+    return None if reply is NO_SCRIPTS else ScriptReply(*reply)
 
 
-def note_refused(ctx: Context, role: Role, answer: Answer, what: str, taken: Sequence[bytes] = ()) -> None:
+def note_refused(
+    ctx: Context, role: Role, answer: ScriptReply, what: str, taken: Sequence[bytes] = ()
+) -> None:
     """Warn of what was refused after the operation was done."""
     refused = answer.stuck or answer.uncounted
     if refused:
@@ -101,7 +105,7 @@ def note_refused(ctx: Context, role: Role, answer: Answer, what: str, taken: Seq
 
 
 def _taken(
-    ctx: Context, hold: Hold, answer: Answer, patience: Patience, *, refuse_closed: bool = False
+    ctx: Context, hold: Hold, answer: ScriptReply, deadline: Deadline, *, refuse_closed: bool = False
 ) -> Operation[bytes | None]:
     """A script found the role taken: free it if its holder is dead, or wait for it.
 
@@ -109,9 +113,9 @@ def _taken(
     """
     if (yield from heal(ctx, hold.role, answer.detail or None)):
         return b"free"
-    if not patience.waits:
+    if not deadline.waits:
         return None
-    yield from take_role(ctx, hold, patience, refuse_closed=refuse_closed)
+    yield from take_role(ctx, hold, deadline, refuse_closed=refuse_closed)
     return b"popped"
 
 
@@ -119,13 +123,13 @@ def _taken(
 
 
 @dataclass(slots=True)
-class Run:
+class PutProgress:
     """Values that are to be put, and how many of them the queue has."""
 
     values: Sequence[bytes]
     stored: int = 0
 
-    def next(self) -> Sequence[bytes]:
+    def next_values(self) -> Sequence[bytes]:
         """The values to send next."""
         size, last = 0, self.stored
         for value in self.values[self.stored : self.stored + _MOST_VALUES]:
@@ -136,41 +140,43 @@ class Run:
         return self.values[self.stored : last]
 
 
-def put(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) -> Operation[bool | None]:
+def put(
+    ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool
+) -> Operation[bool | None]:
     """Put all values; None if the server runs no scripts, or the next value is too long for one.
 
     Nothing is held before the first script, and nothing after it if it has put all values. Otherwise ``hold``
     says what is held at each moment, and it is given back if anything fails.
     """
-    answer = yield from _put_some(ctx, hold, run, patience, overfill, b"free")
+    answer = yield from _put_some(ctx, hold, progress, deadline, overfill, b"free")
     if answer is None:
         return None
-    body = _put_on(ctx, hold, run, patience, overfill, answer)
+    body = _put_on(ctx, hold, progress, deadline, overfill, answer)
     return (yield from holding(ctx, hold, body) if hold.held or answer.status != b"ok" else body)
 
 
 def _put_some(
-    ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool, mode: bytes
-) -> Operation[Answer | None]:
+    ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool, mode: bytes
+) -> Operation[ScriptReply | None]:
     """One script: as many values as it takes."""
     keys = ctx.keys
     names = (
         keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full, keys.queue,
         keys.produced_messages, keys.produced_bytes,
     )  # fmt: skip
-    chunk = run.next()
-    more = run.stored + len(chunk) < len(run.values)
-    flags = (int(overfill), int(patience.waits), int(more))
-    answer = yield from ask(ctx, hold, PUT, names, mode, *flags, *chunk)
+    chunk = progress.next_values()
+    more = progress.stored + len(chunk) < len(progress.values)
+    flags = (int(overfill), int(deadline.waits), int(more))
+    answer = yield from call_script(ctx, hold, PUT, names, mode, *flags, *chunk)
     if answer is not None:
-        run.stored += answer.stored
+        progress.stored += answer.stored
         kept = (answer.status == b"ok" and more) or (answer.status == b"full" and bool(flags[1]))
         hold.held, hold.claimed, hold.token = kept, kept, False
     return answer
 
 
 def _put_on(
-    ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool, answer: Answer
+    ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool, answer: ScriptReply
 ) -> Operation[bool | None]:
     """Go on after the first script."""
     while True:
@@ -178,21 +184,21 @@ def _put_on(
             note_refused(ctx, PRODUCER, answer, "the value is stored")
         if answer.status == b"ok" and not hold.held:
             return True
-        mode = yield from _after_put(ctx, hold, answer, patience)
-        found = yield from _put_some(ctx, hold, run, patience, overfill, mode)
+        mode = yield from _after_put(ctx, hold, answer, deadline)
+        found = yield from _put_some(ctx, hold, progress, deadline, overfill, mode)
         if found is None:
             return None
         answer = found
 
 
-def _after_put(ctx: Context, hold: Hold, answer: Answer, patience: Patience) -> Operation[bytes]:
+def _after_put(ctx: Context, hold: Hold, answer: ScriptReply, deadline: Deadline) -> Operation[bytes]:
     """Wait for what a script did not find; how the next one is to begin."""
     if answer.status == b"busy":
-        mode = yield from _taken(ctx, hold, answer, patience, refuse_closed=True)
+        mode = yield from _taken(ctx, hold, answer, deadline, refuse_closed=True)
         if mode is not None:
             return mode
     if answer.status == b"full" and hold.held:
-        yield from wait_for_room(ctx, hold, patience)
+        yield from wait_for_room(ctx, hold, deadline)
         return b"token"
     if error := problem(ctx, PRODUCER, answer):
         raise error
@@ -202,22 +208,24 @@ def _after_put(ctx: Context, hold: Hold, answer: Answer, patience: Patience) -> 
 # Get
 
 
-def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[list[bytes] | Popped | None]:
+def get(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[list[bytes] | Popped | None]:
     """Get up to so many values, but one at least; None if the server runs no scripts.
 
     A value that was waited for is not lost if the script after the wait is refused: it is returned as
     ``Popped``, and neither counted nor the role given back.
     """
-    answer = yield from _begin(ctx, hold, patience, most, reliable=False)
+    answer = yield from _begin(ctx, hold, deadline, most, reliable=False)
     if answer is None:
         return None
     if answer.values:
         return answer.values
-    popped = yield from wait_for_value(ctx, patience)
+    popped = yield from wait_for_value(ctx, deadline)
     values = list(popped.values)
     args = (most - len(values) if popped.size < MOST_BYTES else 0, 0, len(values), popped.size, 0)
     try:
-        answer = yield from carrying(values, ask(ctx, hold, GET, _consumer_keys(ctx), b"role", *args))
+        answer = yield from with_taken(
+            values, call_script(ctx, hold, GET, _consumer_keys(ctx), b"role", *args)
+        )
     except ServerReplyError:
         return popped
     if answer is None:
@@ -229,14 +237,14 @@ def get(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[li
 
 
 def _begin(
-    ctx: Context, hold: Hold, patience: Patience, most: int, *, reliable: bool
-) -> Operation[Answer | None]:
+    ctx: Context, hold: Hold, deadline: Deadline, most: int, *, reliable: bool
+) -> Operation[ScriptReply | None]:
     """Take the role, and what there is; no values if there are none and the role is ours to wait."""
     mode = b"free"
     while True:
-        wait = patience.waits
+        wait = deadline.waits
         args = (most, int(wait), 0, 0, int(reliable))
-        answer = yield from ask(ctx, hold, GET, _consumer_keys(ctx), mode, *args)
+        answer = yield from call_script(ctx, hold, GET, _consumer_keys(ctx), mode, *args)
         if answer is None:
             return None
         kept = answer.status == b"wait" or (reliable and answer.status == b"ok")
@@ -244,7 +252,7 @@ def _begin(
         if answer.values:
             _note_delivered(ctx, answer)
             return answer
-        again = (yield from _taken(ctx, hold, answer, patience)) if answer.status == b"busy" else None
+        again = (yield from _taken(ctx, hold, answer, deadline)) if answer.status == b"busy" else None
         if again is None:
             if error := problem(ctx, CONSUMER, answer):
                 raise error
@@ -260,38 +268,40 @@ def _consumer_keys(ctx: Context) -> tuple[bytes, ...]:
     )  # fmt: skip
 
 
-def _note_delivered(ctx: Context, answer: Answer, taken: Sequence[bytes] = ()) -> None:
+def _note_delivered(ctx: Context, answer: ScriptReply, taken: Sequence[bytes] = ()) -> None:
     if answer.status == b"error":
-        answer = Answer(answer.status, 0, b"", answer.uncounted or answer.detail, answer.stuck, answer.values)
+        answer = ScriptReply(
+            answer.status, 0, b"", answer.uncounted or answer.detail, answer.stuck, answer.values
+        )
     note_refused(ctx, CONSUMER, answer, "the value was taken", (*taken, *answer.values))
 
 
-def receive(ctx: Context, hold: Hold, patience: Patience) -> Operation[list[bytes] | None]:
+def receive(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[list[bytes] | None]:
     """Take the role and move a value to unacked, if there is one; None if the server runs no scripts."""
-    answer = yield from _begin(ctx, hold, patience, 1, reliable=True)
+    answer = yield from _begin(ctx, hold, deadline, 1, reliable=True)
     return None if answer is None else answer.values
 
 
-def settle(ctx: Context, hold: Hold, outcome: Settlement, size: int) -> Operation[Answer | None]:
+def settle(ctx: Context, hold: Hold, outcome: Settlement, size: int) -> Operation[ScriptReply | None]:
     """Settle the message in unacked; None if the server runs no scripts."""
     keys = (*_consumer_keys(ctx), ctx.keys.rejected)
-    return (yield from ask(ctx, hold, SETTLE, keys, b"role", outcome.value, size))
+    return (yield from call_script(ctx, hold, SETTLE, keys, b"role", outcome.value, size))
 
 
 # Close
 
 
-def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None]:
+def close(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bool | None]:
     """Close the queue; None if the server runs no scripts."""
     keys = ctx.keys
     names = (keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full)
     mode = b"free"
     while True:
-        answer = yield from ask(ctx, hold, CLOSE, names, mode)
+        answer = yield from call_script(ctx, hold, CLOSE, names, mode)
         if answer is None:
             return None
         hold.held = False
-        again = (yield from _taken(ctx, hold, answer, patience)) if answer.status == b"busy" else None
+        again = (yield from _taken(ctx, hold, answer, deadline)) if answer.status == b"busy" else None
         if again is None:
             if error := problem(ctx, PRODUCER, answer, closing=True):
                 raise error
@@ -299,4 +309,4 @@ def close(ctx: Context, hold: Hold, patience: Patience) -> Operation[bool | None
         mode = again
 
 
-__all__ = ["Answer", "Run", "Settlement", "close", "get", "put", "receive", "settle"]
+__all__ = ["PutProgress", "ScriptReply", "Settlement", "close", "get", "put", "receive", "settle"]

@@ -1,4 +1,4 @@
-"""What an operation asks of its driver, and what it is given.
+"""What an operation is: the steps that it asks of its driver, and what it knows.
 
 An operation is a generator without I/O. It yields a ``Batch``, a ``Wait`` or a ``Pause`` (or a ``NewHold``,
 which ``Execution`` answers), is sent the list of replies, and returns its result or raises. It reads no clock
@@ -86,18 +86,18 @@ Operation: TypeAlias = Generator[Step, list[Reply], T]
 
 
 @dataclass(frozen=True, slots=True)
-class Vigil:
+class Observation:
     """What operations that wait for a role have seen of its holder.
 
     Attributes:
         holder: What the holder key says.
-        since: The time since when it says so, as far as is known, or that of the last look.
-        seen: The last look at who is connected (``vitals.Seen``); None before the first.
+        since: The time since when it says so, as far as is known, or that of the last probe.
+        probe: The last ``liveness.Probe``; None before the first.
     """
 
     holder: bytes | None
     since: float
-    seen: Any = None
+    probe: Any = None
 
 
 @dataclass(slots=True)
@@ -107,12 +107,12 @@ class Server:
     Attributes:
         scripts: It runs scripts, as far as is known; False once it refused one.
         sizes: How long the queue's values are.
-        vigils: What was seen of the holder of each role for which somebody waits, by the role's name.
+        observations: What was seen of the holder of each role for which somebody waits, by the role's name.
     """
 
     scripts: bool = False
     sizes: Sizes = field(default_factory=Sizes)
-    vigils: dict[str, Vigil] = field(default_factory=dict)
+    observations: dict[str, Observation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,34 +145,34 @@ class Context:
         return max(round(self.lease * 1000), 1) if self.lease else 0
 
 
-def carrying(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
+def with_taken(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
     """Run a body. If the connection is lost in it, the error has ``values``.
 
     What the body itself has taken comes after them.
     """
-    return mapped(body, lambda step: replace(step, taken=(*values, *step.taken)))
+    return map_batches(body, lambda step: replace(step, taken=(*values, *step.taken)))
 
 
-class Counted(Protocol):
+class HasStored(Protocol):
     """What is put, and how much of it so far."""
 
     @property
     def stored(self) -> int: ...  # noqa: D102
 
 
-def counting(so_far: Counted | int, body: Operation[T]) -> Operation[T]:
+def with_done(so_far: HasStored | int, body: Operation[T]) -> Operation[T]:
     """Run a body. If the connection is lost in it, the error says how many values were put."""
     if isinstance(so_far, int):
-        return mapped(body, lambda step: replace(step, done=so_far))
-    return mapped(body, lambda step: replace(step, done=so_far.stored))
+        return map_batches(body, lambda step: replace(step, done=so_far))
+    return map_batches(body, lambda step: replace(step, done=so_far.stored))
 
 
-def noting(note: str, body: Operation[T]) -> Operation[T]:
+def with_note(note: str, body: Operation[T]) -> Operation[T]:
     """Run a body. If the connection is lost before anything was changed, the error has the note."""
-    return mapped(body, lambda step: replace(step, note=note))
+    return map_batches(body, lambda step: replace(step, note=note))
 
 
-def mapped(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
+def map_batches(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
     """Run a body. What it sends is handed to ``note``, and what that returns is sent."""
     try:
         step = next(body)
@@ -195,14 +195,14 @@ def mapped(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
 _ELSEWHERE: Final = frozenset({"CROSSSLOT", "MOVED", "ASK"})
 
 
-class About(Protocol):
+class HasKeys(Protocol):
     """What is known to an operation on any kind of queue."""
 
     @property
     def keys(self) -> Located: ...  # noqa: D102
 
 
-AnyContext = TypeVar("AnyContext", bound=About)
+AnyContext = TypeVar("AnyContext", bound=HasKeys)
 
 
 def operation(
@@ -223,8 +223,8 @@ def operation(
     return whole
 
 
-class Timed(Protocol):
-    """What a patience needs to know: the time, and the longest single wait, both in seconds."""
+class HasClock(Protocol):
+    """What a deadline needs to know: the time, and the longest single wait, both in seconds."""
 
     @property
     def clock(self) -> Callable[[], float]: ...  # noqa: D102
@@ -242,14 +242,14 @@ def needs_hash_tag(keys: Located, code: str) -> ClusterError:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Deadline:
     """How long an operation may wait: one deadline for all of its waits together."""
 
-    context: Timed
-    deadline: float | None
+    context: HasClock
+    at: float | None
 
     @classmethod
-    def of(cls, context: Timed, block: bool = True, timeout: float | None = None) -> Patience:
+    def of(cls, context: HasClock, block: bool = True, timeout: float | None = None) -> Deadline:
         """No waiting at all, waiting up to ``timeout`` seconds from now, or (None) for ever.
 
         Raises:
@@ -267,72 +267,12 @@ class Patience:
     @property
     def waits(self) -> bool:
         """Whether there is any time left to wait."""
-        return self.deadline is not None and self.deadline - self.context.clock() > SHORTEST_WAIT
+        return self.at is not None and self.at - self.context.clock() > SHORTEST_WAIT
 
     def attempts(self) -> Iterator[float]:
         """The seconds to wait in each attempt after the first; the last is 0, one try without waiting."""
-        if self.deadline is None:
+        if self.at is None:
             return
-        while (left := self.deadline - self.context.clock()) > SHORTEST_WAIT:
+        while (left := self.at - self.context.clock()) > SHORTEST_WAIT:
             yield min(left, self.context.slice)
         yield 0.0
-
-
-def blocking(name: bytes, *arguments: bytes, seconds: float, then: tuple[Command, ...] = ()) -> Wait:
-    """A wait on one blocking command, whose last argument is its timeout."""
-    return Wait(((name, *arguments, b"%.3f" % seconds), *then), seconds)
-
-
-def attempt(lists: tuple[bytes, ...], seconds: float, looks: tuple[Command, ...]) -> Batch:
-    """One more try to pop from the first of the lists that has something, with looks right after it.
-
-    Without waiting only the first list is tried. The popped reply is ``[list, value]`` with waiting, a
-    value without.
-    """
-    if seconds:
-        return blocking(b"BRPOP", *lists, seconds=seconds, then=looks)
-    return Batch(((b"RPOP", lists[0]), *looks))
-
-
-def atomic(*commands: Command) -> tuple[Command, ...]:
-    """The commands as one transaction. Its one result is the reply to EXEC; see ``executed``."""
-    return ((b"MULTI",), *commands, (b"EXEC",))
-
-
-def executed(replies: list[Reply], end: int = -1) -> list[Reply] | None:
-    """The replies of a batch's transaction, or None when a watched key had changed and nothing was done.
-
-    Args:
-        replies: Those of the batch.
-        end: Which of them is that of EXEC.
-
-    Raises:
-        ServerReplyError: The server refused the transaction as a whole, or a command in it when it came;
-            nothing was done.
-    """
-    if isinstance(replies[0], ServerReplyError):
-        return told(replies, end)
-    if isinstance(replies[end], ServerReplyError):
-        check(replies)  # what EXEC says is that there was an error; the first one says which
-    result: list[Reply] | None = replies[end]
-    return result
-
-
-def told(replies: list[Reply], end: int = -1) -> list[Reply]:
-    """What tells of a batch that is a transaction what became of its commands.
-
-    Where MULTI is refused, those after it are carried out one by one, and EXEC is refused, too.
-    """
-    return replies[1:end] if isinstance(replies[0], ServerReplyError) else replies
-
-
-def check(replies: list[Reply]) -> list[Reply]:
-    """The replies, if none of them is an error.
-
-    Raises:
-        ServerReplyError: The first of them that is.
-    """
-    for reply in replies:
-        if isinstance(reply, ServerReplyError):
-            raise reply
-    return replies

@@ -5,8 +5,9 @@ of the server nor a failover makes a difference. Whoever gives a role back marks
 id, or none, while the role is taken means that somebody has popped the role and not said so yet. That takes
 a moment, and who needs longer is fenced.
 
-Rule: a holder is dead if the role was taken, and the holder key the same, at two looks ``LOOK_APART`` seconds
-apart, and nothing spoke for the holder at either. A hold of this process that is over is dead at once.
+Rule: a holder is dead if the role was taken, and the holder key the same, at two probes, ``PROBE_INTERVAL``
+seconds apart, and nothing spoke for the holder at either. A hold of this process that is over is dead at
+once.
 """
 
 from __future__ import annotations
@@ -17,18 +18,28 @@ from typing import Final
 
 from pressure.identity import connection_in, is_released
 from pressure.pool import Holds
+from pressure.protocol.commands import check
+from pressure.protocol.operation import Batch, Command, Context, Operation, Reply
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role
-from pressure.protocol.steps import Batch, Command, Context, Operation, Reply, check
 
-__all__ = ["FIRST_LOOK", "LOOK_APART", "Life", "Seen", "connected", "doubt", "life_of", "look"]
+__all__ = [
+    "FIRST_PROBE",
+    "PROBE_INTERVAL",
+    "Liveness",
+    "Probe",
+    "connected",
+    "liveness_of",
+    "probe",
+    "sign_of_life",
+]
 
-#: Seconds between two looks.
-LOOK_APART: Final = 5.0
-#: For which part of that a client waits for a role before it takes the first look at the holder.
-FIRST_LOOK: Final = 0.2
+#: Seconds between two probes.
+PROBE_INTERVAL: Final = 5.0
+#: For which part of that a client waits for a role before it takes the first probe of the holder.
+FIRST_PROBE: Final = 0.2
 
 
-class Life(Enum):
+class Liveness(Enum):
     """What is known at one moment about the holder of a role that is taken."""
 
     OWN = "it is an operation of this process that is over"
@@ -41,26 +52,26 @@ class Life(Enum):
     @property
     def is_dead(self) -> bool:
         """Whether a holder of which this is known all the time is dead."""
-        return self in (Life.OWN, Life.GONE, Life.SILENT)
+        return self in (Liveness.OWN, Liveness.GONE, Liveness.SILENT)
 
 
-def life_of(holder: bytes | None, connections: frozenset[bytes] | None, holds: Holds) -> Life:
+def liveness_of(holder: bytes | None, connections: frozenset[bytes] | None, holds: Holds) -> Liveness:
     """What is known about a holder, by what the holder key says and who is connected."""
     if holder is None or is_released(holder):
-        return Life.SILENT
+        return Liveness.SILENT
     name = connection_in(holder)
     if name is None:
-        return Life.FOREIGN
+        return Liveness.FOREIGN
     if holds.is_dead(holder):
-        return Life.OWN
+        return Liveness.OWN
     if connections is None:
-        return Life.UNKNOWN
-    return Life.CONNECTED if name in connections else Life.GONE
+        return Liveness.UNKNOWN
+    return Liveness.CONNECTED if name in connections else Liveness.GONE
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One look at the queue and at who is connected.
+class Probe:
+    """What one probe sees of the queue and of who is connected.
 
     Attributes:
         bound: What ``:bound`` holds.
@@ -77,7 +88,7 @@ class Seen:
     connections: frozenset[bytes] | None = None
 
 
-def look(ctx: Context) -> Operation[Seen]:
+def probe(ctx: Context) -> Operation[Probe]:
     """Look at the queue, and at who is connected; in this order.
 
     A holder that is seen was there before the connections were listed.
@@ -89,7 +100,7 @@ def look(ctx: Context) -> Operation[Seen]:
     *replies, clients = yield Batch((*commands, (b"CLIENT", b"LIST")))
     bound, count, free_p, free_c, holder_p, holder_c = check(replies)
     free, holder = {PRODUCER: free_p, CONSUMER: free_c}, {PRODUCER: holder_p, CONSUMER: holder_c}
-    return Seen(bound, count, free, holder, connected(clients))
+    return Probe(bound, count, free, holder, connected(clients))
 
 
 def connected(reply: Reply) -> frozenset[bytes] | None:
@@ -100,14 +111,14 @@ def connected(reply: Reply) -> frozenset[bytes] | None:
     return frozenset(word.removeprefix(b"name=") for word in fields if word.startswith(b"name="))
 
 
-def doubt(role: Role, first: Seen, last: Seen, holds: Holds) -> str | None:
-    """Why the role's holder may be alive, seen at two looks; None if it is dead."""
-    looks = (first, last)
-    if any(seen.free[role] for seen in looks):
+def sign_of_life(role: Role, first: Probe, last: Probe, holds: Holds) -> str | None:
+    """Why the role's holder may be alive, by two probes; None if it is dead."""
+    probes = (first, last)
+    if any(seen.free[role] for seen in probes):
         return "it was free for a moment"
     if last.holder[role] is None:  # a lease that ran out is not renewed any more
         return None
     if first.holder[role] != last.holder[role]:
         return "its holder changed"
-    lives = (life_of(seen.holder[role], seen.connections, holds) for seen in looks)
+    lives = (liveness_of(seen.holder[role], seen.connections, holds) for seen in probes)
     return next((life.value for life in lives if not life.is_dead), None)

@@ -13,16 +13,16 @@ from pressure.kinds.kind import Kind
 from pressure.kinds.reliable.backend import Backend
 from pressure.kinds.reliable.model import GROUP, Capabilities, Delivered, ReliableKeys
 from pressure.kinds.reliable.module import Module
-from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.reliable.stream import Stream
 from pressure.methods import method
-from pressure.protocol.steps import Operation
+from pressure.protocol.operation import Operation
 
 BACKENDS: Final[dict[str, Callable[[], Backend]]] = {"module": Module, "stream": Stream}
 """What carries a queue, by the name that ``backend=`` takes."""
 
 
-class Carrying(Kind[V]):
+class ReliableBase(Kind[V]):
     """The part of a reliable queue that knows where it is; see ``ReliableMethods``."""
 
     _kind = "reliable"
@@ -48,7 +48,7 @@ class Carrying(Kind[V]):
         self._begin(name, key, codec, scripts=scripts)
         self.keys = ReliableKeys.of(self._context.keys.main, as_bytes(group, "group"))
         self._most = None if max_deliveries is None else whole(max_deliveries, "max_deliveries")
-        self._carried = Carried(self.keys, BACKENDS[backend](), self._most)
+        self._state = QueueState(self.keys, BACKENDS[backend](), self._most)
         self._end(*self.keys.all[1:], *self.keys.due.all, url=url, client=client, host=host, port=port, db=db)
 
     def _decoding(self, message: Delivered[V]) -> Delivered[V]:
@@ -60,5 +60,5 @@ class Carrying(Kind[V]):
         return self._capabilities()
 
     def _capabilities(self) -> Operation[Capabilities]:
-        return self._carried.backend.capabilities
+        return self._state.backend.capabilities
         yield
