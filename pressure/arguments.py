@@ -18,10 +18,10 @@ import redis
 from pressure.checks import whole
 from pressure.keys import DEFAULT_PREFIX, as_bytes
 from pressure.settings import Settings, made
-from pressure.ways import from_client, from_url
+from pressure.urls import from_client, from_url
 
 
-class Where(TypedDict, total=False):
+class ServerOptions(TypedDict, total=False):
     """Arguments of every kind of queue that say where the server is; ``pressure.Queue`` describes them."""
 
     url: str | None

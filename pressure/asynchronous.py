@@ -17,7 +17,7 @@ from typing import Any, Generic, Self, TypeVar
 from pressure.errors import QueueClosedError, QueueEmptyError
 from pressure.execution import AsyncExecution
 from pressure.flavour import Flavour, Renewal, noted_in
-from pressure.lease import ATTEMPTS, Keeper
+from pressure.lease import ATTEMPTS, LeaseRenewer
 from pressure.methods import Block, Call, CallbackOperation, Form, NextBlock
 from pressure.pool import BaseCheckout, Member
 from pressure.protocol.operation import Operation
@@ -54,7 +54,7 @@ class Asynchronous(Flavour):
     """
 
     _driver: AsyncDriver
-    _keeper: Any = None
+    _renewer: Any = None
 
     @staticmethod
     def _method(define: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,8 +132,8 @@ class Asynchronous(Flavour):
             return await call.function(call.argument)
 
     async def disconnect(self) -> None:  # noqa: D102, below
-        if self._keeper is not None:
-            await self._keeper.stop()
+        if self._renewer is not None:
+            await self._renewer.stop()
         await self._driver.connections.disconnect()
 
     async def close(self) -> None:  # noqa: D102, below
@@ -169,9 +169,9 @@ class AsyncDriver(ABC):
 
     _checkout: type[AsyncCheckout]
 
-    def __init__(self, connections: Any, keeper: Keeper | None) -> None:
+    def __init__(self, connections: Any, renewer: LeaseRenewer | None) -> None:
         self.connections = connections
-        self.keeper = keeper
+        self.renewer = renewer
 
     async def run(self, operation: Operation[T]) -> T:
         """Run an operation to its end.
@@ -230,7 +230,7 @@ class AsyncCheckout(BaseCheckout):
     _silent: tuple[type[Exception], ...]
 
     def __init__(self, driver: AsyncDriver, member: Member, stop: float = STOP_TIMEOUT) -> None:
-        super().__init__(member, driver.keeper)
+        super().__init__(member, driver.renewer)
         self.driver = driver
         self.stop = stop
 

@@ -2,7 +2,7 @@
 
 Rules:
     - Each carries a name of its own (CLIENT SETNAME), by which a hold that lives on it is known to be alive.
-    - Which server they go to is found out anew for each; see ``finding``. Which of them an operation uses is
+    - Which server they go to is found out anew for each; see ``discovery``. Which of them an operation uses is
       said by ``pool``.
     - Reading wakes up every ``TICK`` and asks a ``CancelScope`` whether to go on, so that neither a silent
       server nor a slow one keeps a program that wants to end.
@@ -20,13 +20,13 @@ from typing import Any, Final, TypeAlias
 
 import redis
 
+from pressure.discovery import Discovery, ServerQuery, failed
+from pressure.error_replies import ERROR_REPLIES, error_reply
 from pressure.errors import ConnectionFailedError, ServerReplyError
-from pressure.finding import Look, Search, failed
-from pressure.greeting import Introduction
-from pressure.keys import Located
+from pressure.handshake import Handshake
+from pressure.keys import QueueKeys
 from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.operation import Reply
-from pressure.refusals import REFUSED, refusal
 from pressure.settings import STOP_TIMEOUT, Settings
 
 __all__ = ["TICK", "CancelScope", "Connections", "FairLock", "Interrupt", "Settings", "exchange"]
@@ -136,7 +136,7 @@ class Connections:
         pool: Who uses which.
     """
 
-    def __init__(self, where: Settings, keys: Located | None = None) -> None:
+    def __init__(self, where: Settings, keys: QueueKeys | None = None) -> None:
         self.settings = self._where = where
         self._keys = keys
         self.pool = Pool(where.max_connections, FairLock)
@@ -152,18 +152,18 @@ class Connections:
             if is_quiet(member.connection):
                 return
             close(member.take_out())
-        generation, search = self.pool.generation, Search(self._where, self._keys)
+        generation, discovery = self.pool.generation, Discovery(self._where, self._keys)
         connection, name = None, b""
         try:
-            while (look := search.look) is not None:
+            while (query := discovery.query) is not None:
                 close(connection)
-                connection, name = _made(look, member), HOLDS.connection_name()
-                search.hear(_heard(connection, look, name, scope))
+                connection, name = _made(query, member), HOLDS.connection_name()
+                discovery.receive(_queried(connection, query, name, scope))
         except BaseException:
             close(connection)
             raise
-        self._where = search.where
-        member.set(connection, name, search.number, generation)
+        self._where = discovery.where
+        member.set(connection, name, discovery.number, generation)
 
     def give_back(self, member: Member) -> None:
         """End the use of a member."""
@@ -204,17 +204,17 @@ def _reply(connection: Any, scope: CancelScope) -> Reply:
     while True:
         try:
             reply = connection.read_response(disconnect_on_error=False)
-        except REFUSED as error:
-            return refusal(error)
+        except ERROR_REPLIES as error:
+            return error_reply(error)
         except redis.TimeoutError:
             scope.tick()
         else:
             if type(reply) is not list:
                 return reply
-            return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
+            return [error_reply(item) if isinstance(item, ERROR_REPLIES) else item for item in reply]
 
 
-def _made(look: Look, member: Member) -> Any:
+def _made(query: ServerQuery, member: Member) -> Any:
     """A connection that is not connected yet, and says nothing by itself when it is."""
 
     def prepare(connection: Any) -> None:
@@ -223,22 +223,22 @@ def _made(look: Look, member: Member) -> Any:
         connection._sock.settimeout(TICK)
         connection._parser.on_connect(connection)
 
-    limit = look.where.connect_timeout
-    kwargs = {**look.where.kwargs, "socket_timeout": limit, "redis_connect_func": prepare}
-    return look.where.connection_class(**kwargs)
+    limit = query.where.connect_timeout
+    kwargs = {**query.where.kwargs, "socket_timeout": limit, "redis_connect_func": prepare}
+    return query.where.connection_class(**kwargs)
 
 
-def _heard(
-    connection: Any, look: Look, name: bytes, scope: CancelScope
+def _queried(
+    connection: Any, query: ServerQuery, name: bytes, scope: CancelScope
 ) -> list[Reply] | ConnectionFailedError:
     """Connect, introduce ourselves, and ask."""
-    introduction = Introduction(look, name)
+    handshake = Handshake(query, name)
     try:
-        scope.begin_wait(look.where.connect_timeout)
+        scope.begin_wait(query.where.connect_timeout)
         connection.connect()
-        return introduction.answers(exchange(connection, introduction.data, introduction.count, scope))
+        return handshake.answers(exchange(connection, handshake.data, handshake.count, scope))
     except (redis.RedisError, OSError, ServerReplyError) as error:
-        problem = failed(look.where, error)
+        problem = failed(query.where, error)
         problem.__cause__ = error
         return problem
 

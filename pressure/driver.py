@@ -21,14 +21,14 @@ from types import FrameType, TracebackType
 from typing import Final, TypeVar
 
 from pressure.connection import TICK, CancelScope, Connections, FairLock, Interrupt, Settings, close, exchange
+from pressure.error_replies import LOST, SILENT
 from pressure.errors import PressureError, ServerReplyError
 from pressure.execution import PooledExecution, client_unblock, grace_period, is_wrong_server
-from pressure.keys import Located
-from pressure.lease import Keeper
+from pressure.keys import QueueKeys
+from pressure.lease import LeaseRenewer
 from pressure.polling import poll_interval
 from pressure.pool import BaseCheckout, Member
 from pressure.protocol.operation import Batch, Operation, Reply, Wait
-from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT
 
 T = TypeVar("T")
@@ -48,9 +48,11 @@ class Driver:
         connections: The connections.
     """
 
-    def __init__(self, where: Settings, keys: Located | None = None, keeper: Keeper | None = None) -> None:
+    def __init__(
+        self, where: Settings, keys: QueueKeys | None = None, renewer: LeaseRenewer | None = None
+    ) -> None:
         self.connections = Connections(where, keys)
-        self.keeper = keeper
+        self.renewer = renewer
         self._unblocks = threading.Lock()
 
     def run(self, operation: Operation[T], interrupt: Interrupt | None = None) -> T:
@@ -112,7 +114,7 @@ class Checkout(BaseCheckout):
     def __init__(
         self, driver: Driver, member: Member, interrupt: Interrupt | None, deadline: float = float("inf")
     ) -> None:
-        super().__init__(member, driver.keeper)
+        super().__init__(member, driver.renewer)
         self.driver = driver
         self._interrupt = interrupt
         self._deadline = deadline

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 
 import hiredis
 
+from pressure.discovery import WRONG_SERVER
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
-from pressure.finding import WRONG_SERVER
 from pressure.polling import as_poll, poll_interval, replies_to_wait, too_few_connections, watches_after
 from pressure.pool import BaseCheckout
 from pressure.protocol.operation import Batch, NewHold, Operation, Pause, Reply, Step, T, Wait

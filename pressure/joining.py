@@ -32,7 +32,7 @@ class _Get:
         return step
 
 
-class Unfinished:
+class UnfinishedTasks:
     """What one queue object has taken and not finished.
 
     Attributes:
@@ -92,7 +92,7 @@ class Unfinished:
             self.count -= 1
 
 
-def join(ctx: Context, deadline: Deadline, unfinished: Unfinished) -> Operation[bool]:
+def join(ctx: Context, deadline: Deadline, unfinished: UnfinishedTasks) -> Operation[bool]:
     """Wait until nothing is in the queue, nothing is unacknowledged and nothing is unfinished.
 
     Returns:

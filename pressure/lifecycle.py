@@ -5,12 +5,12 @@ from __future__ import annotations
 from pressure import protocol
 from pressure.codecs import V
 from pressure.errors import QueueAlreadyExistsError, QueueDoesNotExistError
-from pressure.looking import Looking, check_role
+from pressure.inspecting import InspectMethods, check_role
 from pressure.methods import method
 from pressure.protocol import Deadline, Operation, RepairReport
 
 
-class Lifecycle(Looking[V]):
+class LifecycleMethods(InspectMethods[V]):
     """How ``pressure.Queue`` creates, closes, repairs and deletes a queue."""
 
     @method

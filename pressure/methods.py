@@ -44,7 +44,7 @@ from typing import (
 )
 
 from pressure.arguments import settings
-from pressure.keys import Located
+from pressure.keys import QueueKeys
 from pressure.protocol.operation import HasClock, HasKeys, Operation
 from pressure.settings import Settings
 
@@ -179,7 +179,7 @@ class Methods:
     def _connect(
         self,
         where: Settings,
-        located: Located,
+        keys: QueueKeys,
         lease: float | None = None,
         renewal: Callable[[Collection[bytes]], Operation[None]] | None = None,
     ) -> None:
@@ -187,7 +187,7 @@ class Methods:
 
         Args:
             where: The server.
-            located: The queue.
+            keys: The queue.
             lease: For how many seconds a role is taken; None for no limit.
             renewal: Makes the operation that renews the leases of some holds.
         """

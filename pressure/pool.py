@@ -38,7 +38,7 @@ from pressure.identity import process_in
 from pressure.settings import IDLE_TIMEOUT
 
 if TYPE_CHECKING:
-    from pressure.lease import Keeper
+    from pressure.lease import LeaseRenewer
 
 __all__ = ["HOLDS", "BaseCheckout", "Holds", "Member", "Pool"]
 
@@ -237,9 +237,9 @@ class BaseCheckout:
         keeper: What renews leases, if there are any.
     """
 
-    def __init__(self, member: Member, keeper: Keeper | None) -> None:
+    def __init__(self, member: Member, renewer: LeaseRenewer | None) -> None:
         self.member = member
-        self._keeper = keeper
+        self._renewer = renewer
         self._pid = os.getpid()
         self._holds: list[bytes] = []
         self._is_closed = False
@@ -259,8 +259,8 @@ class BaseCheckout:
         """A new hold on the connection; its id."""
         hold_id = HOLDS.begin(self.member.name)
         self._holds.append(hold_id)
-        if self._keeper is not None:
-            self._keeper.begin(hold_id)
+        if self._renewer is not None:
+            self._renewer.begin(hold_id)
         return hold_id
 
     def end_holds(self) -> None:
@@ -268,8 +268,8 @@ class BaseCheckout:
         while self._holds:
             hold_id = self._holds.pop()
             HOLDS.end(hold_id)
-            if self._keeper is not None:
-                self._keeper.end(hold_id)
+            if self._renewer is not None:
+                self._renewer.end(hold_id)
 
     def _close_once(self) -> bool:
         """End the holds; whether there is a member to give back."""

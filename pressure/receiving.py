@@ -25,7 +25,7 @@ class Message(Generic[V]):
     """
 
     data: bytes
-    _reception: Reception[V] = field(repr=False, compare=False)
+    _block: ReceiveBlock[V] = field(repr=False, compare=False)
 
     @property
     def value(self) -> V:
@@ -34,7 +34,7 @@ class Message(Generic[V]):
         Raises:
             CodecError: The codec cannot decode it. The message will be redelivered unless it is rejected.
         """
-        return self._reception.value(self.data)
+        return self._block.value(self.data)
 
     def reject(self) -> None:
         """Set the message aside when the block ends: it is kept, and is not redelivered.
@@ -45,10 +45,10 @@ class Message(Generic[V]):
         Raises:
             RuntimeError: The block has ended.
         """
-        self._reception.reject()
+        self._block.reject()
 
 
-class Reception(Generic[V]):
+class ReceiveBlock(Generic[V]):
     """The operations of one block."""
 
     def __init__(self, context: Context, codec: Codec[V]) -> None:

@@ -14,8 +14,8 @@ import redis
 from pressure.driver import Driver, Interrupt
 from pressure.errors import PressureError, QueueClosedError, QueueEmptyError
 from pressure.flavour import Flavour, Renewal, noted_in
-from pressure.keys import Located
-from pressure.lease import ATTEMPTS, ThreadKeeper
+from pressure.keys import QueueKeys
+from pressure.lease import ATTEMPTS, ThreadRenewer
 from pressure.methods import Block, Call, CallbackOperation, Form, NextBlock
 from pressure.protocol.operation import Operation
 from pressure.settings import Settings
@@ -38,14 +38,14 @@ class Synchronous(Flavour):
         return lambda self, *args, **options: run(self, define(self, *args, **options))
 
     def _connect(
-        self, where: Settings, located: Located, lease: float | None = None, renewal: Renewal | None = None
+        self, where: Settings, keys: QueueKeys, lease: float | None = None, renewal: Renewal | None = None
     ) -> None:
         self._where = where
-        self._keeper = None
+        self._renewer = None
         if lease is not None and renewal is not None:
             within = lease / ATTEMPTS
-            self._keeper = ThreadKeeper(lease, lambda holds: self._driver.aside(renewal(holds), within))
-        self._driver = Driver(where, located, self._keeper)
+            self._renewer = ThreadRenewer(lease, lambda holds: self._driver.aside(renewal(holds), within))
+        self._driver = Driver(where, keys, self._renewer)
 
     def _wish(self) -> BaseException | None:
         return None if self.interrupt is None else self.interrupt()
@@ -122,8 +122,8 @@ class Synchronous(Flavour):
 
     def disconnect(self) -> None:
         """Close this object's idle connections. The queue stays; the object can be used again."""
-        if self._keeper is not None:
-            self._keeper.stop()
+        if self._renewer is not None:
+            self._renewer.stop()
         self._driver.connections.disconnect()
 
     def close(self) -> None:

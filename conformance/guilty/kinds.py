@@ -132,8 +132,8 @@ KINDS: Final = (
     ),
     Guilty(
         "does not look at what kind the keys are of",
-        "pressure/kinds/sharing.py",
-        "    if found is None or found[0] == guard.kind:\n",
+        "pressure/kinds/kind_check.py",
+        "    if found is None or found[0] == kind_check.kind:\n",
         "    if guard is not None:\n",
         ("kinds.apart",),
     ),

@@ -17,13 +17,13 @@ import redis
 import redis.asyncio.connection as theirs
 import redis.connection
 
+from pressure.discovery import Discovery, ServerQuery, failed
+from pressure.error_replies import ERROR_REPLIES, error_reply
 from pressure.errors import ConnectionFailedError, ServerReplyError
-from pressure.finding import Look, Search, failed
-from pressure.greeting import Introduction
-from pressure.keys import Located
+from pressure.handshake import Handshake
+from pressure.keys import QueueKeys
 from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.operation import Reply
-from pressure.refusals import REFUSED, refusal
 from pressure.settings import Settings
 
 _CLASSES: Final = {
@@ -54,7 +54,7 @@ class Connections:
         unblocks: Held while a wait is ended from a connection of its own: there is one such at a time.
     """
 
-    def __init__(self, where: Settings, keys: Located | None = None) -> None:
+    def __init__(self, where: Settings, keys: QueueKeys | None = None) -> None:
         self.settings = self._where = where
         self._keys = keys
         self.pool = Pool(where.max_connections, asyncio.Lock)
@@ -79,18 +79,18 @@ class Connections:
             if _is_quiet(member.connection):
                 return
             await self.close(member.take_out())
-        generation, search = self.pool.generation, Search(self._where, self._keys)
+        generation, discovery = self.pool.generation, Discovery(self._where, self._keys)
         connection, name = None, b""
         try:
-            while (look := search.look) is not None:
+            while (query := discovery.query) is not None:
                 await self.close(connection)
-                connection, name = _made(look, member), HOLDS.connection_name()
-                search.hear(await _heard(connection, look, name))
+                connection, name = _made(query, member), HOLDS.connection_name()
+                discovery.receive(await _queried(connection, query, name))
         except BaseException:
             await self.close(connection)
             raise
-        self._where = search.where
-        member.set(connection, name, search.number, generation)
+        self._where = discovery.where
+        member.set(connection, name, discovery.number, generation)
 
     async def give_back(self, member: Member) -> None:
         """End the use of a member."""
@@ -116,26 +116,26 @@ async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
     return [await reply_on(connection) for _ in range(count)]
 
 
-def _made(look: Look, member: Member) -> Any:
+def _made(query: ServerQuery, member: Member) -> Any:
     """A connection that is not connected yet, and says nothing by itself when it is."""
 
     def prepare(connection: Any) -> None:
         member.open_as(_socket_of(connection))
         connection._parser.on_connect(connection)
 
-    return look.where.connection_class(**{**look.where.kwargs, "redis_connect_func": prepare})
+    return query.where.connection_class(**{**query.where.kwargs, "redis_connect_func": prepare})
 
 
-async def _heard(connection: Any, look: Look, name: bytes) -> list[Reply] | ConnectionFailedError:
+async def _queried(connection: Any, query: ServerQuery, name: bytes) -> list[Reply] | ConnectionFailedError:
     """Connect, introduce ourselves, and ask."""
-    introduction = Introduction(look, name)
+    handshake = Handshake(query, name)
     try:
-        async with asyncio.timeout(look.where.connect_timeout):
+        async with asyncio.timeout(query.where.connect_timeout):
             await connection.connect()
-            replies = await exchange(connection, introduction.data, introduction.count)
-        return introduction.answers(replies)
+            replies = await exchange(connection, handshake.data, handshake.count)
+        return handshake.answers(replies)
     except (redis.RedisError, OSError, ServerReplyError) as error:
-        problem = failed(look.where, str(error) or "no answer in time")
+        problem = failed(query.where, str(error) or "no answer in time")
         problem.__cause__ = error
         return problem
 
@@ -144,11 +144,11 @@ async def reply_on(connection: Any) -> Reply:
     """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
     try:
         reply = await connection.read_response(disconnect_on_error=False)
-    except REFUSED as error:
-        return refusal(error)
+    except ERROR_REPLIES as error:
+        return error_reply(error)
     if type(reply) is not list:
         return reply
-    return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
+    return [error_reply(item) if isinstance(item, ERROR_REPLIES) else item for item in reply]
 
 
 def _socket_of(connection: Any) -> Any:

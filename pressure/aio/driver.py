@@ -17,13 +17,13 @@ from typing import Any, TypeAlias, TypeVar
 
 from pressure.aio.connection import Connections, exchange
 from pressure.asynchronous import AsyncCheckout, AsyncDriver
+from pressure.discovery import failed
+from pressure.error_replies import LOST, SILENT
 from pressure.errors import PressureError
 from pressure.execution import AsyncExecution, client_unblock, grace_period
-from pressure.finding import failed
-from pressure.keys import Located
-from pressure.lease import Keeper
+from pressure.keys import QueueKeys
+from pressure.lease import LeaseRenewer
 from pressure.protocol.operation import Batch, Operation, Reply, Wait
-from pressure.refusals import LOST, SILENT
 from pressure.settings import STOP_TIMEOUT, Settings
 
 T = TypeVar("T")
@@ -121,8 +121,10 @@ class Driver(AsyncDriver):
 
     _checkout = Checkout
 
-    def __init__(self, where: Settings, keys: Located | None = None, keeper: Keeper | None = None) -> None:
-        super().__init__(Connections(where, keys), keeper)
+    def __init__(
+        self, where: Settings, keys: QueueKeys | None = None, renewer: LeaseRenewer | None = None
+    ) -> None:
+        super().__init__(Connections(where, keys), renewer)
 
     async def aside(self, operation: Operation[T], within: float) -> T:  # noqa: D102, as in the base
         try:

@@ -13,11 +13,11 @@ import redis.asyncio
 
 from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
-from pressure.aio.lease import TaskKeeper
+from pressure.aio.lease import TaskRenewer
 from pressure.asynchronous import Asynchronous
 from pressure.errors import PressureError
 from pressure.flavour import Renewal
-from pressure.keys import Located
+from pressure.keys import QueueKeys
 from pressure.protocol.operation import Operation
 from pressure.settings import Settings
 
@@ -30,12 +30,12 @@ class OnAsyncio(Asynchronous):
     _clients: ClassVar[tuple[type, ...]] = (redis.asyncio.Redis, redis.Redis)
 
     def _connect(
-        self, where: Settings, located: Located, lease: float | None = None, renewal: Renewal | None = None
+        self, where: Settings, keys: QueueKeys, lease: float | None = None, renewal: Renewal | None = None
     ) -> None:
         self._where = where
         if lease is not None and renewal is not None:
-            self._keeper = TaskKeeper(lease, partial(self._renewed, renewal, lease))
-        self._driver = Driver(asynchronous(where), located, self._keeper)
+            self._renewer = TaskRenewer(lease, partial(self._renewed, renewal, lease))
+        self._driver = Driver(asynchronous(where), keys, self._renewer)
 
     @contextlib.asynccontextmanager
     async def _heartbeats(self, heartbeat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:

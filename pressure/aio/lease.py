@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any
 
-from pressure.lease import Keeper
+from pressure.lease import LeaseRenewer
 
-__all__ = ["TaskKeeper"]
+__all__ = ["TaskRenewer"]
 
 
-class TaskKeeper(Keeper):
+class TaskRenewer(LeaseRenewer):
     """Renews in a task of the loop on which the queue is used.
 
     Args:

@@ -3,7 +3,7 @@
 ``backup`` (an in-progress list), ``ring`` (a circular buffer with locks) and ``reliable`` (messages that are
 acknowledged) hold a class of definitions each, and the operations behind them, which are generators over
 batches like those of ``pressure.protocol``. ``pressure.methods`` and ``pressure.flavour`` make methods of
-definitions. ``asking`` is how a server is asked, ``kind`` what all have in common.
+definitions. ``commands`` is how a server is asked, ``kind`` what all have in common.
 
 To add a kind: a class of definitions, and a class here, in ``pressure.aio`` and in ``pressure.trio``.
 """

@@ -25,7 +25,7 @@ from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, Type
 
 from pressure.checks import duration
 from pressure.errors import ClusterError, ServerReplyError
-from pressure.keys import Keys, Located
+from pressure.keys import Keys, QueueKeys
 from pressure.pool import HOLDS, Holds
 from pressure.protocol.sizes import Sizes
 
@@ -199,7 +199,7 @@ class HasKeys(Protocol):
     """What is known to an operation on any kind of queue."""
 
     @property
-    def keys(self) -> Located: ...  # noqa: D102
+    def keys(self) -> QueueKeys: ...  # noqa: D102
 
 
 AnyContext = TypeVar("AnyContext", bound=HasKeys)
@@ -232,7 +232,7 @@ class HasClock(Protocol):
     def slice(self) -> float: ...  # noqa: D102
 
 
-def needs_hash_tag(keys: Located, code: str) -> ClusterError:
+def needs_hash_tag(keys: QueueKeys, code: str) -> ClusterError:
     """The error for a queue whose keys a cluster spreads."""
     name = keys.name.decode("utf-8", "backslashreplace")
     return ClusterError(

@@ -149,9 +149,9 @@ def problem(ctx: Context, role: Role, answer: ScriptReply, *, closing: bool = Fa
     return error
 
 
-def plain_refusal(refusal: bytes | ServerReplyError) -> str:
+def plain_refusal(error_reply: bytes | ServerReplyError) -> str:
     """What a refusal in a script says, as the command itself would be answered."""
-    return plain_text(printable(refusal) if isinstance(refusal, bytes) else str(refusal))
+    return plain_text(printable(error_reply) if isinstance(error_reply, bytes) else str(error_reply))
 
 
 #: Where a script failed, as Redis 6.2 says it before an error's text, and 7.0 after it; and what 7.0 says for

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from pressure.driver import Driver
 from pressure.errors import PressureError, QueueDoesNotExistError, ServerReplyError
-from pressure.kinds.asking import pairs
+from pressure.kinds.commands import pairs
 from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.base import BACKENDS
 from pressure.kinds.reliable.delaying import move
@@ -39,8 +39,8 @@ class QueueServer:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.places: Places = places_of(options)
-        self._context = KindContext(self.places.located, Server(scripts=True))
-        self._driver = Driver(options.where, self.places.located)
+        self._context = KindContext(self.places.keys, Server(scripts=True))
+        self._driver = Driver(options.where, self.places.keys)
         self._backend: str | None = None
 
     def script(self, script: Script, keys: Sequence[bytes], *args: bytes | str | int) -> Any:
@@ -53,7 +53,7 @@ class QueueServer:
         reply = self.run(eval_script(self._context.server, script, keys, *words))
         if reply is NO_SCRIPTS:
             raise PressureError(
-                f"queue {self.places.located}: pressure.spark needs Lua scripts, and this server runs none"
+                f"queue {self.places.keys}: pressure.spark needs Lua scripts, and this server runs none"
             )
         return reply
 
@@ -79,7 +79,7 @@ class QueueServer:
         try:
             return self._driver.run(operation)
         except ServerReplyError as error:
-            error.explain(str(self.places.located))
+            error.explain(str(self.places.keys))
             raise
 
     @property
@@ -101,12 +101,12 @@ class QueueServer:
         """
         if self.places.kind == "pressure":
             if not self.ask((b"EXISTS", self.places.main + b":bound"))[0]:
-                raise QueueDoesNotExistError(f"queue {self.places.located} does not exist; create it first")
+                raise QueueDoesNotExistError(f"queue {self.places.keys} does not exist; create it first")
             return
         (kind,) = self.ask((b"TYPE", self.places.main))
         if kind not in (b"none", *_TYPES[self.places.kind]):
             raise PressureError(
-                f"queue {self.places.located}: its key holds a {kind.decode()}, so it is no "
+                f"queue {self.places.keys}: its key holds a {kind.decode()}, so it is no "
                 f"{self.places.kind} queue"
             )
 

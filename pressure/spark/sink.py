@@ -131,7 +131,7 @@ class Sink:
 
     @property
     def _queue(self) -> object:
-        return self._server.places.located
+        return self._server.places.keys
 
     def _decide(self, marker: bytes, batch: int, staged: Sequence[Staged]) -> list[Any]:
         some = [each for each in staged if each.rows]

@@ -95,7 +95,7 @@ class Source:
 
     def _problem(self, status: bytes, detail: Any) -> PressureError:
         """The error for a status."""
-        queue = self._server.places.located
+        queue = self._server.places.keys
         held = detail if isinstance(detail, bytes) else b""
         who = printable(held) or "nobody"
         if status == b"gone":
@@ -121,7 +121,7 @@ class Source:
             raise self._problem(b"other", b"")
         if row < state.first:
             raise RowsGoneError(
-                f"queue {self._server.places.located}: the checkpoint begins at row {row}, but the rows "
+                f"queue {self._server.places.keys}: the checkpoint begins at row {row}, but the rows "
                 f"before {state.first} were acknowledged already; use a newer checkpoint"
             )
 

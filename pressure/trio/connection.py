@@ -19,10 +19,10 @@ import redis.asyncio.connection as theirs
 import redis.connection
 import trio
 
+from pressure.discovery import Discovery, ServerQuery, failed
 from pressure.errors import ConnectionFailedError, ServerReplyError
-from pressure.finding import Look, Search, failed
-from pressure.greeting import Introduction
-from pressure.keys import Located
+from pressure.handshake import Handshake
+from pressure.keys import QueueKeys
 from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.operation import Reply
 from pressure.settings import Settings
@@ -108,18 +108,18 @@ def _socket_of(stream: Any) -> Any:
     return stream.transport_stream.socket if isinstance(stream, trio.SSLStream) else stream.socket
 
 
-async def _heard(
-    look: Look, name: bytes, member: Member
+async def _queried(
+    query: ServerQuery, name: bytes, member: Member
 ) -> tuple[Connection | None, list[Reply] | ConnectionFailedError]:
     """Connect, introduce ourselves, and ask."""
-    where, stream, introduction = look.where, None, Introduction(look, name)
+    where, stream, handshake = query.where, None, Handshake(query, name)
     try:
         with trio.fail_after(where.connect_timeout):
             stream = await _stream(where)
             member.open_as(_socket_of(stream))
             connection = Connection(stream)
-            replies = await connection.exchange(introduction.data, introduction.count)
-        return connection, introduction.answers(replies)
+            replies = await connection.exchange(handshake.data, handshake.count)
+        return connection, handshake.answers(replies)
     except BaseException as error:
         if stream is not None:
             await trio.aclose_forcefully(stream)
@@ -157,7 +157,7 @@ class Connections:
         unblocks: Held while a wait is ended from a connection of its own: there is one such at a time.
     """
 
-    def __init__(self, where: Settings, keys: Located | None = None) -> None:
+    def __init__(self, where: Settings, keys: QueueKeys | None = None) -> None:
         self.settings = self._where = where
         self._keys = keys
         self.pool = Pool(where.max_connections, trio.Lock)
@@ -182,19 +182,19 @@ class Connections:
             if member.connection.is_quiet:
                 return
             await self.close(member.take_out())
-        generation, search = self.pool.generation, Search(self._where, self._keys)
+        generation, discovery = self.pool.generation, Discovery(self._where, self._keys)
         connection, name = None, b""
         try:
-            while (look := search.look) is not None:
+            while (query := discovery.query) is not None:
                 await self.close(connection)
                 name = HOLDS.connection_name()
-                connection, heard = await _heard(look, name, member)
-                search.hear(heard)
+                connection, result = await _queried(query, name, member)
+                discovery.receive(result)
         except BaseException:
             await self.close(connection)
             raise
-        self._where = search.where
-        member.set(connection, name, search.number, generation)
+        self._where = discovery.where
+        member.set(connection, name, discovery.number, generation)
 
     async def give_back(self, member: Member) -> None:
         """End the use of a member."""

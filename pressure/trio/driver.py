@@ -19,11 +19,11 @@ import trio
 from trio.lowlevel import enable_ki_protection
 
 from pressure.asynchronous import AsyncCheckout, AsyncDriver
+from pressure.discovery import failed
 from pressure.errors import PressureError
 from pressure.execution import AsyncExecution, client_unblock, grace_period
-from pressure.finding import failed
-from pressure.keys import Located
-from pressure.lease import Keeper
+from pressure.keys import QueueKeys
+from pressure.lease import LeaseRenewer
 from pressure.protocol.operation import Batch, Operation, Reply, Wait
 from pressure.settings import STOP_TIMEOUT, Settings
 from pressure.trio.connection import BROKEN, Connection, Connections
@@ -129,8 +129,10 @@ class Driver(AsyncDriver):
 
     _checkout = Checkout
 
-    def __init__(self, where: Settings, keys: Located | None = None, keeper: Keeper | None = None) -> None:
-        super().__init__(Connections(where, keys), keeper)
+    def __init__(
+        self, where: Settings, keys: QueueKeys | None = None, renewer: LeaseRenewer | None = None
+    ) -> None:
+        super().__init__(Connections(where, keys), renewer)
 
     @enable_ki_protection
     async def run(self, operation: Operation[T]) -> T:  # noqa: D102, as in the base

@@ -14,12 +14,12 @@ import trio
 from pressure.asynchronous import Asynchronous
 from pressure.errors import PressureError
 from pressure.flavour import Renewal
-from pressure.keys import Located
+from pressure.keys import QueueKeys
 from pressure.protocol.operation import Operation
 from pressure.settings import Settings
 from pressure.trio.connection import check
 from pressure.trio.driver import Driver
-from pressure.trio.lease import SystemTaskKeeper
+from pressure.trio.lease import SystemTaskRenewer
 
 __all__ = ["OnTrio"]
 
@@ -30,13 +30,13 @@ class OnTrio(Asynchronous):
     _clients: ClassVar[tuple[type, ...]] = (redis.Redis, redis.asyncio.Redis)
 
     def _connect(
-        self, where: Settings, located: Located, lease: float | None = None, renewal: Renewal | None = None
+        self, where: Settings, keys: QueueKeys, lease: float | None = None, renewal: Renewal | None = None
     ) -> None:
         check(where)
         self._where = where
         if lease is not None and renewal is not None:
-            self._keeper = SystemTaskKeeper(lease, partial(self._renewed, renewal, lease))
-        self._driver = Driver(where, located, self._keeper)
+            self._renewer = SystemTaskRenewer(lease, partial(self._renewed, renewal, lease))
+        self._driver = Driver(where, keys, self._renewer)
 
     async def _shielded(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
         with trio.CancelScope(shield=True):  # what an operation waits for has limits of its own

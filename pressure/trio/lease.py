@@ -10,12 +10,12 @@ from typing import Any
 
 import trio
 
-from pressure.lease import Keeper
+from pressure.lease import LeaseRenewer
 
-__all__ = ["SystemTaskKeeper"]
+__all__ = ["SystemTaskRenewer"]
 
 
-class SystemTaskKeeper(Keeper):
+class SystemTaskRenewer(LeaseRenewer):
     """Renews in a system task of the run in which the queue is used.
 
     Args:

@@ -16,8 +16,8 @@ from conformance.flavours import FLAVOURS
 from conformance.simulation import Actor, Choose, Simulation, every_run, operation
 from conformance.simulation import held as received_by
 from pressure import Queue, QueueFullError, QueueInUseError, protocol
-from pressure.aio.lease import TaskKeeper
-from pressure.lease import ThreadKeeper
+from pressure.aio.lease import TaskRenewer
+from pressure.lease import ThreadRenewer
 from pressure.protocol import Context, Deadline
 
 from .conftest import PREFIX, Task, until
@@ -154,11 +154,11 @@ def test_an_attempt_that_raises_whatever_does_not_end_renewing() -> None:
         attempts.append(1)
         raise RuntimeError("no credentials")
 
-    keeper = ThreadKeeper(0.03, renew)
-    keeper.begin(b"hold")
+    renewer = ThreadRenewer(0.03, renew)
+    renewer.begin(b"hold")
     until(lambda: len(attempts) > 2, "does it go on")
-    keeper.end(b"hold")
-    keeper.stop()
+    renewer.end(b"hold")
+    renewer.stop()
 
 
 def test_an_attempt_that_raises_whatever_does_not_end_renewing_on_asyncio() -> None:
@@ -171,12 +171,12 @@ def test_an_attempt_that_raises_whatever_does_not_end_renewing_on_asyncio() -> N
                 many.set()
             raise RuntimeError("no credentials")
 
-        keeper = TaskKeeper(0.03, renew)
-        keeper.begin(b"hold")
+        renewer = TaskRenewer(0.03, renew)
+        renewer.begin(b"hold")
         async with asyncio.timeout(20):
             await many.wait()
-        keeper.end(b"hold")
-        await keeper.stop()
+        renewer.end(b"hold")
+        await renewer.stop()
 
     asyncio.run(main())
 
@@ -251,7 +251,7 @@ def test_a_forked_child_renews_only_its_own_leases(held: miniredis.Server) -> No
         with queue.receive():
             child = os.fork()
             if child == 0:
-                fine = queue._keeper is not None and queue._keeper._thread is None
+                fine = queue._renewer is not None and queue._renewer._thread is None
                 queue.put(b"w")
                 fine = fine and len(renewers()) == 1
                 os._exit(0 if fine else 1)

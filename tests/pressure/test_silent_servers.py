@@ -149,7 +149,7 @@ def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time
     flavour: str, nobody: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pressure.arguments import settings
-    from pressure.finding import Search
+    from pressure.discovery import Discovery
 
     monkeypatch.setattr("pressure.settings.NODE_TIMEOUT", 0.2)
     where = settings(url=f"redis+cluster://{nobody},{redis_url.partition('://')[2].partition('/')[0]}?{LONG}")
@@ -158,7 +158,7 @@ def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time
     async def main(queue: Any) -> None:
         assert await queue.length() == 0 if await queue.exists() else True
         connections = (queue.queue if flavour == "sync" else queue)._driver.connections
-        first = Search(connections._where, None).look
+        first = Discovery(connections._where, None).query
         assert first is not None
         assert first.where.address == asked[1]
 

@@ -109,7 +109,7 @@ class BackupMethods(Kind[V]):
         Raises:
             TypeError: One of the values cannot be sent; nothing was sent.
         """
-        data = [self._wrapping.data(value) for value in values]
+        data = [self._item_codec.data(value) for value in values]
         return operations.push(self._context, self.keys, data, self._maxlen)
 
     @method
@@ -134,7 +134,7 @@ class BackupMethods(Kind[V]):
 
     def _claim(self, deadline: Deadline) -> Operation[Item[V] | None]:
         data = yield from operations.claim(self._context, self.keys, deadline)
-        return None if data is None else self._wrapping.item(data)
+        return None if data is None else self._item_codec.item(data)
 
     @method
     def complete(self, item: Item[V] | bytes) -> Operation[None]:
@@ -195,7 +195,7 @@ class BackupMethods(Kind[V]):
 
     def _reap(self, older: int) -> Operation[list[Item[V]]]:
         back = yield from operations.reap(self._context, self.keys, older)
-        return [self._wrapping.item(data) for data in back]
+        return [self._item_codec.item(data) for data in back]
 
     @method
     def requeue(self, item: Item[V] | bytes) -> Operation[bool]:
@@ -224,7 +224,7 @@ class BackupMethods(Kind[V]):
         found = yield from operations.in_progress(self._context, self.keys)
         return [
             InProgress(
-                self._wrapping.item(data),
+                self._item_codec.item(data),
                 None if since is None else since / 1000,
                 None if since is None else (at - since) / 1000,
             )
@@ -242,7 +242,7 @@ class BackupMethods(Kind[V]):
 
     def _peek(self, count: int) -> Operation[list[Item[V]]]:
         found = yield from operations.peek(self._context, self.keys, count)
-        return [self._wrapping.item(data) for data in found]
+        return [self._item_codec.item(data) for data in found]
 
     @method
     def length(self) -> Operation[int]:

@@ -10,10 +10,10 @@ from pressure.codecs import Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.kinds.reliable import delaying, operations
 from pressure.kinds.reliable.base import BACKENDS
-from pressure.kinds.reliable.consuming import Taking
-from pressure.kinds.reliable.inspecting import Looking
+from pressure.kinds.reliable.consuming import ConsumeMethods
+from pressure.kinds.reliable.inspecting import InspectMethods
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Info, Pending
-from pressure.kinds.reliable.worker import Plan, exponential, working
+from pressure.kinds.reliable.worker import WorkerOptions, exponential, work_loop
 from pressure.methods import Block, CallbackOperation, callback_method, context_manager, method
 from pressure.protocol.operation import Deadline, Operation
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class ReliableMethods(Taking[V], Looking[V]):
+class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
     """A queue whose messages are acknowledged; at-least-once delivery, with delays, retries and dead letters.
 
     A popped message stays on the server until it is acknowledged. A message that is not acknowledged in time
@@ -80,7 +80,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         Raises:
             TypeError: One of the values cannot be sent; nothing was sent.
         """
-        return self._push([self._wrapping.data(value) for value in values], milliseconds(delay, "delay"))
+        return self._push([self._item_codec.data(value) for value in values], milliseconds(delay, "delay"))
 
     def _push(self, data: list[bytes], delay: int) -> Operation[list[bytes]]:
         if not delay:
@@ -223,11 +223,11 @@ class ReliableMethods(Taking[V], Looking[V]):
         Returns:
             How many messages were handled and acknowledged.
         """
-        plan = Plan(handle, min_idle, heartbeat, backoff, max_messages, until_empty)
-        return working(plan, plan.check(), _WorkerSteps(self), self._context.clock)
+        options = WorkerOptions(handle, min_idle, heartbeat, backoff, max_messages, until_empty)
+        return work_loop(options, options.check(), _QueueOperations(self), self._context.clock)
 
 
-class _WorkerSteps(Generic[V]):
+class _QueueOperations(Generic[V]):
     """What a worker does with a queue."""
 
     def __init__(self, queue: ReliableMethods[V]) -> None:

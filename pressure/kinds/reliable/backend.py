@@ -89,5 +89,5 @@ class Backend(Protocol):
     def info(self, keys: ReliableKeys, key: bytes) -> Operation[tuple[bytes, int, int]]:
         """Last id, how many messages wait, and how many are delivered."""
 
-    def letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
+    def dead_letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
         """The oldest dead messages of a queue."""

@@ -52,7 +52,7 @@ class ReliableBase(Kind[V]):
         self._end(*self.keys.all[1:], *self.keys.due.all, url=url, client=client, host=host, port=port, db=db)
 
     def _decoding(self, message: Delivered[V]) -> Delivered[V]:
-        return replace(message, _codec=self._wrapping.codec)
+        return replace(message, _codec=self._item_codec.codec)
 
     @method
     def capabilities(self) -> Operation[Capabilities]:

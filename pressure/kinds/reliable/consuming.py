@@ -6,15 +6,15 @@ from typing import Self
 
 from pressure.checks import milliseconds, whole
 from pressure.codecs import V
+from pressure.kinds.kind_check import check_kind
 from pressure.kinds.reliable import operations, popping
 from pressure.kinds.reliable.base import ReliableBase
 from pressure.kinds.reliable.model import Delivered
-from pressure.kinds.sharing import make_sure
 from pressure.methods import method
 from pressure.protocol.operation import Deadline, Operation
 
 
-class Taking(ReliableBase[V]):
+class ConsumeMethods(ReliableBase[V]):
     """The part of a reliable queue that delivers; see ``ReliableMethods``."""
 
     @method
@@ -77,7 +77,7 @@ class Taking(ReliableBase[V]):
         """
         queues = (self, *others)
         for each in others:
-            if not isinstance(each, Taking):
+            if not isinstance(each, ConsumeMethods):
                 raise TypeError(f"pop_any takes queues like this one, not {type(each).__name__}")
             if each._server != self._server:
                 raise ValueError(
@@ -89,9 +89,9 @@ class Taking(ReliableBase[V]):
         self, queues: tuple[Self, ...], count: int, deadline: Deadline
     ) -> Operation[list[tuple[Self, Delivered[V]]]]:
         for each in queues[1:]:
-            yield from make_sure(each._context)
-        on = [queue._state for queue in queues]
-        found = yield from popping.pop_any(self._context, on, count, deadline)
+            yield from check_kind(each._context)
+        states = [queue._state for queue in queues]
+        found = yield from popping.pop_any(self._context, states, count, deadline)
         return [(queues[number], queues[number]._decoding(each)) for number, each in found]
 
     @method

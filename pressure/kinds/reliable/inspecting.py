@@ -13,7 +13,7 @@ from pressure.methods import method
 from pressure.protocol.operation import Operation
 
 
-class Looking(ReliableBase[V]):
+class InspectMethods(ReliableBase[V]):
     """The part of a reliable queue that tells how it is; see ``ReliableMethods``."""
 
     @method
@@ -85,7 +85,7 @@ class Looking(ReliableBase[V]):
         return self._dead(whole(max, "max"))
 
     def _dead(self, count: int) -> Operation[list[DeadLetter[V]]]:
-        found = yield from operations.letters(self._context, self._state, count)
+        found = yield from operations.dead_letters(self._context, self._state, count)
         return [replace(each, message=self._decoding(each.message)) for each in found]
 
     @method

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pressure.errors import ServerReplyError
-from pressure.kinds.asking import as_block, asked, now, pairs
+from pressure.kinds.commands import block_ms, execute, now, pairs
 from pressure.kinds.reliable.backend import Other
 from pressure.kinds.reliable.lua import MODULE
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
-from pressure.kinds.reliable.notes import delivered, letter
+from pressure.kinds.reliable.notes import dead_letter, delivered
 from pressure.protocol.commands import check
 from pressure.protocol.numbers import moment, number_in
 from pressure.protocol.operation import Batch, Command, Operation, Reply, Wait, with_taken
@@ -66,7 +66,7 @@ class Module:
     def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
         """One command for all queues: the client is served that has waited longest."""
         first, *others = (each.queue for each in queues)
-        words: Command = (b"KEYS", len(others), *others, b"BLOCK", as_block(seconds))
+        words: Command = (b"KEYS", len(others), *others, b"BLOCK", block_ms(seconds))
         reply, time = yield Wait(((b"MQ.POP", 1, first, *words), (b"TIME",)), seconds)
         numbers = {each.queue: number for number, each in reversed(list(enumerate(queues)))}
         found = [(numbers[key], each, data) for key, each, data in check([reply])[0] or ()]
@@ -113,9 +113,9 @@ class Module:
 
     def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
         """The module does not tell which of them are delivered still."""
-        (time,) = yield from asked((b"TIME",))
+        (time,) = yield from execute((b"TIME",))
         at = now(time)
-        yield from asked((b"ZADD", keys.beats, *(word for each in ids for word in (at, each))))
+        yield from execute((b"ZADD", keys.beats, *(word for each in ids for word in (at, each))))
         return list(ids)
 
     def inspect(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Delivered]]:
@@ -149,7 +149,7 @@ class Module:
         waiting, delivered = known[b"undelivered-queue-length"], known[b"delivered-queue-length"]
         return bytes(known[b"last-id"]), int(waiting), int(delivered)
 
-    def letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
+    def dead_letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
         """See there."""
         of_dead = ReliableKeys.of(keys.dead, keys.group)
         known = []
@@ -158,8 +158,10 @@ class Module:
         found = known[:count]
         if not found:
             return []
-        (notes,) = yield from asked((b"HMGET", of_dead.notes, *(each[0] for each in found)))
-        return [letter(Delivered(each[0], each[1], 0), note) for each, note in zip(found, notes, strict=True)]
+        (notes,) = yield from execute((b"HMGET", of_dead.notes, *(each[0] for each in found)))
+        return [
+            dead_letter(Delivered(each[0], each[1], 0), note) for each, note in zip(found, notes, strict=True)
+        ]
 
 
 def _message(
@@ -179,7 +181,7 @@ def _looked_up(
 ) -> Operation[list[Delivered]]:
     """What was popped, with what is kept beside it."""
     looks = [(b"HGET", key, each) for keys, each, _ in found for key in (keys.deliveries, keys.notes)]
-    known = yield from with_taken([data for *_, data in found], asked(*looks))
+    known = yield from with_taken([data for *_, data in found], execute(*looks))
     beside = zip(known[::2], known[1::2], strict=True)
     return [_message(*each, *more, at) for each, more in zip(found, beside, strict=True)]
 
@@ -187,7 +189,7 @@ def _looked_up(
 def _recover(keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
     """As long as all that comes has a young heartbeat, there may be more behind it."""
     while True:
-        (reply,) = yield from asked((b"MQ.RECOVER", keys.queue, count, idle))
+        (reply,) = yield from execute((b"MQ.RECOVER", keys.queue, count, idle))
         if not reply:
             return []
         datas = [data for _, data in reply]
@@ -210,7 +212,7 @@ def _pending(keys: ReliableKeys, start: int, count: int) -> Operation[list[Pendi
         (b"HMGET", keys.deliveries, *ids),
         (b"HMGET", keys.notes, *ids),
     )
-    time, beats, counts, notes = yield from asked(*looks)
+    time, beats, counts, notes = yield from execute(*looks)
     at = now(time)
     pending = []
     for (each, data, popped, _, deliveries), beat, count, note in zip(
@@ -224,18 +226,18 @@ def _pending(keys: ReliableKeys, start: int, count: int) -> Operation[list[Pendi
 
 def _young(keys: ReliableKeys, ids: Sequence[bytes], idle: int) -> Operation[set[bytes]]:
     """Those of which a heartbeat was heard since; their count is taken back."""
-    time, beats = yield from asked((b"TIME",), (b"ZMSCORE", keys.beats, *ids))
+    time, beats = yield from execute((b"TIME",), (b"ZMSCORE", keys.beats, *ids))
     since = now(time) - idle
     young = {each for each, beat in zip(ids, beats, strict=True) if beat is not None and float(beat) > since}
     if young:
-        yield from asked(*((b"HINCRBY", keys.deliveries, each, -1) for each in young))
+        yield from execute(*((b"HINCRBY", keys.deliveries, each, -1) for each in young))
     return young
 
 
 def _recovered(keys: ReliableKeys, found: Sequence[tuple[bytes, bytes]]) -> Operation[list[Delivered]]:
     """With their deliveries, told at the end of the queue of the delivered; what is not there is done."""
     ids = [each for each, _ in found]
-    before, notes, time = yield from asked(
+    before, notes, time = yield from execute(
         (b"HMGET", keys.deliveries, *ids), (b"HMGET", keys.notes, *ids), (b"TIME",)
     )
     counts: dict[bytes, int] = {}

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pressure.errors import ServerReplyError
-from pressure.kinds.asking import as_block, asked, now, pairs
+from pressure.kinds.commands import block_ms, execute, now, pairs
 from pressure.kinds.reliable.backend import Other
 from pressure.kinds.reliable.lua import STREAM
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
-from pressure.kinds.reliable.notes import delivered, encoded, letter
+from pressure.kinds.reliable.notes import dead_letter, delivered, encoded
 from pressure.protocol.commands import check
 from pressure.protocol.numbers import count_in
 from pressure.protocol.operation import Batch, Command, Operation, Reply, Wait, with_taken
@@ -82,7 +82,7 @@ class Stream:
         for keys in queues:
             after.append((yield from _last_delivered(keys)))  # noqa: PERF401, an operation each
         streams = (b"STREAMS", *(keys.queue for keys in queues), *after)
-        block = as_block(seconds)
+        block = block_ms(seconds)
         check((yield Wait(((b"XREAD", b"COUNT", 1, b"BLOCK", block, *streams),), seconds)))
         return []
 
@@ -154,10 +154,12 @@ class Stream:
         """See there."""
         last = yield from _last_delivered(keys)
         if start < 0:
-            (entries,) = yield from asked((b"XREVRANGE", keys.queue, b"+", b"(" + last, b"COUNT", -start))
+            (entries,) = yield from execute((b"XREVRANGE", keys.queue, b"+", b"(" + last, b"COUNT", -start))
             entries = entries[::-1][:count] if len(entries) == -start else []
         else:
-            (entries,) = yield from asked((b"XRANGE", keys.queue, b"(" + last, b"+", b"COUNT", start + count))
+            (entries,) = yield from execute(
+                (b"XRANGE", keys.queue, b"(" + last, b"+", b"COUNT", start + count)
+            )
             entries = entries[start:]
         return [_message(keys, entry, 0) for entry in entries]
 
@@ -177,7 +179,7 @@ class Stream:
                     found += [(lane, each) for each in some[start:]]
                 start = max(start - length, 0)
         looks = [(b"XRANGE", lane.queue, each[0], each[0]) for lane, each in found]
-        time, *entries = yield from asked((b"TIME",), *looks)
+        time, *entries = yield from execute((b"TIME",), *looks)
         at = now(time)
         return [
             Pending(_message(lane, entry[0], deliveries), (at - idle) / 1000, idle / 1000)
@@ -202,10 +204,12 @@ class Stream:
         waiting = lag if lag is not None and len(all_groups) > 1 else int(known[b"length"]) - delivered
         return known[b"last-generated-id"], int(waiting), delivered
 
-    def letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
+    def dead_letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
         """See there."""
-        (entries,) = yield from asked((b"XRANGE", keys.dead, b"-", b"+", b"COUNT", count))
-        return [letter(_message(keys, entry, 0), dict(pairs(entry[1])).get(b"note")) for entry in entries]
+        (entries,) = yield from execute((b"XRANGE", keys.dead, b"-", b"+", b"COUNT", count))
+        return [
+            dead_letter(_message(keys, entry, 0), dict(pairs(entry[1])).get(b"note")) for entry in entries
+        ]
 
 
 def is_missing(reply: Reply) -> bool:
@@ -234,7 +238,7 @@ def _claim(keys: ReliableKeys, pending: Sequence[Reply], idle: int, at: int) -> 
         for each, _, since, deliveries in pending
         if deliveries == 1
     ]
-    entries, notes, *_ = yield from asked(
+    entries, notes, *_ = yield from execute(
         (b"XCLAIM", keys.queue, keys.group, CONSUMER, idle, *times), (b"HMGET", keys.notes, *times), *firsts
     )
     known = dict(zip(times, notes, strict=True)) | {each: note for _, _, each, note in firsts}
@@ -247,7 +251,7 @@ def _claim(keys: ReliableKeys, pending: Sequence[Reply], idle: int, at: int) -> 
 
 def _make_group(keys: ReliableKeys) -> Operation[bool]:
     """False if there is no stream. The lane of what is due has its group from the beginning."""
-    if keys.is_due or not (yield from asked((b"EXISTS", keys.queue)))[0]:
+    if keys.is_due or not (yield from execute((b"EXISTS", keys.queue)))[0]:
         return False
     (reply,) = yield Batch(((b"XGROUP", b"CREATE", keys.queue, keys.group, 0),))
     if not (isinstance(reply, ServerReplyError) and reply.code == "BUSYGROUP"):

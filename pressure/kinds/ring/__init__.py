@@ -79,7 +79,7 @@ class RingMethods(Kind[V]):
         Raises:
             TypeError: One of the values cannot be sent; nothing was sent.
         """
-        return operations.push(self._context, [self._wrapping.data(value) for value in values])
+        return operations.push(self._context, [self._item_codec.data(value) for value in values])
 
     @method
     def claim(self, lock_ttl: float) -> Operation[Item[V] | None]:
@@ -110,7 +110,7 @@ class RingMethods(Kind[V]):
     def _claim(self, ttl: int, *, walk: bool) -> Operation[Item[V] | None]:
         token = secrets.token_hex(16).encode()
         data = yield from operations.claim(self._context, self._locks, token, ttl, walk=walk)
-        return None if data is None else self._wrapping.item(data, token)
+        return None if data is None else self._item_codec.item(data, token)
 
     @method
     def complete(self, item: Item[V]) -> Operation[None]:
@@ -195,7 +195,7 @@ class RingMethods(Kind[V]):
 
     def _peek(self, count: int) -> Operation[list[Item[V]]]:
         found = yield from operations.peek(self._context, count)
-        return [self._wrapping.item(data) for data in found]
+        return [self._item_codec.item(data) for data in found]
 
     @method
     def items(self) -> Operation[list[tuple[Item[V], bool]]]:
@@ -204,7 +204,7 @@ class RingMethods(Kind[V]):
 
     def _items(self) -> Operation[list[tuple[Item[V], bool]]]:
         found = yield from operations.items(self._context, self._locks)
-        return [(self._wrapping.item(data), locked) for data, locked in found]
+        return [(self._item_codec.item(data), locked) for data, locked in found]
 
     @method
     def length(self) -> Operation[int]:

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import pytest
 
 from conformance.simulation import Choose, Simulation, every_run
-from pressure.kinds import asking
+from pressure.kinds import commands
 from pressure.kinds.backup import BackupKeys
 from pressure.kinds.backup import operations as backup
-from pressure.kinds.kind import KindContext, Place
+from pressure.kinds.kind import KindContext, KindKeys
 from pressure.kinds.reliable import delaying, popping
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
@@ -34,7 +34,7 @@ Act: TypeAlias = Callable[[KindContext], Operation[Any]]
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is tried again is so without a pause, so that the same choices give the same run."""
-    monkeypatch.setattr(asking, "LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr(commands, "LONGEST_PAUSE", 0.0)
 
 
 def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Callable[[Simulation, list[Any]], None]) -> int:  # fmt: skip
@@ -42,7 +42,7 @@ def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Ca
 
     def run(choose: Choose) -> None:
         simulation = Simulation(choose)
-        context = KindContext(Place(b"jobs", (JOBS,)), Server(scripts=False), simulation.seconds)
+        context = KindContext(KindKeys(b"jobs", (JOBS,)), Server(scripts=False), simulation.seconds)
         setup(simulation)
         actors = [simulation.actor(f"client{number}") for number, _ in enumerate(acts)]
         for actor, act in zip(actors, acts, strict=True):

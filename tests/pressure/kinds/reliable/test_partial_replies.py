@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pressure import ServerReplyError
-from pressure.kinds.kind import KindContext, Place
+from pressure.kinds.kind import KindContext, KindKeys
 from pressure.kinds.reliable import operations, popping
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.module import Module
@@ -17,7 +17,7 @@ from pressure.kinds.reliable.stream import Stream
 from pressure.protocol.operation import Batch, Command, Deadline, Operation, Server
 from pressure.protocol.sizes import MOST_BYTES, Sizes
 
-PLACE = Place(b"jobs", (b"a", b"b"))
+PLACE = KindKeys(b"jobs", (b"a", b"b"))
 #: Where all that is asked for fits into one step.
 SMALL = KindContext(PLACE, Server(sizes=Sizes(largest=1)))
 #: How many messages are asked for at first.

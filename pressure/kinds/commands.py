@@ -24,7 +24,7 @@ ATTEMPTS: Final = 100
 LONGEST_PAUSE: Final = 0.02
 
 
-def asked(*commands: Command) -> Operation[list[Reply]]:
+def execute(*commands: Command) -> Operation[list[Reply]]:
     """Some commands in one round trip, none of which may be refused."""
     return check((yield Batch(commands)))
 
@@ -58,7 +58,7 @@ def transaction(
 
 def front(key: bytes, count: int) -> Operation[list[bytes]]:
     """The elements at the right end of a list, where those are that come next; the next one first."""
-    (found,) = yield from asked((b"LRANGE", key, -count, -1))
+    (found,) = yield from execute((b"LRANGE", key, -count, -1))
     return list(reversed(found))
 
 
@@ -68,7 +68,7 @@ def now(time: Reply) -> int:
     return int(seconds) * 1000 + int(microseconds) // 1000
 
 
-def as_block(seconds: float) -> int:
+def block_ms(seconds: float) -> int:
     """A wait as it is sent, in milliseconds; never 0, which would be one for ever."""
     return max(1, int(seconds * 1000))
 
@@ -82,7 +82,7 @@ def pairs(reply: Reply) -> list[tuple[Reply, Reply]]:
     return list(zip(reply[::2], reply[1::2], strict=True))
 
 
-def since_first(first: Reply, time: Reply) -> float | None:
+def seconds_since_first(first: Reply, time: Reply) -> float | None:
     """For how many seconds the first of a sorted set of times is past; None if there is none.
 
     Args:

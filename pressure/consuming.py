@@ -5,17 +5,17 @@ from __future__ import annotations
 from pressure import protocol
 from pressure.checks import whole
 from pressure.codecs import V
-from pressure.joining import Unfinished, join
-from pressure.looking import Looking
+from pressure.inspecting import InspectMethods
+from pressure.joining import UnfinishedTasks, join
 from pressure.methods import Block, NextBlock, context_manager, iterator, method
 from pressure.protocol import Deadline, Operation
-from pressure.receiving import Message, Reception
+from pressure.receiving import Message, ReceiveBlock
 
 
-class Taking(Looking[V]):
+class ConsumeMethods(InspectMethods[V]):
     """How ``pressure.Queue`` takes messages."""
 
-    _unfinished: Unfinished
+    _unfinished: UnfinishedTasks
 
     @method
     def get(self, block: bool = True, timeout: float | None = None) -> Operation[V]:
@@ -106,7 +106,7 @@ class Taking(Looking[V]):
                 a repair has freed the role meanwhile, and ``OutcomeUnknownError`` that the connection was
                 lost; in both cases the message may be redelivered.
         """
-        return Reception(self._context, self._codec).block(Deadline.of(self._context, block, timeout))
+        return ReceiveBlock(self._context, self._codec).block(Deadline.of(self._context, block, timeout))
 
     @iterator
     def messages(self, block: bool = True, timeout: float | None = None) -> NextBlock[Message[V]]:
@@ -134,7 +134,9 @@ class Taking(Looking[V]):
             PressureError: As in ``receive``.
         """
         Deadline.of(self._context, block, timeout)
-        return lambda: Reception(self._context, self._codec).block(Deadline.of(self._context, block, timeout))
+        return lambda: ReceiveBlock(self._context, self._codec).block(
+            Deadline.of(self._context, block, timeout)
+        )
 
     def task_done(self) -> None:
         """Say that a value which this object has taken is finished, as in ``queue.Queue``.

@@ -18,7 +18,7 @@ from pressure.text import printable
 
 if TYPE_CHECKING:
     from pressure import DeadLetter, Diagnosis, RoleState
-    from pressure.kinds.looks import Seen
+    from pressure.kinds.overview import Overview
 
 
 def value(data: bytes) -> dict[str, str]:
@@ -100,12 +100,12 @@ def _role_record(state: RoleState) -> dict[str, Any]:
     }
 
 
-def record(found: Diagnosis | Seen) -> dict[str, Any]:
+def record(found: Diagnosis | Overview) -> dict[str, Any]:
     """A queue for JSON."""
     return _record_of_queue(found) if isinstance(found, pressure.Diagnosis) else _record_of_other(found)
 
 
-def _record_of_other(found: Seen) -> dict[str, Any]:
+def _record_of_other(found: Overview) -> dict[str, Any]:
     return {
         **asdict(found),
         "queue": name(found.queue),

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 import hiredis
 
+from pressure.discovery import ServerQuery
 from pressure.errors import ServerReplyError
-from pressure.finding import Look
 from pressure.protocol.operation import Command, Reply
 from pressure.settings import Settings
 
-__all__ = ["Introduction"]
+__all__ = ["Handshake"]
 
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
 
-class Introduction:
+class Handshake:
     """The first commands of a connection, in one round trip.
 
     Args:
@@ -31,11 +31,11 @@ class Introduction:
 
     __slots__ = ("_words", "count", "data")
 
-    def __init__(self, look: Look, name: bytes) -> None:
-        words = (*_login(look.where), (b"CLIENT", b"SETNAME", name))
+    def __init__(self, query: ServerQuery, name: bytes) -> None:
+        words = (*_login(query.where), (b"CLIENT", b"SETNAME", name))
         self._words = len(words)
-        self.count = len(words) + len(look.ask)
-        self.data = b"".join(map(_pack, (*words, *look.ask)))
+        self.count = len(words) + len(query.ask)
+        self.data = b"".join(map(_pack, (*words, *query.ask)))
 
     def answers(self, replies: Sequence[Reply]) -> list[Reply]:
         """What the server answers to what was asked.

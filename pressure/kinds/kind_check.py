@@ -51,16 +51,16 @@ _RESERVED: Final = re.compile(
 
 
 @dataclass(slots=True)
-class Guard:
+class KindCheck:
     """What one queue object knows of its keys.
 
     Attributes:
         kind: The kind of the object.
-        is_sure: Whether the keys are known to be of this kind.
+        is_known: Whether the keys are known to be of this kind.
     """
 
     kind: str
-    is_sure: bool = False
+    is_known: bool = False
 
 
 def check_name(name: bytes) -> None:
@@ -86,12 +86,12 @@ def kind_of(types: list[Reply], mark: Reply) -> tuple[str, bytes] | None:
     return next(((kind, suffix) for suffix, type_, kind in _SIGNS if of[suffix] == type_), None)
 
 
-def looks_at(main: bytes) -> tuple[Command, ...]:
+def kind_commands(main: bytes) -> tuple[Command, ...]:
     """What is asked of the server for ``kind_of``, the mark last."""
     return (*((b"TYPE", main + suffix) for suffix in _BESIDE), (b"GET", main + MARK))
 
 
-def make_sure(ctx: KindContext, *, changes: bool = True, makes: bool = False) -> Operation[None]:
+def check_kind(ctx: KindContext, *, changes: bool = True, makes: bool = False) -> Operation[None]:
     """Find out whether the keys are of the kind that they are taken for, unless that is known.
 
     Args:
@@ -102,29 +102,29 @@ def make_sure(ctx: KindContext, *, changes: bool = True, makes: bool = False) ->
     Raises:
         QueueAlreadyExistsError: They are of another kind.
     """
-    guard, main = ctx.guard, ctx.keys.main
-    if guard is None or guard.is_sure:
+    kind_check, main = ctx.kind_check, ctx.keys.main
+    if kind_check is None or kind_check.is_known:
         return
-    *types, mark = yield Batch(looks_at(main))
-    _compare(ctx, guard, kind_of(types, mark))
+    *types, mark = yield Batch(kind_commands(main))
+    _compare(ctx, kind_check, kind_of(types, mark))
     is_there = types[0] in (b"list", b"stream", b"Queue-EDU")
     if not changes or not (is_there or makes):
         return
-    if guard.kind != "reliable" and mark is None:
-        wanted: Command = (b"SET", main + MARK, guard.kind.encode(), b"NX")
+    if kind_check.kind != "reliable" and mark is None:
+        wanted: Command = (b"SET", main + MARK, kind_check.kind.encode(), b"NX")
         _, mark = yield Batch((wanted, (b"GET", main + MARK)))
-        _compare(ctx, guard, kind_of([None] * len(types), mark))
-    guard.is_sure = True
+        _compare(ctx, kind_check, kind_of([None] * len(types), mark))
+    kind_check.is_known = True
 
 
-def _compare(ctx: KindContext, guard: Guard, found: tuple[str, bytes] | None) -> None:
-    if found is None or found[0] == guard.kind:
+def _compare(ctx: KindContext, kind_check: KindCheck, found: tuple[str, bytes] | None) -> None:
+    if found is None or found[0] == kind_check.kind:
         return
     kind, suffix = found
     key = printable(ctx.keys.main + suffix)
     wrong = f"; if that is wrong, delete {key}" if suffix == MARK else ""
     raise QueueAlreadyExistsError(
-        f"queue {ctx.keys} is a {kind} queue, not a {guard.kind} queue, as the key {key} shows: "
+        f"queue {ctx.keys} is a {kind} queue, not a {kind_check.kind} queue, as the key {key} shows: "
         f"queues of different kinds need different names{wrong}"
     )
 
@@ -147,20 +147,20 @@ def operation(
 
     @wraps(function)
     def guarded(ctx: KindContext, /, *args: P.args, **kwargs: P.kwargs) -> Operation[T]:
-        yield from make_sure(ctx, changes=changes, makes=makes)
+        yield from check_kind(ctx, changes=changes, makes=makes)
         return (yield from whole(ctx, *args, **kwargs))
 
     return guarded
 
 
-def changing(
+def modifying(
     function: Callable[Concatenate[KindContext, P], Operation[T]], /
 ) -> Callable[Concatenate[KindContext, P], Operation[T]]:
     """Mark an operation that takes something, or changes what is there."""
     return operation(function, changes=True)
 
 
-def making(
+def creating(
     function: Callable[Concatenate[KindContext, P], Operation[T]], /
 ) -> Callable[Concatenate[KindContext, P], Operation[T]]:
     """Mark an operation that adds something."""

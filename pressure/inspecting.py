@@ -18,7 +18,7 @@ def check_role(role: str) -> None:
         raise ValueError(f"role must be 'producer' or 'consumer', not {role!r}")
 
 
-class Looking(Methods, Generic[V]):
+class InspectMethods(Methods, Generic[V]):
     """What ``pressure.Queue`` tells about a queue."""
 
     _context: Context

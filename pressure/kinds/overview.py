@@ -2,12 +2,12 @@
 
 Rules:
     - Nobody has to create such a queue: it is there while one of its keys is.
-    - The kind is told by the types of the keys, and by the key that names it (``sharing``). A list beside
+    - The kind is told by the types of the keys, and by the key that names it (``kind_check``). A list beside
       which there is nothing may be a backup queue or a ring, or another program's; it is a ``"list"``.
     - What is claimed is told from the one side that is kept for it: the list of what is in progress, the
       locks, or the server's own account of deliveries.
 
-To add a kind: a row in ``_LOOKS``, and in ``_kind`` what its keys are.
+To add a kind: a row in ``_EXAMINE``, and in ``_kind`` what its keys are.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Final, TypeAlias
 
 from pressure.errors import ServerReplyError
 from pressure.keys import as_bytes
-from pressure.kinds.asking import asked, since_first
-from pressure.kinds.kind import KindContext, Place
+from pressure.kinds.commands import execute, seconds_since_first
+from pressure.kinds.kind import KindContext, KindKeys
+from pressure.kinds.kind_check import MARK
 from pressure.kinds.reliable import BACKENDS
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.operations import QueueState
-from pressure.kinds.sharing import MARK
 from pressure.protocol.operation import Batch, Command, Operation, Reply
 from pressure.protocol.scanning import keys_under
 
-__all__ = ["OLD", "PREFIX", "Seen", "find", "look", "place_of"]
+__all__ = ["OLD", "PREFIX", "Overview", "examine", "find", "place_of"]
 
 PREFIX: Final = b"queue"
 """What keys begin with unless they are named otherwise."""
@@ -50,11 +50,11 @@ _MOST: Final = 100
 
 
 _Locks: TypeAlias = "list[bytes] | None"
-_Look: TypeAlias = "Callable[[Place, _Locks], Operation[Seen]]"
+_Examine: TypeAlias = "Callable[[KindKeys, _Locks], Operation[Overview]]"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Overview:
     """A queue at one moment, or a few close to each other.
 
     Attributes:
@@ -104,15 +104,15 @@ def _of(count: int) -> str:
     return "1 item" if count == 1 else f"{count} items"
 
 
-def place_of(name: bytes | str, prefix: bytes = PREFIX) -> Place:
+def place_of(name: bytes | str, prefix: bytes = PREFIX) -> KindKeys:
     """Where a queue is, whatever its kind."""
     name = as_bytes(name)
     main = prefix + b":" + name
-    return Place(name, tuple(main + suffix for suffix in _SUFFIXES))
+    return KindKeys(name, tuple(main + suffix for suffix in _SUFFIXES))
 
 
 def find(prefix: bytes = PREFIX) -> Operation[dict[bytes, list[bytes]]]:
-    """The names of all keys under a prefix that may be queues, with their locks; ``look`` tells which are."""
+    """The names of all keys under a prefix that may be queues, with their locks; ``examine`` says which."""
     rests = yield from keys_under(prefix + b":")
     found: dict[bytes, list[bytes]] = {_name(rest): [] for rest in rests if _LOCK not in rest}
     for rest in rests:
@@ -130,9 +130,9 @@ def _name(rest: bytes) -> bytes:
     return rest
 
 
-def look(
-    places: Sequence[Place], old: float = OLD, locks: Mapping[bytes, list[bytes]] | None = None
-) -> Operation[list[Seen]]:
+def examine(
+    places: Sequence[KindKeys], old: float = OLD, locks: Mapping[bytes, list[bytes]] | None = None
+) -> Operation[list[Overview]]:
     """Those that are queues, and how they are.
 
     Args:
@@ -144,25 +144,25 @@ def look(
         return []
     replies = yield Batch(tuple(command for place in places for command in _asked_of(place)))
     each_has = len(_SUFFIXES) + 1
-    found: list[Seen] = []
+    found: list[Overview] = []
     for number, place in enumerate(places):
         kind = _kind(replies[number * each_has : (number + 1) * each_has])
         if kind is not None:
-            seen = yield from _looked(kind, place, None if locks is None else locks.get(place.name, []))
+            seen = yield from _examined(kind, place, None if locks is None else locks.get(place.name, []))
             found.append(replace(seen, problems=(*seen.problems, *_problems(seen, old))))
     return found
 
 
-def _looked(kind: str, place: Place, locks: _Locks) -> Operation[Seen]:
+def _examined(kind: str, place: KindKeys, locks: _Locks) -> Operation[Overview]:
     """A queue; ``"unreadable"`` if the server does not let us look, or it is changing its kind."""
     try:
-        return (yield from _LOOKS[kind](place, locks))
+        return (yield from _EXAMINE[kind](place, locks))
     except ServerReplyError as error:
         error.explain(str(place))
-        return Seen(place.name, "unreadable", 0, problems=(str(error),))
+        return Overview(place.name, "unreadable", 0, problems=(str(error),))
 
 
-def _asked_of(place: Place) -> tuple[Command, ...]:
+def _asked_of(place: KindKeys) -> tuple[Command, ...]:
     return (*((b"TYPE", key) for key in place.all), (b"GET", place.main + MARK))
 
 
@@ -181,49 +181,49 @@ def _kind(replies: Sequence[Reply]) -> str | None:
     return "list" if main == b"list" else None
 
 
-def _look_at_backup(place: Place, _: _Locks) -> Operation[Seen]:
+def _examine_backup(place: KindKeys, _: _Locks) -> Operation[Overview]:
     pending, processing, claims = place.all[:3]
     first: Command = (b"ZRANGE", claims, 0, 0, b"WITHSCORES")
-    waiting, taken, oldest, time = yield from asked(
+    waiting, taken, oldest, time = yield from execute(
         (b"LLEN", pending), (b"LLEN", processing), first, (b"TIME",)
     )
-    age = since_first(oldest, time) if taken else None
-    return Seen(place.name, "backup", waiting, taken, age)
+    age = seconds_since_first(oldest, time) if taken else None
+    return Overview(place.name, "backup", waiting, taken, age)
 
 
-def _look_at_list(place: Place, known: _Locks) -> Operation[Seen]:
+def _examine_list(place: KindKeys, known: _Locks) -> Operation[Overview]:
     root = place.main + _LOCK
     locks = (yield from keys_under(root)) if known is None else known
-    length, *left = yield from asked((b"LLEN", place.main), *((b"PTTL", root + lock) for lock in locks))
+    length, *left = yield from execute((b"LLEN", place.main), *((b"PTTL", root + lock) for lock in locks))
     held = [each for each in left if each != -2]  # expired meanwhile
-    (mark,) = yield from asked((b"GET", place.main + MARK))
+    (mark,) = yield from execute((b"GET", place.main + MARK))
     kind = "ring" if held or mark == b"ring" else "list"
-    return Seen(place.name, kind, length, len(held), endless=held.count(-1))
+    return Overview(place.name, kind, length, len(held), endless=held.count(-1))
 
 
-def _look_at_reliable(backend: str) -> _Look:
-    def look_at(place: Place, _: _Locks) -> Operation[Seen]:
+def _examine_reliable(backend: str) -> _Examine:
+    def examine_queue(place: KindKeys, _: _Locks) -> Operation[Overview]:
         keys = ReliableKeys.of(place.main, b"workers")
         on, context = QueueState(keys, BACKENDS[backend](), None), KindContext(place)
         told = yield from reliable.info(context, on)
         pending = (yield from reliable.pending(context, on, 0, _MOST)) if told.delivered else []
-        first, time = yield from asked((b"ZRANGE", keys.delayed, 0, 0, b"WITHSCORES"), (b"TIME",))
-        due = since_first(first, time)
-        return Seen(
+        first, time = yield from execute((b"ZRANGE", keys.delayed, 0, 0, b"WITHSCORES"), (b"TIME",))
+        due = seconds_since_first(first, time)
+        return Overview(
             place.name, "reliable", told.undelivered, told.delivered,
             max((each.idle for each in pending), default=None), told.delayed,
             due if due is not None and due > 0 else None, told.dead,
         )  # fmt: skip
 
-    return look_at
+    return examine_queue
 
 
-_LOOKS: Final[dict[str, _Look]] = {
-    "backup": _look_at_backup,
-    "list": _look_at_list,
-    "stream": _look_at_reliable("stream"),
-    "module": _look_at_reliable("module"),
-    "delayed": _look_at_reliable("stream"),  # of which there is nothing yet but what is delayed
+_EXAMINE: Final[dict[str, _Examine]] = {
+    "backup": _examine_backup,
+    "list": _examine_list,
+    "stream": _examine_reliable("stream"),
+    "module": _examine_reliable("module"),
+    "delayed": _examine_reliable("stream"),  # of which there is nothing yet but what is delayed
 }
 
 #: Who brings back what a dead worker had, by the kind of queue.
@@ -233,7 +233,7 @@ _REMEDIES: Final = {
 }
 
 
-def _problems(seen: Seen, old: float) -> Iterator[str]:
+def _problems(seen: Overview, old: float) -> Iterator[str]:
     if seen.oldest is not None and seen.oldest >= old:
         remedy = _REMEDIES[seen.kind]
         items = _of(seen.in_progress)

@@ -9,7 +9,7 @@ import redis
 from pressure.errors import ServerReplyError
 
 #: How redis-py raises an error reply; two of these are connection errors to it.
-REFUSED: Final = (redis.ResponseError, redis.BusyLoadingError, redis.AuthenticationError)
+ERROR_REPLIES: Final = (redis.ResponseError, redis.BusyLoadingError, redis.AuthenticationError)
 
 #: How a connection is lost. One whose reply did not fit into memory is of no more use either.
 LOST: Final = (redis.RedisError, OSError, MemoryError)
@@ -35,7 +35,7 @@ _CODES: Final = {
 }
 
 
-def refusal(error: redis.RedisError) -> ServerReplyError:
+def error_reply(error: redis.RedisError) -> ServerReplyError:
     """An error reply, with the first word that redis-py takes off."""
     text, code = str(error), _CODES.get(type(error))
     return ServerReplyError(f"{code} {text}" if code and not text.startswith(code) else text)

@@ -10,8 +10,8 @@ Rules:
       waits for a failover to end: what cannot be found is an error.
     - A server that cannot do the work (it is loading, its cluster is down) is one that cannot be used.
 
-A flavour connects to ``Search.look``'s server, asks, and hands in what it heard, for as long as there is a
-look. The connection of the last one is the one to keep.
+A flavour connects to the server of ``Discovery.query``, asks, and hands in the result, for as long as there
+is a query. The connection of the last one is the one to keep.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from pressure.errors import ConnectionFailedError, ServerReplyError
-from pressure.keys import Located
+from pressure.keys import QueueKeys
 from pressure.protocol.operation import Command, Reply, needs_hash_tag
 from pressure.settings import Settings
 from pressure.text import printable
@@ -38,7 +38,7 @@ WRONG_SERVER: Final = frozenset({*_UNFIT, "MOVED", "ASK", "READONLY", "UNBLOCKED
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ServerQuery:
     """Somebody to connect to, and what to ask.
 
     Attributes:
@@ -50,13 +50,13 @@ class Look:
     ask: tuple[Command, ...]
 
 
-#: What a look gives: the replies, or why there are none.
-Heard: TypeAlias = "list[Reply] | ConnectionFailedError"
+#: What a query gives: the replies, or why there are none.
+QueryResult: TypeAlias = "list[Reply] | ConnectionFailedError"
 #: In the end: our number, and which of the nodes has named the server.
-_Looks: TypeAlias = Generator[Look, Heard, "tuple[int | None, Settings | None]"]
+_Queries: TypeAlias = Generator[ServerQuery, QueryResult, "tuple[int | None, Settings | None]"]
 
 
-class Search:
+class Discovery:
     """The way to the server.
 
     Args:
@@ -64,29 +64,29 @@ class Search:
         keys: The queue; None where any node of a cluster will do.
 
     Attributes:
-        look: Whom to ask next; None when the last one is the server.
+        query: Whom to ask next; None when the last one is the server.
         where: What to begin the next search with: the node that has named the server is asked first.
         number: Its number of our connection, by which another one can end a wait; None if it does not tell.
 
     Raises:
-        ConnectionFailedError: There is none that can be used; ``hear`` raises it.
-        ClusterError: It is a cluster, and the queue's name has no hash tag; ``hear`` raises it.
+        ConnectionFailedError: There is none that can be used; ``receive`` raises it.
+        ClusterError: It is a cluster, and the queue's name has no hash tag; ``receive`` raises it.
     """
 
-    __slots__ = ("_looks", "look", "number", "where")
+    __slots__ = ("_queries", "number", "query", "where")
 
-    def __init__(self, where: Settings, keys: Located | None) -> None:
-        self._looks = _found(where, keys)
+    def __init__(self, where: Settings, keys: QueueKeys | None) -> None:
+        self._queries = _discovered(where, keys)
         self.where = where
         self.number: int | None = None
-        self.look: Look | None = next(self._looks)
+        self.query: ServerQuery | None = next(self._queries)
 
-    def hear(self, heard: Heard) -> None:
-        """Hand in what became of ``look``."""
+    def receive(self, result: QueryResult) -> None:
+        """Hand in what became of ``query``."""
         try:
-            self.look = self._looks.send(heard)
+            self.query = self._queries.send(result)
         except StopIteration as stop:
-            self.look = None
+            self.query = None
             self.number, first = stop.value
             if first is not None and first is not self.where.nodes[0]:
                 others = (node for node in self.where.nodes if node is not first)
@@ -128,7 +128,7 @@ def failed(where: Settings, error: BaseException | str) -> ConnectionFailedError
     return ConnectionFailedError(f"{_FAILED}{where.address}: {why}")
 
 
-def _found(where: Settings, keys: Located | None) -> _Looks:
+def _discovered(where: Settings, keys: QueueKeys | None) -> _Queries:
     if not where.nodes:
         return (yield from _reached(where, keys)), None
     problems: dict[str, ConnectionFailedError] = {}
@@ -148,10 +148,10 @@ def _found(where: Settings, keys: Located | None) -> _Looks:
     raise failed(where, "; ".join(str(error).removeprefix(_FAILED) for error in problems.values())) from first
 
 
-def _master(sentinel: Settings, service: str) -> Generator[Look, Heard, tuple[str, int]]:
+def _master(sentinel: Settings, service: str) -> Generator[ServerQuery, QueryResult, tuple[str, int]]:
     """Where a sentinel says that the master is."""
     (reply,) = _replies(
-        (yield Look(sentinel, ((b"SENTINEL", b"GET-MASTER-ADDR-BY-NAME", service.encode()),)))
+        (yield ServerQuery(sentinel, ((b"SENTINEL", b"GET-MASTER-ADDR-BY-NAME", service.encode()),)))
     )
     if isinstance(reply, ServerReplyError):
         raise failed(sentinel, reply)
@@ -162,11 +162,11 @@ def _master(sentinel: Settings, service: str) -> Generator[Look, Heard, tuple[st
 
 
 def _reached(
-    where: Settings, keys: Located | None, service: str | None = None
-) -> Generator[Look, Heard, int | None]:
+    where: Settings, keys: QueueKeys | None, service: str | None = None
+) -> Generator[ServerQuery, QueryResult, int | None]:
     """The server, or the node of its cluster that has the keys."""
     for _ in range(_HOPS):
-        number, present, role = _replies((yield Look(where, _questions(keys, service))))
+        number, present, role = _replies((yield ServerQuery(where, _questions(keys, service))))
         if code := _code(present):
             if code in _UNFIT:
                 raise failed(where, present)
@@ -180,7 +180,7 @@ def _reached(
     raise failed(where, f"the nodes of the cluster redirected us {_HOPS} times; is the cluster changing?")
 
 
-def _questions(keys: Located | None, service: str | None) -> tuple[Command, ...]:
+def _questions(keys: QueueKeys | None, service: str | None) -> tuple[Command, ...]:
     """What tells our number, whether the keys are here, and whether this is a master."""
     nothing: Command = (b"CLIENT", b"ID")
     present: Command = nothing if keys is None else (b"EXISTS", *keys.all)
@@ -195,10 +195,10 @@ def _redirected(where: Settings, moved: str) -> Settings:
     return where.at(host.strip("[]").strip("?") or where.kwargs.get("host", "localhost"), int(port))
 
 
-def _replies(heard: Heard) -> list[Any]:
-    if isinstance(heard, ConnectionFailedError):
-        raise heard
-    return heard
+def _replies(result: QueryResult) -> list[Any]:
+    if isinstance(result, ConnectionFailedError):
+        raise result
+    return result
 
 
 def _code(reply: Reply) -> str | None:

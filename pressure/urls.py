@@ -2,7 +2,7 @@
 
 One server is named by its own URL. Others find it: the sentinels that watch it, or any node of its cluster.
 
-To add a way: a row in ``_KINDS``, and what asks for the server in ``finding``.
+To add a way: a row in ``_KINDS``, and what asks for the server in ``discovery``.
 """
 
 from __future__ import annotations

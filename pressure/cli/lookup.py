@@ -18,15 +18,15 @@ from typing import TypeAlias, TypeVar
 from pressure.cli.call import Call
 from pressure.cli.options import KINDS, QUEUE
 from pressure.errors import PressureError, QueueDoesNotExistError
-from pressure.keys import SUFFIXES, Keys, Located, hash_tag
-from pressure.kinds import looks
-from pressure.kinds.looks import OLD, PREFIX, Seen
+from pressure.keys import SUFFIXES, Keys, QueueKeys, hash_tag
+from pressure.kinds import overview
+from pressure.kinds.overview import OLD, PREFIX, Overview
 from pressure.protocol import Diagnosis, Operation
 from pressure.survey import survey
 
-Look: TypeAlias = Diagnosis | Seen
-L = TypeVar("L", bound=Located)
-Found = TypeVar("Found", Diagnosis, Seen)
+QueueReport: TypeAlias = Diagnosis | Overview
+L = TypeVar("L", bound=QueueKeys)
+Found = TypeVar("Found", Diagnosis, Overview)
 
 
 def root_of(call: Call) -> bytes:
@@ -35,7 +35,7 @@ def root_of(call: Call) -> bytes:
     return PREFIX if given is None else given
 
 
-def look(call: Call, names: Sequence[str] = (), old: float = OLD) -> list[Look]:
+def examine(call: Call, names: Sequence[str] = (), old: float = OLD) -> list[QueueReport]:
     """Examine the queues with these names, or all queues. Names of which there is no queue are left out.
 
     With ``--kind``, only queues of that kind. A list that may be of two kinds belongs to both.
@@ -49,17 +49,17 @@ def look(call: Call, names: Sequence[str] = (), old: float = OLD) -> list[Look]:
     return [*(queues if kind in (None, QUEUE) else ()), *wanted]
 
 
-def _may_be(seen: Seen, kind: str) -> bool:
+def _may_be(seen: Overview, kind: str) -> bool:
     return seen.kind == "list" and kind in ("backup", "ring")
 
 
-def one(call: Call, old: float = OLD) -> Look:
+def one(call: Call, old: float = OLD) -> QueueReport:
     """The queue that the call names.
 
     Raises:
         QueueDoesNotExistError: There is no such queue.
     """
-    found = look(call, (call.arguments.name,), old)
+    found = examine(call, (call.arguments.name,), old)
     if not found:
         keys = call.queue(call.arguments.name).keys
         raise QueueDoesNotExistError(
@@ -95,14 +95,14 @@ def _queues(call: Call, names: Sequence[str]) -> list[Diagnosis]:
     return _by_node(call, places, lambda some: survey(prefix, [keys.name for keys in some]))
 
 
-def _others(call: Call, names: Sequence[bytes], taken: set[bytes], old: float) -> list[Seen]:
+def _others(call: Call, names: Sequence[bytes], taken: set[bytes], old: float) -> list[Overview]:
     root = root_of(call)
     if names:
-        places = [looks.place_of(name, root) for name in names if name not in taken]
-        return _by_node(call, places, lambda some: looks.look(some, old))
-    locks = call.driver().run(looks.find(root))
-    places = [looks.place_of(name, root) for name in sorted(locks) if name not in taken]
-    return call.driver().run(looks.look(places, old, locks))
+        places = [overview.place_of(name, root) for name in names if name not in taken]
+        return _by_node(call, places, lambda some: overview.examine(some, old))
+    locks = call.driver().run(overview.find(root))
+    places = [overview.place_of(name, root) for name in sorted(locks) if name not in taken]
+    return call.driver().run(overview.examine(places, old, locks))
 
 
 def _by_node(
