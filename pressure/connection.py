@@ -2,8 +2,7 @@
 
 Rules:
     - Each carries a name of its own (CLIENT SETNAME), by which a hold that lives on it is known to be alive.
-    - Which server they go to is found out anew for each; see ``discovery``. Which of them an operation uses is
-      said by ``pool``.
+    - ``discovery`` finds the server anew for each. ``pool`` says which of them an operation uses.
     - Reading wakes up every ``TICK`` and asks a ``CancelScope`` whether to go on, so that neither a silent
       server nor a slow one keeps a program that wants to end.
     - redis-py's pipelines, its packing and its greeting are passed by: hiredis packs a step, which is sent at

@@ -35,7 +35,7 @@ def _print_answer(call: Call, value: Any, **more: Any) -> None:
 
 def create(call: Call) -> int:
     """Create the queue."""
-    _queue(call).create(call.arguments.bound or 0)
+    _queue(call).create(call.arguments.bound or 0, exist_ok=call.arguments.exist_ok)
     return DONE
 
 
