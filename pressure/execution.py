@@ -118,9 +118,9 @@ class Execution(Generic[T]):
             if type(reply) is ServerReplyError:
                 self.refused |= reply.code not in _EXPECTED and _NO_KEY not in str(reply)
 
-    def stop(self, wish: BaseException) -> None:
+    def stop(self, reason: BaseException) -> None:
         """Throw an exception into the operation in place of a step that waits."""
-        self._go(lambda: self._operation.throw(wish))
+        self._go(lambda: self._operation.throw(reason))
 
     def abandon(self) -> None:
         """There is no connection any more."""

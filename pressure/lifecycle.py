@@ -98,7 +98,7 @@ class LifecycleMethods(InspectMethods[V]):
         """Free the roles of dead clients, and finish an interrupted create or delete.
 
         Without ``force`` a role is freed only if its holder is certainly dead: the holder is a client of
-        this package, and at two looks five seconds apart the role had the same holder, whose connection was
+        this package, and at two probes five seconds apart the role had the same holder, whose connection was
         gone, or which had not written its id, or whose lease had run out. So the call takes five seconds if
         a role is held, unless an operation of this process has left it behind. Unacknowledged messages go
         back to the front, and wrong counters are corrected.
