@@ -7,44 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from pressure.discovery import Discovery, QueryResult, ServerQuery
 from pressure.errors import QueueClosedError, QueueEmptyError
 from pressure.execution import AsyncExecution
-from pressure.flavour import Flavour, Renewal, noted_in
-from pressure.lease import ATTEMPTS, LeaseRenewer
+from pressure.flavour import Flavour, noted_in
+from pressure.keys import QueueKeys
+from pressure.lease import LeaseRenewer
 from pressure.methods import Block, Call, CallbackOperation, Form, NextBlock
-from pressure.pool import BaseCheckout, Member
+from pressure.pool import HOLDS, BaseCheckout, Member, Pool
 from pressure.protocol.operation import Operation
-from pressure.settings import STOP_TIMEOUT
+from pressure.settings import STOP_TIMEOUT, Settings
 from pressure.synchronous import Synchronous
 
 T = TypeVar("T")
-
-
-class Values(Generic[T]):
-    """An asynchronous iteration over the values of a queue; leaving it early leaves nothing to be closed.
-
-    Args:
-        get: Takes one value.
-    """
-
-    def __init__(self, get: Callable[[], Awaitable[T]]) -> None:
-        self._get = get
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> T:
-        try:
-            return await self._get()
-        except QueueClosedError:
-            raise StopAsyncIteration from None
 
 
 class Asynchronous(Flavour):
@@ -78,9 +61,6 @@ class Asynchronous(Flavour):
         self, heartbeat: Callable[[], Operation[Any]], every: float
     ) -> AbstractAsyncContextManager[None, bool | None]:
         """Runs an operation again and again, beside a block."""
-
-    async def _renewed(self, renewal: Renewal, lease: float, holds: Collection[bytes]) -> None:
-        await self._driver.aside(renewal(holds), lease / ATTEMPTS)
 
     @contextlib.asynccontextmanager
     async def _run_block(self, block: Block[T]) -> AsyncIterator[T]:
@@ -169,7 +149,7 @@ class AsyncDriver(ABC):
 
     _checkout: type[AsyncCheckout]
 
-    def __init__(self, connections: Any, renewer: LeaseRenewer | None) -> None:
+    def __init__(self, connections: AsyncConnections, renewer: LeaseRenewer | None) -> None:
         self.connections = connections
         self.renewer = renewer
 
@@ -264,3 +244,82 @@ class AsyncCheckout(BaseCheckout):
         """This server is not, or no longer, the one to ask; the next operation looks for it again."""
         await self.driver.connections.disconnect(nowait=True)
         await self.driver.connections.close(self.member.take_out())
+
+
+class AsyncConnections(ABC):
+    """The connections of one queue object, in one event loop at a time.
+
+    Attributes:
+        settings: How they connect.
+        pool: Who uses which.
+        unblocks: Held while a wait is ended from a connection of its own: there is one such at a time.
+    """
+
+    #: The flavour's lock, which is fair.
+    _lock: Callable[[], Any]
+
+    def __init__(self, where: Settings, keys: QueueKeys | None = None) -> None:
+        self.settings = self._where = where
+        self._keys = keys
+        self.pool = Pool(where.max_connections, self._lock)
+        self._home: tuple[int, Any] = (0, None)
+        self.unblocks = self._lock()
+
+    def come_home(self) -> None:
+        """Forget the connections of another event loop, or of the process that we were forked from."""
+        home = (os.getpid(), self._event_loop())
+        if self._home != home:
+            self.pool.forget()
+            self._home, self.unblocks = home, self._lock()
+
+    async def ready(self, member: Member) -> None:
+        """See to it that a member has a connection that works, as far as that can be seen.
+
+        Raises:
+            ConnectionFailedError: The server cannot be reached or does not let us in.
+            ClusterError: It is a cluster's, and the queue's name has no hash tag.
+        """
+        if member.connection is not None:
+            if self._is_quiet(member.connection):
+                return
+            await self.close(member.take_out())
+        generation, discovery = self.pool.generation, Discovery(self._where, self._keys)
+        connection, name = None, b""
+        try:
+            while (query := discovery.query) is not None:
+                await self.close(connection)
+                connection, name = None, HOLDS.connection_name()
+                connection, result = await self._open(query, name, member)
+                discovery.receive(result)
+        except BaseException:
+            await self.close(connection)
+            raise
+        self._where = discovery.where
+        member.set(connection, name, discovery.number, generation)
+
+    async def give_back(self, member: Member) -> None:
+        """End the use of a member."""
+        for connection in self.pool.give_back(member):
+            await self.close(connection)
+
+    async def disconnect(self, *, nowait: bool = False) -> None:
+        """Close the idle connections, and those in use as soon as they are given back."""
+        self.come_home()
+        for connection in self.pool.drain():
+            await self.close(connection, nowait=nowait)
+
+    @abstractmethod
+    def _event_loop(self) -> object:
+        """The event loop that runs."""
+
+    @abstractmethod
+    async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
+        """A new connection, and the result of a query on it; no connection if that failed."""
+
+    @abstractmethod
+    def _is_quiet(self, connection: Any) -> bool:
+        """Whether a connection is open and has nothing to read; a server that hung up makes it readable."""
+
+    @abstractmethod
+    async def close(self, connection: Any, *, nowait: bool = True) -> None:
+        """Close a connection, if there is one; unless ``nowait``, wait until it is closed."""

@@ -12,12 +12,15 @@ from __future__ import annotations
 import contextlib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
+from pressure.errors import QueueClosedError
 from pressure.methods import Form, Methods, definitions, like
 from pressure.protocol.operation import Operation
 from pressure.settings import Settings
+
+T = TypeVar("T")
 
 #: Makes the operation that renews the leases of some holds.
 Renewal: TypeAlias = Callable[[Collection[bytes]], Operation[None]]
@@ -54,6 +57,26 @@ class Flavour(ABC):
     def __repr__(self) -> str:
         flavour = type(self).__module__.removeprefix("pressure").removesuffix(".queue").removesuffix(".kinds")
         return f"<{flavour[1:]}{flavour and '.'}{type(self).__qualname__} {self} at {self._where.address}>"
+
+
+class Values(Generic[T]):
+    """An asynchronous iteration over the values of a queue; leaving it early leaves nothing to be closed.
+
+    Args:
+        get: Takes one value.
+    """
+
+    def __init__(self, get: Callable[[], Awaitable[T]]) -> None:
+        self._get = get
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T:
+        try:
+            return await self._get()
+        except QueueClosedError:
+            raise StopAsyncIteration from None
 
 
 @contextlib.contextmanager

@@ -105,19 +105,6 @@ class Member:
         is_spoiled: Whether it is not to be kept: it may still watch keys, or vouch for a hold that is over.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_generation",
-        "_since",
-        "_socket",
-        "connection",
-        "is_spoiled",
-        "lock",
-        "name",
-        "number",
-        "users",
-    )
-
     def __init__(self) -> None:
         self.connection: Any = None
         self.name = b""

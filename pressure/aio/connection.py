@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import select
 from dataclasses import replace
 from typing import Any, Final
@@ -17,12 +16,12 @@ import redis
 import redis.asyncio.connection as theirs
 import redis.connection
 
-from pressure.discovery import Discovery, ServerQuery, failed
+from pressure.asynchronous import AsyncConnections
+from pressure.discovery import QueryResult, ServerQuery, failed
 from pressure.error_replies import ERROR_REPLIES, error_reply
-from pressure.errors import ConnectionFailedError, ServerReplyError
+from pressure.errors import ServerReplyError
 from pressure.handshake import Handshake
-from pressure.keys import QueueKeys
-from pressure.pool import HOLDS, Member, Pool
+from pressure.pool import Member
 from pressure.protocol.operation import Reply
 from pressure.settings import Settings
 
@@ -45,69 +44,43 @@ def asynchronous(where: Settings) -> Settings:
     return replace(where, connection_class=kind, nodes=tuple(map(asynchronous, where.nodes)))
 
 
-class Connections:
-    """The connections of one queue object, on one loop at a time.
+class Connections(AsyncConnections):
+    """The connections of one queue object, on one loop at a time."""
 
-    Attributes:
-        settings: How they connect.
-        pool: Who uses which.
-        unblocks: Held while a wait is ended from a connection of its own: there is one such at a time.
-    """
+    _lock = asyncio.Lock
 
-    def __init__(self, where: Settings, keys: QueueKeys | None = None) -> None:
-        self.settings = self._where = where
-        self._keys = keys
-        self.pool = Pool(where.max_connections, asyncio.Lock)
-        self._home: tuple[int, Any] = (0, None)
-        self.unblocks = asyncio.Lock()
+    def _event_loop(self) -> object:
+        return asyncio.get_running_loop()
 
-    def come_home(self) -> None:
-        """Forget the connections of another loop, or of the process that we were forked from."""
-        home = (os.getpid(), asyncio.get_running_loop())
-        if self._home != home:
-            self.pool.forget()
-            self._home, self.unblocks = home, asyncio.Lock()
-
-    async def ready(self, member: Member) -> None:
-        """See to it that a member has a connection that works, as far as that can be seen.
-
-        Raises:
-            ConnectionFailedError: The server cannot be reached or does not let us in.
-            ClusterError: It is a cluster's, and the queue's name has no hash tag.
-        """
-        if member.connection is not None:
-            if _is_quiet(member.connection):
-                return
-            await self.close(member.take_out())
-        generation, discovery = self.pool.generation, Discovery(self._where, self._keys)
-        connection, name = None, b""
+    async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
+        connection, handshake = _made(query, member), Handshake(query, name)
         try:
-            while (query := discovery.query) is not None:
-                await self.close(connection)
-                connection, name = _made(query, member), HOLDS.connection_name()
-                discovery.receive(await _queried(connection, query, name))
-        except BaseException:
+            async with asyncio.timeout(query.where.connect_timeout):
+                await connection.connect()
+                replies = await exchange(connection, handshake.data, handshake.count)
+            return connection, handshake.answers(replies)
+        except BaseException as error:
             await self.close(connection)
-            raise
-        self._where = discovery.where
-        member.set(connection, name, discovery.number, generation)
+            if not isinstance(error, (redis.RedisError, OSError, ServerReplyError)):
+                raise
+            problem = failed(query.where, str(error) or "no answer in time")
+            problem.__cause__ = error
+            return None, problem
 
-    async def give_back(self, member: Member) -> None:
-        """End the use of a member."""
-        for connection in self.pool.give_back(member):
-            await self.close(connection)
-
-    async def disconnect(self, *, nowait: bool = False) -> None:
-        """Close the idle connections, and those in use as soon as they are given back."""
-        self.come_home()
-        for connection in self.pool.drain():
-            await self.close(connection, nowait=nowait)
-
-    async def close(self, connection: Any, *, nowait: bool = True) -> None:
-        """Close a connection, if there is one."""
+    async def close(self, connection: Any, *, nowait: bool = True) -> None:  # noqa: D102, as in the base
         if connection is not None:
             with contextlib.suppress(redis.RedisError, OSError):
                 await connection.disconnect(nowait=nowait)
+
+    def _is_quiet(self, connection: Any) -> bool:
+        reader, writer = connection._reader, connection._writer
+        if not connection.is_connected or writer.is_closing() or reader.at_eof():
+            return False
+        if (sock := _socket_of(connection)) is None:
+            return True
+        poll = select.poll()
+        poll.register(sock.fileno(), select.POLLIN)
+        return not poll.poll(0)
 
 
 async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
@@ -126,20 +99,6 @@ def _made(query: ServerQuery, member: Member) -> Any:
     return query.where.connection_class(**{**query.where.kwargs, "redis_connect_func": prepare})
 
 
-async def _queried(connection: Any, query: ServerQuery, name: bytes) -> list[Reply] | ConnectionFailedError:
-    """Connect, introduce ourselves, and ask."""
-    handshake = Handshake(query, name)
-    try:
-        async with asyncio.timeout(query.where.connect_timeout):
-            await connection.connect()
-            replies = await exchange(connection, handshake.data, handshake.count)
-        return handshake.answers(replies)
-    except (redis.RedisError, OSError, ServerReplyError) as error:
-        problem = failed(query.where, str(error) or "no answer in time")
-        problem.__cause__ = error
-        return problem
-
-
 async def reply_on(connection: Any) -> Reply:
     """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
     try:
@@ -154,15 +113,3 @@ async def reply_on(connection: Any) -> Reply:
 def _socket_of(connection: Any) -> Any:
     writer = connection._writer
     return None if writer is None else writer.get_extra_info("socket")
-
-
-def _is_quiet(connection: Any) -> bool:
-    """Whether an idle connection is open and has nothing to read; a server that hung up makes it readable."""
-    reader, writer = connection._reader, connection._writer
-    if not connection.is_connected or writer.is_closing() or reader.at_eof():
-        return False
-    if (sock := _socket_of(connection)) is None:
-        return True
-    poll = select.poll()
-    poll.register(sock.fileno(), select.POLLIN)
-    return not poll.poll(0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from typing import Any, ClassVar
 
 import redis
@@ -18,6 +17,7 @@ from pressure.asynchronous import Asynchronous
 from pressure.errors import PressureError
 from pressure.flavour import Renewal
 from pressure.keys import QueueKeys
+from pressure.lease import ATTEMPTS
 from pressure.protocol.operation import Operation
 from pressure.settings import Settings
 
@@ -34,7 +34,9 @@ class OnAsyncio(Asynchronous):
     ) -> None:
         self._where = where
         if lease is not None and renewal is not None:
-            self._renewer = TaskRenewer(lease, partial(self._renewed, renewal, lease))
+            self._renewer = TaskRenewer(
+                lease, lambda holds: self._driver.aside(renewal(holds), lease / ATTEMPTS)
+            )
         self._driver = Driver(asynchronous(where), keys, self._renewer)
 
     @contextlib.asynccontextmanager

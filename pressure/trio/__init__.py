@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from pressure.asynchronous import Values
 from pressure.codecs import Codec, CodecName, V
+from pressure.flavour import Values
 from pressure.kinds.backup import BackupMethods
 from pressure.kinds.reliable import ReliableMethods
 from pressure.kinds.ring import RingMethods

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 from typing import Any, ClassVar
 
 import redis
@@ -15,6 +14,7 @@ from pressure.asynchronous import Asynchronous
 from pressure.errors import PressureError
 from pressure.flavour import Renewal
 from pressure.keys import QueueKeys
+from pressure.lease import ATTEMPTS
 from pressure.protocol.operation import Operation
 from pressure.settings import Settings
 from pressure.trio.connection import check
@@ -35,7 +35,9 @@ class OnTrio(Asynchronous):
         check(where)
         self._where = where
         if lease is not None and renewal is not None:
-            self._renewer = SystemTaskRenewer(lease, partial(self._renewed, renewal, lease))
+            self._renewer = SystemTaskRenewer(
+                lease, lambda holds: self._driver.aside(renewal(holds), lease / ATTEMPTS)
+            )
         self._driver = Driver(where, keys, self._renewer)
 
     async def _shielded(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
