@@ -28,8 +28,6 @@ from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.operation import Reply
 from pressure.settings import STOP_TIMEOUT, Settings
 
-__all__ = ["TICK", "CancelScope", "Connections", "FairLock", "Interrupt", "Settings", "exchange"]
-
 #: Seconds between two looks, while the server is silent, whether to go on waiting for it.
 TICK: Final = 0.1
 #: More than this (bytes) may not fit into the buffers of a socket at once.

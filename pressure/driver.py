@@ -20,7 +20,7 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Final, TypeVar
 
-from pressure.connection import TICK, CancelScope, Connections, FairLock, Interrupt, Settings, close, exchange
+from pressure.connection import TICK, CancelScope, Connections, FairLock, Interrupt, close, exchange
 from pressure.error_replies import LOST, SILENT
 from pressure.errors import PressureError, ServerReplyError
 from pressure.execution import PooledExecution, client_unblock, grace_period, is_wrong_server
@@ -29,11 +29,9 @@ from pressure.lease import LeaseRenewer
 from pressure.polling import poll_interval
 from pressure.pool import BaseCheckout, Member
 from pressure.protocol.operation import Batch, Operation, Reply, Wait
-from pressure.settings import STOP_TIMEOUT
+from pressure.settings import STOP_TIMEOUT, Settings
 
 T = TypeVar("T")
-
-__all__ = ["Checkout", "Driver", "Interrupt"]
 
 
 class Driver:

@@ -12,8 +12,6 @@ from pressure.errors import ServerReplyError
 from pressure.protocol.operation import Command, Reply
 from pressure.settings import Settings
 
-__all__ = ["Handshake"]
-
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
 

@@ -26,8 +26,6 @@ from weakref import WeakSet
 
 from pressure.checks import milliseconds
 
-__all__ = ["ATTEMPTS", "LeaseRenewer", "ThreadRenewer", "lease_of"]
-
 Renew: TypeAlias = Callable[[Collection[bytes]], None]
 
 #: How often renewing a lease begins in its time. The last attempt comes too late if both before it failed.

@@ -12,8 +12,6 @@ from pressure.pool import Member
 from pressure.protocol.commands import atomic
 from pressure.protocol.operation import Batch, Command, Reply, Wait
 
-__all__ = ["as_poll", "poll_interval", "replies_to_wait", "too_few_connections", "watches_after"]
-
 #: Seconds between two polls of an operation on the shared connection, for each operation that is on it: all
 #: together poll 50 times a second. None polls less often than it would end a wait of its own.
 POLL_INTERVAL: Final = 0.02

@@ -40,8 +40,6 @@ from pressure.settings import IDLE_TIMEOUT
 if TYPE_CHECKING:
     from pressure.lease import LeaseRenewer
 
-__all__ = ["HOLDS", "BaseCheckout", "Holds", "Member", "Pool"]
-
 
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import redis
 
-from pressure.driver import Driver, Interrupt
+from pressure.connection import Interrupt
+from pressure.driver import Driver
 from pressure.errors import PressureError, QueueClosedError, QueueEmptyError
 from pressure.flavour import Flavour, Renewal, noted_in
 from pressure.keys import QueueKeys

@@ -28,8 +28,6 @@ from pressure.settings import STOP_TIMEOUT, Settings
 
 T = TypeVar("T")
 
-__all__ = ["Checkout", "Driver"]
-
 
 class _Execution(AsyncExecution[T]):
     """One operation under way, with the cancellation that came meanwhile, if any."""

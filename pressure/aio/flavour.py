@@ -21,8 +21,6 @@ from pressure.lease import ATTEMPTS
 from pressure.protocol.operation import Operation
 from pressure.settings import Settings
 
-__all__ = ["OnAsyncio"]
-
 
 class OnAsyncio(Asynchronous):
     """The flavour for asyncio."""

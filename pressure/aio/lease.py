@@ -11,8 +11,6 @@ from typing import Any
 
 from pressure.lease import LeaseRenewer
 
-__all__ = ["TaskRenewer"]
-
 
 class TaskRenewer(LeaseRenewer):
     """Renews in a task of the loop on which the queue is used.

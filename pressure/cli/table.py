@@ -21,6 +21,7 @@ from pressure.cli.call import Call
 from pressure.cli.options import (
     ANY_KIND,
     BOUND,
+    EXIST_OK,
     FLAG,
     FORMAT,
     HEAL,
@@ -196,15 +197,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         "process a queue with Spark, into another queue or into Parquet files",
         pipeline.ARGUMENTS,
     ),
-    "create": Command(
-        "commands.create",
-        "create a queue",
-        {
-            **NAME,
-            **BOUND,
-            "--exist-ok": {**FLAG, "help": "leave a queue alone that exists with this bound"},
-        },
-    ),
+    "create": Command("commands.create", "create a queue", {**NAME, **BOUND, **EXIST_OK}),
     "close": Command(
         "commands.close",
         "close a queue: puts fail from then on, and gets take what is left",

@@ -28,8 +28,6 @@ from pressure.kinds.reliable.operations import QueueState
 from pressure.protocol.operation import Batch, Command, Operation, Reply
 from pressure.protocol.scanning import keys_under
 
-__all__ = ["OLD", "PREFIX", "Overview", "examine", "find", "place_of"]
-
 PREFIX: Final = b"queue"
 """What keys begin with unless they are named otherwise."""
 

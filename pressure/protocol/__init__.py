@@ -31,10 +31,9 @@ from pressure.protocol.operation import (
 )
 from pressure.protocol.put import close, put, put_many
 from pressure.protocol.queries import Stats, holder, peek, peek_many, rejected, stats
-from pressure.protocol.receiving import Received, receive, settle
+from pressure.protocol.receiving import Received, Settlement, receive, settle
 from pressure.protocol.redriving import redrive
 from pressure.protocol.repair import RepairReport, repair
-from pressure.protocol.scripts import Settlement
 
 __all__ = [
     "Batch",

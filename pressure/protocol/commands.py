@@ -5,8 +5,6 @@ from __future__ import annotations
 from pressure.errors import ServerReplyError
 from pressure.protocol.operation import Batch, Command, Reply, Wait
 
-__all__ = ["atomic", "attempt", "blocking", "check", "executed", "transaction_replies"]
-
 
 def blocking(name: bytes, *arguments: bytes, seconds: float, then: tuple[Command, ...] = ()) -> Wait:
     """A wait on one blocking command, whose last argument is its timeout."""

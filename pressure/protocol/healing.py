@@ -27,8 +27,6 @@ from pressure.protocol.numbers import bound_in
 from pressure.protocol.operation import Batch, Command, Context, NewHold, Observation, Operation, Reply
 from pressure.protocol.role import CONSUMER, Role, freeing, put_back, refill
 
-__all__ = ["Freed", "TokenFound", "free_role", "heal", "heal_room", "mark_back", "restore_token", "was_done"]
-
 
 @dataclass(frozen=True, slots=True)
 class Freed:

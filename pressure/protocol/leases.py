@@ -17,8 +17,6 @@ from collections.abc import Collection
 from pressure.protocol.commands import atomic
 from pressure.protocol.operation import Batch, Command, Context, Operation, operation
 
-__all__ = ["renew"]
-
 
 @operation
 def renew(ctx: Context, names: Collection[bytes]) -> Operation[None]:

@@ -22,17 +22,6 @@ from pressure.protocol.commands import check
 from pressure.protocol.operation import Batch, Command, Context, Operation, Reply
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role
 
-__all__ = [
-    "FIRST_PROBE",
-    "PROBE_INTERVAL",
-    "Liveness",
-    "Probe",
-    "connected",
-    "liveness_of",
-    "probe",
-    "sign_of_life",
-]
-
 #: Seconds between two probes.
 PROBE_INTERVAL: Final = 5.0
 #: For which part of that a client waits for a role before it takes the first probe of the holder.

@@ -12,8 +12,6 @@ from pressure.errors import MalformedQueueError
 from pressure.keys import Keys
 from pressure.text import printable
 
-__all__ = ["bound_in", "by_hand", "count_in", "malformed", "moment", "not_a_number", "number_in"]
-
 #: The text of a number as INCRBY reads and writes it; ``number_in`` checks that it fits in 64 bits.
 _NUMBER: Final = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 #: The text of a bound. No command adds to a bound, so leading zeros are allowed.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from pressure.errors import (
+    PressureWarning,
     QueueClosedError,
     QueueDoesNotExistError,
     QueueEmptyError,
@@ -18,26 +20,10 @@ from pressure.identity import is_released
 from pressure.protocol.numbers import by_hand, malformed
 from pressure.protocol.operation import Context, Reply
 from pressure.protocol.role import CONSUMER, Role
-from pressure.protocol.warned import warn
 from pressure.text import printable
 
 if TYPE_CHECKING:
     from pressure.protocol.scripts import ScriptReply
-
-__all__ = [
-    "does_not_exist",
-    "first_error",
-    "holder_text",
-    "in_use",
-    "is_closed",
-    "is_closed_already",
-    "not_ours",
-    "note_failure",
-    "note_uncounted",
-    "plain_refusal",
-    "plain_text",
-    "problem",
-]
 
 
 def holder_text(holder: bytes | None) -> str:
@@ -97,6 +83,15 @@ def first_error(replies: list[Reply]) -> ServerReplyError | None:
         if isinstance(reply, list) and (inner := first_error(reply)):
             return inner
     return None
+
+
+def warn(text: str, taken: Sequence[bytes] = ()) -> None:
+    """Emit a ``PressureWarning``. If warnings are turned into errors, its ``taken`` has the taken values."""
+    try:
+        warnings.warn(text, PressureWarning, stacklevel=3)
+    except PressureWarning as error:
+        error.taken = list(taken)
+        raise
 
 
 def note_uncounted(

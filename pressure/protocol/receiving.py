@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from pressure.errors import QueueEmptyError, ServerReplyError
@@ -47,8 +48,15 @@ from pressure.protocol.problems import (
 )
 from pressure.protocol.role import CONSUMER, Hold, put_back
 from pressure.protocol.roles import as_holder, finish, give_back, holding, is_ours, lost_role, take
-from pressure.protocol.scripts import Settlement
 from pressure.protocol.waits import after_pop
+
+
+class Settlement(Enum):
+    """What becomes of a message that was received."""
+
+    REQUEUED = 0
+    ACKNOWLEDGED = 1
+    REJECTED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +205,7 @@ def settle(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Oper
 def _settled(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Operation[None]:
     hold = Hold(CONSUMER, hold_id, claimed=True, held=True, unacked=1)
     if ctx.server.scripts:
-        answer = yield from holding(ctx, hold, scripts.settle(ctx, hold, outcome, size))
+        answer = yield from holding(ctx, hold, scripts.settle(ctx, hold, outcome.value, size))
         if answer is not None:
             if error := problem(ctx, CONSUMER, answer):
                 raise error

@@ -17,8 +17,6 @@ from pressure.protocol.problems import does_not_exist
 from pressure.protocol.put import put_values
 from pressure.protocol.scripts import PutProgress
 
-__all__ = ["redrive"]
-
 
 @operation
 def redrive(ctx: Context, deadline: Deadline, most: int) -> Operation[int]:

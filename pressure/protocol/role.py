@@ -15,19 +15,6 @@ from pressure.identity import released
 from pressure.keys import Keys
 from pressure.protocol.operation import Command, Context
 
-__all__ = [
-    "CONSUMER",
-    "PRODUCER",
-    "ROLES",
-    "Hold",
-    "Role",
-    "claim_command",
-    "freeing",
-    "put_back",
-    "refill",
-    "token_back",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Role:

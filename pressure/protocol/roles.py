@@ -26,19 +26,6 @@ from pressure.protocol.operation import Batch, Command, Context, Deadline, Opera
 from pressure.protocol.problems import does_not_exist, first_error, in_use, is_closed, not_ours, note_failure
 from pressure.protocol.role import PRODUCER, Hold, claim_command, freeing, put_back, refill, token_back
 
-__all__ = [
-    "as_holder",
-    "finish",
-    "finished",
-    "give_back",
-    "holding",
-    "is_ours",
-    "keep_role",
-    "lost_role",
-    "take",
-    "take_role",
-]
-
 
 def take_role(
     ctx: Context, hold: Hold, deadline: Deadline, *, refuse_closed: bool = False

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 from pressure.errors import ServerReplyError
@@ -60,14 +59,6 @@ def eval_script(
     if isinstance(reply, ServerReplyError):
         raise ServerReplyError(plain_text(str(reply)))
     return reply
-
-
-class Settlement(Enum):
-    """What becomes of a message that was received."""
-
-    REQUEUED = 0
-    ACKNOWLEDGED = 1
-    REJECTED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,10 +273,10 @@ def receive(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[list[byte
     return None if answer is None else answer.values
 
 
-def settle(ctx: Context, hold: Hold, outcome: Settlement, size: int) -> Operation[ScriptReply | None]:
-    """Settle the message in unacked; None if the server runs no scripts."""
+def settle(ctx: Context, hold: Hold, outcome: int, size: int) -> Operation[ScriptReply | None]:
+    """Settle the message in unacked, by the number of a ``Settlement``; None if the server runs no scripts."""
     keys = (*_consumer_keys(ctx), ctx.keys.rejected)
-    return (yield from call_script(ctx, hold, SETTLE, keys, b"role", outcome.value, size))
+    return (yield from call_script(ctx, hold, SETTLE, keys, b"role", outcome, size))
 
 
 # Close
@@ -307,6 +298,3 @@ def close(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bool | None
                 raise error
             return True
         mode = again
-
-
-__all__ = ["PutProgress", "ScriptReply", "Settlement", "close", "get", "put", "receive", "settle"]

@@ -22,9 +22,8 @@ from pressure.protocol.commands import attempt, check
 from pressure.protocol.healing import heal_room
 from pressure.protocol.numbers import bound_in, by_hand, malformed
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, Reply
-from pressure.protocol.problems import does_not_exist, is_closed
+from pressure.protocol.problems import does_not_exist, is_closed, warn
 from pressure.protocol.role import CONSUMER, Hold
-from pressure.protocol.warned import warn
 
 #: What is looked at right after every pop of a value: bound and length.
 _AFTER: Final = 2

@@ -24,8 +24,6 @@ from pressure.spark.lua import RELEASE, TAKE
 from pressure.spark.server import QueueServer
 from pressure.text import printable
 
-__all__ = ["LOOK", "Ownership", "in_use"]
-
 #: Seconds between two attempts to take a queue that another query owns.
 LOOK: Final = 0.1
 

@@ -20,8 +20,6 @@ from pressure.spark.rows import Rows, peeked_of
 from pressure.spark.server import QueueServer
 from pressure.spark.source import READ_TOGETHER, slices
 
-__all__ = ["Peek", "Slice"]
-
 #: Seconds after the last read for which a copy is kept.
 KEPT: Final = 600
 

@@ -22,8 +22,6 @@ from pressure.kinds.kind import KindKeys
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.spark.options import Options
 
-__all__ = ["Places", "new_id", "places_of"]
-
 _ROOT: Final = b"__spark__:"
 
 #: The default prefix of the keys, by kind.

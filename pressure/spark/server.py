@@ -23,8 +23,6 @@ from pressure.spark.places import Places, places_of
 
 T = TypeVar("T")
 
-__all__ = ["QueueServer"]
-
 #: The possible types (TYPE) of a queue's main key, by kind; a reliable queue has two backends.
 _TYPES: Final = {"backup": (b"list",), "reliable": (b"stream", b"Queue-EDU")}
 

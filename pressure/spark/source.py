@@ -29,8 +29,6 @@ from pressure.spark.rows import Rows, rows_of
 from pressure.spark.server import QueueServer
 from pressure.text import printable
 
-__all__ = ["Source", "State", "slices"]
-
 #: The most rows that one step claims (the server serves no other client meanwhile) and that one reply has.
 CLAIMED_TOGETHER: Final = 10_000
 READ_TOGETHER: Final = 10_000

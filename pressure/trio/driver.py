@@ -30,8 +30,6 @@ from pressure.trio.connection import BROKEN, Connection, Connections
 
 T = TypeVar("T")
 
-__all__ = ["Checkout", "Driver"]
-
 
 class _Execution(AsyncExecution[T]):
     """One operation under way, with the interrupt that came meanwhile, if any."""

@@ -21,8 +21,6 @@ from pressure.trio.connection import check
 from pressure.trio.driver import Driver
 from pressure.trio.lease import SystemTaskRenewer
 
-__all__ = ["OnTrio"]
-
 
 class OnTrio(Asynchronous):
     """The flavour for Trio."""

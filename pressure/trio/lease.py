@@ -12,8 +12,6 @@ import trio
 
 from pressure.lease import LeaseRenewer
 
-__all__ = ["SystemTaskRenewer"]
-
 
 class SystemTaskRenewer(LeaseRenewer):
     """Renews in a system task of the run in which the queue is used.
