@@ -274,7 +274,7 @@ def receive(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[list[byte
 
 
 def settle(ctx: Context, hold: Hold, outcome: int, size: int) -> Operation[ScriptReply | None]:
-    """Settle the message in unacked, by the number of a ``Settlement``; None if the server runs no scripts."""
+    """Settle the message in unacked, as the number of a ``Settlement`` says; None without scripts."""
     keys = (*_consumer_keys(ctx), ctx.keys.rejected)
     return (yield from call_script(ctx, hold, SETTLE, keys, b"role", outcome, size))
 
