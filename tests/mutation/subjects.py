@@ -34,7 +34,7 @@ _NEAREST: Final = (
     "tests/pressure/test_unknown_outcome.py",
     "tests/pressure/test_diagnoses.py",
     "tests/pressure/test_recorded_batches.py",
-    "tests/pressure/test_protocol.py",
+    "tests/pressure/protocol",
     "tests/conformance/test_simulation.py",
 )
 
