@@ -17,10 +17,9 @@ import trio
 
 import pressure.aio
 import pressure.trio
-from conformance.targets import Address
 from pressure import Queue, QueueEmptyError
 
-from .conftest import PREFIX, invariant, until, wait_long
+from .conftest import PREFIX, invariant, server_fixture, until, wait_long
 
 JOBS = PREFIX + "jobs"
 FLAVOURS: dict[str, Any] = {"aio": pressure.aio.Queue, "trio": pressure.trio.Queue}
@@ -29,11 +28,7 @@ AnyQueue = pressure.aio.Queue[bytes] | pressure.trio.Queue[bytes]
 Main = Callable[[AnyQueue], Awaitable[None]]
 
 
-@pytest.fixture(params=["embedded_server", "real_server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind, over sockets."""
-    address: Address = request.getfixturevalue(request.param)
-    return address
+server_address = server_fixture("embedded_server", "real_server")
 
 
 @pytest.fixture(params=FLAVOURS)

@@ -10,30 +10,20 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.targets import Address
 from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError, ServerReplyError
 from pressure.arguments import settings
 from pressure.polling import as_poll, replies_to_wait, watches_after
 from pressure.protocol.commands import blocking
 from pressure.protocol.operation import Wait
 
-from .conftest import PREFIX, Task, invariant, waiting
+from .conftest import PREFIX, Task, invariant, server_fixture, waiting
 from .conftest import until as come
-from .loops import QUEUES, cancelled, live, ours, pause, play, together, until
+from .loops import cancelled, live, ours, pause, play, together, until
 
 JOBS = PREFIX + "jobs"
 
 
-@pytest.fixture(params=["embedded_server", "real_server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind, over sockets."""
-    address: Address = request.getfixturevalue(request.param)
-    return address
-
-
-@pytest.fixture(params=QUEUES)
-def flavour(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+server_address = server_fixture("embedded_server", "real_server")
 
 
 @pytest.mark.parametrize("limit", [1, 3])

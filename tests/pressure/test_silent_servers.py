@@ -23,8 +23,8 @@ from conformance.gate import Gate
 from conformance.targets import Address
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 
-from .conftest import PREFIX, Server, Task, invariant, until, waiting
-from .loops import QUEUES, cancelled, pause, play
+from .conftest import PREFIX, Server, Task, invariant, server_fixture, until, waiting
+from .loops import cancelled, pause, play
 from .loops import until as come
 
 JOBS = PREFIX + "jobs"
@@ -32,16 +32,7 @@ LONG = "socket_timeout=1000"
 Start = Callable[[Callable[[], Any]], Task]
 
 
-@pytest.fixture(params=QUEUES)
-def flavour(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(params=["embedded_server", "real_server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind, over sockets."""
-    address: Address = request.getfixturevalue(request.param)
-    return address
+server_address = server_fixture("embedded_server", "real_server")
 
 
 @pytest.fixture

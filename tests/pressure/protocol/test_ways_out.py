@@ -36,7 +36,6 @@ from .play import (
     put,
 )
 
-
 #: What an operation was answered -> the error it raises, and what it gives back before.
 WAYS_OUT: dict[str, tuple[Callable[[], Play], list[list[Any]], type[Exception], list[str]]] = {
     "put: closed meanwhile": (
