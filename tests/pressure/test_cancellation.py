@@ -17,44 +17,17 @@ import pressure.aio
 import pressure.trio
 from pressure import Queue
 
-from .conftest import PREFIX, invariant, server_fixture, wait_long
+from .conftest import COROUTINES, PREFIX, AnyQueue, invariant, server_fixture, wait_long
 
 JOBS = PREFIX + "jobs"
-
-
-FLAVOURS: dict[str, Any] = {"aio": pressure.aio.Queue, "trio": pressure.trio.Queue}
-
-
-#: A queue of either flavour.
-AnyQueue = pressure.aio.Queue[bytes] | pressure.trio.Queue[bytes]
-
-
-Main = Callable[[AnyQueue], Awaitable[None]]
 
 
 server_address = server_fixture("embedded_server", "real_server")
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=COROUTINES)
 def flavour(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-@pytest.fixture
-def play(flavour: str, redis_url: str) -> Callable[..., None]:
-    """Runs a coroutine function on the flavour's loop, with a queue of the flavour."""
-
-    def run(main: Main, **options: Any) -> None:
-        async def whole() -> None:
-            async with FLAVOURS[flavour]("jobs", **{"url": redis_url, **options}) as queue:
-                await main(queue)
-
-        if flavour == "aio":
-            asyncio.run(whole())
-        else:
-            trio.run(whole)
-
-    return run
 
 
 # Cancellation

@@ -18,38 +18,15 @@ import pressure.aio
 import pressure.trio
 from pressure import QueueEmptyError
 
-from .conftest import PREFIX, invariant, server_fixture, until
+from .conftest import COROUTINES, PREFIX, AnyQueue, invariant, server_fixture, until
 
 JOBS = PREFIX + "jobs"
-FLAVOURS: dict[str, Any] = {"aio": pressure.aio.Queue, "trio": pressure.trio.Queue}
-#: A queue of either flavour.
-AnyQueue = pressure.aio.Queue[bytes] | pressure.trio.Queue[bytes]
-Main = Callable[[AnyQueue], Awaitable[None]]
-
-
 server_address = server_fixture("embedded_server", "real_server")
 
 
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=COROUTINES)
 def flavour(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-@pytest.fixture
-def play(flavour: str, redis_url: str) -> Callable[..., None]:
-    """Runs a coroutine function on the flavour's loop, with a queue of the flavour."""
-
-    def run(main: Main, **options: Any) -> None:
-        async def whole() -> None:
-            async with FLAVOURS[flavour]("jobs", **{"url": redis_url, **options}) as queue:
-                await main(queue)
-
-        if flavour == "aio":
-            asyncio.run(whole())
-        else:
-            trio.run(whole)
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -106,7 +83,7 @@ def test_arguments_are_checked_before_anything_is_sent(play: Callable[..., None]
 
 def test_another_type_of_client_is_a_type_error(flavour: str) -> None:
     with pytest.raises(TypeError, match=r"client must be of class redis\."):
-        FLAVOURS[flavour]("jobs", client=object())
+        COROUTINES[flavour]("jobs", client=object())
 
 
 # Cancellation
