@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -10,23 +9,21 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import redis
-import trio
 
-import pressure.aio
-import pressure.trio
 from conformance.targets import Address, NoRealRedisError, find_real_redis, start_real
 from pressure import Queue
 from tests.conftest import SERVERS
 from tests.waiting import PATIENCE
 from tests.waiting import until as until  # which the tests here take from this file
 
+from .coroutines import play as play  # a fixture
 from .runs import RUNS
 
 if TYPE_CHECKING:
@@ -55,11 +52,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if names & FLAVOURS and names & SERVER_NAMES and not any(pair <= names for pair in PAIRS):
                 item.add_marker("slow")
 
-
-#: The flavours with coroutines.
-COROUTINES: dict[str, Any] = {"aio": pressure.aio.Queue, "trio": pressure.trio.Queue}
-AnyQueue = pressure.aio.Queue[bytes] | pressure.trio.Queue[bytes]
-Main = Callable[[AnyQueue], Awaitable[None]]
 
 OPERATIONS: dict[str, Callable[[Queue], object]] = {
     "put": lambda q: q.put(b"v"),
@@ -127,23 +119,6 @@ def server_fixture(*names: str) -> Any:
 def flavour(request: pytest.FixtureRequest) -> str:
     """The name of a flavour, as in ``loops.QUEUES``."""
     return str(request.param)
-
-
-@pytest.fixture
-def play(flavour: str, redis_url: str) -> Callable[..., None]:
-    """Runs a coroutine function on the flavour's loop, with a queue of the flavour."""
-
-    def run(main: Main, **options: Any) -> None:
-        async def whole() -> None:
-            async with COROUTINES[flavour]("jobs", **{"url": redis_url, **options}) as queue:
-                await main(queue)
-
-        if flavour == "aio":
-            asyncio.run(whole())
-        else:
-            trio.run(whole)
-
-    return run
 
 
 @pytest.fixture

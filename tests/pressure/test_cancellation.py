@@ -17,7 +17,8 @@ import pressure.aio
 import pressure.trio
 from pressure import Queue
 
-from .conftest import COROUTINES, PREFIX, AnyQueue, invariant, server_fixture, wait_long
+from .conftest import PREFIX, invariant, server_fixture, wait_long
+from .coroutines import COROUTINES, AnyQueue
 
 JOBS = PREFIX + "jobs"
 

@@ -18,7 +18,8 @@ import pressure.aio
 import pressure.trio
 from pressure import QueueEmptyError
 
-from .conftest import COROUTINES, PREFIX, AnyQueue, invariant, server_fixture, until
+from .conftest import PREFIX, invariant, server_fixture, until
+from .coroutines import COROUTINES, AnyQueue
 
 JOBS = PREFIX + "jobs"
 server_address = server_fixture("embedded_server", "real_server")
