@@ -74,8 +74,8 @@ BATCHES: Final = (
     Guilty(
         "looks whether the queue is closed only when it has the role",
         "pressure/protocol/put.py",
-        "(pop,), looks, refuse_closed=True)",
-        "(pop,), looks)",
+        "(pop,), checks, refuse_closed=True)",
+        "(pop,), checks)",
         ("decided.closed-first",),
         client="plain",
     ),
@@ -106,8 +106,8 @@ BATCHES: Final = (
     Guilty(
         "does not notice that the queue is deleted while it puts",
         "pressure/protocol/put.py",
-        "return (*is_ours(ctx, hold, keys.bound), *looks)",
-        "return (*is_ours(ctx, hold), *looks)",
+        "return (*is_ours(ctx, hold, keys.bound), *checks)",
+        "return (*is_ours(ctx, hold), *checks)",
         ("decided.deleted-meanwhile",),
         client="plain",
     ),

@@ -147,7 +147,7 @@ class Kind(Methods, Generic[V]):
     #: What the kind is called.
     _kind: str
 
-    def _begin(
+    def _init_context(
         self, name: bytes | str, key: bytes | str | None, codec: Codec[V] | str | None, *, scripts: bool,
         envelope: bool = False,
     ) -> None:  # fmt: skip
@@ -162,7 +162,7 @@ class Kind(Methods, Generic[V]):
     def _deadline(self, block: bool, timeout: float | None) -> Deadline:
         return Deadline.of(self._context, block, timeout)
 
-    def _end(self, *keys: bytes, **where: Any) -> None:
+    def _connect_to(self, *keys: bytes, **where: Any) -> None:
         """Tell of the other keys, and prepare connections."""
         place = self._context.keys
         self._context = replace(self._context, keys=replace(place, all=(place.main, *keys)))

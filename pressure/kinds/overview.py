@@ -95,10 +95,10 @@ class Overview:
     def __str__(self) -> str:
         """A few lines for people."""
         name = self.queue.decode("utf-8", "backslashreplace")
-        return "\n  ".join((f"{name!r}: {self.kind}, {_of(self.length)}, {self.state}", *self.problems))
+        return "\n  ".join((f"{name!r}: {self.kind}, {_items(self.length)}, {self.state}", *self.problems))
 
 
-def _of(count: int) -> str:
+def _items(count: int) -> str:
     return "1 item" if count == 1 else f"{count} items"
 
 
@@ -140,7 +140,7 @@ def examine(
     """
     if not places:
         return []
-    replies = yield Batch(tuple(command for place in places for command in _asked_of(place)))
+    replies = yield Batch(tuple(command for place in places for command in _type_commands(place)))
     each_has = len(_SUFFIXES) + 1
     found: list[Overview] = []
     for number, place in enumerate(places):
@@ -160,7 +160,7 @@ def _examined(kind: str, place: KindKeys, locks: _Locks) -> Operation[Overview]:
         return Overview(place.name, "unreadable", 0, problems=(str(error),))
 
 
-def _asked_of(place: KindKeys) -> tuple[Command, ...]:
+def _type_commands(place: KindKeys) -> tuple[Command, ...]:
     return (*((b"TYPE", key) for key in place.all), (b"GET", place.main + MARK))
 
 
@@ -234,7 +234,7 @@ _REMEDIES: Final = {
 def _problems(seen: Overview, old: float) -> Iterator[str]:
     if seen.oldest is not None and seen.oldest >= old:
         remedy = _REMEDIES[seen.kind]
-        items = _of(seen.in_progress)
+        items = _items(seen.in_progress)
         yield f"{items} in progress, the oldest of them taken {seen.oldest:.0f} s ago; {remedy}"
     if seen.endless:
         yield f"{seen.endless} of its locks never expire; delete them, or their items are never claimed again"
@@ -242,4 +242,4 @@ def _problems(seen: Overview, old: float) -> Iterator[str]:
         yield f"a delayed message has been due for {seen.overdue:.0f} s, and no client pops"
     if seen.dead:
         name = (seen.queue + b":dead").decode("utf-8", "backslashreplace")
-        yield f"{_of(seen.dead)} delivered too often: see the dead-letter queue {name!r}"
+        yield f"{_items(seen.dead)} delivered too often: see the dead-letter queue {name!r}"

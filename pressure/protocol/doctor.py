@@ -22,7 +22,7 @@ from pressure.protocol.commands import atomic, check, executed
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.liveness import Liveness, connected, liveness_of
-from pressure.protocol.numbers import bound_in, by_hand, count_in, not_a_number
+from pressure.protocol.numbers import bound_in, count_in, how_to_set_bound, not_a_number
 from pressure.protocol.operation import Batch, Command, Context, Operation, Reply, operation
 from pressure.protocol.problems import does_not_exist, holder_text
 from pressure.protocol.queries import COUNTERS
@@ -186,7 +186,7 @@ def _problems(
         yield "a create did not finish; repair finishes it"
         return
     if seen.limit is None:
-        yield f"{not_a_number('bound', seen.bound)}; {by_hand(keys)}"
+        yield f"{not_a_number('bound', seen.bound)}; {how_to_set_bound(keys)}"
     for role in (producer, consumer):
         if role.free > 1:
             yield f"the list :{role.role}_free has {role.free} elements instead of one; repair mends it"

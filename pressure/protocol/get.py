@@ -34,7 +34,7 @@ from pressure.protocol.operation import (
 )
 from pressure.protocol.problems import does_not_exist, first_error, is_closed, note_uncounted
 from pressure.protocol.role import CONSUMER, Hold, refill
-from pressure.protocol.roles import finished, give_back, holding, is_ours, keep_role, lost_role, take
+from pressure.protocol.roles import finish_or_refusal, give_back, holding, is_ours, keep_role, lost_role, take
 from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
 
 
@@ -144,7 +144,7 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
         yield Batch(((b"UNWATCH",),))
         return
     seen = (len(popped.values), popped.size, popped.bound, popped.length)
-    done = yield from finished(ctx, hold, effects(ctx, *seen))
+    done = yield from finish_or_refusal(ctx, hold, effects(ctx, *seen))
     if done is None:  # the same
         return
     refused = first_error([*done, popped.bound, popped.length])

@@ -25,7 +25,7 @@ from pressure.protocol.liveness import probe, sign_of_life
 from pressure.protocol.lua import FREE
 from pressure.protocol.numbers import bound_in
 from pressure.protocol.operation import Batch, Command, Context, NewHold, Observation, Operation, Reply
-from pressure.protocol.role import CONSUMER, Role, freeing, put_back, refill
+from pressure.protocol.role import CONSUMER, Role, put_back, refill, release_commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,9 @@ def free_role(ctx: Context, role: Role, holder: bytes | None) -> Operation[Freed
     freed = Freed(unacked, marks == 1) if role is CONSUMER else Freed(0, False)
     back = (*(put_back(ctx),) * freed.orphans, *(mark_back(ctx),) * freed.mark)
     try:
-        return freed if was_done((yield Batch(atomic(*back, *freeing(keys, role, hold_id))))) else None
+        return (
+            freed if was_done((yield Batch(atomic(*back, *release_commands(keys, role, hold_id))))) else None
+        )
     except ServerReplyError as error:
         if error.code != "OOM" or not ctx.server.scripts:
             raise

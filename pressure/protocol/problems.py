@@ -17,7 +17,7 @@ from pressure.errors import (
     ServerReplyError,
 )
 from pressure.identity import is_released
-from pressure.protocol.numbers import by_hand, malformed
+from pressure.protocol.numbers import how_to_set_bound, malformed
 from pressure.protocol.operation import Context, Reply
 from pressure.protocol.role import CONSUMER, Role
 from pressure.text import printable
@@ -135,7 +135,7 @@ def problem(ctx: Context, role: Role, answer: ScriptReply, *, closing: bool = Fa
     elif answer.status == b"empty":
         error = QueueEmptyError(f"queue {ctx.keys} is empty")
     elif answer.status == b"bound":
-        error = malformed(ctx.keys, "bound", answer.detail, by_hand(ctx.keys))
+        error = malformed(ctx.keys, "bound", answer.detail, how_to_set_bound(ctx.keys))
     else:
         error = ServerReplyError(plain_refusal(answer.detail))
     if answer.stuck:

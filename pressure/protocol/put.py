@@ -43,7 +43,16 @@ from pressure.protocol.problems import (
     note_uncounted,
 )
 from pressure.protocol.role import PRODUCER, Hold, refill
-from pressure.protocol.roles import finish, finished, give_back, holding, is_ours, keep_role, lost_role, take
+from pressure.protocol.roles import (
+    finish,
+    finish_or_refusal,
+    give_back,
+    holding,
+    is_ours,
+    keep_role,
+    lost_role,
+    take,
+)
 from pressure.protocol.scripts import PutProgress
 from pressure.protocol.waits import bound_of, wait_for_room
 
@@ -104,7 +113,7 @@ def _put_some(
     ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool
 ) -> Operation[None]:
     """Put as many values as there is room for, one at least; the role is given back with the last."""
-    limit, length = yield from (_look_again(ctx, hold) if hold.claimed else _look(ctx, hold, deadline))
+    limit, length = yield from (_check_again(ctx, hold) if hold.claimed else _take_role(ctx, hold, deadline))
     if not hold.token and not overfill:
         limit, length = yield from wait_for_room(ctx, hold, deadline)
     values = progress.next_values()
@@ -113,31 +122,31 @@ def _put_some(
     yield from _push(ctx, hold, progress, values, limit, length)
 
 
-def _look(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tuple[int, int]]:
+def _take_role(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tuple[int, int]]:
     """Take the role, and pop the token if there is one; bound and length."""
     pop: Command = (b"RPOP", ctx.keys.not_full)
-    looks = _looks(ctx, hold)
-    claimed, token, *seen = yield from take(ctx, hold, deadline, (pop,), looks, refuse_closed=True)
+    checks = _check_commands(ctx, hold)
+    claimed, token, *seen = yield from take(ctx, hold, deadline, (pop,), checks, refuse_closed=True)
     hold.token = isinstance(token, bytes)
     check([claimed])
-    return (yield from _seen(ctx, hold, token, seen))
+    return (yield from _checked(ctx, hold, token, seen))
 
 
-def _look_again(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
+def _check_again(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
     """The same in the middle of a run, where the role may have been taken away."""
     pop: Command = (b"LLEN" if hold.token else b"RPOP", ctx.keys.not_full)
-    token, *seen = yield Batch((pop, *_looks(ctx, hold)))
-    return (yield from _seen(ctx, hold, token, seen))
+    token, *seen = yield Batch((pop, *_check_commands(ctx, hold)))
+    return (yield from _checked(ctx, hold, token, seen))
 
 
-def _looks(ctx: Context, hold: Hold) -> tuple[Command, ...]:
+def _check_commands(ctx: Context, hold: Hold) -> tuple[Command, ...]:
     """What a producer looks at; its role and the bound are watched from here on."""
     keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"LLEN", keys.queue), (b"EXISTS", keys.closed))
-    return (*is_ours(ctx, hold, keys.bound), *looks)
+    checks: tuple[Command, ...] = ((b"GET", keys.bound), (b"LLEN", keys.queue), (b"EXISTS", keys.closed))
+    return (*is_ours(ctx, hold, keys.bound), *checks)
 
 
-def _seen(ctx: Context, hold: Hold, token: Reply, seen: list[Reply]) -> Operation[tuple[int, int]]:
+def _checked(ctx: Context, hold: Hold, token: Reply, seen: list[Reply]) -> Operation[tuple[int, int]]:
     hold.token |= isinstance(token, bytes)
     _, holder, bound, length, closed = seen
     check([token, *seen])
@@ -167,7 +176,7 @@ def _push(
     elif not hold.held:  # the role was taken away since; only the values were ours to write
         yield Batch(((b"UNWATCH",),))
     else:
-        freed = yield from finished(ctx, hold, refill(ctx) if room else ())
+        freed = yield from finish_or_refusal(ctx, hold, refill(ctx) if room else ())
         yield from _rescue(ctx, hold, first_error([done, freed]))
 
 
@@ -224,8 +233,8 @@ def close(ctx: Context, deadline: Deadline) -> Operation[None]:
 
 def _close_as_producer(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[None]:
     keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"EXISTS", keys.bound), (b"EXISTS", keys.closed))
-    replies = yield from take(ctx, hold, deadline, then=(*is_ours(ctx, hold, keys.bound), *looks))
+    checks: tuple[Command, ...] = ((b"EXISTS", keys.bound), (b"EXISTS", keys.closed))
+    replies = yield from take(ctx, hold, deadline, then=(*is_ours(ctx, hold, keys.bound), *checks))
     *_, holder, exists, closed = check(replies)
     if holder != hold.id:
         raise (yield from lost_role(ctx, hold))

@@ -20,7 +20,7 @@ from pressure.protocol.counters import restore_counters
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.healing import free_role, mark_back, restore_token, was_done
 from pressure.protocol.liveness import Liveness, Probe, liveness_of, probe, sign_of_life
-from pressure.protocol.numbers import bound_in, by_hand, not_a_number
+from pressure.protocol.numbers import bound_in, how_to_set_bound, not_a_number
 from pressure.protocol.operation import Batch, Command, Context, Operation, Pause, operation
 from pressure.protocol.problems import does_not_exist, holder_text
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role, put_back
@@ -191,7 +191,7 @@ def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None
     if token.bound is None:
         raise does_not_exist(ctx)
     if bound_in(token.bound) is None:
-        found.left.append(f"{not_a_number('bound', token.bound)}; {by_hand(ctx.keys)}")
+        found.left.append(f"{not_a_number('bound', token.bound)}; {how_to_set_bound(ctx.keys)}")
     if token.restored:
         what = f"reduced :not_full from {token.tokens} elements to one"
         found.done.append(

@@ -73,12 +73,12 @@ def claim_command(ctx: Context, hold: Hold) -> Command:
     return (b"SET", hold.role.holder(ctx.keys), hold.id, *lease)
 
 
-def freeing(keys: Keys, role: Role, hold_id: bytes) -> tuple[Command, Command]:
+def release_commands(keys: Keys, role: Role, hold_id: bytes) -> tuple[Command, Command]:
     """The commands that free a role, and mark it as given back, or freed, by this hold."""
     return (b"SET", role.holder(keys), released(hold_id)), (b"LPUSH", role.free(keys), 0)
 
 
-def token_back(ctx: Context, hold: Hold) -> tuple[Command, ...]:
+def token_commands(ctx: Context, hold: Hold) -> tuple[Command, ...]:
     """The commands that put the token back which a failed Put had popped."""
     return refill(ctx) if hold.token else ()
 

@@ -24,7 +24,15 @@ from pressure.protocol.commands import atomic, attempt, check, executed, transac
 from pressure.protocol.healing import heal
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, Reply, T
 from pressure.protocol.problems import does_not_exist, first_error, in_use, is_closed, not_ours, note_failure
-from pressure.protocol.role import PRODUCER, Hold, claim_command, freeing, put_back, refill, token_back
+from pressure.protocol.role import (
+    PRODUCER,
+    Hold,
+    claim_command,
+    put_back,
+    refill,
+    release_commands,
+    token_commands,
+)
 
 
 def take_role(
@@ -168,14 +176,14 @@ def finish(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[lis
 
     Whether the role is freed, ``hold.held`` says.
     """
-    whole = (*work, *freeing(ctx.keys, hold.role, hold.id))
+    whole = (*work, *release_commands(ctx.keys, hold.role, hold.id))
     done = yield from as_holder(ctx, hold, (yield Batch(atomic(*whole))), whole)
     if done is not None:
         hold.held = isinstance(done[-1], ServerReplyError)
     return done
 
 
-def finished(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
+def finish_or_refusal(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
     """The same; a refusal of the whole is a reply, too."""
     try:
         return (yield from finish(ctx, hold, work))
@@ -204,8 +212,8 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
 
     Where the server does not let us ask whose the role is, it counts as ours.
     """
-    release: tuple[Command, ...] = (*token_back(ctx, hold), *(put_back(ctx),) * hold.unacked)
-    free = freeing(ctx.keys, hold.role, hold.id)
+    release: tuple[Command, ...] = (*token_commands(ctx, hold), *(put_back(ctx),) * hold.unacked)
+    free = release_commands(ctx.keys, hold.role, hold.id)
     release = (*release, *(free if hold.claimed else free[-1:]))
     hold.held = False
     while True:

@@ -20,7 +20,7 @@ from pressure.errors import (
 )
 from pressure.protocol.commands import attempt, check
 from pressure.protocol.healing import heal_room
-from pressure.protocol.numbers import bound_in, by_hand, malformed
+from pressure.protocol.numbers import bound_in, how_to_set_bound, malformed
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, Reply
 from pressure.protocol.problems import does_not_exist, is_closed, warn
 from pressure.protocol.role import CONSUMER, Hold
@@ -54,7 +54,7 @@ def bound_of(ctx: Context, reply: bytes | None) -> int:
         raise does_not_exist(ctx)
     bound = bound_in(reply)
     if bound is None:
-        raise malformed(ctx.keys, "bound", reply, by_hand(ctx.keys))
+        raise malformed(ctx.keys, "bound", reply, how_to_set_bound(ctx.keys))
     return bound
 
 

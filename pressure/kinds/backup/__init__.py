@@ -87,7 +87,7 @@ class BackupMethods(Kind[V]):
         processing: bytes | str | None = None,
         claims: bytes | str | None = None,
     ) -> None:
-        self._begin(name, key, codec, scripts=scripts, envelope=envelope)
+        self._init_context(name, key, codec, scripts=scripts, envelope=envelope)
         main = self._context.keys.main
         self.keys = BackupKeys(
             main,
@@ -95,7 +95,7 @@ class BackupMethods(Kind[V]):
             main + b":claims" if claims is None else as_bytes(claims, "claims"),
         )
         self._maxlen = None if maxlen is None else whole(maxlen, "maxlen")
-        self._end(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
+        self._connect_to(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
 
     @method
     def push(self, *values: Sendable[V]) -> Operation[int]:

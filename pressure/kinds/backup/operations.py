@@ -22,7 +22,7 @@ from pressure.kinds.commands import execute, front, now, pairs, transaction
 from pressure.kinds.kind import KindContext
 from pressure.kinds.kind_check import check_kind, creating, modifying, operation
 from pressure.protocol.commands import atomic, blocking, check, executed
-from pressure.protocol.numbers import moment
+from pressure.protocol.numbers import milliseconds_in
 from pressure.protocol.operation import Batch, Command, Deadline, Operation, Reply
 from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
@@ -187,7 +187,7 @@ def _taken_out(keys: BackupKeys, items: Sequence[bytes], stay: set[bytes]) -> li
 
 def times_of(scores: Reply) -> dict[bytes, int]:
     """Items and the times of their claims, from the reply to ZRANGE."""
-    return {item: moment(score) for item, score in pairs(scores)}
+    return {item: milliseconds_in(score) for item, score in pairs(scores)}
 
 
 @operation

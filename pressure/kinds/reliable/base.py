@@ -45,11 +45,13 @@ class ReliableBase(Kind[V]):
     ) -> None:
         if backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
-        self._begin(name, key, codec, scripts=scripts)
+        self._init_context(name, key, codec, scripts=scripts)
         self.keys = ReliableKeys.of(self._context.keys.main, as_bytes(group, "group"))
         self._most = None if max_deliveries is None else whole(max_deliveries, "max_deliveries")
         self._state = QueueState(self.keys, BACKENDS[backend](), self._most)
-        self._end(*self.keys.all[1:], *self.keys.due.all, url=url, client=client, host=host, port=port, db=db)
+        self._connect_to(
+            *self.keys.all[1:], *self.keys.due.all, url=url, client=client, host=host, port=port, db=db
+        )
 
     def _decoding(self, message: Delivered[V]) -> Delivered[V]:
         return replace(message, _codec=self._item_codec.codec)

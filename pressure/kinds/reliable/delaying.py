@@ -87,14 +87,16 @@ def due_by_transaction(
         scores, time = seen
         at = now(time)
         due = [member for member, score in pairs(scores) if float(score) <= at]
-        pushes = [state.backend.pushing(lane.queue, *parts_of(member)) for member in due]
+        pushes = [state.backend.push_command(lane.queue, *parts_of(member)) for member in due]
         moves = [*pushes, *((b"ZREM", state.keys.delayed, member) for member in due), *then]
         return moves if due else (), (at, due)
 
     (at, due), replies = yield from transaction(ctx, (state.keys.delayed,), looks, decide)
     if not due:
         return None
-    known = [(state.backend.id_in(r), *parts_of(member)[1:]) for r, member in zip(replies, due, strict=False)]
-    if rest := state.backend.pushed(lane.queue, known):
+    known = [
+        (state.backend.pushed_id(r), *parts_of(member)[1:]) for r, member in zip(replies, due, strict=False)
+    ]
+    if rest := state.backend.after_push(lane.queue, known):
         yield from execute(*rest)
     return len(due), at, replies[2 * len(due) :]

@@ -18,7 +18,7 @@ from pressure.kinds.reliable.lua import MODULE
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
 from pressure.kinds.reliable.notes import dead_letter, delivered
 from pressure.protocol.commands import check
-from pressure.protocol.numbers import moment, number_in
+from pressure.protocol.numbers import milliseconds_in, number_in
 from pressure.protocol.operation import Batch, Command, Operation, Reply, Wait, with_taken
 
 
@@ -28,38 +28,38 @@ class Module:
     capabilities = Capabilities("module", True, True, True, False)
     scripts = MODULE
 
-    def pushing(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
+    def push_command(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
         """See ``Backend``, as for all that follow."""
         return (b"MQ.PUSH", key, data)
 
-    def id_in(self, reply: Reply) -> bytes:
+    def pushed_id(self, reply: Reply) -> bytes:
         """See there."""
         return bytes(reply[0])
 
-    def pushed(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
+    def after_push(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
         """See there."""
         counts = [word for each, deliveries, _ in known if deliveries for word in (each, deliveries)]
         notes = [word for each, _, note in known if note for word in (each, note)]
         tables = ((b":deliveries", counts), (b":notes", notes))
         return tuple((b"HSET", key + suffix, *words) for suffix, words in tables if words)
 
-    def preparing(self, keys: ReliableKeys) -> tuple[Command, ...]:
+    def prepare_commands(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """See there."""
         return ()
 
-    def popping(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
+    def pop_command(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
         """See there."""
         waiting: Command = () if block is None else (b"BLOCK", block)
         return (b"MQ.POP", count, keys.queue, *waiting)
 
-    def popped(
+    def read_popped(
         self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
     ) -> Operation[list[Delivered]]:
         """See there."""
         found = check([reply])[0]
         return (yield from _looked_up([(keys, each, data) for each, data in found], at)) if found else []
 
-    def told(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
+    def read_reply(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
         """See there."""
         return [_message(keys, each, data, count, note, at) for each, data, count, note in found]
 
@@ -74,15 +74,15 @@ class Module:
         messages = (yield from looking) if found else []
         return [(number, message) for (number, _, _), message in zip(found, messages, strict=True)]
 
-    def looking(self, keys: ReliableKeys) -> tuple[Command, ...]:
+    def before_ack(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """See there."""
         return ()
 
-    def others(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
+    def other_groups(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
         """A queue of the module has no groups."""
         return []
 
-    def acknowledging(
+    def ack_commands(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other]
     ) -> tuple[Command, ...]:
         """See there."""
@@ -93,11 +93,11 @@ class Module:
             (b"HDEL", keys.notes, *ids),
         )
 
-    def acknowledged(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
+    def acked_ids(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
         """See there."""
         return list(replies[0] or [])
 
-    def deleting(
+    def after_ack(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], replies: list[Reply]
     ) -> tuple[Command, ...]:
         """See there."""
@@ -218,7 +218,7 @@ def _pending(keys: ReliableKeys, start: int, count: int) -> Operation[list[Pendi
     for (each, data, popped, _, deliveries), beat, count, note in zip(
         found, beats, counts, notes, strict=True
     ):
-        since = max(popped, moment(beat or 0))
+        since = max(popped, milliseconds_in(beat or 0))
         message = _message(keys, each, data, count, note, popped / 1000, deliveries)
         pending.append(Pending(message, since / 1000, (at - since) / 1000))
     return pending

@@ -64,12 +64,12 @@ def push(ctx: KindContext, state: QueueState, data: Sequence[bytes]) -> Operatio
     """Add messages, together; their ids."""
     if not data:
         return []
-    commands = [state.backend.pushing(state.keys.queue, each) for each in data]
+    commands = [state.backend.push_command(state.keys.queue, each) for each in data]
     if len(commands) == 1:
         replies = check((yield Batch(tuple(commands))))
     else:
         replies = check(executed((yield Batch(atomic(*commands)))) or [])
-    return [state.backend.id_in(reply) for reply in replies]
+    return [state.backend.pushed_id(reply) for reply in replies]
 
 
 @modifying
@@ -88,8 +88,8 @@ def _ack(
     done = yield from eval_script(ctx.server, state.backend.scripts.ack, lane.all, lane.group, *ids)
     if done is NO_SCRIPTS:
         others: list[Other] = []
-        if looks := state.backend.looking(lane):
-            others = state.backend.others(lane, (yield Batch(looks)))
+        if looks := state.backend.before_ack(lane):
+            others = state.backend.other_groups(lane, (yield Batch(looks)))
         done = yield from acknowledged(state, lane, ids, others, ())
     return list(done)
 
@@ -102,12 +102,12 @@ def acknowledged(
     first: Sequence[Command],
 ) -> Operation[list[bytes]]:
     """Those of some messages that were acknowledged, in one step with other commands in front of it."""
-    steps = atomic(*first, *state.backend.acknowledging(lane, ids, others))
+    steps = atomic(*first, *state.backend.ack_commands(lane, ids, others))
     replies = (executed((yield Batch(steps))) or [])[len(first) :]
     replies = check([0 if isinstance(r, ServerReplyError) and r.code == "NOGROUP" else r for r in replies])
-    if rest := state.backend.deleting(lane, ids, others, replies):
+    if rest := state.backend.after_ack(lane, ids, others, replies):
         yield from execute(*rest)
-    return state.backend.acknowledged(ids, replies)
+    return state.backend.acked_ids(ids, replies)
 
 
 @modifying
@@ -138,8 +138,8 @@ def _retry(
     reply = yield from eval_script(ctx.server, state.backend.scripts.retry, lane.all, lane.group, *args)
     if reply is not NO_SCRIPTS:
         return bool(reply)
-    time, *seen = yield Batch(((b"TIME",), *state.backend.looking(lane)))
-    others = state.backend.others(lane, seen)
+    time, *seen = yield Batch(((b"TIME",), *state.backend.before_ack(lane)))
+    others = state.backend.other_groups(lane, seen)
     member = beginning_of(check([time])[0]) + rest
     add: Command = (b"ZADD", state.keys.delayed, now(time) + delay, member)
     remove: Command = (b"ZREM", state.keys.delayed, member)
@@ -147,8 +147,8 @@ def _retry(
         yield from execute(remove)
         return False
     if burial is not None:  # it is among the delayed until it is there
-        (reply,) = yield from execute(state.backend.pushing(state.keys.dead, message.data, 0, burial))
-        known = state.backend.pushed(state.keys.dead, [(state.backend.id_in(reply), 0, burial)])
+        (reply,) = yield from execute(state.backend.push_command(state.keys.dead, message.data, 0, burial))
+        known = state.backend.after_push(state.keys.dead, [(state.backend.pushed_id(reply), 0, burial)])
         yield from execute(*known, remove)
     return True
 

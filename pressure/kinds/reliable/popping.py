@@ -35,7 +35,7 @@ T = TypeVar("T")
 Found: TypeAlias = "tuple[list[T], float | None]"
 
 
-def _patiently(
+def _until_found(
     deadline: Deadline,
     step: Callable[[], Operation[Found[T]]],
     wait: Callable[[float], Operation[list[T]]],
@@ -72,7 +72,7 @@ def _collected(
         nonlocal found_some
         if found_some:
             return (yield from step(most, True))[0]
-        found = yield from _patiently(deadline, lambda: step(most, False), partial(wait, most))
+        found = yield from _until_found(deadline, lambda: step(most, False), partial(wait, most))
         found_some = bool(found)
         return found
 
@@ -96,7 +96,7 @@ def _at(time: Reply) -> float | None:
     return None if isinstance(time, ServerReplyError) else now(time) / 1000
 
 
-def _step(
+def _deliver(
     ctx: KindContext, state: QueueState, most: int, *, more: bool = False
 ) -> Operation[Found[Delivered]]:
     """Deliver what is there, without waiting; ``more`` if something was delivered before."""
@@ -105,22 +105,25 @@ def _step(
     reply = yield from eval_script(ctx.server, state.backend.scripts.pop, keys, state.keys.group, most, share)
     if reply is NO_SCRIPTS:
         return (
-            yield from _step_by_step(ctx, state, most, 0 if more or not state.due_first else max(share, 1))
+            yield from _deliver_plain(ctx, state, most, 0 if more or not state.due_first else max(share, 1))
         )
     milliseconds, first, due, rest = reply
     state.due_first = not due
     at = milliseconds / 1000
-    found = [*state.backend.told(state.keys.due, due, at), *state.backend.told(state.keys, rest, at)]
+    found = [
+        *state.backend.read_reply(state.keys.due, due, at),
+        *state.backend.read_reply(state.keys, rest, at),
+    ]
     return found, None if first is None else float(first) / 1000 - at
 
 
-def _step_by_step(ctx: KindContext, state: QueueState, most: int, share: int) -> Operation[Found[Delivered]]:
+def _deliver_plain(ctx: KindContext, state: QueueState, most: int, share: int) -> Operation[Found[Delivered]]:
     """The same without scripts; what is due is asked for if the last pop has seen some."""
-    due = (yield from _due(ctx, state, share)) if share else []
+    due = (yield from _deliver_due(ctx, state, share)) if share else []
     state.due_first = False
     if len(due) == most:
         return due, None
-    rest = _rest(state, most - len(due))
+    rest = _deliver_pushed(state, most - len(due))
     try:
         found, left = yield from (with_taken([each.data for each in due], rest) if due else rest)
     except PressureError:
@@ -131,33 +134,33 @@ def _step_by_step(ctx: KindContext, state: QueueState, most: int, share: int) ->
     return [*due, *found], left
 
 
-def _rest(state: QueueState, most: int) -> Operation[Found[Delivered]]:
+def _deliver_pushed(state: QueueState, most: int) -> Operation[Found[Delivered]]:
     """What waits in the order of the pushes."""
-    reply, first, time = yield Batch((state.backend.popping(state.keys, most), _first(state), (b"TIME",)))
-    found = yield from state.backend.popped(state.keys, most, reply, _at(time))
+    reply, first, time = yield Batch((state.backend.pop_command(state.keys, most), _first(state), (b"TIME",)))
+    found = yield from state.backend.read_popped(state.keys, most, reply, _at(time))
     if not found:
         check([first, time])
     return found, _until_due(first, time)
 
 
-def _due(ctx: KindContext, state: QueueState, share: int) -> Operation[list[Delivered]]:
+def _deliver_due(ctx: KindContext, state: QueueState, share: int) -> Operation[list[Delivered]]:
     """Some of what is due. What is in the lane already was left there by a client that died."""
     lane = state.keys.due
-    read = state.backend.popping(lane, share)
+    read = state.backend.pop_command(lane, share)
     reply, first, time = yield Batch((read, _first(state), (b"TIME",)))
-    found = yield from state.backend.popped(lane, share, reply, _at(time))
+    found = yield from state.backend.read_popped(lane, share, reply, _at(time))
     left = _until_due(first, time)
     if found or left is None or left > 0:
         return found
     if not state.is_prepared:
-        if commands := state.backend.preparing(lane):
+        if commands := state.backend.prepare_commands(lane):
             yield Batch(commands)
         state.is_prepared = True
     moved = yield from due_by_transaction(ctx, state, lane, share, (read,))
     if moved is None:
         return []
     _, at, replies = moved
-    return (yield from state.backend.popped(lane, share, replies[0], at / 1000))
+    return (yield from state.backend.read_popped(lane, share, replies[0], at / 1000))
 
 
 @modifying
@@ -165,12 +168,12 @@ def pop(ctx: KindContext, state: QueueState, count: int, deadline: Deadline) -> 
     """Deliver up to so many messages; none if none came in time."""
 
     def step(most: int, more: bool) -> Operation[Found[Delivered]]:
-        return _step(ctx, state, most, more=more)
+        return _deliver(ctx, state, most, more=more)
 
     def wait(most: int, seconds: float) -> Operation[list[Delivered]]:
-        commands = (state.backend.popping(state.keys, most, block_ms(seconds)), (b"TIME",))
+        commands = (state.backend.pop_command(state.keys, most, block_ms(seconds)), (b"TIME",))
         reply, time = yield Wait(commands, seconds)
-        found = yield from state.backend.popped(state.keys, most, reply, _at(time))
+        found = yield from state.backend.read_popped(state.keys, most, reply, _at(time))
         if not found and isinstance(reply, ServerReplyError) and reply.code == "NOGROUP":
             yield from state.backend.wait([state.keys], seconds)  # there is no stream yet
         return found
@@ -193,7 +196,7 @@ def pop_any(
         found: list[tuple[int, Delivered]] = []
         due: list[float] = []
         for number, each in enumerate(state):
-            body = _step(ctx, each, most - len(found), more=more or bool(found))
+            body = _deliver(ctx, each, most - len(found), more=more or bool(found))
             try:
                 some, left = yield from (with_taken([m.data for _, m in found], body) if found else body)
             except PressureError:

@@ -41,7 +41,7 @@ def redrive(ctx: KindContext, state: QueueState, count: int) -> Operation[int]:
 def _pushed(state: QueueState, dead: QueueState, dead_letters: list[Delivered]) -> Operation[int]:
     datas = {each.id: each.data for each in dead_letters}
     for lane, known in by_lane(dead.keys, datas):
-        seen = (yield Batch(looks)) if (looks := state.backend.looking(lane)) else []
-        pushes = [state.backend.pushing(state.keys.queue, datas[each]) for each in known.values()]
-        yield from acknowledged(state, lane, list(known), state.backend.others(lane, seen), pushes)
+        seen = (yield Batch(looks)) if (looks := state.backend.before_ack(lane)) else []
+        pushes = [state.backend.push_command(state.keys.queue, datas[each]) for each in known.values()]
+        yield from acknowledged(state, lane, list(known), state.backend.other_groups(lane, seen), pushes)
     return len(dead_letters)

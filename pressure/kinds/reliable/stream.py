@@ -35,25 +35,25 @@ class Stream:
     capabilities = Capabilities("stream", False, False, False, True)
     scripts = STREAM
 
-    def pushing(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
+    def push_command(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
         """See ``Backend``, as for all that follow."""
         fields: Command = (b"payload", data)
         fields += (b"deliveries", deliveries) if deliveries else ()
         return (b"XADD", key, b"*", *fields, *((b"note", note) if note else ()))
 
-    def id_in(self, reply: Reply) -> bytes:
+    def pushed_id(self, reply: Reply) -> bytes:
         """See there."""
         return bytes(reply)
 
-    def pushed(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
+    def after_push(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
         """They carry what is known of them."""
         return ()
 
-    def preparing(self, keys: ReliableKeys) -> tuple[Command, ...]:
+    def prepare_commands(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """Makes the group; it may be there already."""
         return ((b"XGROUP", b"CREATE", keys.queue, keys.group, 0, b"MKSTREAM"),)
 
-    def popping(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
+    def pop_command(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
         """See there."""
         waiting: Command = () if block is None else (b"BLOCK", block)
         return (
@@ -61,18 +61,18 @@ class Stream:
             b">",
         )  # fmt: skip
 
-    def popped(
+    def read_popped(
         self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
     ) -> Operation[list[Delivered]]:
         """Makes the group if it is missed, and never the stream."""
         if is_missing(reply):
             if not (yield from _make_group(keys)):
                 return []
-            (reply,) = yield Batch((self.popping(keys, count),))
+            (reply,) = yield Batch((self.pop_command(keys, count),))
         check([reply])
         return [_message(keys, entry, 1, at) for _, entries in pairs(reply or []) for entry in entries]
 
-    def told(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
+    def read_reply(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
         """See there."""
         return [_message(keys, entry, 1, at) for entry in found]
 
@@ -86,11 +86,11 @@ class Stream:
         check((yield Wait(((b"XREAD", b"COUNT", 1, b"BLOCK", block, *streams),), seconds)))
         return []
 
-    def looking(self, keys: ReliableKeys) -> tuple[Command, ...]:
+    def before_ack(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """The lane of what is due belongs to one group."""
         return () if keys.is_due else ((b"XINFO", b"GROUPS", keys.queue),)
 
-    def others(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
+    def other_groups(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
         """See there."""
         if not seen or is_missing(seen[0]):
             return []
@@ -101,7 +101,7 @@ class Stream:
             if each[b"name"] != keys.group
         ]
 
-    def acknowledging(
+    def ack_commands(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other]
     ) -> tuple[Command, ...]:
         """With other groups, what they have pending is asked, too."""
@@ -111,11 +111,11 @@ class Stream:
             rest = ((b"XPENDING", keys.queue, name, each, each, 1) for each in ids for name, _ in others)
         return (*acks, *rest, (b"HDEL", keys.notes, *ids))
 
-    def acknowledged(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
+    def acked_ids(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
         """See there."""
         return [each for each, done in zip(ids, replies, strict=False) if done]
 
-    def deleting(
+    def after_ack(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], replies: list[Reply]
     ) -> tuple[Command, ...]:
         """Deletes what all groups have acknowledged."""
@@ -123,7 +123,7 @@ class Stream:
         pending = {each: [(last, bool(next(asked_))) for _, last in others] for each in ids} if others else {}
         gone = [
             each
-            for each in self.acknowledged(ids, replies)
+            for each in self.acked_ids(ids, replies)
             if others and all(_number(each) <= last and not left for last, left in pending[each])
         ]
         return ((b"XDEL", keys.queue, *gone),) if gone else ()

@@ -65,9 +65,9 @@ class RingMethods(Kind[V]):
         key: bytes | str | None = None,
         locks: bytes | str | None = None,
     ) -> None:
-        self._begin(name, key, codec, scripts=scripts, envelope=envelope)
+        self._init_context(name, key, codec, scripts=scripts, envelope=envelope)
         self._locks = self._context.keys.main + b":lock:" if locks is None else as_bytes(locks, "locks")
-        self._end(self._locks, url=url, client=client, host=host, port=port, db=db)
+        self._connect_to(self._locks, url=url, client=client, host=host, port=port, db=db)
 
     @method
     def push(self, *values: Sendable[V]) -> Operation[int]:
