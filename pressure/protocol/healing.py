@@ -61,9 +61,8 @@ def free_role(ctx: Context, role: Role, holder: bytes | None) -> Operation[Freed
     freed = Freed(unacked, marks == 1) if role is CONSUMER else Freed(0, False)
     back = (*(put_back(ctx),) * freed.orphans, *(mark_back(ctx),) * freed.mark)
     try:
-        return (
-            freed if was_done((yield Batch(atomic(*back, *release_commands(keys, role, hold_id))))) else None
-        )
+        replies = yield Batch(atomic(*back, *release_commands(keys, role, hold_id)))
+        return freed if was_done(replies) else None
     except ServerReplyError as error:
         if error.code != "OOM" or not ctx.server.scripts:
             raise

@@ -237,7 +237,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "raises anything": ("one-each", {"put.bound_of": knows_no_bound}, "p's put raised ZeroDivisionError: of all things", "p*4"),
     "puts back at the wrong end": ("reliable-room", {"receiving.put_back": puts_back_at_the_wrong_end}, "a value that is put back does not come next", "p*6 c2*4"),
     "restores no token": ("full-dies", {"repair._restore_token": restores_nothing}, "after a repair there are 0 tokens, and 0 values", "p*3 c c!dies-waiting p~ p*3"),
-    "leaves no mark": ("forced", {"healing.freeing": leaves_no_mark}, ":producer_free has 2 elements: the role is there twice", "p1*2 r*3 p1"),
+    "leaves no mark": ("forced", {"healing.release_commands": leaves_no_mark}, ":producer_free has 2 elements: the role is there twice", "p1*2 r*3 p1"),
     "restores no counters": ("full-dies", {"repair.restore_counters": counts_nothing}, "after a repair the counters are wrong by 1 messages, 1 bytes", "p*3 c c!dies-waiting p~ p*3"),
 }  # fmt: skip
 FORCED = Scenario("forced", (*SCENARIOS["two-producers"].members, Member("r", (FORCED_REPAIR,))), 2, tries=2)
