@@ -11,6 +11,7 @@ from conformance.simulation.explore import explore
 from conformance.simulation.moves import Game
 from conformance.simulation.scenarios import ALL, SCENARIOS
 from pressure.protocol import healing, roles
+from pressure.protocol import scripts as scripted
 
 GO_ON = [scenario.name for scenario in ALL if scenario.goes_on]
 SMALL = ["cut-producers", "cut-consumers"]
@@ -65,6 +66,6 @@ def test_without_healing_somebody_waits_for_ever(scripts: bool, monkeypatch: pyt
         return False
         yield
 
-    for module in (healing, roles, scripts):
+    for module in (healing, roles, scripted):
         monkeypatch.setattr(module, "heal", never)
     assert found_in("cut-receivers", scripts)
