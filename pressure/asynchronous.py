@@ -31,10 +31,7 @@ T = TypeVar("T")
 
 
 class Asynchronous(Flavour):
-    """What the two flavours with coroutines share: the methods, and the driver that runs operations.
-
-    ``pressure.aio`` and ``pressure.trio`` add how connections are used, and what a cancellation does.
-    """
+    """The methods of the two flavours with coroutines."""
 
     _driver: AsyncDriver
     _renewer: Any = None
@@ -144,7 +141,7 @@ class AsyncDriver(ABC):
 
     Args:
         connections: The flavour's connections.
-        keeper: What renews leases, if there are any.
+        renewer: What renews leases, if there are any.
     """
 
     _checkout: type[AsyncCheckout]

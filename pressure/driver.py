@@ -40,7 +40,7 @@ class Driver:
     Args:
         where: The server.
         keys: The queue; None where any node of a cluster will do.
-        keeper: What renews leases, if there are any.
+        renewer: What renews leases, if there are any.
 
     Attributes:
         connections: The connections.

@@ -219,7 +219,7 @@ class BaseCheckout:
 
     Args:
         member: The member.
-        keeper: What renews leases, if there are any.
+        renewer: What renews leases, if there are any.
     """
 
     def __init__(self, member: Member, renewer: LeaseRenewer | None) -> None:

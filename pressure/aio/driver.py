@@ -114,7 +114,7 @@ class Driver(AsyncDriver):
     Args:
         where: The server.
         keys: The queue; None where any node of a cluster will do.
-        keeper: What renews leases, if there are any.
+        renewer: What renews leases, if there are any.
     """
 
     _checkout = Checkout

@@ -141,7 +141,7 @@ def as_holder(
     more, while a consumer has its role to give back, for which the delete waits.
 
     Raises:
-        ServerReplyError: The server refused the transaction as a whole, or the look that comes before it is
+        ServerReplyError: The server refused the transaction as a whole, or the check that comes before it is
             tried again; nothing was done.
     """
     bound = ctx.keys.bound

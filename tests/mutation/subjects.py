@@ -49,7 +49,7 @@ SUBJECTS: Final = {
         ("tests/conformance/test_simulation.py", "tests/conformance/test_clauses.py", "tests/pressure"),
         _NEAREST,
     ),
-    "course": Subject(
+    "execution": Subject(
         ("pressure/execution.py",),
         (
             "tests/conformance/test_simulation.py",

@@ -65,10 +65,10 @@ def told(*changes: dict[str, Any]) -> Diagnosis:
 
 
 def examined(replies: list[Any], *contexts: Context) -> Any:
-    course = examine(contexts)
-    next(course)
+    operation = examine(contexts)
+    next(operation)
     with pytest.raises(StopIteration) as stop:
-        course.send(replies)
+        operation.send(replies)
     return stop.value.value
 
 
