@@ -18,10 +18,10 @@ import redis
 from pressure.checks import whole
 from pressure.keys import DEFAULT_PREFIX, as_bytes
 from pressure.settings import Settings, made
-from pressure.ways import from_client, from_url
+from pressure.urls import from_client, from_url
 
 
-class Where(TypedDict, total=False):
+class ServerOptions(TypedDict, total=False):
     """Arguments of every kind of queue that say where the server is; ``pressure.Queue`` describes them."""
 
     url: str | None
@@ -62,43 +62,37 @@ def settings(
         ValueError: An argument has a wrong value, or excludes another.
         TypeError: An argument has a wrong type, such as a ``client`` that is not one of ``clients``.
     """
-    found = _found(url, client, host, port, db, prefix, clients, environ)
+    _exclusive(url=url, client=client, **{"host, port and db": _first(host, port, db)})
+    env_prefix = os.fsencode(environ.get("PRESSURE_PREFIX", "")) or None
+    chosen = as_bytes(_first(prefix, env_prefix, DEFAULT_PREFIX), "prefix")
+    if client is not None:
+        found = from_client(client, clients, chosen)
+    elif url is not None:
+        found = from_url(url, chosen)
+    elif environ.get("REDIS_URL") and host is None and port is None:
+        found = _of_redis_url(environ["REDIS_URL"], db, chosen)
+    else:
+        found = made(redis.Connection, _place(host, port, db, environ), chosen)
     if max_connections is None:
         return found
     return replace(found, max_connections=whole(max_connections, "max_connections"))
 
 
-def _found(
-    url: str | None,
-    client: Any,
-    host: str | None,
-    port: int | None,
-    db: int | None,
-    prefix: bytes | str | None,
-    clients: tuple[type, ...],
-    environ: Mapping[str, str],
-) -> Settings:
-    _exclusive(url=url, client=client, **{"host, port and db": _first(host, port, db)})
-    env_prefix = os.fsencode(environ.get("PRESSURE_PREFIX", "")) or None
-    chosen = as_bytes(_first(prefix, env_prefix, DEFAULT_PREFIX), "prefix")
-    if client is not None:
-        return from_client(client, clients, chosen)
-    if url is not None:
-        return from_url(url, chosen)
-    if environ.get("REDIS_URL") and host is None and port is None:
-        try:
-            found = from_url(environ["REDIS_URL"], chosen)
-        except ValueError as error:
-            raise ValueError(f"{error} (from the environment variable REDIS_URL)") from None
-        extra = {} if db is None else {"db": _database(db)}
-        return replace(found, kwargs={**found.kwargs, **extra})
+def _of_redis_url(url: str, db: int | None, prefix: bytes) -> Settings:
+    try:
+        found = from_url(url, prefix)
+    except ValueError as error:
+        raise ValueError(f"{error} (from the environment variable REDIS_URL)") from None
+    return found if db is None else replace(found, kwargs={**found.kwargs, "db": _database(db)})
+
+
+def _place(host: str | None, port: int | None, db: int | None, environ: Mapping[str, str]) -> dict[str, Any]:
     env_host, env_port = _kubernetes(environ.get("REDIS_PORT", ""))
-    kwargs = {
+    return {
         "host": _host(_first(host, environ.get("REDIS_SERVER") or None, env_host, "127.0.0.1")),
         "port": _or_environ(_port, port, env_port, "REDIS_PORT", 6379),
         "db": _or_environ(_database, db, environ.get("REDIS_DB"), "REDIS_DB", 0),
     }
-    return made(redis.Connection, kwargs, chosen)
 
 
 def _first(*values: Any) -> Any:

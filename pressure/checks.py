@@ -9,8 +9,6 @@ from numbers import Real
 from operator import index
 from typing import Any
 
-__all__ = ["duration", "milliseconds", "whole"]
-
 
 def whole(value: Any, what: str, least: int | None = 1) -> int:
     """The argument as an integer.

@@ -2,9 +2,8 @@
 
 Rules:
     - Each carries a name of its own (CLIENT SETNAME), by which a hold that lives on it is known to be alive.
-    - Which server they go to is found out anew for each; see ``finding``. Which of them an operation uses is
-      said by ``pool``.
-    - Reading wakes up every ``TICK`` and asks an ``Attention`` whether to go on, so that neither a silent
+    - ``discovery`` finds the server anew for each. ``pool`` says which of them an operation uses.
+    - Reading wakes up every ``TICK`` and asks a ``CancelScope`` whether to go on, so that neither a silent
       server nor a slow one keeps a program that wants to end.
     - redis-py's pipelines, its packing and its greeting are passed by: hiredis packs a step, which is sent at
       once, and its replies are read. That is a good deal less Python per operation.
@@ -20,16 +19,14 @@ from typing import Any, Final, TypeAlias
 
 import redis
 
+from pressure.discovery import Discovery, ServerQuery, failed
+from pressure.error_replies import ERROR_REPLIES, error_reply
 from pressure.errors import ConnectionFailedError, ServerReplyError
-from pressure.finding import Look, Search, failed
-from pressure.greeting import Introduction
-from pressure.keys import Located
+from pressure.handshake import Handshake
+from pressure.keys import QueueKeys
 from pressure.pool import HOLDS, Member, Pool
-from pressure.protocol.steps import Reply
-from pressure.refusals import REFUSED, refusal
+from pressure.protocol.operation import Reply
 from pressure.settings import STOP_TIMEOUT, Settings
-
-__all__ = ["TICK", "Attention", "Connections", "Interrupt", "Settings", "Turn", "exchange"]
 
 #: Seconds between two looks, while the server is silent, whether to go on waiting for it.
 TICK: Final = 0.1
@@ -40,42 +37,42 @@ _PIECE: Final = 1 << 14
 Interrupt: TypeAlias = Callable[[], BaseException | None]
 
 
-class Attention:
-    """For how long to wait for the server.
+class CancelScope:
+    """When an operation is cancelled, or gives up waiting for the server.
 
     Args:
         interrupt: See ``Interrupt``.
-        until: When to give up in any case, in monotonic seconds.
+        deadline: When to give up in any case, in monotonic seconds.
 
     Attributes:
-        wish: What to stop the operation with, once ``interrupt`` has said so.
+        reason: What to stop the operation with, once ``interrupt`` has said so.
     """
 
-    __slots__ = ("_interrupt", "_limit", "_noticed", "_silent", "_until", "wish")
+    __slots__ = ("_deadline", "_interrupt", "_on_cancel", "_silent", "_timeout", "reason")
 
-    def __init__(self, interrupt: Interrupt | None, until: float = float("inf")) -> None:
+    def __init__(self, interrupt: Interrupt | None, deadline: float = float("inf")) -> None:
         self._interrupt = interrupt
-        self._until = until
-        self._limit = float("inf")
+        self._deadline = deadline
+        self._timeout = float("inf")
         self._silent = 0.0
-        self._noticed: Callable[[], float] | None = None
-        self.wish: BaseException | None = None
+        self._on_cancel: Callable[[], float] | None = None
+        self.reason: BaseException | None = None
 
-    def begin(self, limit: float, noticed: Callable[[], float] | None = None) -> None:
+    def begin_wait(self, timeout: float, on_cancel: Callable[[], float] | None = None) -> None:
         """Wait for something anew, for so many seconds of silence.
 
-        If it is to end earlier, ``noticed`` sees to that, and says how many seconds that takes at most.
+        If it is to end earlier, ``on_cancel`` sees to that, and says how many seconds that takes at most.
         """
-        self._limit, self._noticed, self._silent = limit, noticed, 0.0
+        self._timeout, self._on_cancel, self._silent = timeout, on_cancel, 0.0
 
-    def asked(self) -> BaseException | None:
-        """What to stop with, if anything."""
-        if self.wish is None and self._interrupt is not None:
-            self.wish = self._interrupt()
-            if self.wish is not None:
-                left = STOP_TIMEOUT if self._noticed is None else self._noticed()
-                self._until = min(self._until, time.monotonic() + left)
-        return self.wish
+    def cancelled(self) -> BaseException | None:
+        """What to stop with; None to go on."""
+        if self.reason is None and self._interrupt is not None:
+            self.reason = self._interrupt()
+            if self.reason is not None:
+                left = STOP_TIMEOUT if self._on_cancel is None else self._on_cancel()
+                self._deadline = min(self._deadline, time.monotonic() + left)
+        return self.reason
 
     def tick(self) -> None:
         """Nothing came for a while.
@@ -84,15 +81,15 @@ class Attention:
             TimeoutError: It is time to give up.
         """
         self._silent += TICK
-        self.asked()
-        if time.monotonic() > self._until:
-            why = "" if self.wish is None else " to an operation that was to be stopped"
+        self.cancelled()
+        if time.monotonic() > self._deadline:
+            why = "" if self.reason is None else " to an operation that was to be stopped"
             raise TimeoutError(f"no answer in time{why}")
-        if self._silent > self._limit:
-            raise TimeoutError(f"no answer in {self._limit:g} s")
+        if self._silent > self._timeout:
+            raise TimeoutError(f"no answer in {self._timeout:g} s")
 
 
-class Turn:
+class FairLock:
     """A lock for threads that is fair: whoever asks first has it first."""
 
     def __init__(self) -> None:
@@ -136,12 +133,12 @@ class Connections:
         pool: Who uses which.
     """
 
-    def __init__(self, where: Settings, keys: Located | None = None) -> None:
+    def __init__(self, where: Settings, keys: QueueKeys | None = None) -> None:
         self.settings = self._where = where
         self._keys = keys
-        self.pool = Pool(where.max_connections, Turn)
+        self.pool = Pool(where.max_connections, FairLock)
 
-    def ready(self, member: Member, attention: Attention) -> None:
+    def ready(self, member: Member, scope: CancelScope) -> None:
         """See to it that a member has a connection that works, as far as that can be seen.
 
         Raises:
@@ -152,18 +149,18 @@ class Connections:
             if is_quiet(member.connection):
                 return
             close(member.take_out())
-        generation, search = self.pool.generation, Search(self._where, self._keys)
+        generation, discovery = self.pool.generation, Discovery(self._where, self._keys)
         connection, name = None, b""
         try:
-            while (look := search.look) is not None:
+            while (query := discovery.query) is not None:
                 close(connection)
-                connection, name = _made(look, member), HOLDS.connection_name()
-                search.hear(_heard(connection, look, name, attention))
+                connection, name = _made(query, member), HOLDS.connection_name()
+                discovery.receive(_queried(connection, query, name, scope))
         except BaseException:
             close(connection)
             raise
-        self._where = search.where
-        member.set(connection, name, search.number, generation)
+        self._where = discovery.where
+        member.set(connection, name, discovery.number, generation)
 
     def give_back(self, member: Member) -> None:
         """End the use of a member."""
@@ -176,17 +173,17 @@ class Connections:
             close(connection)
 
 
-def exchange(connection: Any, data: bytes, count: int, attention: Attention) -> list[Reply]:
+def exchange(connection: Any, data: bytes, count: int, scope: CancelScope) -> list[Reply]:
     """Send commands, and read so many replies.
 
     Raises:
         LOST: The connection was lost, or it is time to give up.
     """
-    _send(connection, data, attention)
-    return [_reply(connection, attention) for _ in range(count)]
+    _send(connection, data, scope)
+    return [_reply(connection, scope) for _ in range(count)]
 
 
-def _send(connection: Any, data: bytes, attention: Attention) -> None:
+def _send(connection: Any, data: bytes, scope: CancelScope) -> None:
     sock = connection._sock
     if len(data) <= _PIECE or not hasattr(sock, "send"):
         connection.send_packed_command((data,), check_health=False)
@@ -196,25 +193,25 @@ def _send(connection: Any, data: bytes, attention: Attention) -> None:
         try:
             rest = rest[sock.send(rest) :]
         except TimeoutError:
-            attention.tick()
+            scope.tick()
 
 
-def _reply(connection: Any, attention: Attention) -> Reply:
+def _reply(connection: Any, scope: CancelScope) -> Reply:
     """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
     while True:
         try:
             reply = connection.read_response(disconnect_on_error=False)
-        except REFUSED as error:
-            return refusal(error)
+        except ERROR_REPLIES as error:
+            return error_reply(error)
         except redis.TimeoutError:
-            attention.tick()
+            scope.tick()
         else:
             if type(reply) is not list:
                 return reply
-            return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
+            return [error_reply(item) if isinstance(item, ERROR_REPLIES) else item for item in reply]
 
 
-def _made(look: Look, member: Member) -> Any:
+def _made(query: ServerQuery, member: Member) -> Any:
     """A connection that is not connected yet, and says nothing by itself when it is."""
 
     def prepare(connection: Any) -> None:
@@ -223,22 +220,22 @@ def _made(look: Look, member: Member) -> Any:
         connection._sock.settimeout(TICK)
         connection._parser.on_connect(connection)
 
-    limit = look.where.connect_timeout
-    kwargs = {**look.where.kwargs, "socket_timeout": limit, "redis_connect_func": prepare}
-    return look.where.connection_class(**kwargs)
+    limit = query.where.connect_timeout
+    kwargs = {**query.where.kwargs, "socket_timeout": limit, "redis_connect_func": prepare}
+    return query.where.connection_class(**kwargs)
 
 
-def _heard(
-    connection: Any, look: Look, name: bytes, attention: Attention
+def _queried(
+    connection: Any, query: ServerQuery, name: bytes, scope: CancelScope
 ) -> list[Reply] | ConnectionFailedError:
     """Connect, introduce ourselves, and ask."""
-    introduction = Introduction(look, name)
+    handshake = Handshake(query, name)
     try:
-        attention.begin(look.where.connect_timeout)
+        scope.begin_wait(query.where.connect_timeout)
         connection.connect()
-        return introduction.answers(exchange(connection, introduction.data, introduction.count, attention))
+        return handshake.answers(exchange(connection, handshake.data, handshake.count, scope))
     except (redis.RedisError, OSError, ServerReplyError) as error:
-        problem = failed(look.where, error)
+        problem = failed(query.where, error)
         problem.__cause__ = error
         return problem
 

@@ -5,8 +5,8 @@ Rules:
     - Nothing that the server has sent is dropped. An operation that is to be stopped is stopped in place of a
       wait, and gives its role back; a wait that is under way is ended by CLIENT UNBLOCK from a second
       connection. If the server does not answer within ``STOP_TIMEOUT`` then, the connection is given up.
-    - On the main thread, where Python's own handler of SIGINT is in place, SIGINT is a wish to stop
-      (``HeldInterrupt``): a KeyboardInterrupt raised while a reply is being read would lose the reply.
+    - On the main thread, where Python's own handler of SIGINT is in place, SIGINT only asks the operation to
+      stop (``DeferredInterrupt``): a KeyboardInterrupt raised while a reply is being read would lose it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,18 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Final, TypeVar
 
-from pressure.connection import TICK, Attention, Connections, Interrupt, Settings, Turn, close, exchange
-from pressure.course import AnyCheckout, Ride, grace, is_elsewhere, unblocking
+from pressure.connection import TICK, CancelScope, Connections, FairLock, Interrupt, close, exchange
+from pressure.error_replies import LOST, SILENT
 from pressure.errors import PressureError, ServerReplyError
-from pressure.keys import Located
-from pressure.lease import Keeper
-from pressure.pool import Member
-from pressure.protocol.steps import Batch, Operation, Reply, Wait
-from pressure.refusals import LOST, SILENT
-from pressure.settings import STOP_TIMEOUT
-from pressure.turns import pause_before_look
+from pressure.execution import PooledExecution, client_unblock, grace_period, is_wrong_server
+from pressure.keys import QueueKeys
+from pressure.lease import LeaseRenewer
+from pressure.polling import poll_interval
+from pressure.pool import BaseCheckout, Member
+from pressure.protocol.operation import Batch, Operation, Reply, Wait
+from pressure.settings import STOP_TIMEOUT, Settings
 
 T = TypeVar("T")
-
-__all__ = ["Checkout", "Driver", "Interrupt"]
 
 
 class Driver:
@@ -42,15 +40,17 @@ class Driver:
     Args:
         where: The server.
         keys: The queue; None where any node of a cluster will do.
-        keeper: What renews leases, if there are any.
+        renewer: What renews leases, if there are any.
 
     Attributes:
         connections: The connections.
     """
 
-    def __init__(self, where: Settings, keys: Located | None = None, keeper: Keeper | None = None) -> None:
+    def __init__(
+        self, where: Settings, keys: QueueKeys | None = None, renewer: LeaseRenewer | None = None
+    ) -> None:
         self.connections = Connections(where, keys)
-        self.keeper = keeper
+        self.renewer = renewer
         self._unblocks = threading.Lock()
 
     def run(self, operation: Operation[T], interrupt: Interrupt | None = None) -> T:
@@ -93,155 +93,151 @@ class Driver:
             checkout.close()
 
     def unblock(self, number: int | None) -> bool | None:
-        """End another connection's wait, as far as that can be done; see ``grace``."""
+        """End another connection's wait, as far as that can be done; see ``grace_period``."""
         if number is None:
             return False
         if not self._unblocks.acquire(timeout=STOP_TIMEOUT):
             return None
         try:
-            return self.aside(unblocking(number), STOP_TIMEOUT)
+            return self.aside(client_unblock(number), STOP_TIMEOUT)
         except PressureError:
             return None
         finally:
             self._unblocks.release()
 
 
-class Checkout(AnyCheckout):
+class Checkout(BaseCheckout):
     """A connection for several operations, one after the other. ``Driver.checkout`` makes one."""
 
     def __init__(
-        self, driver: Driver, member: Member, interrupt: Interrupt | None, until: float = float("inf")
+        self, driver: Driver, member: Member, interrupt: Interrupt | None, deadline: float = float("inf")
     ) -> None:
-        super().__init__(member, driver.keeper)
+        super().__init__(member, driver.renewer)
         self.driver = driver
         self._interrupt = interrupt
-        self._until = until
+        self._deadline = deadline
 
     def run(self, operation: Operation[T]) -> T:
         """Run an operation to its end; see ``Driver.run``."""
         self._check()
-        with HeldInterrupt() as held:
+        with DeferredInterrupt() as deferred:
             own = self._interrupt
-            interrupt = held.pending if own is None else lambda: held.pending() or own()
-            return self._run(operation, Attention(interrupt, self._until))
+            interrupt = deferred.pending if own is None else lambda: deferred.pending() or own()
+            return self._run(operation, CancelScope(interrupt, self._deadline))
 
     def close(self) -> None:
         """End the holds, and give the connection back."""
         if self._close_once():
             self.driver.connections.give_back(self.member)
 
-    def _run(self, operation: Operation[T], attention: Attention) -> T:
-        turn, connections = self.member.turn, self.driver.connections
-        if turn is not None:
-            turn.acquire(lambda: _raise(attention.asked()))
+    def _run(self, operation: Operation[T], scope: CancelScope) -> T:
+        lock, connections = self.member.lock, self.driver.connections
+        if lock is not None:
+            lock.acquire(lambda: _raise(scope.cancelled()))
         try:
-            connections.ready(self.member, attention)
-            return _Ride(operation, self, attention).whole()
+            connections.ready(self.member, scope)
+            return _Execution(operation, self, scope).run()
         finally:
-            if turn is not None:
-                turn.release()
+            if lock is not None:
+                lock.release()
 
-    def lose(self, error: BaseException) -> None:
+    def drop_connection(self, error: BaseException) -> None:
         """The connection is of no more use, nor is any other to a server that does not answer."""
         self.end_holds()
         close(self.member.take_out())
         if isinstance(error, SILENT):
             self.driver.connections.disconnect()
 
-    def look_elsewhere(self) -> None:
+    def leave_server(self) -> None:
         """This server is not, or no longer, the one to ask; the next operation looks for it again."""
         self.driver.connections.disconnect()
         close(self.member.take_out())
 
 
-def _raise(wish: BaseException | None) -> None:
-    if wish is not None:
-        raise wish
+def _raise(reason: BaseException | None) -> None:
+    if reason is not None:
+        raise reason
 
 
-class _Ride(Ride[T]):
-    """One operation on its way."""
+class _Execution(PooledExecution[T]):
+    """One operation under way."""
 
-    __slots__ = ("_attention", "_checkout", "_is_stopped")
+    __slots__ = ("_checkout", "_is_stopped", "_scope")
 
-    def __init__(self, operation: Operation[T], checkout: Checkout, attention: Attention) -> None:
+    def __init__(self, operation: Operation[T], checkout: Checkout, scope: CancelScope) -> None:
         super().__init__(operation, checkout, checkout.driver.connections.settings)
         self._checkout = checkout
-        self._attention = attention
+        self._scope = scope
         self._is_stopped = False
 
-    def whole(self) -> T:
+    def run(self) -> T:
         """To its end."""
-        course = self.course
         try:
             self.begin()
-            while (step := course.step) is not None:
-                if course.waits and not self._may_wait():
+            while (step := self.step) is not None:
+                if self.waits and not self._may_wait():
                     continue
                 if isinstance(step, Batch):
-                    self.advance(step, self._sent(step))
+                    self.advance(self._sent(step))
                 else:
                     self._pause(step.seconds)
-                    course.advance([])
+                    self.advance([])
         except ServerReplyError as error:
-            if is_elsewhere(error):
-                self._checkout.look_elsewhere()
+            if is_wrong_server(error):
+                self._checkout.leave_server()
             raise
         finally:
-            self.member.is_spoiled |= course.leaves_a_mess
-        return course.result
+            self.member.is_spoiled |= self.leaves_a_mess
+        return self.result
 
     def _may_wait(self) -> bool:
         """Whether the next step, which waits, is to be carried out; else the operation was stopped."""
-        course = self.course
-        if not self._is_stopped and (wish := self._attention.asked()) is not None:
+        if not self._is_stopped and (reason := self._scope.cancelled()) is not None:
             self._is_stopped = True
-            course.stop(wish)
+            self.stop(reason)
             return False
-        if self.is_crowded_out:
-            self.crowd_out()
+        if self.stopped_unable_to_share():
             return False
-        if self.gives_way and isinstance(course.step, Wait):
-            self._pause(pause_before_look(course.step, self.member))
+        if self.shares and isinstance(self.step, Wait):
+            self._pause(poll_interval(self.step, self.member))
         return True
 
     def _pause(self, seconds: float) -> None:
         """Sleep, until the operation is to be stopped; others have the connection meanwhile, if they may."""
-        turn = self.member.turn if self.gives_way else None
-        if turn is not None:
-            turn.release()
+        lock = self.member.lock if self.shares else None
+        if lock is not None:
+            lock.release()
         try:
             end = time.monotonic() + seconds
-            while (left := end - time.monotonic()) > 0 and self._attention.asked() is None:
+            while (left := end - time.monotonic()) > 0 and self._scope.cancelled() is None:
                 time.sleep(min(left, TICK))
         finally:
-            if turn is not None:
-                self._take_back(turn)
-        if self.was_lost:
-            raise self.course.lost(ConnectionError("while another operation used it"))
+            if lock is not None:
+                self._take_back(lock)
+        self.check_connection()
 
-    def _take_back(self, turn: Turn) -> None:
-        """Have the turn again, whatever is raised meanwhile: whoever goes on gives it up once more."""
+    def _take_back(self, lock: FairLock) -> None:
+        """Have the lock again, whatever is raised meanwhile: whoever goes on releases it once more."""
         try:
-            turn.acquire(self._attention.asked)
+            lock.acquire(self._scope.cancelled)
         except BaseException:
-            turn.acquire(lambda: None)
+            lock.acquire(lambda: None)
             raise
 
     def _sent(self, step: Batch) -> list[Reply]:
-        limit = self.reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
-        self._attention.begin(limit, partial(self._end, step) if isinstance(step, Wait) else None)
+        end_wait = partial(self._end_wait, step) if isinstance(step, Wait) else None
+        self._scope.begin_wait(self.timeout_of(step), end_wait)
         try:
-            return exchange(self.connection, *self.packed(step), self._attention)
+            return exchange(self.connection, *self.packed(step), self._scope)
         except BaseException as error:
-            self._checkout.lose(error)
+            self._checkout.drop_connection(error)
             if isinstance(error, LOST):
-                raise self.course.lost(error) from error
-            self.course.abandon()
+                raise self.lost(error) from error
+            self.abandon()
             raise
 
-    def _end(self, step: Wait) -> float:
-        return grace(step, self._checkout.driver.unblock(self.member.number))
+    def _end_wait(self, step: Wait) -> float:
+        return grace_period(step, self._checkout.driver.unblock(self.member.number))
 
 
 #: ``signal``'s own functions turn numbers into enum members, and fail at it for handlers: 3 us a call, three
@@ -254,7 +250,7 @@ _SIGINT: Final = int(signal.SIGINT)
 GRACE: Final = 0.02
 
 
-class HeldInterrupt:
+class DeferredInterrupt:
     """A context in which SIGINT is noted; ``pending`` says whether one was.
 
     An operation that was stopped, or failed, raises KeyboardInterrupt. Its cause is the failure: an
@@ -275,7 +271,7 @@ class HeldInterrupt:
     def _note(self, _signal: int, _frame: FrameType | None) -> None:
         self._noted = True
 
-    def __enter__(self) -> HeldInterrupt:
+    def __enter__(self) -> DeferredInterrupt:
         if (
             threading.current_thread() is threading.main_thread()
             and _get(_SIGINT) is signal.default_int_handler

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["how_to_install"]
-
 
 def how_to_install(extra: str) -> str:
     """The command that installs an extra, from the package index and in a checkout of the project."""

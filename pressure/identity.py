@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["connection_in", "is_released", "process_in", "released", "unmarked"]
-
 _ID: Final = re.compile(rb"(([A-Za-z0-9._-]+:[0-9]+:[0-9a-f]{8})/[0-9]+)/[0-9]+")
 _RELEASED: Final = b"/released"
 

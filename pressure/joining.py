@@ -14,8 +14,8 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from pressure.protocol import Context, Operation, Patience, Pause, Stats, stats
-from pressure.protocol.steps import Batch, T, Wait, mapped
+from pressure.protocol import Context, Deadline, Operation, Pause, Stats, stats
+from pressure.protocol.operation import Batch, T, Wait, map_batches
 
 #: The first and the longest pause between two looks, in seconds.
 PAUSES: Final = (0.005, 0.5)
@@ -32,7 +32,7 @@ class _Get:
         return step
 
 
-class Unfinished:
+class UnfinishedTasks:
     """What one queue object has taken and not finished.
 
     Attributes:
@@ -50,7 +50,7 @@ class Unfinished:
         with self._lock:
             self._gets.add(get)
         try:
-            return (yield from mapped(body, get.note))
+            return (yield from map_batches(body, get.note))
         finally:
             with self._lock:
                 self._gets.discard(get)
@@ -92,7 +92,7 @@ class Unfinished:
             self.count -= 1
 
 
-def join(ctx: Context, patience: Patience, unfinished: Unfinished) -> Operation[bool]:
+def join(ctx: Context, deadline: Deadline, unfinished: UnfinishedTasks) -> Operation[bool]:
     """Wait until nothing is in the queue, nothing is unacknowledged and nothing is unfinished.
 
     Returns:
@@ -102,7 +102,7 @@ def join(ctx: Context, patience: Patience, unfinished: Unfinished) -> Operation[
         QueueDoesNotExistError: Never created, or deleted by now.
     """
     pause, longest = PAUSES
-    attempts = patience.attempts()
+    attempts = deadline.attempts()
     gets: dict[_Get, Batch] | None = None
     while True:
         if gets is None:

@@ -60,7 +60,7 @@ def hash_tag(key: bytes) -> bytes:
     return tag if closing else b""
 
 
-class Located(Protocol):
+class QueueKeys(Protocol):
     """What is known of any kind of queue by which its node of a cluster is found."""
 
     @property

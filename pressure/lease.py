@@ -10,7 +10,7 @@ Rules:
       its next write.
     - A forked child renews nothing that its parent began.
 
-A flavour says how something goes on in the background: a subclass of ``Keeper``.
+A flavour says how something goes on in the background: a subclass of ``LeaseRenewer``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from weakref import WeakSet
 
 from pressure.checks import milliseconds
 
-__all__ = ["ATTEMPTS", "Keeper", "ThreadKeeper", "lease_of"]
-
 Renew: TypeAlias = Callable[[Collection[bytes]], None]
 
 #: How often renewing a lease begins in its time. The last attempt comes too late if both before it failed.
@@ -39,7 +37,7 @@ def lease_of(seconds: float | None) -> float | None:
     return None if seconds is None else milliseconds(seconds, "lease", 1) / 1000
 
 
-class Keeper(ABC):
+class LeaseRenewer(ABC):
     """The holds of one queue object.
 
     Args:
@@ -71,7 +69,7 @@ class Keeper(ABC):
         """Have renewing go on in the background, if it does not."""
 
 
-class ThreadKeeper(Keeper):
+class ThreadRenewer(LeaseRenewer):
     """Renews on a thread.
 
     Args:
@@ -137,13 +135,13 @@ class ThreadKeeper(Keeper):
 
 
 #: The keepers of this process that have threads.
-_all: Final[WeakSet[ThreadKeeper]] = WeakSet()
+_all: Final[WeakSet[ThreadRenewer]] = WeakSet()
 
 
 def _after_fork() -> None:
     """A child has no thread of its parent's, and holds no role either."""
-    for keeper in list(_all):
-        keeper._forget()
+    for renewer in list(_all):
+        renewer._forget()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pressure import protocol
 from pressure.codecs import V
 from pressure.errors import QueueAlreadyExistsError, QueueDoesNotExistError
-from pressure.kinds.methods import method
-from pressure.looking import Looking, check_role
-from pressure.protocol import Operation, Patience, RepairReport
+from pressure.inspecting import InspectMethods, check_role
+from pressure.methods import method
+from pressure.protocol import Deadline, Operation, RepairReport
 
 
-class Lifecycle(Looking[V]):
+class LifecycleMethods(InspectMethods[V]):
     """How ``pressure.Queue`` creates, closes, repairs and deletes a queue."""
 
     @method
@@ -59,7 +59,7 @@ class Lifecycle(Looking[V]):
             QueueClosedError: It is closed already.
             QueueInUseError: Another client held the producer role until the timeout.
         """
-        return protocol.close(self._context, Patience.of(self._context, True, timeout))
+        return protocol.close(self._context, Deadline.of(self._context, True, timeout))
 
     @method
     def wait_closed(self, timeout: float | None = None) -> Operation[bool]:
@@ -74,7 +74,7 @@ class Lifecycle(Looking[V]):
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.
         """
-        return protocol.wait_closed(self._context, Patience.of(self._context, True, timeout))
+        return protocol.wait_closed(self._context, Deadline.of(self._context, True, timeout))
 
     @method
     def delete(self, timeout: float | None = None) -> Operation[None]:
@@ -91,14 +91,14 @@ class Lifecycle(Looking[V]):
             QueueInUseError: Another client held a role until the timeout. The queue is half deleted: it does
                 not exist for other clients, and a second ``delete`` or ``repair`` removes its last keys.
         """
-        return protocol.delete(self._context, Patience.of(self._context, True, timeout))
+        return protocol.delete(self._context, Deadline.of(self._context, True, timeout))
 
     @method
     def repair(self, force: bool = False, role: str | None = None) -> Operation[RepairReport]:
         """Free the roles of dead clients, and finish an interrupted create or delete.
 
         Without ``force`` a role is freed only if its holder is certainly dead: the holder is a client of
-        this package, and at two looks five seconds apart the role had the same holder, whose connection was
+        this package, and at two probes five seconds apart the role had the same holder, whose connection was
         gone, or which had not written its id, or whose lease had run out. So the call takes five seconds if
         a role is held, unless an operation of this process has left it behind. Unacknowledged messages go
         back to the front, and wrong counters are corrected.

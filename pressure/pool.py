@@ -7,10 +7,10 @@ Rules:
     - The nonce in a name is random for each process, so that neither a process that got the same pid nor a
       forked child vouches for somebody else. After a fork the child begins anew, without holds.
     - Connections and holds are counted, and no number is used twice.
-    - An operation has a member to itself. When the last one that there may be is taken, it becomes the common
-      one: all further operations share it, in turns. There nobody waits on the server, where a wait would
-      keep the others out: a wait is done as short looks (``turns``), and others have their turn between two
-      looks. So each operation comes to its end, whatever the others wait for.
+    - An operation has a member to itself. When the last one that there may be is taken, it becomes the shared
+      one: all further operations use it, in turns. There nobody waits on the server, where a wait would
+      keep the others out: a wait is done by polling (``polling``), and others have their turn between two
+      polls. So each operation comes to its end, whatever the others wait for.
     - What does not go through a pool is not counted: the one connection at a time that ends waits, and the
       one that renews leases. So neither ever waits for an operation.
     - A connection that was idle for ``IDLE_TIMEOUT`` is closed when another is given back.
@@ -30,13 +30,15 @@ import time
 from collections import deque
 from collections.abc import Callable
 from itertools import count
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
+from pressure.errors import ConnectionFailedError
 from pressure.identity import process_in
 from pressure.settings import IDLE_TIMEOUT
 
-__all__ = ["HOLDS", "Holds", "Member", "Pool"]
+if TYPE_CHECKING:
+    from pressure.lease import LeaseRenewer
 
 
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -96,29 +98,16 @@ class Member:
         name: Its name on the server (CLIENT SETNAME).
         number: Its number there (CLIENT ID), by which another connection can end its wait; None if the server
             does not tell.
-        turn: The flavour's lock, if operations share this member; else None.
+        lock: The flavour's lock, if operations share this member; else None.
         users: How many operations and blocks use it.
         is_spoiled: Whether it is not to be kept: it may still watch keys, or vouch for a hold that is over.
     """
-
-    __slots__ = (
-        "__weakref__",
-        "_generation",
-        "_since",
-        "_socket",
-        "connection",
-        "is_spoiled",
-        "name",
-        "number",
-        "turn",
-        "users",
-    )
 
     def __init__(self) -> None:
         self.connection: Any = None
         self.name = b""
         self.number: int | None = None
-        self.turn: Any = None
+        self.lock: Any = None
         self.users = 1
         self.is_spoiled = False
         self._generation = 0
@@ -154,15 +143,15 @@ class Pool:
 
     Args:
         limit: How many there are at most.
-        new_turn: Makes a lock of the flavour's, which is fair.
+        new_lock: Makes a lock of the flavour's, which is fair.
 
     Attributes:
         generation: How often all connections were given up; those that are older are not kept.
     """
 
-    def __init__(self, limit: int, new_turn: Callable[[], Any]) -> None:
+    def __init__(self, limit: int, new_lock: Callable[[], Any]) -> None:
         self._limit = limit
-        self._new_turn = new_turn
+        self._new_lock = new_lock
         self.generation = 0
         self.forget()
         _pools.add(self)
@@ -172,7 +161,7 @@ class Pool:
         self._lock = threading.Lock()
         self._members: set[Member] = set()
         self._idle: deque[Member] = deque()
-        self._common: Member | None = None
+        self._shared: Member | None = None
         self.generation += 1
 
     def take(self) -> Member:
@@ -185,13 +174,13 @@ class Pool:
                 member = Member()
                 self._members.add(member)
             else:
-                assert self._common is not None
-                member = self._common
+                assert self._shared is not None
+                member = self._shared
                 member.users += 1
                 return member
-            if self._common is None and not self._idle and len(self._members) == self._limit:
-                member.turn = self._new_turn()
-                self._common = member
+            if self._shared is None and not self._idle and len(self._members) == self._limit:
+                member.lock = self._new_lock()
+                self._shared = member
             return member
 
     def give_back(self, member: Member) -> list[Any]:
@@ -200,8 +189,8 @@ class Pool:
             member.users -= 1
             if member.users:
                 return []
-            if member is self._common:
-                self._common = member.turn = None
+            if member is self._shared:
+                self._shared = member.lock = None
             old = member._generation != self.generation
             if member.connection is None or member.is_spoiled or old or member not in self._members:
                 self._members.discard(member)
@@ -223,6 +212,57 @@ class Pool:
             self._members.discard(member)
             found += _taken_out(member)
         return found
+
+
+class BaseCheckout:
+    """A member of a pool, and the holds of the operations that run on it.
+
+    Args:
+        member: The member.
+        renewer: What renews leases, if there are any.
+    """
+
+    def __init__(self, member: Member, renewer: LeaseRenewer | None) -> None:
+        self.member = member
+        self._renewer = renewer
+        self._pid = os.getpid()
+        self._holds: list[bytes] = []
+        self._is_closed = False
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this is a copy in a child process: it has no connection, and holds nothing."""
+        return self._pid != os.getpid()
+
+    def _check(self) -> None:
+        if self.is_forked:
+            raise ConnectionFailedError(
+                "this connection, and what is held on it, belong to the parent process; nothing was changed"
+            )
+
+    def begin_hold(self) -> bytes:
+        """A new hold on the connection; its id."""
+        hold_id = HOLDS.begin(self.member.name)
+        self._holds.append(hold_id)
+        if self._renewer is not None:
+            self._renewer.begin(hold_id)
+        return hold_id
+
+    def end_holds(self) -> None:
+        """All holds are over."""
+        while self._holds:
+            hold_id = self._holds.pop()
+            HOLDS.end(hold_id)
+            if self._renewer is not None:
+                self._renewer.end(hold_id)
+
+    def _close_once(self) -> bool:
+        """End the holds; whether there is a member to give back."""
+        if self._is_closed or self.is_forked:
+            return False
+        self._is_closed = True
+        self.end_holds()
+        return True
 
 
 def _taken_out(member: Member) -> list[Any]:

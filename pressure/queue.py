@@ -1,8 +1,8 @@
 """``Queue``: a bounded, distributed queue on any Redis server, with the methods of ``queue.Queue``.
 
 ``QueueMethods`` declares each method once; the three classes ``Queue``, here, in ``pressure.aio`` and in
-``pressure.trio``, are made of it. ``pressure.taking`` has those of its methods that take messages,
-``pressure.lifecycle`` those that change the queue as a whole, ``pressure.looking`` those that only look.
+``pressure.trio``, are made of it. ``pressure.consuming`` has those of its methods that take messages,
+``pressure.lifecycle`` those that change the queue as a whole, ``pressure.inspecting`` those that only look.
 
 Rules:
     - Making a ``Queue`` object neither connects nor creates anything. ``create`` creates.
@@ -21,22 +21,22 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from pressure import protocol
-from pressure.arguments import Where
+from pressure.arguments import ServerOptions
 from pressure.checks import whole
 from pressure.codecs import Codec, CodecName, Sendable, V, codec_of, sendable
+from pressure.consuming import ConsumeMethods
 from pressure.errors import QueueClosedError
-from pressure.joining import Unfinished
+from pressure.joining import UnfinishedTasks
 from pressure.keys import Keys
-from pressure.kinds.flavours import Synchronous
-from pressure.kinds.methods import method
 from pressure.lease import lease_of
-from pressure.lifecycle import Lifecycle
-from pressure.protocol import Context, Operation, Patience, Server
+from pressure.lifecycle import LifecycleMethods
+from pressure.methods import method
+from pressure.protocol import Context, Deadline, Operation, Server
 from pressure.settings import SLICE
-from pressure.taking import Taking
+from pressure.synchronous import Synchronous
 
 
-class Options(Where, total=False):
+class Options(ServerOptions, total=False):
     """The arguments of ``Queue`` beside its name and its codec; ``Queue`` describes them."""
 
     prefix: bytes | str | None
@@ -45,7 +45,7 @@ class Options(Where, total=False):
     max_connections: int | None
 
 
-class QueueMethods(Taking[V], Lifecycle[V]):
+class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
     """A queue of byte strings, shared by every client of a Redis server (pressure protocol 0.15).
 
     One client produces and one consumes at any moment: each holds a role, and other clients wait until it is
@@ -123,7 +123,7 @@ class QueueMethods(Taking[V], Lifecycle[V]):
         server, lease = Server(scripts=scripts), lease_of(lease)
         self._context = Context(keys, time.monotonic, SLICE, server, lease, heal=heal)
         self._codec = codec_of(codec)
-        self._unfinished = Unfinished()
+        self._unfinished = UnfinishedTasks()
         self._connect(where, keys, lease, self._renewal)
 
     def _renewal(self, holds: Collection[bytes]) -> Operation[None]:
@@ -159,8 +159,8 @@ class QueueMethods(Taking[V], Lifecycle[V]):
 
     def _put(self, value: Sendable[V], block: bool, timeout: float | None, overfill: bool) -> Operation[None]:
         data = self._encoded(value)
-        patience = Patience.of(self._context, block, timeout)
-        return protocol.put(self._context, data, patience, overfill=overfill)
+        deadline = Deadline.of(self._context, block, timeout)
+        return protocol.put(self._context, data, deadline, overfill=overfill)
 
     def _encoded(self, value: Any) -> bytes:
         return sendable(self._codec.encode(value))
@@ -192,8 +192,8 @@ class QueueMethods(Taking[V], Lifecycle[V]):
             ValueTooLongError: One of them has more than 512 MiB; nothing was sent.
         """
         data = [self._encoded(value) for value in values]
-        patience = Patience.of(self._context, block, timeout)
-        return protocol.put_many(self._context, data, patience, overfill=overfill)
+        deadline = Deadline.of(self._context, block, timeout)
+        return protocol.put_many(self._context, data, deadline, overfill=overfill)
 
     @method
     def redrive(
@@ -219,7 +219,7 @@ class QueueMethods(Taking[V], Lifecycle[V]):
             ValueError: ``max`` is below 1.
         """
         most = whole(max, "max")
-        return protocol.redrive(self._context, Patience.of(self._context, block, timeout), most)
+        return protocol.redrive(self._context, Deadline.of(self._context, block, timeout), most)
 
 
 class Queue(Synchronous, QueueMethods[V]):  # noqa: D101, that of the kind

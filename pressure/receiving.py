@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Generic
 
 from pressure.codecs import Codec, V, decoded
-from pressure.kinds.methods import Span
-from pressure.protocol import Context, Operation, Patience, Received, Settlement, receive, settle
+from pressure.methods import Block
+from pressure.protocol import Context, Deadline, Operation, Received, Settlement, receive, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Message(Generic[V]):
     """
 
     data: bytes
-    _reception: Reception[V] = field(repr=False, compare=False)
+    _block: ReceiveBlock[V] = field(repr=False, compare=False)
 
     @property
     def value(self) -> V:
@@ -34,7 +34,7 @@ class Message(Generic[V]):
         Raises:
             CodecError: The codec cannot decode it. The message will be redelivered unless it is rejected.
         """
-        return self._reception.value(self.data)
+        return self._block.value(self.data)
 
     def reject(self) -> None:
         """Set the message aside when the block ends: it is kept, and is not redelivered.
@@ -45,10 +45,10 @@ class Message(Generic[V]):
         Raises:
             RuntimeError: The block has ended.
         """
-        self._reception.reject()
+        self._block.reject()
 
 
-class Reception(Generic[V]):
+class ReceiveBlock(Generic[V]):
     """The operations of one block."""
 
     def __init__(self, context: Context, codec: Codec[V]) -> None:
@@ -57,19 +57,19 @@ class Reception(Generic[V]):
         self._received: Received | None = None
         self._rejected = False
 
-    def span(self, patience: Patience) -> Span[Message[V]]:
+    def block(self, deadline: Deadline) -> Block[Message[V]]:
         """The operations at both ends of the block."""
-        return Span(self._take(patience), self._leave, holds_role=True)
+        return Block(self._take(deadline), self._leave, holds_role=True)
 
-    def _take(self, patience: Patience) -> Operation[Message[V]]:
-        self._received = yield from receive(self._context, patience)
+    def _take(self, deadline: Deadline) -> Operation[Message[V]]:
+        self._received = yield from receive(self._context, deadline)
         return Message(self._received.value, self)
 
     def _leave(self, _message: Message[V], error: BaseException | None) -> Operation[None]:
         """Acknowledges the message, rejects it, or puts it back."""
         received, self._received = self._received, None
         assert received is not None
-        outcome = Settlement.DONE if error is None else Settlement.BACK
+        outcome = Settlement.ACKNOWLEDGED if error is None else Settlement.REQUEUED
         outcome = Settlement.REJECTED if self._rejected else outcome
         return settle(self._context, received.hold_id, outcome, len(received.value))
 

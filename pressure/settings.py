@@ -1,8 +1,7 @@
 """How to connect: what every flavour makes its connections of.
 
 Rules:
-    - Nothing here connects. Whom to ask for the server, where that is not said, is in ``nodes``; ``finding``
-      asks.
+    - Nothing here connects. Where the server is not named, ``discovery`` asks ``nodes`` for it.
     - Our connections never retry: a blocking pop that is sent twice pops twice. Replies are bytes. How long a
       reply may take is the driver's business, not the socket's. ``made`` sees to it, whatever the settings
       come from.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeVar
 
 from pressure.arguments import settings
 from pressure.driver import Driver
@@ -12,6 +12,8 @@ from pressure.errors import PressureError, QueueDoesNotExistError
 from pressure.keys import SUFFIXES, Keys
 from pressure.protocol import Context, Diagnosis, Operation, RoleState, examine
 from pressure.protocol.scanning import keys_under
+
+T = TypeVar("T")
 
 #: How many queues one round trip examines.
 _AT_ONCE: Final = 100
@@ -36,10 +38,15 @@ def queues(
         ServerReplyError: The server refused a command.
         ValueError: An argument has a wrong value, or excludes another.
     """
-    where = settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
-    driver = Driver(where)
+    return _run(_names, url=url, client=client, host=host, port=port, db=db, prefix=prefix)
+
+
+def _run(operation: Callable[[bytes], Operation[T]], **where: Any) -> T:
+    """Run an operation on the queues under a prefix, over a connection of its own."""
+    found = settings(**where)
+    driver = Driver(found)
     try:
-        return driver.run(_names(where.prefix + b":"))
+        return driver.run(operation(found.prefix))
     finally:
         driver.connections.disconnect()
 
@@ -50,7 +57,7 @@ def survey(prefix: bytes, only: Sequence[bytes] | None = None) -> Operation[list
     Queues that do not exist are left out. A queue that cannot be examined, for example because another
     program uses keys of these names, has the state ``"unreadable"`` and one problem: the server's error.
     """
-    names = (yield from _names(prefix + b":")) if only is None else only
+    names = (yield from _names(prefix)) if only is None else only
     found: list[Diagnosis] = []
     for some in batched(names, _AT_ONCE):
         contexts = [Context(Keys.of(name, prefix), time.monotonic) for name in some]
@@ -73,8 +80,8 @@ def _diagnosis(name: bytes, seen: Diagnosis | PressureError) -> Diagnosis | None
     return Diagnosis(name, "unreadable", 0, None, producer, consumer, 0, 0, 0, None, (str(seen),))
 
 
-def _names(root: bytes) -> Operation[list[bytes]]:
-    rests = yield from keys_under(root)
+def _names(prefix: bytes) -> Operation[list[bytes]]:
+    rests = yield from keys_under(prefix + b":")
     return sorted({name for rest in rests for name in _name(rest)})
 
 
@@ -101,9 +108,4 @@ def doctor(
         ServerReplyError: The server refused a command.
         ValueError: An argument has a wrong value, or excludes another.
     """
-    where = settings(url=url, client=client, host=host, port=port, db=db, prefix=prefix)
-    driver = Driver(where)
-    try:
-        return driver.run(survey(where.prefix))
-    finally:
-        driver.connections.disconnect()
+    return _run(survey, url=url, client=client, host=host, port=port, db=db, prefix=prefix)

@@ -7,8 +7,6 @@ somebody who reads it. Errors, reports and the command line print names, identif
 
 from __future__ import annotations
 
-__all__ = ["printable"]
-
 
 def printable(data: bytes | str) -> str:
     """The text on one line; control characters and bytes that are not UTF-8 are escaped."""

@@ -18,7 +18,7 @@ import pytest
 import redis
 
 import miniredis
-import pressure.protocol.vitals
+import pressure.protocol.liveness
 from conformance.capabilities import is_no_redis_7_0
 from conformance.environment import Environment
 from conformance.flavours import FLAVOURS
@@ -94,10 +94,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def quick_looks() -> Iterator[None]:
-    """Repair looks twice at who may be dead; test_protocol sees that these looks are five seconds apart."""
+def quick_probes() -> Iterator[None]:
+    """Repair probes twice who may be dead; tests/pressure/protocol sees that this is five seconds apart."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pressure.protocol.vitals, "LOOK_APART", 0.05)
+        patch.setattr(pressure.protocol.liveness, "PROBE_INTERVAL", 0.05)
         yield
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from ..arguments import amount, count
 from ..targets import NoRealRedisError
@@ -14,51 +15,31 @@ from .run import Plan, run
 __all__ = ["main"]
 
 
+#: The options, called as the fields of ``Plan``, which has their defaults: type, name of the value, and help.
+OPTIONS: Final[dict[str, tuple[Callable[[str], float], str, str]]] = {
+    "messages": (count(1), "N", "how many are put"),
+    "seconds": (amount, "S", "in how many seconds they are put, if all goes well"),
+    "workers": (count(2), "N", "processes; half of them put"),
+    "lease": (amount, "S", "of the workers, in seconds"),
+    "pause": (amount, "S", "seconds from one blow to the next, on average"),
+    "swaps": (count(0), "N", "how often the server is started again, or another takes over"),
+    "seed": (int, "N", "decides what is done to whom"),
+}
+
+
 def parser() -> argparse.ArgumentParser:
-    made, usual = argparse.ArgumentParser(
+    made = argparse.ArgumentParser(
         prog="python -m conformance.chaos",
         description="Runs producers and consumers, in all flavours, on a redis-server with a replica; kills "
         "(SIGKILL), freezes (SIGSTOP), disconnects (CLIENT KILL) and cuts off workers at random; starts the "
         "server again, and has the replica take over, in turn; then says whether a message was lost.",
         epilog="Exit status: 0 all is well, 1 something is not, 2 wrong arguments, or no redis-server.",
-    ), Plan()  # fmt: skip
-    add = made.add_argument
-    add(
-        "--messages",
-        type=count(1),
-        default=usual.messages,
-        metavar="N",
-        help="how many are put (%(default)s)",
     )
-    add(
-        "--seconds", type=amount, default=usual.seconds, metavar="S",
-        help="in how many seconds they are put, if all goes well (%(default)s)",
-    )  # fmt: skip
-    add(
-        "--workers",
-        type=count(2),
-        default=usual.workers,
-        metavar="N",
-        help="processes; half of them put (%(default)s)",
-    )
-    add(
-        "--lease",
-        type=amount,
-        default=usual.lease,
-        metavar="S",
-        help="of the workers, in seconds (%(default)s)",
-    )
-    add(
-        "--pause", type=amount, default=usual.pause, metavar="S",
-        help="seconds from one blow to the next, on average (%(default)s)",
-    )  # fmt: skip
-    add(
-        "--swaps", type=count(0), default=usual.swaps, metavar="N",
-        help="how often the server is started again, or another takes over (%(default)s)",
-    )  # fmt: skip
-    add(
-        "--seed", type=int, default=usual.seed, metavar="N", help="decides what is done to whom (%(default)s)"
-    )
+    for name, (type_, value, text) in OPTIONS.items():
+        made.add_argument(
+            f"--{name}", type=type_, default=getattr(Plan(), name), metavar=value,
+            help=f"{text} (default: %(default)s)",
+        )  # fmt: skip
     return made
 
 

@@ -66,9 +66,9 @@ def consume(queue: Any, journal: Journal) -> None:
 
 def patch_looks(seconds: float) -> None:
     """Has those who wait for a role look at its holder after so many seconds, and again after as many."""
-    from pressure.protocol import vitals
+    from pressure.protocol import liveness
 
-    vars(vitals)["LOOK_APART"] = seconds
+    vars(liveness)["PROBE_INTERVAL"] = seconds
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ CLIENTS: Final = (
     ),
     Guilty(
         "waits where it must not",
-        "pressure/protocol/steps.py",
+        "pressure/protocol/operation.py",
         'float("inf") if block else None',
         'float("inf")',
         ("get-nowait.empty",),
@@ -67,15 +67,15 @@ CLIENTS: Final = (
     ),
     Guilty(
         "has a deadline for each of its waits",
-        "pressure/protocol/steps.py",
-        "        while (left := self.deadline - self.context.clock()) > SHORTEST_WAIT:\n",
-        '        end = self.deadline if self.deadline == float("inf") else self.context.clock() + 0.6\n'
+        "pressure/protocol/operation.py",
+        "        while (left := self.at - self.context.clock()) > SHORTEST_WAIT:\n",
+        '        end = self.at if self.at == float("inf") else self.context.clock() + 0.6\n'
         "        while (left := end - self.context.clock()) > SHORTEST_WAIT:\n",
         ("decided.one-deadline",),
     ),
     Guilty(
         "takes the wrong end after a wait",
-        "pressure/protocol/steps.py",
+        "pressure/protocol/commands.py",
         'return blocking(b"BRPOP"',
         'return blocking(b"BLPOP"',
         ("get.pops-right", "decided.item-before-close"),
@@ -90,29 +90,29 @@ CLIENTS: Final = (
     Guilty(
         "tries again when the connection is lost",
         "pressure/driver.py",
-        "            return exchange(self.connection, *self.packed(step), self._attention)\n"
+        "            return exchange(self.connection, *self.packed(step), self._scope)\n"
         "        except BaseException as error:\n",
-        "            return exchange(self.connection, *self.packed(step), self._attention)\n"
+        "            return exchange(self.connection, *self.packed(step), self._scope)\n"
         "        except LOST:\n"
         "            self.member.take_out()\n"
-        "            self._checkout.driver.connections.ready(self.member, self._attention)\n"
+        "            self._checkout.driver.connections.ready(self.member, self._scope)\n"
         "            self.connection = self.member.connection\n"
-        "            return exchange(self.connection, *self.packed(step), self._attention)\n"
+        "            return exchange(self.connection, *self.packed(step), self._scope)\n"
         "        except BaseException as error:\n",
         ("decided.lost-connection",),
     ),
     Guilty(
         "frees a role that somebody may hold",
         "pressure/protocol/repair.py",
-        "why = None if force else doubt(role, first, last, ctx.holds)",
+        "why = None if force else sign_of_life(role, first, last, ctx.holds)",
         "why = None",
         ("decided.repair-spares",),
     ),
     Guilty(
         "acknowledges what was not done with",
         "pressure/receiving.py",
-        "outcome = Settlement.DONE if error is None else Settlement.BACK",
-        "outcome = Settlement.DONE",
+        "outcome = Settlement.ACKNOWLEDGED if error is None else Settlement.REQUEUED",
+        "outcome = Settlement.ACKNOWLEDGED",
         ("decided.reliable-put-back", "history.no-loss"),
     ),
     Guilty(

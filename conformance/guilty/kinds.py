@@ -19,7 +19,7 @@ KINDS: Final = (
     Guilty(
         "loses an item between two commands of a claim",
         "pressure/kinds/backup/operations.py",
-        "    item = yield from evaluated(ctx.server, CLAIM, keys.all)\n",
+        "    item = yield from eval_script(ctx.server, CLAIM, keys.all)\n",
         '    (item,) = yield from asked((b"RPOP", keys.pending))\n'
         "    if item is not None:\n"
         '        yield from asked((b"LPUSH", keys.processing, item))\n',
@@ -97,7 +97,7 @@ KINDS: Final = (
     ),
     Guilty(
         "asks the last of several queues first",
-        "pressure/kinds/reliable/taking.py",
+        "pressure/kinds/reliable/consuming.py",
         "queues = (self, *others)",
         "queues = (*others, self)",
         ("reliable.several",),
@@ -132,8 +132,8 @@ KINDS: Final = (
     ),
     Guilty(
         "does not look at what kind the keys are of",
-        "pressure/kinds/sharing.py",
-        "    if found is None or found[0] == guard.kind:\n",
+        "pressure/kinds/kind_check.py",
+        "    if found is None or found[0] == kind_check.kind:\n",
         "    if guard is not None:\n",
         ("kinds.apart",),
     ),

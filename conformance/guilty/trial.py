@@ -108,7 +108,7 @@ def hurried() -> int:
     for module in (environment, wire):
         vars(module)["PATIENCE"] = PATIENCE
     vars(runner)["CHECK_LIMIT"] = HUNG
-    vars(importlib.import_module("pressure.protocol.vitals"))["LOOK_APART"] = 0.05
+    vars(importlib.import_module("pressure.protocol.liveness"))["PROBE_INTERVAL"] = 0.05
     return main()
 
 

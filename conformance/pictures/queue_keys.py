@@ -18,7 +18,7 @@ from pressure import Queue, protocol
 from pressure.arguments import settings
 from pressure.driver import Driver
 from pressure.keys import Keys
-from pressure.protocol import Context, Operation, Patience, Wait
+from pressure.protocol import Context, Deadline, Operation, Wait
 from pressure.settings import Settings
 
 from . import svg
@@ -49,14 +49,14 @@ class Seen:
     waits: dict[str, tuple[str, ...]]
 
 
-Ask = Callable[[Context, Patience], Operation[Any]]
+Ask = Callable[[Context, Deadline], Operation[Any]]
 
 PRODUCERS, CONSUMERS = "other producers", "other consumers"
 FULL, EMPTY, CLOSING = "put, while full", "get, while empty", "wait_closed"
 
 SITUATIONS: Final[dict[str, Ask]] = {
-    PRODUCERS: lambda ctx, patience: protocol.put(ctx, b"d", patience),
-    FULL: lambda ctx, patience: protocol.put(ctx, b"d", patience),
+    PRODUCERS: lambda ctx, deadline: protocol.put(ctx, b"d", deadline),
+    FULL: lambda ctx, deadline: protocol.put(ctx, b"d", deadline),
     EMPTY: protocol.get,
     CLOSING: protocol.wait_closed,
     CONSUMERS: protocol.get,
@@ -124,7 +124,7 @@ def waited_on(where: Settings, keys: Keys, who: str) -> tuple[str, ...]:
     ctx = Context(keys, time.monotonic)
     driver = Driver(where)
     try:
-        driver.run(up_to_its_wait(SITUATIONS[who](ctx, Patience.of(ctx))))
+        driver.run(up_to_its_wait(SITUATIONS[who](ctx, Deadline.of(ctx))))
     except WaitsError as wait:
         return tuple(short(keys, key) for key in wait.lists)
     finally:

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
-from ..arguments import count, one_of, output_file
+from ..arguments import add_seed, count, one_of, output_file
 from .documents import HOLES
 from .drawing import picture
 from .explore import Violation, replay
@@ -58,13 +58,7 @@ def parser() -> argparse.ArgumentParser:
         help="stop a scenario after so many states (default: %(default)s)",
     )  # fmt: skip
     add("--random", type=count(1), metavar="N", help="explore N random runs of each scenario, not all states")
-    add(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="number of the first random run (default: %(default)s)",
-    )
+    add_seed(made, "the first random run")
     add(
         "--processes", type=count(1), default=1, metavar="N",
         help="number of scenarios to explore at a time (default: %(default)s)",

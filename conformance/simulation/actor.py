@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import hiredis
 
-from pressure.course import Course
 from pressure.errors import ServerReplyError
+from pressure.execution import Execution
 from pressure.pool import Holds
 from pressure.protocol import Batch, Context, Operation, Pause, Received, Server
 
@@ -46,7 +46,7 @@ class Actor:
     def __init__(self, simulation: Simulation, name: str) -> None:
         self._simulation = simulation
         self._todo: list[Callable[[Context], Operation[Any]]] = []
-        self._course: Course[Any] | None = None
+        self._execution: Execution[Any] | None = None
         self._awaited = 0  # replies that are to come
         self._until: float | None = None  # when a pause is over
         self._reader = hiredis.Reader(replyError=ServerReplyError, notEnoughData=self)
@@ -83,7 +83,7 @@ class Actor:
     @property
     def is_done(self) -> bool:
         """Whether there is nothing more that it will do."""
-        return not self.alive or (self._course is None and not self._todo)
+        return not self.alive or (self._execution is None and not self._todo)
 
     @property
     def can_go_on(self) -> bool:
@@ -96,42 +96,42 @@ class Actor:
 
     def go_on(self) -> None:
         """Takes the replies that it has, and sends its next step."""
-        if self._course is not None and self._fails_with("reply lost"):
-            self._lose(self._course)
+        if self._execution is not None and self._fails_with("reply lost"):
+            self._lose(self._execution)
             return
         try:
-            if self._course is None:
-                self._course = Course(self._todo.pop(0)(self.context), "simulation", self._begin_hold)
-                self._course.begin()
+            if self._execution is None:
+                self._execution = Execution(self._todo.pop(0)(self.context), "simulation", self._begin_hold)
+                self._execution.begin()
             else:
-                self._advance(self._course)
-            self._send(self._course)
+                self._advance(self._execution)
+            self._send(self._execution)
         except Exception as error:
             self._over(error)
 
-    def _advance(self, course: Course[Any]) -> None:
+    def _advance(self, execution: Execution[Any]) -> None:
         replies, self._replies, self._awaited, self._until = self._replies, [], 0, None
-        course.advance(replies)
+        execution.advance(replies)
 
-    def _send(self, course: Course[Any]) -> None:
-        step = course.step
+    def _send(self, execution: Execution[Any]) -> None:
+        step = execution.step
         if step is None:
-            self._over(course.result)
+            self._over(execution.result)
         elif isinstance(step, Pause):
             self._until = self._simulation.seconds() + step.seconds
         else:
             self.sizes.append(len(step.commands))
-            self._send_batch(course, step)
+            self._send_batch(execution, step)
 
-    def _send_batch(self, course: Course[Any], step: Batch) -> None:
-        data = course.packed(step)
+    def _send_batch(self, execution: Execution[Any], step: Batch) -> None:
+        data, _ = execution.packed(step)
         if self._fails_with("dies before"):
             self.kill()
         elif self._fails_with("command lost"):
-            self._lose(course)
+            self._lose(execution)
         elif self._fails_with("cut short"):
             self._simulation.send(self, b"".join(map(_pack, step.commands[: self._cut])))
-            self._lose(course)
+            self._lose(execution)
         else:
             self._awaited = len(step.commands)
             self._simulation.send(self, data)
@@ -141,10 +141,10 @@ class Actor:
     def _fails_with(self, fault: Fault) -> bool:
         return self._fault == (self.steps, fault)
 
-    def _lose(self, course: Course[Any]) -> None:
+    def _lose(self, execution: Execution[Any]) -> None:
         """Its connection breaks: the operation is over, and nothing more is done."""
         self.kill()
-        self._over(course.lost(OSError("the connection broke")))
+        self._over(execution.lost(OSError("the connection broke")))
 
     def _begin_hold(self) -> bytes:
         holds = self.context.holds
@@ -152,7 +152,7 @@ class Actor:
         return self._holds[-1]
 
     def _over(self, result: Any) -> None:
-        self._course = None
+        self._execution = None
         self.received = result if isinstance(result, Received) else None
         for hold_id in self._holds:
             if self.received is None or hold_id != self.received.hold_id:
@@ -161,15 +161,15 @@ class Actor:
 
     def stop(self, wish: BaseException) -> None:
         """Throws an exception into its operation in place of a step that waits, which is broken off."""
-        course = self._course
-        assert course is not None
-        assert course.waits
+        execution = self._execution
+        assert execution is not None
+        assert execution.waits
         if self._until is None:
             self._simulation.unblock(self)
         self._replies, self._awaited, self._until = [], 0, None
         try:
-            course.stop(wish)
-            self._send(course)
+            execution.stop(wish)
+            self._send(execution)
         except BaseException as error:
             self._over(error)
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from pressure.course import Course
 from pressure.errors import PressureError, PressureWarning
+from pressure.execution import Execution
 from pressure.keys import Keys
 from pressure.pool import Holds
 from pressure.protocol import Batch, Command, Context, Pause, Received, Wait
@@ -226,7 +226,7 @@ class Play:
         self.connection = self._context.holds.connection_name()
         self.idle = True
         self._tries = tries
-        self._course: Course[Any] | None = None
+        self._execution: Execution[Any] | None = None
         self._operation: Any = None
         self._received: Received | None = None
         self._holds: list[bytes] = []
@@ -236,39 +236,39 @@ class Play:
     @property
     def step(self) -> Batch | Pause | None:
         """What is to be done next."""
-        return self._course.step if self._course else None
+        return self._execution.step if self._execution else None
 
     def hear(self, replies: tuple[Any, ...]) -> None:
         """Goes on from replies to the next step."""
-        assert self._course is not None
+        assert self._execution is not None
         self.idle = False
-        if isinstance(self._course.step, Pause) or (
-            isinstance(self._course.step, Wait) and replies[0] is None
+        if isinstance(self._execution.step, Pause) or (
+            isinstance(self._execution.step, Wait) and replies[0] is None
         ):
             self._time_passes()
         try:
-            self._course.advance([thawed(each) for each in replies])
+            self._execution.advance([thawed(each) for each in replies])
         except Exception as error:
             self._over(_told(error))
         self._go_on()
 
     def _time_passes(self) -> None:
         """What it has seen of holders is old. There is no other time, so that waiting comes round."""
-        vigils = self._context.server.vigils
-        for role, vigil in vigils.items():
-            vigils[role] = replace(vigil, since=LONG_AGO)
+        observations = self._context.server.observations
+        for role, observation in observations.items():
+            observations[role] = replace(observation, since=LONG_AGO)
 
     def fail(self, failure: Failure) -> None:
         """Lives through it, and goes on."""
         if failure == "cut idle":
             self.connection = self._context.holds.connection_name()
             return
-        assert self._course is not None
+        assert self._execution is not None
         if failure == "cut":
-            error = _told(self._course.lost(OSError("the connection broke")))
+            error = _told(self._execution.lost(OSError("the connection broke")))
         else:
             error = DIED
-            self._course.abandon()
+            self._execution.abandon()
             self._starts += 1
             self._context = self._begin_process(self._starts)
         self.connection = self._context.holds.connection_name()
@@ -278,13 +278,13 @@ class Play:
     def _go_on(self) -> None:
         """Begins operations until there is something to be done."""
         while True:
-            if self._course is not None and self._course.step is None:
-                self._over(self._result(self._course.result))
-            if self._course is not None or not self._todo:
+            if self._execution is not None and self._execution.step is None:
+                self._over(self._result(self._execution.result))
+            if self._execution is not None or not self._todo:
                 break
             self._begin()
-        if self._course is not None and isinstance(self._course.step, Batch):
-            self._course.packed(self._course.step)  # from here on its outcome may be in doubt
+        if self._execution is not None and isinstance(self._execution.step, Batch):
+            self._execution.packed(self._execution.step)  # from here on its outcome may be in doubt
 
     def _begin(self) -> None:
         deed = self._todo.pop(0)
@@ -297,8 +297,8 @@ class Play:
         )
         self.idle = True
         try:
-            self._course = Course(self._operation, "simulation", self._begin_hold)
-            self._course.begin()
+            self._execution = Execution(self._operation, "simulation", self._begin_hold)
+            self._execution.begin()
         except Exception as error:
             self._over(_told(error))
 
@@ -313,7 +313,7 @@ class Play:
         return result.value if isinstance(result, Received) else gist(result)
 
     def _over(self, result: Result) -> None:
-        self._course = None
+        self._execution = None
         self.results.append(result)
         if isinstance(result, Error):
             self._received = None
@@ -324,20 +324,20 @@ class Play:
 
     def lost(self) -> Error:
         """What the operation that is lost says."""
-        assert self._course is not None
-        return _told(self._course.lost(OSError("the connection broke")))
+        assert self._execution is not None
+        return _told(self._execution.lost(OSError("the connection broke")))
 
     def gist(self) -> Hashable:
         """What it will do."""
-        course = self._course
+        execution = self._execution
         results = tuple(self.results)
-        if course is None:  # it will do nothing any more, whatever it remembers
+        if execution is None:  # it will do nothing any more, whatever it remembers
             return results
         mine = (
-            gist(self._context.holds), gist(self._context.server.vigils), gist(self._received),
+            gist(self._context.holds), gist(self._context.server.observations), gist(self._received),
             self.connection, self.idle,
         )  # fmt: skip
-        return results, mine, course._changed, gist(self._operation)
+        return results, mine, execution._changed, gist(self._operation)
 
 
 DIED: Final = Error("Died", text="its process died")

@@ -21,9 +21,9 @@ __all__ = [
 
 @dataclass(slots=True)
 class Tries:
-    """A patience that is counted instead of timed: so many waits, or (None) any number.
+    """A deadline that is counted instead of timed: so many waits, or (None) any number.
 
-    It stands in for ``pressure.protocol.Patience``, which looks at a clock.
+    It stands in for ``pressure.protocol.Deadline``, which looks at a clock.
     """
 
     slice: float
@@ -44,7 +44,7 @@ class Tries:
 
 
 Begin: TypeAlias = Callable[[Context, Any], Operation[Any]]
-"""Begins an operation, with a patience; one that settles is given the id of the hold instead."""
+"""Begins an operation, with a deadline; one that settles is given the id of the hold instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,31 +68,36 @@ class Deed:
 
 def put(value: bytes, *, overfill: bool = False) -> Deed:
     kind = "over-filling put" if overfill else "put"
-    return Deed(kind, lambda ctx, patience: protocol.put(ctx, value, patience, overfill=overfill), (value,))
+    return Deed(kind, lambda ctx, deadline: protocol.put(ctx, value, deadline, overfill=overfill), (value,))
 
 
 def put_many(*values: bytes) -> Deed:
-    return Deed("put", lambda ctx, patience: protocol.put_many(ctx, values, patience), values)
+    return Deed("put", lambda ctx, deadline: protocol.put_many(ctx, values, deadline), values)
 
 
 def get_many(most: int) -> Deed:
-    return Deed("get", lambda ctx, patience: protocol.get_many(ctx, patience, most), takes=most)
+    return Deed("get", lambda ctx, deadline: protocol.get_many(ctx, deadline, most), takes=most)
 
 
 def create(bound: int) -> Deed:
     return Deed("create", lambda ctx, _: protocol.create(ctx, bound))
 
 
-GET = Deed("get", lambda ctx, patience: protocol.get(ctx, patience), takes=1)
-RECEIVE = Deed("receive", lambda ctx, patience: protocol.receive(ctx, patience))
+GET = Deed("get", lambda ctx, deadline: protocol.get(ctx, deadline), takes=1)
+RECEIVE = Deed("receive", lambda ctx, deadline: protocol.receive(ctx, deadline))
 ACKNOWLEDGE = Deed(
-    "acknowledge", lambda ctx, hold: protocol.settle(ctx, hold, Settlement.DONE, 1), takes=1, settles=True
+    "acknowledge",
+    lambda ctx, hold: protocol.settle(ctx, hold, Settlement.ACKNOWLEDGED, 1),
+    takes=1,
+    settles=True,
 )
 """Values that are received have one byte."""
-PUT_BACK = Deed("put back", lambda ctx, hold: protocol.settle(ctx, hold, Settlement.BACK, 1), settles=True)
-CLOSE = Deed("close", lambda ctx, patience: protocol.close(ctx, patience))
-DELETE = Deed("delete", lambda ctx, patience: protocol.delete(ctx, patience))
-WAIT_CLOSED = Deed("wait for a close", lambda ctx, patience: protocol.wait_closed(ctx, patience))
+PUT_BACK = Deed(
+    "put back", lambda ctx, hold: protocol.settle(ctx, hold, Settlement.REQUEUED, 1), settles=True
+)
+CLOSE = Deed("close", lambda ctx, deadline: protocol.close(ctx, deadline))
+DELETE = Deed("delete", lambda ctx, deadline: protocol.delete(ctx, deadline))
+WAIT_CLOSED = Deed("wait for a close", lambda ctx, deadline: protocol.wait_closed(ctx, deadline))
 REPAIR = Deed("repair", lambda ctx, _: protocol.repair(ctx))
 FORCED_REPAIR = Deed("repair by force", lambda ctx, _: protocol.repair(ctx, True))
 

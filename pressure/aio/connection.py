@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import select
 from dataclasses import replace
 from typing import Any, Final
@@ -17,13 +16,13 @@ import redis
 import redis.asyncio.connection as theirs
 import redis.connection
 
-from pressure.errors import ConnectionFailedError, ServerReplyError
-from pressure.finding import Look, Search, failed
-from pressure.greeting import Introduction
-from pressure.keys import Located
-from pressure.pool import HOLDS, Member, Pool
-from pressure.protocol.steps import Reply
-from pressure.refusals import REFUSED, refusal
+from pressure.asynchronous import AsyncConnections
+from pressure.discovery import QueryResult, ServerQuery, failed
+from pressure.error_replies import ERROR_REPLIES, error_reply
+from pressure.errors import ServerReplyError
+from pressure.handshake import Handshake
+from pressure.pool import Member
+from pressure.protocol.operation import Reply
 from pressure.settings import Settings
 
 _CLASSES: Final = {
@@ -45,63 +44,43 @@ def asynchronous(where: Settings) -> Settings:
     return replace(where, connection_class=kind, nodes=tuple(map(asynchronous, where.nodes)))
 
 
-class Connections:
-    """The connections of one queue object, on one loop at a time.
+class Connections(AsyncConnections):
+    """The connections of one queue object, on one loop at a time."""
 
-    Attributes:
-        settings: How they connect.
-        pool: Who uses which.
-        unblocks: Held while a wait is ended from a connection of its own: there is one such at a time.
-    """
+    _lock = asyncio.Lock
 
-    def __init__(self, where: Settings, keys: Located | None = None) -> None:
-        self.settings = self._where = where
-        self._keys = keys
-        self.pool = Pool(where.max_connections, asyncio.Lock)
-        self._home: tuple[int, Any] = (0, None)
-        self.unblocks = asyncio.Lock()
+    def _event_loop(self) -> object:
+        return asyncio.get_running_loop()
 
-    def come_home(self) -> None:
-        """Forget the connections of another loop, or of the process that we were forked from."""
-        home = (os.getpid(), asyncio.get_running_loop())
-        if self._home != home:
-            self.pool.forget()
-            self._home, self.unblocks = home, asyncio.Lock()
-
-    async def ready(self, member: Member) -> None:
-        """See to it that a member has a connection that works, as far as that can be seen.
-
-        Raises:
-            ConnectionFailedError: The server cannot be reached or does not let us in.
-            ClusterError: It is a cluster's, and the queue's name has no hash tag.
-        """
-        if member.connection is not None:
-            if _is_quiet(member.connection):
-                return
-            await drop(member.take_out())
-        generation, search = self.pool.generation, Search(self._where, self._keys)
-        connection, name = None, b""
+    async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
+        connection, handshake = _made(query, member), Handshake(query, name)
         try:
-            while (look := search.look) is not None:
-                await drop(connection)
-                connection, name = _made(look, member), HOLDS.connection_name()
-                search.hear(await _heard(connection, look, name))
-        except BaseException:
-            await drop(connection)
-            raise
-        self._where = search.where
-        member.set(connection, name, search.number, generation)
+            async with asyncio.timeout(query.where.connect_timeout):
+                await connection.connect()
+                replies = await exchange(connection, handshake.data, handshake.count)
+            return connection, handshake.answers(replies)
+        except BaseException as error:
+            await self.close(connection)
+            if not isinstance(error, (redis.RedisError, OSError, ServerReplyError)):
+                raise
+            problem = failed(query.where, str(error) or "no answer in time")
+            problem.__cause__ = error
+            return None, problem
 
-    async def give_back(self, member: Member) -> None:
-        """End the use of a member."""
-        for connection in self.pool.give_back(member):
-            await drop(connection)
+    async def close(self, connection: Any, *, nowait: bool = True) -> None:  # noqa: D102, as in the base
+        if connection is not None:
+            with contextlib.suppress(redis.RedisError, OSError):
+                await connection.disconnect(nowait=nowait)
 
-    async def disconnect(self, *, nowait: bool = False) -> None:
-        """Close the idle connections, and those in use as soon as they are given back."""
-        self.come_home()
-        for connection in self.pool.drain():
-            await drop(connection, nowait=nowait)
+    def _is_quiet(self, connection: Any) -> bool:
+        reader, writer = connection._reader, connection._writer
+        if not connection.is_connected or writer.is_closing() or reader.at_eof():
+            return False
+        if (sock := _socket_of(connection)) is None:
+            return True
+        poll = select.poll()
+        poll.register(sock.fileno(), select.POLLIN)
+        return not poll.poll(0)
 
 
 async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
@@ -110,61 +89,27 @@ async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
     return [await reply_on(connection) for _ in range(count)]
 
 
-def _made(look: Look, member: Member) -> Any:
+def _made(query: ServerQuery, member: Member) -> Any:
     """A connection that is not connected yet, and says nothing by itself when it is."""
 
     def prepare(connection: Any) -> None:
         member.open_as(_socket_of(connection))
         connection._parser.on_connect(connection)
 
-    return look.where.connection_class(**{**look.where.kwargs, "redis_connect_func": prepare})
-
-
-async def _heard(connection: Any, look: Look, name: bytes) -> list[Reply] | ConnectionFailedError:
-    """Connect, introduce ourselves, and ask."""
-    introduction = Introduction(look, name)
-    try:
-        async with asyncio.timeout(look.where.connect_timeout):
-            await connection.connect()
-            replies = await exchange(connection, introduction.data, introduction.count)
-        return introduction.answers(replies)
-    except (redis.RedisError, OSError, ServerReplyError) as error:
-        problem = failed(look.where, str(error) or "no answer in time")
-        problem.__cause__ = error
-        return problem
+    return query.where.connection_class(**{**query.where.kwargs, "redis_connect_func": prepare})
 
 
 async def reply_on(connection: Any) -> Reply:
     """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
     try:
         reply = await connection.read_response(disconnect_on_error=False)
-    except REFUSED as error:
-        return refusal(error)
+    except ERROR_REPLIES as error:
+        return error_reply(error)
     if type(reply) is not list:
         return reply
-    return [refusal(item) if isinstance(item, REFUSED) else item for item in reply]
-
-
-async def drop(connection: Any, nowait: bool = True) -> None:
-    """Close a connection, if there is one."""
-    if connection is None:
-        return
-    with contextlib.suppress(redis.RedisError, OSError):
-        await connection.disconnect(nowait=nowait)
+    return [error_reply(item) if isinstance(item, ERROR_REPLIES) else item for item in reply]
 
 
 def _socket_of(connection: Any) -> Any:
     writer = connection._writer
     return None if writer is None else writer.get_extra_info("socket")
-
-
-def _is_quiet(connection: Any) -> bool:
-    """Whether an idle connection is open and has nothing to read; a server that hung up makes it readable."""
-    reader, writer = connection._reader, connection._writer
-    if not connection.is_connected or writer.is_closing() or reader.at_eof():
-        return False
-    if (sock := _socket_of(connection)) is None:
-        return True
-    poll = select.poll()
-    poll.register(sock.fileno(), select.POLLIN)
-    return not poll.poll(0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from typing import Any, ClassVar
 
 import redis
@@ -13,14 +12,14 @@ import redis.asyncio
 
 from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
-from pressure.aio.lease import TaskKeeper
+from pressure.aio.lease import TaskRenewer
+from pressure.asynchronous import Asynchronous
 from pressure.errors import PressureError
-from pressure.keys import Located
-from pressure.kinds.flavours import Asynchronous, Renewal
-from pressure.protocol.steps import Operation
+from pressure.flavour import Renewal
+from pressure.keys import QueueKeys
+from pressure.lease import ATTEMPTS
+from pressure.protocol.operation import Operation
 from pressure.settings import Settings
-
-__all__ = ["OnAsyncio"]
 
 
 class OnAsyncio(Asynchronous):
@@ -29,20 +28,22 @@ class OnAsyncio(Asynchronous):
     _clients: ClassVar[tuple[type, ...]] = (redis.asyncio.Redis, redis.Redis)
 
     def _connect(
-        self, where: Settings, located: Located, lease: float | None = None, renewal: Renewal | None = None
+        self, where: Settings, keys: QueueKeys, lease: float | None = None, renewal: Renewal | None = None
     ) -> None:
         self._where = where
         if lease is not None and renewal is not None:
-            self._keeper = TaskKeeper(lease, partial(self._renewed, renewal, lease))
-        self._driver = Driver(asynchronous(where), located, self._keeper)
+            self._renewer = TaskRenewer(
+                lease, lambda holds: self._driver.aside(renewal(holds), lease / ATTEMPTS)
+            )
+        self._driver = Driver(asynchronous(where), keys, self._renewer)
 
     @contextlib.asynccontextmanager
-    async def _beating(self, beat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
+    async def _heartbeats(self, heartbeat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
         async def run() -> None:
             while True:
                 await asyncio.sleep(every)
                 with contextlib.suppress(PressureError):  # the next may do better
-                    await self._driver.run(beat())
+                    await self._driver.run(heartbeat())
 
         task = asyncio.create_task(run(), name="heartbeat")
         try:

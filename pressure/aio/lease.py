@@ -9,12 +9,10 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any
 
-from pressure.lease import Keeper
-
-__all__ = ["TaskKeeper"]
+from pressure.lease import LeaseRenewer
 
 
-class TaskKeeper(Keeper):
+class TaskRenewer(LeaseRenewer):
     """Renews in a task of the loop on which the queue is used.
 
     Args:

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from pressure.cli import shown, status
+from pressure.cli import formatting, status
 from pressure.cli.call import Call, print_error
 from pressure.cli.parser import parse
 from pressure.cli.stop import Signals
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             try:
                 return COMMANDS[arguments.command].run(call)
             except QueueDoesNotExistError as error:
-                importlib.import_module("pressure.cli.looking").name_the_kind(call, error)
+                importlib.import_module("pressure.cli.lookup").name_the_kind(call, error)
                 raise
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing at exit would fail
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _fail(error: BaseException) -> int:
     code = status.status_of(error)
     for message in status.lost_messages(error):
-        print_error(f"lost: {json.dumps(shown.value(message))}")
+        print_error(f"lost: {json.dumps(formatting.value(message))}")
     text = "stopped by SIGINT" if isinstance(error, KeyboardInterrupt) else str(error)
     if code == status.UNEXPECTED:
         text = f"unexpected {type(error).__name__}: {text}"

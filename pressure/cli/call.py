@@ -13,14 +13,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pressure
-from pressure.cli import shown
+from pressure.cli import formatting
 from pressure.cli.stop import Signals, Stop, is_closed, output_closed
 from pressure.text import printable
 
 if TYPE_CHECKING:
     from pressure import BackupQueue, Queue, ReliableQueue, RingQueue
     from pressure.driver import Driver
-    from pressure.keys import Located
+    from pressure.keys import QueueKeys
     from pressure.settings import Settings
 
 AnyQueue = TypeVar("AnyQueue", "Queue", "BackupQueue", "RingQueue", "ReliableQueue")
@@ -75,7 +75,7 @@ class Call:
 
         return settings(**self.where)
 
-    def driver(self, tag: bytes | None = None, keys: Located | None = None) -> Driver:
+    def driver(self, tag: bytes | None = None, keys: QueueKeys | None = None) -> Driver:
         """A driver for the node that has these keys and all others with this hash tag; or for any node."""
         from pressure.driver import Driver
 
@@ -99,7 +99,7 @@ def answer(text: str) -> None:
 
 def answer_json(value: object) -> None:
     """Print a value as one line of JSON."""
-    answer(shown.json_line(value))
+    answer(formatting.json_line(value))
 
 
 def print_error(text: str) -> None:

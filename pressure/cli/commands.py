@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from pressure.cli import kinds, shown
+from pressure.cli import formatting, kinds
 from pressure.cli.call import Call, answer, answer_json
 from pressure.cli.framing import FORMATS
 from pressure.cli.options import QUEUE
@@ -27,7 +27,7 @@ def _queue(call: Call) -> Queue:
 def _print_answer(call: Call, value: Any, **more: Any) -> None:
     """Print an answer; with ``--json``, together with the names of the queue and of the subcommand."""
     if call.arguments.json:
-        name = shown.name(_queue(call).name)
+        name = formatting.name(_queue(call).name)
         answer_json({"queue": name, call.arguments.command: value, **more})
     else:
         answer(str(value).lower())
@@ -35,7 +35,7 @@ def _print_answer(call: Call, value: Any, **more: Any) -> None:
 
 def create(call: Call) -> int:
     """Create the queue."""
-    _queue(call).create(call.arguments.bound or 0)
+    _queue(call).create(call.arguments.bound or 0, exist_ok=call.arguments.exist_ok)
     return DONE
 
 
@@ -81,7 +81,7 @@ def repair(call: Call) -> int:
     """Free the roles of dead clients, and print what was repaired and what was left as it is."""
     report = _queue(call).repair(call.arguments.force, call.arguments.role)
     if call.arguments.json:
-        name = shown.name(report.queue)
+        name = formatting.name(report.queue)
         answer_json({"queue": name, "done": list(report.done), "left": list(report.left)})
     else:
         answer("\n".join(map(printable, str(report).splitlines())))
@@ -106,14 +106,14 @@ def peek(call: Call) -> int:
     if kind != QUEUE and call.arguments.rejected:
         letters = kinds.letters(call)
         values: Sequence[bytes] = [each.message.data for each in letters]
-        more = [shown.reasons(each) for each in letters]
+        more = [formatting.reasons(each) for each in letters]
     elif kind != QUEUE:
         values = kinds.peek(call)
     else:
         queue = _queue(call)
         values = queue.rejected(count) if call.arguments.rejected else queue.peek_many(count)
     if call.arguments.json:
-        found: list[dict[str, Any]] = list(map(shown.value, values))
+        found: list[dict[str, Any]] = list(map(formatting.value, values))
         answer_json([value | reasons for value, reasons in zip(found, more, strict=True)] if more else found)
     else:
         writer = Writer(sys.stdout.fileno(), FORMATS[call.arguments.format](), call.signals)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from pressure.cli import progress, shown
+from pressure.cli import formatting, progress
 from pressure.cli.call import Call
 from pressure.cli.framing import Framing
 from pressure.cli.progress import Meter
@@ -34,7 +34,7 @@ def counting(
 
 def writer_of(call: Call, output: int, framing: Framing) -> Writer:
     """A writer for messages that were taken; with ``--json`` it writes them as JSON."""
-    forms = (shown.as_json,) if call.arguments.json else ()
+    forms = (formatting.as_json,) if call.arguments.json else ()
     return Writer(output, framing, call.signals, *forms)
 
 

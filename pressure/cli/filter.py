@@ -23,7 +23,7 @@ from pressure.cli.stop import Signals
 
 _CHUNK: Final = 1 << 16
 #: Seconds without an answer after which ``slow`` is called.
-PATIENCE: Final = 5.0
+SLOW_AFTER: Final = 5.0
 #: Seconds that a command has to end after SIGTERM, before SIGKILL.
 _GRACE: Final = 5.0
 
@@ -39,8 +39,8 @@ class Filter:
         words: The command and its arguments.
         framing: Makes the framing of its input and that of its output.
         signals: A signal ends every wait.
-        slow: Called once if an answer takes longer than ``patience`` seconds.
-        patience: Seconds.
+        slow: Called once if an answer takes longer than ``slow_after`` seconds.
+        deadline: Seconds.
 
     Raises:
         NotFoundError: There is no such command.
@@ -53,12 +53,12 @@ class Filter:
         framing: Callable[[], Framing],
         signals: Signals,
         slow: Callable[[], None] = lambda: None,
-        patience: float = PATIENCE,
+        slow_after: float = SLOW_AFTER,
     ) -> None:
         self._name = words[0]
         self._signals = signals
         self._slow: Callable[[], None] | None = slow
-        self._patience = patience
+        self._slow_after = slow_after
         self._questions, self._output = framing(), framing()
         self._outgoing = memoryview(b"")
         self._answers: deque[bytes] = deque()
@@ -116,7 +116,7 @@ class Filter:
     def _move(self) -> None:
         """Write and read what is possible without blocking; wait until something is."""
         writes = {self._to.fileno(): select.POLLOUT} if self._outgoing else {}
-        ready = self._signals.wait_any({self._from.fileno(): select.POLLIN, **writes}, self._patience)
+        ready = self._signals.wait_any({self._from.fileno(): select.POLLIN, **writes}, self._slow_after)
         if not ready and self._slow and not self._to.closed:
             self._slow()
             self._slow = None

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from pressure.cli import kinds, shown
+from pressure.cli import formatting, kinds
 from pressure.cli.call import Call, answer, answer_json, print_error, write
 from pressure.cli.status import DONE, NO
 from pressure.kinds import BackupQueue, InProgress
@@ -58,16 +58,16 @@ def _show(found: Sequence[InProgress], *, as_json: bool) -> None:
         answer_json([_record(each) for each in found])
     elif found:
         rows = [("?" if each.age is None else f"{each.age:.0f}", printable(each.item.data)) for each in found]
-        write(shown.table([_HEAD, *rows]))
+        write(formatting.table([_HEAD, *rows]))
 
 
 def _tell(queue: BackupQueue, what: str, done: Sequence[InProgress], *, as_json: bool) -> None:
     if as_json:
-        items = [shown.value(each.item.data) for each in done]
-        answer_json({"queue": shown.name(queue.name), what: items})
+        items = [formatting.value(each.item.data) for each in done]
+        answer_json({"queue": formatting.name(queue.name), what: items})
     else:
         answer(f"{what} {len(done)}")
 
 
 def _record(each: InProgress) -> dict[str, Any]:
-    return {**shown.value(each.item.data), "since": each.since, "age": each.age}
+    return {**formatting.value(each.item.data), "since": each.since, "age": each.age}

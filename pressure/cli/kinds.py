@@ -4,7 +4,7 @@ Rules:
     - An item is completed once it was written, not before. An item that cannot be written is put back.
     - Who is killed in between leaves it in progress: it will be redelivered, as is promised of these kinds.
 
-To add a kind: a row in ``HANDLED``.
+To add a kind: a row in ``KIND_COMMANDS``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 from pressure.cli.call import Call
 from pressure.cli.counting import counting, messages_of, writer_of
 from pressure.cli.framing import FORMATS
-from pressure.cli.looking import root_of
+from pressure.cli.lookup import root_of
 from pressure.cli.status import DONE
 from pressure.cli.streams import Writer
 from pressure.errors import ItemLostError, PressureError, QueueEmptyError
@@ -32,7 +32,7 @@ _LOCK_TTL: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Handled:
+class KindCommands:
     """The operations of a kind; the first argument of each is a queue.
 
     Attributes:
@@ -65,8 +65,8 @@ def _acknowledge(queue: ReliableQueue, message: Delivered) -> None:
         raise ItemLostError(f"queue {queue}: another client has acknowledged the message; it was done twice")
 
 
-HANDLED: Final[dict[str, Handled]] = {
-    "backup": Handled(
+KIND_COMMANDS: Final[dict[str, KindCommands]] = {
+    "backup": KindCommands(
         BackupQueue,
         lambda queue, options: queue.claim(timeout=options.timeout),
         BackupQueue.complete,
@@ -74,7 +74,7 @@ HANDLED: Final[dict[str, Handled]] = {
         BackupQueue.peek,
         BackupQueue.length,
     ),
-    "ring": Handled(
+    "ring": KindCommands(
         RingQueue,
         lambda queue, options: queue.claim_next(options.lock_ttl or _LOCK_TTL),
         RingQueue.complete,
@@ -83,7 +83,7 @@ HANDLED: Final[dict[str, Handled]] = {
         RingQueue.length,
         "has no unlocked item",
     ),
-    "reliable": Handled(
+    "reliable": KindCommands(
         ReliableQueue,
         _popped,
         _acknowledge,
@@ -98,7 +98,7 @@ def opened(call: Call, kind: str, output: int | None = None) -> Any:
     """The queue that the call names, as a queue of this kind."""
     name = os.fsencode(call.arguments.name)
     where = {option: value for option, value in call.where.items() if option != "prefix"}
-    return call.using(HANDLED[kind].make(name, key=root_of(call) + b":" + name, **where), output)
+    return call.using(KIND_COMMANDS[kind].make(name, key=root_of(call) + b":" + name, **where), output)
 
 
 def put(call: Call) -> int:
@@ -128,7 +128,7 @@ def _push(call: Call, queue: Any, some: Sequence[bytes]) -> None:
 def get(call: Call) -> int:
     """Write items to standard output and complete them, up to ``--count``, until none arrives in time."""
     options, output = call.arguments, sys.stdout.fileno()
-    framing, handled = FORMATS[options.format](), HANDLED[options.kind]
+    framing, handled = FORMATS[options.format](), KIND_COMMANDS[options.kind]
     queue = opened(call, options.kind, output)
     writer = writer_of(call, output, framing)
     with counting(call, "get", framing.unit, None, output) as meter:
@@ -147,7 +147,7 @@ def get(call: Call) -> int:
 def peek(call: Call) -> list[bytes]:
     """The next items."""
     options = call.arguments
-    found = HANDLED[options.kind].peek(opened(call, options.kind), options.count)
+    found = KIND_COMMANDS[options.kind].peek(opened(call, options.kind), options.count)
     return [_bytes_of(each) for each in found]
 
 
@@ -166,7 +166,7 @@ def redrive(call: Call, most: int) -> int:
 def length(call: Call) -> int:
     """How many items wait."""
     kind = call.arguments.kind
-    return HANDLED[kind].length(opened(call, kind))
+    return KIND_COMMANDS[kind].length(opened(call, kind))
 
 
 def _bytes_of(item: Item | Delivered) -> bytes:

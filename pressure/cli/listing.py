@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from pressure.cli import shown
+from pressure.cli import formatting
 from pressure.cli.call import Call, answer, answer_json, write
-from pressure.cli.looking import Look, look, one
+from pressure.cli.lookup import QueueReport, examine, one
 from pressure.cli.status import DONE, NO
-from pressure.kinds.looks import OLD, Seen
+from pressure.kinds.overview import OLD, Overview
 from pressure.protocol import Diagnosis, RoleState
 from pressure.text import printable
 
@@ -27,15 +27,15 @@ _TIMED = {"backup", "reliable"}
 def ls(call: Call) -> int:
     """List the queues whose names match one of the patterns, or all."""
     patterns = call.arguments.patterns
-    found = [each for each in look(call) if not patterns or _matches(each.queue, patterns)]
+    found = [each for each in examine(call) if not patterns or _matches(each.queue, patterns)]
     if call.arguments.names:
         names = dict.fromkeys(each.queue for each in found)  # two kinds may share one
         as_text = printable if sys.stdout.isatty() else os.fsdecode
         write("".join(as_text(each) + "\n" for each in names))
     elif call.arguments.json:
-        answer_json([shown.record(each) for each in found])
+        answer_json([formatting.record(each) for each in found])
     elif found:
-        write(shown.table([_HEAD, *map(_row, found)]))
+        write(formatting.table([_HEAD, *map(_row, found)]))
     return DONE
 
 
@@ -43,14 +43,14 @@ def _matches(queue: bytes, patterns: list[str]) -> bool:
     return any(fnmatchcase(queue.decode("utf-8", "surrogateescape"), pattern) for pattern in patterns)
 
 
-def _row(found: Look) -> tuple[str, ...]:
+def _row(found: QueueReport) -> tuple[str, ...]:
     roles: Iterable[str] = ("-", "-")
     if isinstance(found, Diagnosis):
-        roles = map(shown.role, (found.producer, found.consumer))
+        roles = map(formatting.role, (found.producer, found.consumer))
     return (printable(found.queue), found.kind, str(found.length), _bound(found), found.state, *roles)
 
 
-def _bound(found: Look) -> str:
+def _bound(found: QueueReport) -> str:
     if not isinstance(found, Diagnosis):
         return "-"
     return "?" if found.bound is None else str(found.bound or "none")
@@ -60,13 +60,13 @@ def inspect(call: Call) -> int:
     """Print everything that is known about a queue."""
     found = one(call)
     if call.arguments.json:
-        answer_json(shown.record(found))
+        answer_json(formatting.record(found))
     else:
-        write(shown.table(_facts(found) if isinstance(found, Diagnosis) else _facts_of_other(found)))
+        write(formatting.table(_facts(found) if isinstance(found, Diagnosis) else _facts_of_other(found)))
     return DONE
 
 
-def _facts_of_other(found: Seen) -> list[tuple[str, str]]:
+def _facts_of_other(found: Overview) -> list[tuple[str, str]]:
     oldest = "not known" if found.oldest is None else f"taken {found.oldest:.0f} s ago"
     more = {"delayed": found.delayed, "dead": found.dead} if found.kind == "reliable" else {}
     return [
@@ -90,8 +90,8 @@ def _facts(found: Diagnosis) -> list[tuple[str, str]]:
         ("bound", _bound(found)),
         ("unacknowledged", str(found.unacknowledged)),
         *((("rejected", str(found.rejected)),) if found.rejected else ()),
-        ("produced", f"{found.produced_messages} messages, {shown.size(found.produced_bytes)}"),
-        ("consumed", f"{found.consumed_messages} messages, {shown.size(found.consumed_bytes)}"),
+        ("produced", f"{found.produced_messages} messages, {formatting.size(found.produced_bytes)}"),
+        ("consumed", f"{found.consumed_messages} messages, {formatting.size(found.consumed_bytes)}"),
         ("producer", _role(found.producer)),
         ("consumer", _role(found.consumer)),
         ("room", "yes" if found.tokens else "no"),
@@ -103,16 +103,16 @@ def _facts(found: Diagnosis) -> list[tuple[str, str]]:
 def _role(state: RoleState) -> str:
     if state.taken:
         since = "" if state.seconds is None else f", for about {state.seconds} s"
-        return f"{shown.role(state)}{since}"
+        return f"{formatting.role(state)}{since}"
     return f"free, last {printable(state.holder)}" if state.holder else "free"
 
 
 def doctor(call: Call) -> int:
     """Print what is wrong with one queue, or with all queues."""
     old = OLD if call.arguments.old is None else call.arguments.old
-    found = [one(call, old)] if call.arguments.name is not None else look(call, old=old)
+    found = [one(call, old)] if call.arguments.name is not None else examine(call, old=old)
     if call.arguments.json:
-        answer_json([shown.record(each) for each in found])
+        answer_json([formatting.record(each) for each in found])
     else:
         for each in found:
             answer("\n".join(map(printable, str(each).splitlines())))
@@ -120,7 +120,7 @@ def doctor(call: Call) -> int:
     return NO if any(each.problems for each in found) else DONE
 
 
-def _verdict(found: list[Look]) -> str:
+def _verdict(found: list[QueueReport]) -> str:
     problems = sum(len(each.problems) for each in found)
     count = {0: "no problems", 1: "1 problem"}.get(problems, f"{problems} problems")
     return f"{count} in {len(found)} queue{'' if len(found) == 1 else 's'}"

@@ -83,6 +83,9 @@ BOUND: Final[Arguments] = {
         "help": "how many messages the queue may hold; default 0: any number",
     }
 }
+EXIST_OK: Final[Arguments] = {
+    "--exist-ok": {**FLAG, "help": "leave a queue alone that exists with this bound"}
+}
 FORMAT: Final[Arguments] = {
     "-0 --null": {
         "action": "store_const",

@@ -20,8 +20,6 @@ from pressure.cli.call import Call, print_error
 from pressure.cli.options import FLAG, QUIET, Arguments, positive_number, seconds
 from pressure.cli.status import DONE
 
-__all__ = ["ARGUMENTS", "run"]
-
 _KINDS: Final = ("pressure", "backup", "reliable")
 
 ARGUMENTS: Final[Arguments] = {

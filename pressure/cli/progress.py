@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from pressure.cli import shown
+from pressure.cli import formatting
 from pressure.errors import PressureError
 from pressure.queue import Queue
 
@@ -56,7 +56,7 @@ class Frame:
 
     def __str__(self) -> str:
         """The line, without how full the queue is."""
-        return f"{self.verb}: {self.messages:,} messages, {shown.size(self.bytes)}, {self.rate:,.0f}/s"
+        return f"{self.verb}: {self.messages:,} messages, {formatting.size(self.bytes)}, {self.rate:,.0f}/s"
 
 
 class Screen(Protocol):
@@ -74,7 +74,7 @@ class PlainScreen:
 
     def draw(self, frame: Frame) -> None:
         """Draw a frame in place of the previous one."""
-        queue = f", queue {shown.bar(*frame.fill).strip()}" if frame.fill else ""
+        queue = f", queue {formatting.bar(*frame.fill).strip()}" if frame.fill else ""
         width = shutil.get_terminal_size().columns - 1
         sys.stderr.write(f"\r\x1b[K{f'{frame}{queue}'[:width]}")
         sys.stderr.flush()

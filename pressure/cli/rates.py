@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pressure.cli.looking import Look
+from pressure.cli.lookup import QueueReport
 from pressure.protocol import Diagnosis, RoleState
 
 
@@ -39,16 +39,16 @@ class Row:
     A rate is None at the first look, and for kinds that do not count messages.
     """
 
-    look: Look
+    report: QueueReport
     put_rate: float | None
     get_rate: float | None
     producer: Activity
     consumer: Activity
 
 
-def _at_rest(look: Look) -> Row:
+def _at_rest(report: QueueReport) -> Row:
     """The row of a kind that has no roles and does not count messages."""
-    return Row(look, None, None, Activity("free"), Activity("free"))
+    return Row(report, None, None, Activity("free"), Activity("free"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,39 +65,42 @@ class History:
         self._last: dict[bytes, tuple[float, Diagnosis]] = {}
         self._held: dict[tuple[bytes, str], _Held] = {}
 
-    def add(self, now: float, looks: Sequence[Look]) -> list[Row]:
+    def add(self, now: float, reports: Sequence[QueueReport]) -> list[Row]:
         """The rows for a look that was taken at the time ``now``, in seconds."""
-        rows = [self._row(now, look) if isinstance(look, Diagnosis) else _at_rest(look) for look in looks]
-        self._last = {look.queue: (now, look) for look in looks if isinstance(look, Diagnosis)}
+        rows = [
+            self._row(now, report) if isinstance(report, Diagnosis) else _at_rest(report)
+            for report in reports
+        ]
+        self._last = {report.queue: (now, report) for report in reports if isinstance(report, Diagnosis)}
         return rows
 
-    def _row(self, now: float, look: Diagnosis) -> Row:
-        full = bool(look.bound) and look.length >= (look.bound or 0)
-        empty = not look.length and not look.unacknowledged
+    def _row(self, now: float, report: Diagnosis) -> Row:
+        full = bool(report.bound) and report.length >= (report.bound or 0)
+        empty = not report.length and not report.unacknowledged
         return Row(
-            look,
-            self._rate(now, look, "produced_messages"),
-            self._rate(now, look, "consumed_messages"),
-            self._activity(now, look, look.producer, look.produced_messages, full),
-            self._activity(now, look, look.consumer, look.consumed_messages, empty),
+            report,
+            self._rate(now, report, "produced_messages"),
+            self._rate(now, report, "consumed_messages"),
+            self._activity(now, report, report.producer, report.produced_messages, full),
+            self._activity(now, report, report.consumer, report.consumed_messages, empty),
         )
 
-    def _rate(self, now: float, look: Diagnosis, counter: str) -> float | None:
-        if look.queue not in self._last:
+    def _rate(self, now: float, report: Diagnosis, counter: str) -> float | None:
+        if report.queue not in self._last:
             return None
-        before, last = self._last[look.queue]
-        moved: int = getattr(look, counter) - getattr(last, counter)
+        before, last = self._last[report.queue]
+        moved: int = getattr(report, counter) - getattr(last, counter)
         return (
             max(moved, 0) / (now - before) if now > before else None
         )  # negative if the queue was created again
 
-    def _activity(self, now: float, look: Diagnosis, role: RoleState, moved: int, stuck: bool) -> Activity:
-        key = (look.queue, role.role)
+    def _activity(self, now: float, report: Diagnosis, role: RoleState, moved: int, stuck: bool) -> Activity:
+        key = (report.queue, role.role)
         if not role.taken:
             self._held.pop(key, None)
             return Activity("free")
         held = self._held.get(key)
-        if held is None and look.queue not in self._last:
+        if held is None and report.queue not in self._last:
             held = _Held(role.holder, moved, now - (role.seconds or 0))
         elif held is None or (held.holder, held.moved) != (role.holder, moved):
             held = _Held(role.holder, moved, now)

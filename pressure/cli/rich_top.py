@@ -32,8 +32,8 @@ def view(rows: Sequence[Row]) -> Table:
         table.add_column(title, justify="right" if title in _RIGHT else "left", no_wrap=True, min_width=least)
     for row in rows:
         *words, producer, consumer = cells(row)
-        fill = "red" if row.look.bound and row.look.length >= row.look.bound else ""
-        styles = ["bold", "red" if row.look.problems else "", fill, "", ""]
+        fill = "red" if row.report.bound and row.report.length >= row.report.bound else ""
+        styles = ["bold", "red" if row.report.problems else "", fill, "", ""]
         roles = ((producer, row.producer), (consumer, row.consumer))
         table.add_row(
             *map(Text, words, styles),

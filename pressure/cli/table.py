@@ -21,6 +21,7 @@ from pressure.cli.call import Call
 from pressure.cli.options import (
     ANY_KIND,
     BOUND,
+    EXIST_OK,
     FLAG,
     FORMAT,
     HEAL,
@@ -100,7 +101,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         json=True,
     ),
     "put": Command(
-        "moving.put",
+        "transfer.put",
         "put messages into a queue: the arguments, or else each line of standard input",
         {
             **NAME,
@@ -130,7 +131,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         by_kind=True,
     ),
     "get": Command(
-        "moving.get",
+        "transfer.get",
         "take messages from a queue and print them as lines, until it is closed and empty",
         {
             **NAME,
@@ -196,7 +197,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         "process a queue with Spark, into another queue or into Parquet files",
         pipeline.ARGUMENTS,
     ),
-    "create": Command("commands.create", "create a queue", {**NAME, **BOUND}),
+    "create": Command("commands.create", "create a queue", {**NAME, **BOUND, **EXIST_OK}),
     "close": Command(
         "commands.close",
         "close a queue: puts fail from then on, and gets take what is left",

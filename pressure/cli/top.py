@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final, TypeAlias
 
-from pressure.cli import shown
+from pressure.cli import formatting
 from pressure.cli.call import Call, answer_json, write
-from pressure.cli.looking import Look, look
+from pressure.cli.lookup import QueueReport, examine
 from pressure.cli.rates import Activity, History, Row
 from pressure.cli.status import DONE
 from pressure.cli.stop import Stop
@@ -45,7 +45,7 @@ def top(call: Call) -> int:
             return any(_leaves(fd) for fd in ready)
 
         try:
-            watch(lambda: look(call, options.names), show, over, once=options.once)
+            watch(lambda: examine(call, options.names), show, over, once=options.once)
         except Stop as stop:
             if stop.status != _INTERRUPTED:  # Ctrl-C is the usual way to leave top
                 raise
@@ -53,7 +53,7 @@ def top(call: Call) -> int:
 
 
 def watch(
-    look: Callable[[], Sequence[Look]],
+    examine: Callable[[], Sequence[QueueReport]],
     show: Show,
     over: Callable[[], bool],
     clock: Callable[[], float] = time.monotonic,
@@ -63,7 +63,7 @@ def watch(
     """Examine the queues and show them, until ``over`` returns true.
 
     Args:
-        look: Examines the queues.
+        examine: Examines the queues.
         show: Shows the result.
         over: Waits until the next update is due; returns True to stop.
         clock: The time in seconds.
@@ -71,8 +71,8 @@ def watch(
     """
     history = History()
     while True:
-        looks = look()
-        show(history.add(clock(), looks))
+        reports = examine()
+        show(history.add(clock(), reports))
         if once or over():
             return
 
@@ -111,22 +111,22 @@ def _view(live: bool, as_json: bool) -> AbstractContextManager[Show]:
 
 def text(rows: Sequence[Row]) -> str:
     """The rows as a table, with an empty line after it."""
-    return shown.table([HEAD, *map(cells, rows)]) + "\n"
+    return formatting.table([HEAD, *map(cells, rows)]) + "\n"
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """The cells of a row, as text."""
     rates = ("-" if rate is None else f"{rate:,.1f}" for rate in (row.put_rate, row.get_rate))
-    look = row.look
+    report = row.report
     return (
-        printable(look.queue), _state(look), shown.bar(look.length, look.bound), *rates,
+        printable(report.queue), _state(report), formatting.bar(report.length, report.bound), *rates,
         _activity(row.producer), _activity(row.consumer),
     )  # fmt: skip
 
 
-def _state(look: Look) -> str:
+def _state(report: QueueReport) -> str:
     """The state; for other kinds also the kind, since one more column would not fit on many terminals."""
-    return look.state if isinstance(look, Diagnosis) else f"{look.kind}: {look.state}"
+    return report.state if isinstance(report, Diagnosis) else f"{report.kind}: {report.state}"
 
 
 def _activity(activity: Activity) -> str:
@@ -138,8 +138,8 @@ def _activity(activity: Activity) -> str:
 
 def record(row: Row) -> dict[str, Any]:
     """A row for JSON."""
-    found = shown.record(row.look)
-    if not isinstance(row.look, Diagnosis):
+    found = formatting.record(row.report)
+    if not isinstance(row.report, Diagnosis):
         return found
     for role, activity in (("producer", row.producer), ("consumer", row.consumer)):
         found[role] |= {

@@ -2,8 +2,8 @@
 
 ``backup`` (an in-progress list), ``ring`` (a circular buffer with locks) and ``reliable`` (messages that are
 acknowledged) hold a class of definitions each, and the operations behind them, which are generators over
-batches like those of ``pressure.protocol``. ``methods`` and ``flavours`` make methods of definitions;
-``asking`` is how a server is asked, ``kind`` what all have in common.
+batches like those of ``pressure.protocol``. ``pressure.methods`` and ``pressure.flavour`` make methods of
+definitions. ``commands`` is how a server is asked, ``kind`` what all have in common.
 
 To add a kind: a class of definitions, and a class here, in ``pressure.aio`` and in ``pressure.trio``.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from pressure.codecs import V
 from pressure.kinds.backup import BackupMethods, InProgress
-from pressure.kinds.flavours import Synchronous
 from pressure.kinds.kind import Item
 from pressure.kinds.reliable import (
     Capabilities,
@@ -24,6 +23,7 @@ from pressure.kinds.reliable import (
     exponential,
 )
 from pressure.kinds.ring import RingMethods
+from pressure.synchronous import Synchronous
 
 __all__ = [
     "BackupQueue",

@@ -19,14 +19,14 @@ from typing import Any, Final, Generic
 
 from pressure.codecs import Codec, V, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
-from pressure.kinds.methods import Methods
-from pressure.kinds.sharing import Guard, check_name
-from pressure.protocol.steps import Patience, Server
+from pressure.kinds.kind_check import KindCheck, check_name
+from pressure.methods import Methods
+from pressure.protocol.operation import Deadline, Server
 from pressure.settings import SLICE
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KindKeys:
     """Where a queue is.
 
     Attributes:
@@ -64,11 +64,11 @@ class KindContext:
         guard: What is known of the kind of the keys; None to look at no keys.
     """
 
-    keys: Place
+    keys: KindKeys
     server: Server = field(default_factory=Server)
     clock: Callable[[], float] = time.monotonic
     slice: float = SLICE
-    guard: Guard | None = None
+    kind_check: KindCheck | None = None
 
 
 _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) ", re.DOTALL)
@@ -110,7 +110,7 @@ class Item(Generic[V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Wrapping(Generic[V]):
+class ItemCodec(Generic[V]):
     """How values become items.
 
     Attributes:
@@ -143,24 +143,26 @@ class Kind(Methods, Generic[V]):
     """What the kinds of this package share, besides what all kinds do."""
 
     _context: KindContext
-    _wrapping: Wrapping[V]
+    _item_codec: ItemCodec[V]
     #: What the kind is called.
     _kind: str
 
-    def _begin(
+    def _init_context(
         self, name: bytes | str, key: bytes | str | None, codec: Codec[V] | str | None, *, scripts: bool,
         envelope: bool = False,
     ) -> None:  # fmt: skip
         name = as_bytes(name)
         check_name(name)
         main = b"queue:" + name if key is None else as_bytes(key, "key")
-        self._context = KindContext(Place(name, (main,)), Server(scripts=scripts), guard=Guard(self._kind))
-        self._wrapping = Wrapping(codec_of(codec), envelope)
+        self._context = KindContext(
+            KindKeys(name, (main,)), Server(scripts=scripts), kind_check=KindCheck(self._kind)
+        )
+        self._item_codec = ItemCodec(codec_of(codec), envelope)
 
-    def _patience(self, block: bool, timeout: float | None) -> Patience:
-        return Patience.of(self._context, block, timeout)
+    def _deadline(self, block: bool, timeout: float | None) -> Deadline:
+        return Deadline.of(self._context, block, timeout)
 
-    def _end(self, *keys: bytes, **where: Any) -> None:
+    def _connect_to(self, *keys: bytes, **where: Any) -> None:
         """Tell of the other keys, and prepare connections."""
         place = self._context.keys
         self._context = replace(self._context, keys=replace(place, all=(place.main, *keys)))

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from pressure.protocol.commands import atomic, check, executed
 from pressure.protocol.numbers import count_in
-from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, check, executed
+from pressure.protocol.operation import Batch, Command, Context, Operation
 
 #: How many values one LRANGE reads at most.
 _MANY: Final = 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pressure.protocol.problems import shown
+from pressure.protocol.problems import holder_text
 
 State: TypeAlias = Literal["open", "closed", "half created", "half deleted", "unreadable"]
 
@@ -101,4 +101,4 @@ def _about(role: RoleState) -> str:
     since = "" if role.seconds is None else f" for about {role.seconds} s"
     lease = "" if role.lease is None else f", with {role.lease:.0f} s left of its lease"
     about = f": {role.about}" if role.about else ""
-    return f"held by {shown(role.holder)}{since}{lease}{about}"
+    return f"held by {holder_text(role.holder)}{since}{lease}{about}"

@@ -17,25 +17,16 @@ from typing import Any, Final
 from pressure.errors import PressureError, ServerReplyError
 from pressure.identity import connection_in, is_released, unmarked
 from pressure.keys import Keys
-from pressure.protocol import vitals
+from pressure.protocol import liveness
+from pressure.protocol.commands import atomic, check, executed
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State
 from pressure.protocol.foreign import naming_foreign_keys
-from pressure.protocol.looks import COUNTERS
-from pressure.protocol.numbers import bound_in, by_hand, count_in, not_a_number
-from pressure.protocol.problems import does_not_exist, shown
+from pressure.protocol.liveness import Liveness, connected, liveness_of
+from pressure.protocol.numbers import bound_in, count_in, how_to_set_bound, not_a_number
+from pressure.protocol.operation import Batch, Command, Context, Operation, Reply, operation
+from pressure.protocol.problems import does_not_exist, holder_text
+from pressure.protocol.queries import COUNTERS
 from pressure.protocol.role import CONSUMER, PRODUCER, Role
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Context,
-    Operation,
-    Reply,
-    atomic,
-    check,
-    executed,
-    operation,
-)
-from pressure.protocol.vitals import Life, connected, life_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,23 +135,23 @@ def _role(
 ) -> RoleState:
     names, life = connected(clients), None
     if not free:
-        life = life_of(holder, names, ctx.holds)
+        life = liveness_of(holder, names, ctx.holds)
     name = None if holder is None else connection_in(unmarked(holder))
     there = None if names is None or name is None else name in names
     lease = left / 1000 if isinstance(left, int) and left >= 0 else None
     lapsed = bool(ctx.lease) and not free and holder is None
-    who = None if holder is None or life is Life.SILENT else unmarked(holder)
+    who = None if holder is None or life is Liveness.SILENT else unmarked(holder)
     idle = idle if isinstance(idle, int) else None
-    just_now = holder is not None and is_released(holder) and (idle is None or idle < vitals.LOOK_APART)
-    about = "" if life is None or (life is Life.SILENT and just_now) else life.value
+    just_now = holder is not None and is_released(holder) and (idle is None or idle < liveness.PROBE_INTERVAL)
+    about = "" if life is None or (life is Liveness.SILENT and just_now) else life.value
     return RoleState(role.name, free, who, idle, there, lease, lapsed, about)
 
 
 #: What is known about a holder, and what is wrong with it then.
 _DEAD: Final = {
-    Life.OWN.value: "held by {who}, an operation of this process that is over; the next operation frees it",
-    Life.GONE.value: "held by {who}, whose connection is gone; whoever waits for the role frees it",
-    Life.SILENT.value: "held by {who}; whoever waits for the role frees it",
+    Liveness.OWN.value: ", an operation of this process that is over; the next operation frees it",
+    Liveness.GONE.value: ", whose connection is gone; whoever waits for the role frees it",
+    Liveness.SILENT.value: "; whoever waits for the role frees it",
 }
 
 
@@ -172,8 +163,8 @@ def _blocked(clients: Reply) -> int | None:
     if isinstance(clients, ServerReplyError) or not isinstance(clients, bytes):
         return None
     clients_of = ((word.partition(b"=") for word in line.split()) for line in clients.splitlines())
-    told = ({name: value for name, _, value in words} for words in clients_of)
-    return sum(each.get(b"cmd") in _WAITS and b"b" in each.get(b"flags", b"") for each in told)
+    clients_told = ({name: value for name, _, value in words} for words in clients_of)
+    return sum(each.get(b"cmd") in _WAITS and b"b" in each.get(b"flags", b"") for each in clients_told)
 
 
 def _state(seen: _Keys, producer: RoleState, consumer: RoleState) -> State:
@@ -195,13 +186,13 @@ def _problems(
         yield "a create did not finish; repair finishes it"
         return
     if seen.limit is None:
-        yield f"{not_a_number('bound', seen.bound)}; {by_hand(keys)}"
+        yield f"{not_a_number('bound', seen.bound)}; {how_to_set_bound(keys)}"
     for role in (producer, consumer):
         if role.free > 1:
             yield f"the list :{role.role}_free has {role.free} elements instead of one; repair mends it"
         if role.about in _DEAD:
-            who = "a client whose lease ran out" if role.lapsed else shown(role.holder)
-            yield f"the {role.role} role is {_DEAD[role.about].format(who=who)}, and so does repair"
+            who = "a client whose lease ran out" if role.lapsed else holder_text(role.holder)
+            yield f"the {role.role} role is held by {who}{_DEAD[role.about]}, and so does repair"
     if seen.rejected:
         what, them = ("message", "it") if seen.rejected == 1 else ("messages", "them")
         shows = f"`pressure peek --rejected` shows {them}, `pressure redrive` puts {them} back"
@@ -238,8 +229,9 @@ def _deadlocks(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterato
     full = bool(seen.limit) and seen.length >= (seen.limit or 0)
     if producer.taken and full and not seen.tokens and (not consumer.taken or consumer.connected is False):
         gone = consumer.holder is not None and not consumer.connected
-        who = f"; the connection of the last consumer, {shown(consumer.holder)}, is gone" if gone else ""
+        last = holder_text(consumer.holder)
+        who = f"; the connection of the last consumer, {last}, is gone" if gone else ""
         yield f"the producer waits for room in a full queue, and no client consumes{who}"
     if consumer.taken and not (seen.length or seen.marks or seen.unacked) and producer.connected is False:
-        who = shown(producer.holder)
+        who = holder_text(producer.holder)
         yield f"the consumer waits for values, but the connection of the last producer, {who}, is gone"

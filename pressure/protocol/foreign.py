@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from pressure.errors import MalformedQueueError, ServerReplyError
-from pressure.protocol.steps import Batch, Context, Operation
+from pressure.protocol.operation import Batch, Context, Operation
 from pressure.text import printable
 
 T = TypeVar("T")

@@ -1,6 +1,6 @@
 """Get: what a consumer does (pressure protocol 0.15, Get, Get (Non-Blocking)).
 
-Where the server runs scripts, a Get on a free queue with values is one round trip (``scripted``). Elsewhere
+Where the server runs scripts, a Get on a free queue with values is one round trip (``scripts``). Elsewhere
 it is three:
     1. Look at ``:bound``, pop the role.
     2. Write who we are, look whether the queue is closed, pop a value, look at bound and length.
@@ -19,27 +19,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pressure.errors import PressureError, ServerReplyError
-from pressure.protocol import scripted
-from pressure.protocol.problems import does_not_exist, is_closed, note_uncounted, trouble
-from pressure.protocol.role import CONSUMER, Hold, refill
-from pressure.protocol.roles import finished, give_back, go_on, holding, is_ours, lost_role, take
-from pressure.protocol.steps import (
+from pressure.protocol import scripts
+from pressure.protocol.commands import check
+from pressure.protocol.operation import (
     Batch,
     Command,
     Context,
+    Deadline,
     NewHold,
     Operation,
-    Patience,
     Reply,
-    carrying,
-    check,
     operation,
+    with_taken,
 )
+from pressure.protocol.problems import does_not_exist, first_error, is_closed, note_uncounted
+from pressure.protocol.role import CONSUMER, Hold, refill
+from pressure.protocol.roles import finish_or_refusal, give_back, holding, is_ours, keep_role, lost_role, take
 from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
 
 
 @operation
-def get(ctx: Context, patience: Patience) -> Operation[bytes]:
+def get(ctx: Context, deadline: Deadline) -> Operation[bytes]:
     """Get one value; on a closed queue what is left of it.
 
     Raises:
@@ -48,32 +48,32 @@ def get(ctx: Context, patience: Patience) -> Operation[bytes]:
         QueueInUseError: The consumer role did not come free in time.
         QueueEmptyError: No value came in time.
     """
-    (value,) = yield from _get(ctx, patience, 1)
+    (value,) = yield from _get(ctx, deadline, 1)
     return value
 
 
 @operation
-def get_many(ctx: Context, patience: Patience, most: int) -> Operation[list[bytes]]:
+def get_many(ctx: Context, deadline: Deadline, most: int) -> Operation[list[bytes]]:
     """Get what is there, up to so many values, but wait for one; as the consumer all the while.
 
     Raises:
         PressureError: As in ``get``.
     """
-    return list((yield from _get(ctx, patience, most)))
+    return list((yield from _get(ctx, deadline, most)))
 
 
-def _get(ctx: Context, patience: Patience, most: int) -> Operation[Sequence[bytes]]:
+def _get(ctx: Context, deadline: Deadline, most: int) -> Operation[Sequence[bytes]]:
     hold = Hold(CONSUMER, *(yield NewHold()))
     if ctx.server.scripts:
-        found = yield from holding(ctx, hold, scripted.get(ctx, hold, patience, most))
+        found = yield from holding(ctx, hold, scripts.get(ctx, hold, deadline, most))
         if isinstance(found, Popped):
-            if (yield from carrying(found.values, _still_ours(ctx, hold))):
-                yield from carrying(found.values, _finish(ctx, hold, found))
+            if (yield from with_taken(found.values, _still_ours(ctx, hold))):
+                yield from with_taken(found.values, _finish(ctx, hold, found))
             return found.values
         if found:
             return found
-    popped = yield from holding(ctx, hold, _pop(ctx, hold, patience, most))
-    yield from carrying(popped.values, _finish(ctx, hold, popped))
+    popped = yield from holding(ctx, hold, _pop(ctx, hold, deadline, most))
+    yield from with_taken(popped.values, _finish(ctx, hold, popped))
     return popped.values
 
 
@@ -86,12 +86,12 @@ def _still_ours(ctx: Context, hold: Hold) -> Operation[bool]:
     return False
 
 
-def _pop(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[Popped]:
+def _pop(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[Popped]:
     keys = ctx.keys
     asked = ctx.server.sizes.bounded(most)
     count = (asked,) if most > 1 else ()
     work: tuple[Command, ...] = ((b"EXISTS", keys.closed), (b"RPOP", keys.queue, *count), *after_pop(ctx))
-    replies = yield from take(ctx, hold, patience, work, is_ours(ctx, hold))
+    replies = yield from take(ctx, hold, deadline, work, is_ours(ctx, hold))
     _, closed, found, bound, length, _, holder = replies
     hold.held = holder == hold.id or isinstance(holder, ServerReplyError)
     if values := _values(found):
@@ -105,7 +105,7 @@ def _pop(ctx: Context, hold: Hold, patience: Patience, most: int) -> Operation[P
         raise is_closed(ctx, CONSUMER)
     if not hold.held:
         raise (yield from lost_role(ctx, hold))
-    popped = yield from wait_for_value(ctx, patience)
+    popped = yield from wait_for_value(ctx, deadline)
     ctx.server.sizes.note(popped.values)
     return (yield from _pop_more(ctx, hold, popped, most))
 
@@ -118,7 +118,7 @@ def _pop_more(ctx: Context, hold: Hold, popped: Popped, most: int) -> Operation[
         if asked == 0:
             break
         work: tuple[Command, ...] = ((b"RPOP", ctx.keys.queue, asked), *after_pop(ctx))
-        done = yield from carrying(popped.values, go_on(ctx, hold, work))
+        done = yield from with_taken(popped.values, keep_role(ctx, hold, work))
         if done is None:
             hold.held = False
             break
@@ -144,11 +144,11 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
         yield Batch(((b"UNWATCH",),))
         return
     seen = (len(popped.values), popped.size, popped.bound, popped.length)
-    done = yield from finished(ctx, hold, effects(ctx, *seen))
+    done = yield from finish_or_refusal(ctx, hold, effects(ctx, *seen))
     if done is None:  # the same
         return
-    refused = trouble([*done, popped.bound, popped.length])
-    stuck = hold.held and trouble((yield from give_back(ctx, hold))) is not None
+    refused = first_error([*done, popped.bound, popped.length])
+    stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None
     note_uncounted(ctx, "the value was taken", refused, CONSUMER if stuck else None, popped.values)
 
 
@@ -158,7 +158,7 @@ def effects(ctx: Context, number: int, size: int, bound: Reply, length: Reply) -
     Where the server does not tell whether there is room, nobody is told that there is.
     """
     room = False
-    if trouble([bound, length]) is None:
+    if first_error([bound, length]) is None:
         try:
             limit = bound_of(ctx, bound)
         except PressureError:

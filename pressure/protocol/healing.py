@@ -5,8 +5,8 @@ Rules:
       writes. So whoever was freed by mistake is fenced: its next write finds another value there. What a dead
       consumer received and did not acknowledge goes back in the same transaction, and so does the mark of a
       close that it had popped: afterwards the next one may be at work, and have popped one itself.
-    - A hold of this process that is over is freed at once. Any other holder has to look dead at two looks
-      (see ``vitals``), the first of which is taken when a client has waited for a second.
+    - A hold of this process that is over is freed at once. Any other holder has to look dead in two probes
+      (see ``liveness``), the first of which is taken when a client has waited for a second.
     - A server that is out of memory refuses that transaction. There a script frees the role, if it may.
     - What was seen of a holder is shared by all operations of a queue object. So a client that asks again and
       again, and does not wait, frees the role, too.
@@ -19,25 +19,13 @@ from typing import Final
 
 from pressure.errors import ServerReplyError
 from pressure.identity import released
-from pressure.protocol import vitals
+from pressure.protocol import liveness
+from pressure.protocol.commands import atomic, check, executed
+from pressure.protocol.liveness import probe, sign_of_life
 from pressure.protocol.lua import FREE
 from pressure.protocol.numbers import bound_in
-from pressure.protocol.role import CONSUMER, Role, freeing, put_back, refill
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Context,
-    NewHold,
-    Operation,
-    Reply,
-    Vigil,
-    atomic,
-    check,
-    executed,
-)
-from pressure.protocol.vitals import doubt, look
-
-__all__ = ["Freed", "TokenFound", "free_role", "heal", "heal_room", "mark_back", "restore_token", "was_done"]
+from pressure.protocol.operation import Batch, Command, Context, NewHold, Observation, Operation, Reply
+from pressure.protocol.role import CONSUMER, Role, put_back, refill, release_commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +61,8 @@ def free_role(ctx: Context, role: Role, holder: bytes | None) -> Operation[Freed
     freed = Freed(unacked, marks == 1) if role is CONSUMER else Freed(0, False)
     back = (*(put_back(ctx),) * freed.orphans, *(mark_back(ctx),) * freed.mark)
     try:
-        return freed if was_done((yield Batch(atomic(*back, *freeing(keys, role, hold_id))))) else None
+        replies = yield Batch(atomic(*back, *release_commands(keys, role, hold_id)))
+        return freed if was_done(replies) else None
     except ServerReplyError as error:
         if error.code != "OOM" or not ctx.server.scripts:
             raise
@@ -152,17 +141,17 @@ def heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
         return (yield from _heal(ctx, role, holder))
     if not ctx.heal:
         return False
-    now, vigils = ctx.clock(), ctx.server.vigils
-    vigil = vigils.get(role.name)
-    lapsed = vigil is not None and holder is None  # a lease that ran out leaves nothing in the holder key
-    if vigil is None or (vigil.holder != holder and not lapsed):
-        vigils[role.name] = Vigil(holder, now)
+    now, observations = ctx.clock(), ctx.server.observations
+    last = observations.get(role.name)
+    lapsed = last is not None and holder is None  # a lease that ran out leaves nothing in the holder key
+    if last is None or (last.holder != holder and not lapsed):
+        observations[role.name] = Observation(holder, now)
         return False
-    if now - vigil.since < vitals.LOOK_APART * (vitals.FIRST_LOOK if vigil.seen is None else 1):
+    if now - last.since < liveness.PROBE_INTERVAL * (liveness.FIRST_PROBE if last.probe is None else 1):
         return False
-    seen = yield from look(ctx)
-    vigils[role.name] = Vigil(holder, ctx.clock(), seen)  # the look may have taken long
-    if vigil.seen is None or doubt(role, vigil.seen, seen, ctx.holds) is not None:
+    seen = yield from probe(ctx)
+    observations[role.name] = Observation(holder, ctx.clock(), seen)  # the probe may have taken long
+    if last.probe is None or sign_of_life(role, last.probe, seen, ctx.holds) is not None:
         return False
     return (yield from _heal(ctx, role, holder))
 
@@ -174,13 +163,13 @@ def heal_room(ctx: Context, room: bool, free: int, holder: bytes | None) -> Oper
     """
     if not free:
         yield from heal(ctx, CONSUMER, holder)
-    vigils = ctx.server.vigils
+    observations = ctx.server.observations
     if not (ctx.heal and free and room):
-        vigils.pop(_ROOM, None)
+        observations.pop(_ROOM, None)
         return
     now = ctx.clock()
-    if now - vigils.setdefault(_ROOM, Vigil(None, now)).since >= vitals.LOOK_APART:
-        vigils.pop(_ROOM, None)
+    if now - observations.setdefault(_ROOM, Observation(None, now)).since >= liveness.PROBE_INTERVAL:
+        observations.pop(_ROOM, None)
         yield from restore_token(ctx, owed=True)
 
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pressure.protocol.steps import Batch, Command, Context, Operation, atomic, operation
-
-__all__ = ["renew"]
+from pressure.protocol.commands import atomic
+from pressure.protocol.operation import Batch, Command, Context, Operation, operation
 
 
 @operation

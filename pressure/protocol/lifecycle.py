@@ -15,22 +15,11 @@ Rules:
 from __future__ import annotations
 
 from pressure.errors import QueueAlreadyExistsError
+from pressure.protocol.commands import atomic, attempt, blocking, check, executed
 from pressure.protocol.healing import heal
+from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, operation
 from pressure.protocol.problems import does_not_exist, in_use
 from pressure.protocol.role import ROLES, Role
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Context,
-    Operation,
-    Patience,
-    atomic,
-    attempt,
-    blocking,
-    check,
-    executed,
-    operation,
-)
 from pressure.protocol.waits import bound_of
 from pressure.text import printable
 
@@ -128,7 +117,7 @@ def _open(ctx: Context) -> tuple[Command, Command]:
 
 
 @operation
-def wait_closed(ctx: Context, patience: Patience) -> Operation[bool]:
+def wait_closed(ctx: Context, deadline: Deadline) -> Operation[bool]:
     """Wait until the queue is closed; False when it was not in the time allowed.
 
     Raises:
@@ -137,7 +126,7 @@ def wait_closed(ctx: Context, patience: Patience) -> Operation[bool]:
     if (yield from closed(ctx)):
         return True
     marks = ctx.keys.closed
-    for seconds in patience.attempts():
+    for seconds in deadline.attempts():
         if not seconds:
             return (yield from closed(ctx))
         replies = yield blocking(b"BRPOPLPUSH", marks, marks, seconds=seconds, then=_open(ctx))
@@ -150,7 +139,7 @@ def wait_closed(ctx: Context, patience: Patience) -> Operation[bool]:
 
 
 @operation
-def delete(ctx: Context, patience: Patience) -> Operation[None]:
+def delete(ctx: Context, deadline: Deadline) -> Operation[None]:
     """Delete the queue, or finish a Delete that was interrupted.
 
     Everybody who waits is woken first, then both roles are waited for. If that takes too long, or is
@@ -164,7 +153,7 @@ def delete(ctx: Context, patience: Patience) -> Operation[None]:
     yield from _begin_delete(ctx)
     try:
         for role in ROLES:
-            yield from _collect(ctx, role, patience)
+            yield from _collect(ctx, role, deadline)
         check((yield Batch(((b"DEL", *ctx.keys.all),))))
     except Exception as error:
         error.add_note(f"queue {ctx.keys} is half deleted: delete it again, or repair finishes it")
@@ -191,12 +180,12 @@ def _begin_delete(ctx: Context) -> Operation[None]:
             return
 
 
-def _collect(ctx: Context, role: Role, patience: Patience) -> Operation[None]:
+def _collect(ctx: Context, role: Role, deadline: Deadline) -> Operation[None]:
     """Wait for a role and remove it."""
     free, holder = role.free(ctx.keys), role.holder(ctx.keys)
     looks: tuple[Command, ...] = ((b"GET", holder),)
     popped, held_by = check((yield attempt((free,), 0.0, looks)))
-    attempts = patience.attempts()
+    attempts = deadline.attempts()
     absent = 0.0
     while popped is None and absent < ctx.slice:
         healed = held_by is not None and (yield from heal(ctx, role, held_by))

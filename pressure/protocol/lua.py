@@ -7,7 +7,7 @@ Rules:
     - Whatever frees the role leaves the mark in the holder key that says so.
     - After it ``:not_full`` has one element if there is room, and none if there is not.
     - Each answers a list: status, number of values stored, a detail, what could not be counted, what could
-      not be given back, and the values. ``scripted`` reads it.
+      not be given back, and the values. ``scripts`` reads it.
     - What was popped is in ``values`` at once: it is returned, whatever fails after it.
 
 ``KEYS`` and ``ARGV`` are named at the top of each script.

@@ -12,8 +12,6 @@ from pressure.errors import MalformedQueueError
 from pressure.keys import Keys
 from pressure.text import printable
 
-__all__ = ["bound_in", "by_hand", "count_in", "malformed", "moment", "not_a_number", "number_in"]
-
 #: The text of a number as INCRBY reads and writes it; ``number_in`` checks that it fits in 64 bits.
 _NUMBER: Final = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 #: The text of a bound. No command adds to a bound, so leading zeros are allowed.
@@ -42,7 +40,7 @@ def count_in(data: Any) -> int | None:
     return number if number is not None and number >= 0 else None
 
 
-def moment(score: Any) -> int:
+def milliseconds_in(score: Any) -> int:
     """A score of a sorted set as milliseconds; an infinite one is clipped to 64 bits."""
     return int(max(-_FURTHEST, min(float(score), _FURTHEST)))
 
@@ -53,7 +51,7 @@ def not_a_number(what: str, data: bytes | None) -> str:
     return f"its {what} is not a number of 0 or more: {quoted}"
 
 
-def by_hand(keys: Keys) -> str:
+def how_to_set_bound(keys: Keys) -> str:
     """The text of an error: how to correct a bound that is not a number."""
     return f"set key {printable(keys.bound)} to the right number by hand"
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from pressure.errors import (
+    PressureWarning,
     QueueClosedError,
     QueueDoesNotExistError,
     QueueEmptyError,
@@ -15,32 +17,16 @@ from pressure.errors import (
     ServerReplyError,
 )
 from pressure.identity import is_released
-from pressure.protocol.numbers import by_hand, malformed
+from pressure.protocol.numbers import how_to_set_bound, malformed
+from pressure.protocol.operation import Context, Reply
 from pressure.protocol.role import CONSUMER, Role
-from pressure.protocol.steps import Context, Reply
-from pressure.protocol.warned import warn
 from pressure.text import printable
 
 if TYPE_CHECKING:
-    from pressure.protocol.scripted import Answer
-
-__all__ = [
-    "does_not_exist",
-    "in_use",
-    "is_closed",
-    "is_closed_already",
-    "not_ours",
-    "note_failure",
-    "note_uncounted",
-    "plain_refusal",
-    "plain_text",
-    "problem",
-    "shown",
-    "trouble",
-]
+    from pressure.protocol.scripts import ScriptReply
 
 
-def shown(holder: bytes | None) -> str:
+def holder_text(holder: bytes | None) -> str:
     """Who holds a role, for people; the mark of the holder before tells that nobody has written an id yet."""
     if not holder or is_released(holder):
         return "a client that has not written its id"
@@ -68,8 +54,8 @@ def is_closed_already(ctx: Context) -> QueueClosedError:
 def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     """The error for a role that another client holds."""
     return QueueInUseError(
-        f"queue {ctx.keys}: the {role.name} role is held by {shown(holder)}; if that client is dead, whoever "
-        "waits for the role frees it after a while, and so does repair",
+        f"queue {ctx.keys}: the {role.name} role is held by {holder_text(holder)}; if that client is dead, "
+        "whoever waits for the role frees it after a while, and so does repair",
         role.name,
         None if holder is None or is_released(holder) else holder,
     )
@@ -89,14 +75,23 @@ def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     )
 
 
-def trouble(replies: list[Reply]) -> ServerReplyError | None:
+def first_error(replies: list[Reply]) -> ServerReplyError | None:
     """The first error among the replies of a batch, inside its transaction too."""
     for reply in replies:
         if isinstance(reply, ServerReplyError):
             return reply
-        if isinstance(reply, list) and (inner := trouble(reply)):
+        if isinstance(reply, list) and (inner := first_error(reply)):
             return inner
     return None
+
+
+def warn(text: str, taken: Sequence[bytes] = ()) -> None:
+    """Emit a ``PressureWarning``. If warnings are turned into errors, its ``taken`` has the taken values."""
+    try:
+        warnings.warn(text, PressureWarning, stacklevel=3)
+    except PressureWarning as error:
+        error.taken = list(taken)
+        raise
 
 
 def note_uncounted(
@@ -118,11 +113,11 @@ def note_uncounted(
 
 def note_failure(error: BaseException, ctx: Context, replies: list[Reply]) -> None:
     """Say in the error that the role could not be given back, if the replies say so."""
-    if refused := trouble(replies):
+    if refused := first_error(replies):
         error.add_note(f"a role of queue {ctx.keys} could not be given back ({refused}); repair frees it")
 
 
-def problem(ctx: Context, role: Role, answer: Answer, *, closing: bool = False) -> Exception | None:
+def problem(ctx: Context, role: Role, answer: ScriptReply, *, closing: bool = False) -> Exception | None:
     """The error that an answer, of a Close or of another operation, stands for, if any."""
     error: Exception
     if answer.status in (b"ok", b"wait"):
@@ -140,7 +135,7 @@ def problem(ctx: Context, role: Role, answer: Answer, *, closing: bool = False) 
     elif answer.status == b"empty":
         error = QueueEmptyError(f"queue {ctx.keys} is empty")
     elif answer.status == b"bound":
-        error = malformed(ctx.keys, "bound", answer.detail, by_hand(ctx.keys))
+        error = malformed(ctx.keys, "bound", answer.detail, how_to_set_bound(ctx.keys))
     else:
         error = ServerReplyError(plain_refusal(answer.detail))
     if answer.stuck:
@@ -149,9 +144,9 @@ def problem(ctx: Context, role: Role, answer: Answer, *, closing: bool = False) 
     return error
 
 
-def plain_refusal(refusal: bytes | ServerReplyError) -> str:
+def plain_refusal(error_reply: bytes | ServerReplyError) -> str:
     """What a refusal in a script says, as the command itself would be answered."""
-    return plain_text(printable(refusal) if isinstance(refusal, bytes) else str(refusal))
+    return plain_text(printable(error_reply) if isinstance(error_reply, bytes) else str(error_reply))
 
 
 #: Where a script failed, as Redis 6.2 says it before an error's text, and 7.0 after it; and what 7.0 says for

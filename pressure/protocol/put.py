@@ -1,6 +1,6 @@
 """Put and Close: what a producer does (pressure protocol 0.15, Put, Put (Non-Blocking), Close).
 
-Where the server runs scripts, a Put on a free queue with room is one round trip (``scripted``). Elsewhere it
+Where the server runs scripts, a Put on a free queue with room is one round trip (``scripts``). Elsewhere it
 is three:
     1. Look at ``:bound`` and ``:closed``, pop the role.
     2. Write who we are, look again, pop the token.
@@ -22,28 +22,43 @@ from collections.abc import Sequence
 
 from pressure.errors import PressureError, ServerReplyError
 from pressure.keys import Keys
-from pressure.protocol import scripted
-from pressure.protocol.problems import does_not_exist, is_closed, is_closed_already, note_uncounted, trouble
-from pressure.protocol.role import PRODUCER, Hold, refill
-from pressure.protocol.roles import finish, finished, give_back, go_on, holding, is_ours, lost_role, take
-from pressure.protocol.scripted import Run
-from pressure.protocol.steps import (
+from pressure.protocol import scripts
+from pressure.protocol.commands import check
+from pressure.protocol.operation import (
     Batch,
     Command,
     Context,
+    Deadline,
     NewHold,
     Operation,
-    Patience,
     Reply,
-    check,
-    counting,
     operation,
+    with_done,
 )
+from pressure.protocol.problems import (
+    does_not_exist,
+    first_error,
+    is_closed,
+    is_closed_already,
+    note_uncounted,
+)
+from pressure.protocol.role import PRODUCER, Hold, refill
+from pressure.protocol.roles import (
+    finish,
+    finish_or_refusal,
+    give_back,
+    holding,
+    is_ours,
+    keep_role,
+    lost_role,
+    take,
+)
+from pressure.protocol.scripts import PutProgress
 from pressure.protocol.waits import bound_of, wait_for_room
 
 
 @operation
-def put(ctx: Context, value: bytes, patience: Patience, *, overfill: bool = False) -> Operation[None]:
+def put(ctx: Context, value: bytes, deadline: Deadline, *, overfill: bool = False) -> Operation[None]:
     """Put one value.
 
     Raises:
@@ -52,12 +67,12 @@ def put(ctx: Context, value: bytes, patience: Patience, *, overfill: bool = Fals
         QueueInUseError: The producer role did not come free in time, or it was taken away by a repair.
         QueueFullError: No room came free in time.
     """
-    yield from put_run(ctx, Run((value,)), patience, overfill)
+    yield from put_values(ctx, PutProgress((value,)), deadline, overfill)
 
 
 @operation
 def put_many(
-    ctx: Context, values: Sequence[bytes], patience: Patience, *, overfill: bool = False
+    ctx: Context, values: Sequence[bytes], deadline: Deadline, *, overfill: bool = False
 ) -> Operation[None]:
     """Put values, one after the other, as the producer all the while.
 
@@ -65,70 +80,73 @@ def put_many(
         PressureError: As in ``put``; its ``done`` says how many of them were put, or if the connection was
             lost, how many at least.
     """
-    run = Run(values)
+    progress = PutProgress(values)
     if not values:
         return
     try:
-        yield from counting(run, put_run(ctx, run, patience, overfill))
+        yield from with_done(progress, put_values(ctx, progress, deadline, overfill))
     except GeneratorExit:
         raise
     except BaseException as error:
         if isinstance(error, PressureError):
-            error.done = run.stored
-        error.add_note(f"{run.stored} of {len(values)} values were put into queue {ctx.keys}")
+            error.done = progress.stored
+        error.add_note(f"{progress.stored} of {len(values)} values were put into queue {ctx.keys}")
         raise
 
 
-def put_run(ctx: Context, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
+def put_values(ctx: Context, progress: PutProgress, deadline: Deadline, overfill: bool) -> Operation[None]:
     """Put the values that are left of a run; see ``put_many``."""
     hold = Hold(PRODUCER, *(yield NewHold()))
-    if ctx.server.scripts and (yield from scripted.put(ctx, hold, run, patience, overfill)):
+    if ctx.server.scripts and (yield from scripts.put(ctx, hold, progress, deadline, overfill)):
         return
-    yield from holding(ctx, hold, _put_as_producer(ctx, hold, run, patience, overfill))
+    yield from holding(ctx, hold, _put_as_producer(ctx, hold, progress, deadline, overfill))
 
 
 def _put_as_producer(
-    ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool
+    ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool
 ) -> Operation[None]:
-    while run.stored < len(run.values):
-        yield from _put_some(ctx, hold, run, patience, overfill)
+    while progress.stored < len(progress.values):
+        yield from _put_some(ctx, hold, progress, deadline, overfill)
 
 
-def _put_some(ctx: Context, hold: Hold, run: Run, patience: Patience, overfill: bool) -> Operation[None]:
+def _put_some(
+    ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool
+) -> Operation[None]:
     """Put as many values as there is room for, one at least; the role is given back with the last."""
-    limit, length = yield from (_look_again(ctx, hold) if hold.claimed else _look(ctx, hold, patience))
+    limit, length = yield from (_check_again(ctx, hold) if hold.claimed else _take_role(ctx, hold, deadline))
     if not hold.token and not overfill:
-        limit, length = yield from wait_for_room(ctx, hold, patience)
-    values = run.next()
+        limit, length = yield from wait_for_room(ctx, hold, deadline)
+    values = progress.next_values()
     if limit and not overfill:
         values = values[: max(limit - length, 1)]
-    yield from _push(ctx, hold, run, values, limit, length)
+    yield from _push(ctx, hold, progress, values, limit, length)
 
 
-def _look(ctx: Context, hold: Hold, patience: Patience) -> Operation[tuple[int, int]]:
+def _take_role(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tuple[int, int]]:
     """Take the role, and pop the token if there is one; bound and length."""
     pop: Command = (b"RPOP", ctx.keys.not_full)
-    said, token, *seen = yield from take(ctx, hold, patience, (pop,), _looks(ctx, hold), refuse_closed=True)
+    checks = _check_commands(ctx, hold)
+    claimed, token, *seen = yield from take(ctx, hold, deadline, (pop,), checks, refuse_closed=True)
     hold.token = isinstance(token, bytes)
-    check([said])
-    return (yield from _seen(ctx, hold, token, seen))
+    check([claimed])
+    return (yield from _checked(ctx, hold, token, seen))
 
 
-def _look_again(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
+def _check_again(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
     """The same in the middle of a run, where the role may have been taken away."""
     pop: Command = (b"LLEN" if hold.token else b"RPOP", ctx.keys.not_full)
-    token, *seen = yield Batch((pop, *_looks(ctx, hold)))
-    return (yield from _seen(ctx, hold, token, seen))
+    token, *seen = yield Batch((pop, *_check_commands(ctx, hold)))
+    return (yield from _checked(ctx, hold, token, seen))
 
 
-def _looks(ctx: Context, hold: Hold) -> tuple[Command, ...]:
+def _check_commands(ctx: Context, hold: Hold) -> tuple[Command, ...]:
     """What a producer looks at; its role and the bound are watched from here on."""
     keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"GET", keys.bound), (b"LLEN", keys.queue), (b"EXISTS", keys.closed))
-    return (*is_ours(ctx, hold, keys.bound), *looks)
+    checks: tuple[Command, ...] = ((b"GET", keys.bound), (b"LLEN", keys.queue), (b"EXISTS", keys.closed))
+    return (*is_ours(ctx, hold, keys.bound), *checks)
 
 
-def _seen(ctx: Context, hold: Hold, token: Reply, seen: list[Reply]) -> Operation[tuple[int, int]]:
+def _checked(ctx: Context, hold: Hold, token: Reply, seen: list[Reply]) -> Operation[tuple[int, int]]:
     hold.token |= isinstance(token, bytes)
     _, holder, bound, length, closed = seen
     check([token, *seen])
@@ -141,31 +159,31 @@ def _seen(ctx: Context, hold: Hold, token: Reply, seen: list[Reply]) -> Operatio
 
 
 def _push(
-    ctx: Context, hold: Hold, run: Run, values: Sequence[bytes], bound: int, length: int
+    ctx: Context, hold: Hold, progress: PutProgress, values: Sequence[bytes], bound: int, length: int
 ) -> Operation[None]:
     """Push values, and give the role back after the last; the queue is no longer than ``length``."""
     store = _store(ctx.keys, values)
-    last = run.stored + len(values) == len(run.values)
+    last = progress.stored + len(values) == len(progress.values)
     if last and (bound == 0 or length + len(values) < bound):
-        done = yield from _stored(ctx, hold, run, values, finish(ctx, hold, (*store, *refill(ctx))))
-        yield from _rescue(ctx, hold, trouble(done))
+        done = yield from _stored(ctx, hold, progress, values, finish(ctx, hold, (*store, *refill(ctx))))
+        yield from _rescue(ctx, hold, first_error(done))
         return
-    done = yield from _stored(ctx, hold, run, values, go_on(ctx, hold, store))
+    done = yield from _stored(ctx, hold, progress, values, keep_role(ctx, hold, store))
     room = bound == 0 or done[0] < bound
     if not last:
         hold.token = room
-        note_uncounted(ctx, "the value is stored", trouble(done))
+        note_uncounted(ctx, "the value is stored", first_error(done))
     elif not hold.held:  # the role was taken away since; only the values were ours to write
         yield Batch(((b"UNWATCH",),))
     else:
-        freed = yield from finished(ctx, hold, refill(ctx) if room else ())
-        yield from _rescue(ctx, hold, trouble([done, freed]))
+        freed = yield from finish_or_refusal(ctx, hold, refill(ctx) if room else ())
+        yield from _rescue(ctx, hold, first_error([done, freed]))
 
 
 def _stored(
     ctx: Context,
     hold: Hold,
-    run: Run,
+    progress: PutProgress,
     values: Sequence[bytes],
     transaction: Operation[list[Reply] | None],
 ) -> Operation[list[Reply]]:
@@ -178,7 +196,7 @@ def _stored(
     if done is None:
         raise (yield from lost_role(ctx, hold))
     check(done[:1])
-    run.stored += len(values)
+    progress.stored += len(values)
     hold.token = False
     return done
 
@@ -186,7 +204,7 @@ def _stored(
 def _rescue(ctx: Context, hold: Hold, refused: ServerReplyError | None) -> Operation[None]:
     """The value is stored; if something after it was refused, see to the role, and say so."""
     if refused is not None:
-        stuck = hold.held and trouble((yield from give_back(ctx, hold))) is not None
+        stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None
         note_uncounted(ctx, "the value is stored", refused, PRODUCER if stuck else None)
 
 
@@ -199,7 +217,7 @@ def _store(keys: Keys, values: Sequence[bytes]) -> tuple[Command, ...]:
 
 
 @operation
-def close(ctx: Context, patience: Patience) -> Operation[None]:
+def close(ctx: Context, deadline: Deadline) -> Operation[None]:
     """Close the queue for ever, by pushing two marks onto ``:closed``.
 
     Raises:
@@ -208,15 +226,15 @@ def close(ctx: Context, patience: Patience) -> Operation[None]:
         QueueInUseError: The producer role did not come free in time.
     """
     hold = Hold(PRODUCER, *(yield NewHold()))
-    if ctx.server.scripts and (yield from holding(ctx, hold, scripted.close(ctx, hold, patience))):
+    if ctx.server.scripts and (yield from holding(ctx, hold, scripts.close(ctx, hold, deadline))):
         return
-    yield from holding(ctx, hold, _close_as_producer(ctx, hold, patience))
+    yield from holding(ctx, hold, _close_as_producer(ctx, hold, deadline))
 
 
-def _close_as_producer(ctx: Context, hold: Hold, patience: Patience) -> Operation[None]:
+def _close_as_producer(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[None]:
     keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"EXISTS", keys.bound), (b"EXISTS", keys.closed))
-    replies = yield from take(ctx, hold, patience, then=(*is_ours(ctx, hold, keys.bound), *looks))
+    checks: tuple[Command, ...] = ((b"EXISTS", keys.bound), (b"EXISTS", keys.closed))
+    replies = yield from take(ctx, hold, deadline, then=(*is_ours(ctx, hold, keys.bound), *checks))
     *_, holder, exists, closed = check(replies)
     if holder != hold.id:
         raise (yield from lost_role(ctx, hold))

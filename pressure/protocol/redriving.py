@@ -11,27 +11,15 @@ Rules:
 from __future__ import annotations
 
 from pressure.errors import PressureError
+from pressure.protocol.commands import atomic, check, executed
+from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, operation, with_done
 from pressure.protocol.problems import does_not_exist
-from pressure.protocol.put import put_run
-from pressure.protocol.scripted import Run
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Context,
-    Operation,
-    Patience,
-    atomic,
-    check,
-    counting,
-    executed,
-    operation,
-)
-
-__all__ = ["redrive"]
+from pressure.protocol.put import put_values
+from pressure.protocol.scripts import PutProgress
 
 
 @operation
-def redrive(ctx: Context, patience: Patience, most: int) -> Operation[int]:
+def redrive(ctx: Context, deadline: Deadline, most: int) -> Operation[int]:
     """Put at most ``most`` rejected messages again, the oldest first; returns how many were put.
 
     Raises:
@@ -48,7 +36,7 @@ def redrive(ctx: Context, patience: Patience, most: int) -> Operation[int]:
                 end = min(most, length)
             if not values:
                 break
-            yield from counting(done, put_run(ctx, Run(values), patience, overfill=False))
+            yield from with_done(done, put_values(ctx, PutProgress(values), deadline, overfill=False))
             done += 1
             yield from _remove(ctx, values)
     except PressureError as error:

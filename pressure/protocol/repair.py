@@ -4,8 +4,8 @@ The protocol is silent about it: such a queue is stuck for ever. Whoever waits f
 (``healing``); a repair needs nobody who waits, and mends whatever else is wrong.
 
 Rules:
-    - Without force the role of a dead holder is freed (see ``vitals``), after two looks, or at once if it was
-      a hold of this process. With force whatever holds a role loses it.
+    - Without force the role of a dead holder is freed (see ``liveness``), after two probes, or at once if it
+      was a hold of this process. With force whatever holds a role loses it.
     - A queue without ``:bound`` is a Delete that did not finish: it is finished. A queue whose roles were
       never filled in is a Create that did not finish: it is finished.
 """
@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pressure.protocol import vitals
+from pressure.protocol import liveness
+from pressure.protocol.commands import atomic, check
 from pressure.protocol.counters import restore_counters
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.healing import free_role, mark_back, restore_token, was_done
-from pressure.protocol.numbers import bound_in, by_hand, not_a_number
-from pressure.protocol.problems import does_not_exist, shown
+from pressure.protocol.liveness import Liveness, Probe, liveness_of, probe, sign_of_life
+from pressure.protocol.numbers import bound_in, how_to_set_bound, not_a_number
+from pressure.protocol.operation import Batch, Command, Context, Operation, Pause, operation
+from pressure.protocol.problems import does_not_exist, holder_text
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role, put_back
-from pressure.protocol.steps import Batch, Command, Context, Operation, Pause, atomic, check, operation
-from pressure.protocol.vitals import Life, Seen, doubt, life_of, look
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +81,22 @@ def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operat
     """Free the roles of dead holders, finish a half done Create or Delete, restore what they lost.
 
     ``only`` names the one role that may be freed. Unless all that holds a role was left by this process, this
-    takes ``LOOK_APART`` seconds without force.
+    takes ``PROBE_INTERVAL`` seconds without force.
 
     Raises:
         QueueDoesNotExistError: There is nothing of it.
     """
     found = _Findings()
-    first = last = yield from look(ctx)
+    first = last = yield from probe(ctx)
     if not first.keys:
         raise does_not_exist(ctx)
     if not force and any(_needs_another_look(ctx, role, first) for role in ROLES):
-        yield Pause(vitals.LOOK_APART)
-        last = yield from look(ctx)
+        yield Pause(liveness.PROBE_INTERVAL)
+        last = yield from probe(ctx)
     settled: dict[Role, bool] = {}
     for role in ROLES:
         if only in (None, role.name):
-            why = None if force else doubt(role, first, last, ctx.holds)
+            why = None if force else sign_of_life(role, first, last, ctx.holds)
             settled[role] = yield from _settle(ctx, role, why, last, found)
         else:
             settled[role] = bool(last.free[role])
@@ -106,19 +107,19 @@ def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operat
     return RepairReport(ctx.keys.name, tuple(found.done), tuple(found.left))
 
 
-def _needs_another_look(ctx: Context, role: Role, seen: Seen) -> bool:
-    """Whether one look does not tell that nobody lives who holds the role."""
+def _needs_another_look(ctx: Context, role: Role, seen: Probe) -> bool:
+    """Whether one probe does not tell that nobody lives who holds the role."""
     if seen.free[role]:
         return False
-    return life_of(seen.holder[role], seen.connections, ctx.holds) is not Life.OWN
+    return liveness_of(seen.holder[role], seen.connections, ctx.holds) is not Liveness.OWN
 
 
-def _settle(ctx: Context, role: Role, why: str | None, last: Seen, found: _Findings) -> Operation[bool]:
+def _settle(ctx: Context, role: Role, why: str | None, last: Probe, found: _Findings) -> Operation[bool]:
     """Free the role unless there is doubt; whether nobody holds it now."""
     if last.free[role]:
         return True
     holder = last.holder[role]
-    by = f"held by {shown(holder)}"
+    by = f"held by {holder_text(holder)}"
     if why is not None:
         found.left.append(f"did not free the {role.name} role, {by}: {why}; force frees it all the same")
         return False
@@ -190,7 +191,7 @@ def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None
     if token.bound is None:
         raise does_not_exist(ctx)
     if bound_in(token.bound) is None:
-        found.left.append(f"{not_a_number('bound', token.bound)}; {by_hand(ctx.keys)}")
+        found.left.append(f"{not_a_number('bound', token.bound)}; {how_to_set_bound(ctx.keys)}")
     if token.restored:
         what = f"reduced :not_full from {token.tokens} elements to one"
         found.done.append(

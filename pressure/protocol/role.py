@@ -13,20 +13,7 @@ from typing import Final
 
 from pressure.identity import released
 from pressure.keys import Keys
-from pressure.protocol.steps import Command, Context
-
-__all__ = [
-    "CONSUMER",
-    "PRODUCER",
-    "ROLES",
-    "Hold",
-    "Role",
-    "freeing",
-    "put_back",
-    "refill",
-    "said",
-    "token_back",
-]
+from pressure.protocol.operation import Command, Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +67,18 @@ class Hold:
         return self.id if self.claimed else self.before
 
 
-def said(ctx: Context, hold: Hold) -> Command:
+def claim_command(ctx: Context, hold: Hold) -> Command:
     """The command that says we hold the role, for as long as our lease lasts if we have one."""
     lease = (b"PX", ctx.lease_ms) if ctx.lease else ()
     return (b"SET", hold.role.holder(ctx.keys), hold.id, *lease)
 
 
-def freeing(keys: Keys, role: Role, hold_id: bytes) -> tuple[Command, Command]:
+def release_commands(keys: Keys, role: Role, hold_id: bytes) -> tuple[Command, Command]:
     """The commands that free a role, and mark it as given back, or freed, by this hold."""
     return (b"SET", role.holder(keys), released(hold_id)), (b"LPUSH", role.free(keys), 0)
 
 
-def token_back(ctx: Context, hold: Hold) -> tuple[Command, ...]:
+def token_commands(ctx: Context, hold: Hold) -> tuple[Command, ...]:
     """The commands that put the token back which a failed Put had popped."""
     return refill(ctx) if hold.token else ()
 

@@ -20,42 +20,25 @@ Rules:
 from __future__ import annotations
 
 from pressure.errors import ServerReplyError
+from pressure.protocol.commands import atomic, attempt, check, executed, transaction_replies
 from pressure.protocol.healing import heal
-from pressure.protocol.problems import does_not_exist, in_use, is_closed, not_ours, note_failure, trouble
-from pressure.protocol.role import PRODUCER, Hold, freeing, put_back, refill, said, token_back
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Context,
-    Operation,
-    Patience,
-    Reply,
-    T,
-    atomic,
-    attempt,
-    check,
-    executed,
-    told,
+from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, Reply, T
+from pressure.protocol.problems import does_not_exist, first_error, in_use, is_closed, not_ours, note_failure
+from pressure.protocol.role import (
+    PRODUCER,
+    Hold,
+    claim_command,
+    put_back,
+    refill,
+    release_commands,
+    token_commands,
 )
-
-__all__ = [
-    "as_holder",
-    "finish",
-    "finished",
-    "give_back",
-    "go_on",
-    "holding",
-    "is_ours",
-    "lost_role",
-    "take",
-    "take_role",
-]
 
 
 def take_role(
-    ctx: Context, hold: Hold, patience: Patience, *, refuse_closed: bool = False
+    ctx: Context, hold: Hold, deadline: Deadline, *, refuse_closed: bool = False
 ) -> Operation[None]:
-    """Take a role, waiting for it as long as ``patience`` allows.
+    """Take a role, waiting for it as long as ``deadline`` allows.
 
     Raises:
         QueueDoesNotExistError: ``:bound`` is gone, at once or while waiting.
@@ -64,7 +47,7 @@ def take_role(
     """
     hold.watched = not ctx.server.scripts  # a script compares by itself
     try:
-        yield from _popped(ctx, hold, patience, refuse_closed)
+        yield from _popped(ctx, hold, deadline, refuse_closed)
     except GeneratorExit:
         raise
     except BaseException as error:
@@ -75,13 +58,13 @@ def take_role(
         raise
 
 
-def _popped(ctx: Context, hold: Hold, patience: Patience, refuse_closed: bool) -> Operation[None]:
+def _popped(ctx: Context, hold: Hold, deadline: Deadline, refuse_closed: bool) -> Operation[None]:
     keys, role = ctx.keys, hold.role
     holder = role.holder(keys)
     watch: tuple[Command, ...] = ((b"UNWATCH",), (b"WATCH", holder)) if hold.watched else ()
     looks: tuple[Command, ...] = ((b"GET", holder), (b"EXISTS", keys.bound), (b"EXISTS", keys.closed))
     seconds: float | None = 0.0
-    attempts = patience.attempts()
+    attempts = deadline.attempts()
     while seconds is not None:
         popped, *seen = yield attempt((role.free(keys),), seconds, (*watch, *looks))
         before, exists, closed = seen[-3:]
@@ -102,7 +85,7 @@ def _popped(ctx: Context, hold: Hold, patience: Patience, refuse_closed: bool) -
 def take(
     ctx: Context,
     hold: Hold,
-    patience: Patience,
+    deadline: Deadline,
     work: tuple[Command, ...] = (),
     then: tuple[Command, ...] = (),
     *,
@@ -115,7 +98,7 @@ def take(
     """
     while True:
         if not hold.held:
-            yield from take_role(ctx, hold, patience, refuse_closed=refuse_closed)
+            yield from take_role(ctx, hold, deadline, refuse_closed=refuse_closed)
         replies = yield from _claimed(ctx, hold, work, then)
         if replies is not None:
             return replies
@@ -130,7 +113,7 @@ def _claimed(
         *_, holder = yield Batch(is_ours(ctx, hold))
         if holder != hold.before and not isinstance(holder, ServerReplyError):
             return None
-    claim = atomic(said(ctx, hold), *work)
+    claim = atomic(claim_command(ctx, hold), *work)
     replies = yield Batch((*claim, *then))
     hold.watched = True
     first, rest = replies[: len(claim)], replies[len(claim) :]
@@ -158,7 +141,7 @@ def as_holder(
     more, while a consumer has its role to give back, for which the delete waits.
 
     Raises:
-        ServerReplyError: The server refused the transaction as a whole, or the look that comes before it is
+        ServerReplyError: The server refused the transaction as a whole, or the check that comes before it is
             tried again; nothing was done.
     """
     bound = ctx.keys.bound
@@ -172,7 +155,7 @@ def as_holder(
     return done
 
 
-def go_on(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
+def keep_role(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
     """Do a holder's work, as ``as_holder`` does it, and stay the holder if it was done.
 
     Whether we still are when it was done, ``hold.held`` says.
@@ -193,14 +176,14 @@ def finish(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[lis
 
     Whether the role is freed, ``hold.held`` says.
     """
-    whole = (*work, *freeing(ctx.keys, hold.role, hold.id))
+    whole = (*work, *release_commands(ctx.keys, hold.role, hold.id))
     done = yield from as_holder(ctx, hold, (yield Batch(atomic(*whole))), whole)
     if done is not None:
         hold.held = isinstance(done[-1], ServerReplyError)
     return done
 
 
-def finished(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
+def finish_or_refusal(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
     """The same; a refusal of the whole is a reply, too."""
     try:
         return (yield from finish(ctx, hold, work))
@@ -229,18 +212,18 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
 
     Where the server does not let us ask whose the role is, it counts as ours.
     """
-    release: tuple[Command, ...] = (*token_back(ctx, hold), *(put_back(ctx),) * hold.unacked)
-    free = freeing(ctx.keys, hold.role, hold.id)
+    release: tuple[Command, ...] = (*token_commands(ctx, hold), *(put_back(ctx),) * hold.unacked)
+    free = release_commands(ctx.keys, hold.role, hold.id)
     release = (*release, *(free if hold.claimed else free[-1:]))
     hold.held = False
     while True:
         replies = yield Batch(((b"UNWATCH",), *is_ours(ctx, hold)))
         holder = replies[-1]
-        if holder != hold.expected and trouble([holder, hold.expected]) is None:
+        if holder != hold.expected and first_error([holder, hold.expected]) is None:
             return (yield from _token_that_was_not_ours(ctx, hold))
         replies = yield Batch(atomic(*release))
         if replies[-1] is not None:  # a lease that is renewed changes the key
-            return told(replies)
+            return transaction_replies(replies)
 
 
 def _token_that_was_not_ours(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
@@ -250,7 +233,7 @@ def _token_that_was_not_ours(ctx: Context, hold: Hold) -> Operation[list[Reply]]
         return (yield Batch(((b"UNWATCH",),)))
     *_, exists = replies = yield Batch(((b"UNWATCH",), (b"WATCH", bound), (b"EXISTS", bound)))
     if exists == 1:
-        return told((yield Batch(atomic(*refill(ctx)))))
+        return transaction_replies((yield Batch(atomic(*refill(ctx)))))
     yield Batch(((b"UNWATCH",),))
     return replies
 

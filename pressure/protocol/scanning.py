@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pressure.protocol.steps import Batch, Operation, check
+from pressure.protocol.commands import check
+from pressure.protocol.operation import Batch, Operation
 
 _GLOB: Final = b"\\*?[]^-"
 

@@ -14,8 +14,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["LONGEST", "MOST_BYTES", "Sizes"]
-
 #: The most bytes that one step takes in several values.
 MOST_BYTES: Final = 16 << 20
 #: The most bytes of a value: the longest argument that Redis accepts (``proto-max-bulk-len``).

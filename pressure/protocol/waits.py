@@ -18,12 +18,12 @@ from pressure.errors import (
     QueueFullError,
     ServerReplyError,
 )
+from pressure.protocol.commands import attempt, check
 from pressure.protocol.healing import heal_room
-from pressure.protocol.numbers import bound_in, by_hand, malformed
-from pressure.protocol.problems import does_not_exist, is_closed
+from pressure.protocol.numbers import bound_in, how_to_set_bound, malformed
+from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, Reply
+from pressure.protocol.problems import does_not_exist, is_closed, warn
 from pressure.protocol.role import CONSUMER, Hold
-from pressure.protocol.steps import Batch, Command, Context, Operation, Patience, Reply, attempt, check
-from pressure.protocol.warned import warn
 
 #: What is looked at right after every pop of a value: bound and length.
 _AFTER: Final = 2
@@ -54,11 +54,11 @@ def bound_of(ctx: Context, reply: bytes | None) -> int:
         raise does_not_exist(ctx)
     bound = bound_in(reply)
     if bound is None:
-        raise malformed(ctx.keys, "bound", reply, by_hand(ctx.keys))
+        raise malformed(ctx.keys, "bound", reply, how_to_set_bound(ctx.keys))
     return bound
 
 
-def wait_for_room(ctx: Context, hold: Hold, patience: Patience) -> Operation[tuple[int, int]]:
+def wait_for_room(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tuple[int, int]]:
     """Wait for the token; the bound and the length seen right after it came."""
     keys = ctx.keys
     looks: tuple[Command, ...] = (
@@ -67,7 +67,7 @@ def wait_for_room(ctx: Context, hold: Hold, patience: Patience) -> Operation[tup
         (b"LLEN", keys.consumer_free),
         (b"GET", keys.consumer),
     )
-    for seconds in patience.attempts():
+    for seconds in deadline.attempts():
         replies = yield attempt((keys.not_full,), seconds, looks)
         token, bound, length, free, consumer = replies
         hold.token = token is not None and not isinstance(token, ServerReplyError)
@@ -84,7 +84,7 @@ def after_pop(ctx: Context) -> tuple[Command, ...]:
     return ((b"GET", ctx.keys.bound), (b"LLEN", ctx.keys.queue))
 
 
-def wait_for_value(ctx: Context, patience: Patience) -> Operation[Popped]:
+def wait_for_value(ctx: Context, deadline: Deadline) -> Operation[Popped]:
     """Wait for one value.
 
     Raises:
@@ -93,7 +93,7 @@ def wait_for_value(ctx: Context, patience: Patience) -> Operation[Popped]:
         QueueEmptyError: No value came in time.
     """
     keys = ctx.keys
-    for seconds in patience.attempts():
+    for seconds in deadline.attempts():
         popped, bound, length = replies = yield attempt((keys.queue, keys.closed), seconds, after_pop(ctx))
         if isinstance(popped, list) and popped[0] == keys.closed:
             return (yield from _closed_meanwhile(ctx, popped[1], bound))

@@ -31,8 +31,6 @@ from pressure.spark.server import QueueServer
 from pressure.spark.source import Source, State, slices
 from pressure.spark.writing import StreamWriter, Writer
 
-__all__ = ["PressureDataSource", "offset_of"]
-
 #: Whether this Spark can limit the rows of a micro-batch, and supports ``availableNow`` for such sources.
 _ADMITS: Final = hasattr(datasource.DataSourceStreamReader, "getDefaultReadLimit")
 

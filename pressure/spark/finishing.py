@@ -10,8 +10,6 @@ from typing import Any
 from pressure.spark.options import Options
 from pressure.spark.source import Source
 
-__all__ = ["finish"]
-
 
 def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
     """Stop a query, acknowledge the last batch that it completed, and let others use its queues.

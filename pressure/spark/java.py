@@ -20,8 +20,6 @@ from typing import Final
 from pressure.extras import how_to_install
 from pressure.spark.errors import SetupError
 
-__all__ = ["OLDEST", "java_home", "version_of"]
-
 #: The first version that Spark 4 runs on.
 OLDEST: Final = 17
 

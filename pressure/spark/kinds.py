@@ -20,8 +20,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["COMMON", "KINDS"]
-
 COMMON: Final = b"""
 local call = redis.call
 local queue, pending = KEYS[4], KEYS[3]

@@ -13,8 +13,6 @@ from typing import Final
 from pressure.protocol.lua import Script
 from pressure.spark.kinds import COMMON, KINDS
 
-__all__ = ["ABANDON", "ACK", "CLAIM", "DECIDE", "END", "LEAVE", "MOVE", "OPEN", "RELEASE", "TAKE", "Step"]
-
 
 class Step:
     """A step: one script for each kind of queue."""

@@ -17,8 +17,6 @@ from pressure.arguments import settings
 from pressure.settings import Settings
 from pressure.spark.errors import OptionError
 
-__all__ = ["OPTIONS", "Options", "options_of"]
-
 KINDS: Final = ("pressure", "backup", "reliable")
 FORMATS: Final = ("binary", "text", "json")
 DELIVERIES: Final = ("exactly_once", "plain")

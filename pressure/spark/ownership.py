@@ -17,14 +17,12 @@ from typing import Final
 
 from pressure.errors import PressureError, QueueInUseError
 from pressure.identity import process_in
-from pressure.lease import ThreadKeeper
+from pressure.lease import ThreadRenewer
 from pressure.pool import HOLDS
-from pressure.protocol.vitals import connected
+from pressure.protocol.liveness import connected
 from pressure.spark.lua import RELEASE, TAKE
 from pressure.spark.server import QueueServer
 from pressure.text import printable
-
-__all__ = ["LOOK", "Ownership", "in_use"]
 
 #: Seconds between two attempts to take a queue that another query owns.
 LOOK: Final = 0.1
@@ -45,7 +43,7 @@ class Ownership:
         self._server = server
         self._key = server.places.beside("owner")
         self._lease = server.options.lease
-        self._keeper: ThreadKeeper | None = None
+        self._renewer: ThreadRenewer | None = None
 
     def take(self) -> None:
         """Become the owner, and renew the lease in the background. Waits only for a lease that runs out.
@@ -63,8 +61,8 @@ class Ownership:
             if self._is_dead(holder) and not self._acquire(instead_of=holder):
                 break
             self._server.pause(min(LOOK, max(left, 1) / 1000))
-        self._keeper = ThreadKeeper(self._lease, self._renew)
-        self._keeper.begin(self.me.encode())
+        self._renewer = ThreadRenewer(self._lease, self._renew)
+        self._renewer.begin(self.me.encode())
 
     def _acquire(self, me: bytes | str = "", instead_of: bytes = b"") -> tuple[bytes, int] | None:
         """Become the owner or renew the lease: None, or another owner and the milliseconds of its lease."""
@@ -85,10 +83,10 @@ class Ownership:
 
     def stop_renewing(self) -> None:
         """Stop renewing the lease, as if this process had died."""
-        if self._keeper is not None:
-            self._keeper.end(self.me.encode())
-            self._keeper.stop()
-            self._keeper = None
+        if self._renewer is not None:
+            self._renewer.end(self.me.encode())
+            self._renewer.stop()
+            self._renewer = None
 
     def release(self) -> None:
         """Stop being the owner."""
@@ -100,7 +98,7 @@ class Ownership:
 def in_use(server: QueueServer, holder: bytes) -> QueueInUseError:
     """The error for a query that is not the owner."""
     who = printable(holder) or "nobody"
-    return QueueInUseError(f"queue {server.places.located} is read by another query ({who})", "consumer")
+    return QueueInUseError(f"queue {server.places.keys} is read by another query ({who})", "consumer")
 
 
 def _ended(process: bytes) -> bool:

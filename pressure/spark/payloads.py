@@ -19,8 +19,6 @@ from pressure.spark.errors import PayloadError
 from pressure.spark.options import Options
 from pressure.spark.rows import Rows
 
-__all__ = ["FORMATS", "batches_of", "check_columns", "values_of"]
-
 #: The most rows of an Arrow record batch.
 TOGETHER: Final = 10_000
 

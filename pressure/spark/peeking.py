@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pressure.kinds.asking import pairs
+from pressure.kinds.commands import pairs
 from pressure.protocol.numbers import count_in
 from pressure.spark.errors import RowsGoneError
 from pressure.spark.options import Options
@@ -19,8 +19,6 @@ from pressure.spark.places import new_id
 from pressure.spark.rows import Rows, peeked_of
 from pressure.spark.server import QueueServer
 from pressure.spark.source import READ_TOGETHER, slices
-
-__all__ = ["Peek", "Slice"]
 
 #: Seconds after the last read for which a copy is kept.
 KEPT: Final = 600
@@ -92,7 +90,7 @@ class Peek:
                 look, (b"LLEN", part.key), (b"LRANGE", part.key, -end, -start - 1)
             )
             if part.length and length != part.length:
-                queue = self._server.places.located
+                queue = self._server.places.keys
                 raise RowsGoneError(
                     f"queue {queue}: its copy was dropped {KEPT} s after the last read; read again"
                 )

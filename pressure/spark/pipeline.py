@@ -17,8 +17,6 @@ from typing import Any, Final, TypeAlias
 
 from pressure.spark.errors import OptionError, PipelineError
 
-__all__ = ["Batch", "Plan", "function_named", "running"]
-
 Transform: TypeAlias = Callable[[Any], Any]
 
 #: Seconds between two checks of a query's progress, and seconds that it has to complete its batch.

@@ -18,11 +18,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from pressure.keys import DEFAULT_PREFIX, Keys, as_bytes
-from pressure.kinds.kind import Place
+from pressure.kinds.kind import KindKeys
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.spark.options import Options
-
-__all__ = ["Places", "new_id", "places_of"]
 
 _ROOT: Final = b"__spark__:"
 
@@ -61,9 +59,9 @@ class Places:
         return self.main + b":unacked" if self.kind == "pressure" else self.beside("pending")
 
     @property
-    def located(self) -> Place:
+    def keys(self) -> KindKeys:
         """The name and the keys, to find the node of a cluster that serves them."""
-        return Place(self.name, self.all)
+        return KindKeys(self.name, self.all)
 
 
 def places_of(options: Options) -> Places:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Rows", "peeked_of", "rows_of"]
-
 _CLAIMED: Final = re.compile(rb"([^ ]+) (\d+) (.*)", re.DOTALL)
 _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) (.*)", re.DOTALL)
 _TIMED: Final = re.compile(r"(\d{1,15})-\d+")

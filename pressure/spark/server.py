@@ -7,22 +7,21 @@ from typing import Any, Final, TypeVar
 
 from pressure.driver import Driver
 from pressure.errors import PressureError, QueueDoesNotExistError, ServerReplyError
-from pressure.kinds.asking import pairs
+from pressure.kinds.commands import pairs
 from pressure.kinds.kind import KindContext
-from pressure.kinds.reliable.carrying import BACKENDS
+from pressure.kinds.reliable.base import BACKENDS
 from pressure.kinds.reliable.delaying import move
 from pressure.kinds.reliable.model import ReliableKeys
-from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.operations import QueueState
+from pressure.protocol.commands import check
 from pressure.protocol.lua import Script
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import Batch, Command, Operation, Pause, Reply, Server, check
+from pressure.protocol.operation import Batch, Command, Operation, Pause, Reply, Server
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 from pressure.spark.lua import Step
 from pressure.spark.options import Options
 from pressure.spark.places import Places, places_of
 
 T = TypeVar("T")
-
-__all__ = ["QueueServer"]
 
 #: The possible types (TYPE) of a queue's main key, by kind; a reliable queue has two backends.
 _TYPES: Final = {"backup": (b"list",), "reliable": (b"stream", b"Queue-EDU")}
@@ -38,8 +37,8 @@ class QueueServer:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.places: Places = places_of(options)
-        self._context = KindContext(self.places.located, Server(scripts=True))
-        self._driver = Driver(options.where, self.places.located)
+        self._context = KindContext(self.places.keys, Server(scripts=True))
+        self._driver = Driver(options.where, self.places.keys)
         self._backend: str | None = None
 
     def script(self, script: Script, keys: Sequence[bytes], *args: bytes | str | int) -> Any:
@@ -49,10 +48,10 @@ class QueueServer:
             PressureError: The server runs no scripts, cannot be reached, or refused the script.
         """
         words = (arg.encode() if isinstance(arg, str) else arg for arg in args)
-        reply = self.run(evaluated(self._context.server, script, keys, *words))
+        reply = self.run(eval_script(self._context.server, script, keys, *words))
         if reply is NO_SCRIPTS:
             raise PressureError(
-                f"queue {self.places.located}: pressure.spark needs Lua scripts, and this server runs none"
+                f"queue {self.places.keys}: pressure.spark needs Lua scripts, and this server runs none"
             )
         return reply
 
@@ -78,7 +77,7 @@ class QueueServer:
         try:
             return self._driver.run(operation)
         except ServerReplyError as error:
-            error.explain(str(self.places.located))
+            error.explain(str(self.places.keys))
             raise
 
     @property
@@ -100,12 +99,12 @@ class QueueServer:
         """
         if self.places.kind == "pressure":
             if not self.ask((b"EXISTS", self.places.main + b":bound"))[0]:
-                raise QueueDoesNotExistError(f"queue {self.places.located} does not exist; create it first")
+                raise QueueDoesNotExistError(f"queue {self.places.keys} does not exist; create it first")
             return
         (kind,) = self.ask((b"TYPE", self.places.main))
         if kind not in (b"none", *_TYPES[self.places.kind]):
             raise PressureError(
-                f"queue {self.places.located}: its key holds a {kind.decode()}, so it is no "
+                f"queue {self.places.keys}: its key holds a {kind.decode()}, so it is no "
                 f"{self.places.kind} queue"
             )
 
@@ -115,7 +114,7 @@ class QueueServer:
 
     def move_due(self) -> None:
         """Make the delayed messages of a reliable queue that are due available to consumers."""
-        backend = Carried(ReliableKeys.of(self.places.main, b"workers"), BACKENDS[self.backend](), None)
+        backend = QueueState(ReliableKeys.of(self.places.main, b"workers"), BACKENDS[self.backend](), None)
         self.run(move(self._context, backend))
 
     def close(self) -> None:

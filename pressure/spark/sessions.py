@@ -16,8 +16,6 @@ from pressure.spark.java import java_home
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["QUIET", "prepare", "session"]
-
 #: Settings for programs that print their own progress.
 QUIET: Final = {"spark__log__level": "ERROR", "spark__ui__showConsoleProgress": "false"}
 

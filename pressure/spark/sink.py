@@ -28,8 +28,6 @@ from pressure.spark.options import Options
 from pressure.spark.places import new_id
 from pressure.spark.server import QueueServer
 
-__all__ = ["Sink", "Staged"]
-
 #: The most values and bytes that one round trip stages.
 STAGED_TOGETHER: Final = 5000
 STAGED_BYTES: Final = 1 << 20
@@ -131,7 +129,7 @@ class Sink:
 
     @property
     def _queue(self) -> object:
-        return self._server.places.located
+        return self._server.places.keys
 
     def _decide(self, marker: bytes, batch: int, staged: Sequence[Staged]) -> list[Any]:
         some = [each for each in staged if each.rows]

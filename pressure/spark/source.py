@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
-from pressure.protocol.steps import atomic
+from pressure.protocol.commands import atomic
 from pressure.spark.errors import RowsGoneError
 from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN
 from pressure.spark.options import Options
@@ -28,8 +28,6 @@ from pressure.spark.places import new_id
 from pressure.spark.rows import Rows, rows_of
 from pressure.spark.server import QueueServer
 from pressure.text import printable
-
-__all__ = ["Source", "State", "slices"]
 
 #: The most rows that one step claims (the server serves no other client meanwhile) and that one reply has.
 CLAIMED_TOGETHER: Final = 10_000
@@ -95,7 +93,7 @@ class Source:
 
     def _problem(self, status: bytes, detail: Any) -> PressureError:
         """The error for a status."""
-        queue = self._server.places.located
+        queue = self._server.places.keys
         held = detail if isinstance(detail, bytes) else b""
         who = printable(held) or "nobody"
         if status == b"gone":
@@ -121,7 +119,7 @@ class Source:
             raise self._problem(b"other", b"")
         if row < state.first:
             raise RowsGoneError(
-                f"queue {self._server.places.located}: the checkpoint begins at row {row}, but the rows "
+                f"queue {self._server.places.keys}: the checkpoint begins at row {row}, but the rows "
                 f"before {state.first} were acknowledged already; use a newer checkpoint"
             )
 

@@ -19,8 +19,6 @@ from pressure.spark.payloads import Smallest, values_of
 from pressure.spark.places import new_id
 from pressure.spark.sink import Sink, Staged
 
-__all__ = ["StreamWriter", "Writer"]
-
 
 class Message(WriterCommitMessage):
     """The result of a task for the driver: the list that it staged, or None if it put its rows itself."""

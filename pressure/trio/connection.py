@@ -10,7 +10,6 @@ Rules:
 from __future__ import annotations
 
 import math
-import os
 import select
 from typing import Any, Final
 
@@ -19,12 +18,12 @@ import redis.asyncio.connection as theirs
 import redis.connection
 import trio
 
-from pressure.errors import ConnectionFailedError, ServerReplyError
-from pressure.finding import Look, Search, failed
-from pressure.greeting import Introduction
-from pressure.keys import Located
-from pressure.pool import HOLDS, Member, Pool
-from pressure.protocol.steps import Reply
+from pressure.asynchronous import AsyncConnections
+from pressure.discovery import QueryResult, ServerQuery, failed
+from pressure.errors import ServerReplyError
+from pressure.handshake import Handshake
+from pressure.pool import Member
+from pressure.protocol.operation import Reply
 from pressure.settings import Settings
 
 _SIZE: Final = 1 << 16
@@ -108,28 +107,6 @@ def _socket_of(stream: Any) -> Any:
     return stream.transport_stream.socket if isinstance(stream, trio.SSLStream) else stream.socket
 
 
-async def _heard(
-    look: Look, name: bytes, member: Member
-) -> tuple[Connection | None, list[Reply] | ConnectionFailedError]:
-    """Connect, introduce ourselves, and ask."""
-    where, stream, introduction = look.where, None, Introduction(look, name)
-    try:
-        with trio.fail_after(where.connect_timeout):
-            stream = await _stream(where)
-            member.open_as(_socket_of(stream))
-            connection = Connection(stream)
-            replies = await connection.exchange(introduction.data, introduction.count)
-        return connection, introduction.answers(replies)
-    except BaseException as error:
-        if stream is not None:
-            await trio.aclose_forcefully(stream)
-        if isinstance(error, (*BROKEN, ServerReplyError)):
-            problem = failed(where, str(error) or str(error.__cause__ or "no answer in time"))
-            problem.__cause__ = error
-            return None, problem
-        raise
-
-
 async def _stream(where: Settings) -> trio.abc.Stream:
     if path := where.kwargs.get("path"):
         return await trio.open_unix_socket(path)
@@ -148,68 +125,36 @@ async def _stream(where: Settings) -> trio.abc.Stream:
     return secure
 
 
-class Connections:
-    """The connections of one queue object, in one run of Trio at a time.
+class Connections(AsyncConnections):
+    """The connections of one queue object, in one run of Trio at a time."""
 
-    Attributes:
-        settings: How they connect.
-        pool: Who uses which.
-        unblocks: Held while a wait is ended from a connection of its own: there is one such at a time.
-    """
+    _lock = trio.Lock
 
-    def __init__(self, where: Settings, keys: Located | None = None) -> None:
-        self.settings = self._where = where
-        self._keys = keys
-        self.pool = Pool(where.max_connections, trio.Lock)
-        self._home: tuple[int, Any] = (0, None)
-        self.unblocks = trio.Lock()
+    def _event_loop(self) -> object:
+        return trio.lowlevel.current_trio_token()
 
-    def come_home(self) -> None:
-        """Forget the connections of another run of Trio, or of the process that we were forked from."""
-        home = (os.getpid(), trio.lowlevel.current_trio_token())
-        if self._home != home:
-            self.pool.forget()
-            self._home, self.unblocks = home, trio.Lock()
-
-    async def ready(self, member: Member) -> None:
-        """See to it that a member has a connection that works, as far as that can be seen.
-
-        Raises:
-            ConnectionFailedError: The server cannot be reached or does not let us in.
-            ClusterError: It is a cluster's, and the queue's name has no hash tag.
-        """
-        if member.connection is not None:
-            if member.connection.is_quiet:
-                return
-            await close(member.take_out())
-        generation, search = self.pool.generation, Search(self._where, self._keys)
-        connection, name = None, b""
+    async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
+        where, stream, handshake = query.where, None, Handshake(query, name)
         try:
-            while (look := search.look) is not None:
-                await close(connection)
-                name = HOLDS.connection_name()
-                connection, heard = await _heard(look, name, member)
-                search.hear(heard)
-        except BaseException:
-            await close(connection)
-            raise
-        self._where = search.where
-        member.set(connection, name, search.number, generation)
+            with trio.fail_after(where.connect_timeout):
+                stream = await _stream(where)
+                member.open_as(_socket_of(stream))
+                connection = Connection(stream)
+                replies = await connection.exchange(handshake.data, handshake.count)
+            return connection, handshake.answers(replies)
+        except BaseException as error:
+            if stream is not None:
+                await trio.aclose_forcefully(stream)
+            if not isinstance(error, (*BROKEN, ServerReplyError)):
+                raise
+            problem = failed(where, str(error) or str(error.__cause__ or "no answer in time"))
+            problem.__cause__ = error
+            return None, problem
 
-    async def give_back(self, member: Member) -> None:
-        """End the use of a member."""
-        for connection in self.pool.give_back(member):
-            await close(connection)
+    def _is_quiet(self, connection: Connection) -> bool:
+        return connection.is_quiet
 
-    async def disconnect(self) -> None:
-        """Close the idle connections, and those in use as soon as they are given back."""
-        self.come_home()
-        for connection in self.pool.drain():
-            await close(connection)
-
-
-async def close(connection: Connection | None) -> None:
-    """Hang up, if there is a connection, whoever is cancelled."""
-    if connection is not None:
-        with trio.CancelScope(shield=True):
-            await connection.close()
+    async def close(self, connection: Connection | None, *, nowait: bool = True) -> None:  # noqa: ARG002, D102
+        if connection is not None:  # at once, whoever is cancelled
+            with trio.CancelScope(shield=True):
+                await connection.close()

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 from typing import Any, ClassVar
 
 import redis
 import redis.asyncio
 import trio
 
+from pressure.asynchronous import Asynchronous
 from pressure.errors import PressureError
-from pressure.keys import Located
-from pressure.kinds.flavours import Asynchronous, Renewal
-from pressure.protocol.steps import Operation
+from pressure.flavour import Renewal
+from pressure.keys import QueueKeys
+from pressure.lease import ATTEMPTS
+from pressure.protocol.operation import Operation
 from pressure.settings import Settings
 from pressure.trio.connection import check
 from pressure.trio.driver import Driver
-from pressure.trio.lease import SystemTaskKeeper
-
-__all__ = ["OnTrio"]
+from pressure.trio.lease import SystemTaskRenewer
 
 
 class OnTrio(Asynchronous):
@@ -29,25 +28,27 @@ class OnTrio(Asynchronous):
     _clients: ClassVar[tuple[type, ...]] = (redis.Redis, redis.asyncio.Redis)
 
     def _connect(
-        self, where: Settings, located: Located, lease: float | None = None, renewal: Renewal | None = None
+        self, where: Settings, keys: QueueKeys, lease: float | None = None, renewal: Renewal | None = None
     ) -> None:
         check(where)
         self._where = where
         if lease is not None and renewal is not None:
-            self._keeper = SystemTaskKeeper(lease, partial(self._renewed, renewal, lease))
-        self._driver = Driver(where, located, self._keeper)
+            self._renewer = SystemTaskRenewer(
+                lease, lambda holds: self._driver.aside(renewal(holds), lease / ATTEMPTS)
+            )
+        self._driver = Driver(where, keys, self._renewer)
 
     async def _shielded(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
         with trio.CancelScope(shield=True):  # what an operation waits for has limits of its own
             await function(*args)
 
     @contextlib.asynccontextmanager
-    async def _beating(self, beat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
+    async def _heartbeats(self, heartbeat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
         async def run() -> None:
             while True:
                 await trio.sleep(every)
                 with contextlib.suppress(PressureError):  # the next may do better
-                    await self._driver.run(beat())
+                    await self._driver.run(heartbeat())
 
         error: BaseException | None = None
         async with trio.open_nursery() as nursery:

@@ -10,12 +10,10 @@ from typing import Any
 
 import trio
 
-from pressure.lease import Keeper
-
-__all__ = ["SystemTaskKeeper"]
+from pressure.lease import LeaseRenewer
 
 
-class SystemTaskKeeper(Keeper):
+class SystemTaskRenewer(LeaseRenewer):
     """Renews in a system task of the run in which the queue is used.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from conformance.simulation import Simulation, held, operation
 from pressure import protocol
-from pressure.protocol import Context, Patience
+from pressure.protocol import Context, Deadline
 
 Setup: TypeAlias = Callable[[Simulation], None]
 
@@ -44,17 +44,17 @@ class Scenario:
     may_be_gone: bool = False
 
 
-def a_while(context: Context) -> Patience:
+def a_while(context: Context) -> Deadline:
     """Nobody waits longer than this for somebody who died."""
-    return Patience.of(context, timeout=30)
+    return Deadline.of(context, timeout=30)
 
 
-def at_once(context: Context) -> Patience:
-    return Patience.of(context, block=False)
+def at_once(context: Context) -> Deadline:
+    return Deadline.of(context, block=False)
 
 
-def put(value: bytes, patience: Any = a_while, **options: Any) -> Any:
-    return operation(protocol.put, value, patience, **options)
+def put(value: bytes, deadline: Any = a_while, **options: Any) -> Any:
+    return operation(protocol.put, value, deadline, **options)
 
 
 def put_many(*values: bytes, **options: Any) -> Any:
@@ -65,8 +65,8 @@ GET = operation(protocol.get, a_while)
 GET_NOW = operation(protocol.get, at_once)
 GET_TWO = operation(protocol.get_many, a_while, 2)
 RECEIVE = operation(protocol.receive, a_while)
-ACKNOWLEDGE = operation(protocol.settle, held, protocol.Settlement.DONE, 1)
-PUT_BACK = operation(protocol.settle, held, protocol.Settlement.BACK, 1)
+ACKNOWLEDGE = operation(protocol.settle, held, protocol.Settlement.ACKNOWLEDGED, 1)
+PUT_BACK = operation(protocol.settle, held, protocol.Settlement.REQUEUED, 1)
 CLOSE = operation(protocol.close, a_while)
 WAIT_CLOSED = operation(protocol.wait_closed, a_while)
 CREATE = operation(protocol.create, 2)

@@ -24,7 +24,7 @@ from conformance.simulation.scenarios import ALL, LARGE, SCENARIOS
 from conformance.simulation.schedules import read, written
 from conformance.simulation.wander import shrunk, wander
 from pressure import protocol
-from pressure.protocol import Batch, Patience, healing, lua, problems, reliable, role, roles, scripted, waits
+from pressure.protocol import Batch, Deadline, healing, lua, problems, receiving, role, roles, scripts, waits
 
 # The names of these modules are also those of functions in the package.
 PUT, GET, REPAIR = (sys.modules[f"pressure.protocol.{name}"] for name in ("put", "get", "repair"))
@@ -65,7 +65,7 @@ def ends_of_every_run(scenario: Scenario, scripts: bool) -> tuple[int, set[Hasha
         simulation = Simulation(choose, scripts=scripts)
         simulation.do(lambda ctx: protocol.create(ctx, scenario.bound or 0))
         for member in scenario.members:
-            deeds = [lambda ctx, deed=deed: deed.begin(ctx, Patience.of(ctx)) for deed in member.deeds]
+            deeds = [lambda ctx, deed=deed: deed.begin(ctx, Deadline.of(ctx)) for deed in member.deeds]
             simulation.actor(member.name).will(*deeds)
         simulation.run()
         results = [
@@ -165,7 +165,7 @@ def keeps_the_role(ctx: Any, hold: Any, body: Any) -> Any:
     return (yield from body)
 
 
-def takes_no_token(ctx: Any, hold: Any, patience: Any) -> Any:
+def takes_no_token(ctx: Any, hold: Any, deadline: Any) -> Any:
     bound, length = yield Batch(((b"GET", ctx.keys.bound), (b"LLEN", ctx.keys.queue)))
     return int(bound), length
 
@@ -233,15 +233,22 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "counts no bytes": ("one-each", {"put._store": counts_no_bytes}, "the counters are wrong by 0 messages and -1 bytes", "p*4"),
     "pushes twice": ("one-each", {"put._store": pushes_twice}, "1 is there twice", "p*3"),
     "pushes nothing": ("two-producers", {"put._store": pushes_nothing}, "1 was put, and is gone", "p1*3 p2*3"),
-    "takes the newest": ("reliable-room", {"reliable._take": takes_the_newest}, "a value comes out that is not the oldest", "p*6 c1*2"),
+    "takes the newest": ("reliable-room", {"receiving._take": takes_the_newest}, "a value comes out that is not the oldest", "p*6 c1*2"),
     "raises anything": ("one-each", {"put.bound_of": knows_no_bound}, "p's put raised ZeroDivisionError: of all things", "p*4"),
-    "puts back at the wrong end": ("reliable-room", {"reliable.put_back": puts_back_at_the_wrong_end}, "a value that is put back does not come next", "p*6 c2*4"),
+    "puts back at the wrong end": ("reliable-room", {"receiving.put_back": puts_back_at_the_wrong_end}, "a value that is put back does not come next", "p*6 c2*4"),
     "restores no token": ("full-dies", {"repair._restore_token": restores_nothing}, "after a repair there are 0 tokens, and 0 values", "p*3 c c!dies-waiting p~ p*3"),
-    "leaves no mark": ("forced", {"healing.freeing": leaves_no_mark}, ":producer_free has 2 elements: the role is there twice", "p1*2 r*3 p1"),
+    "leaves no mark": ("forced", {"healing.release_commands": leaves_no_mark}, ":producer_free has 2 elements: the role is there twice", "p1*2 r*3 p1"),
     "restores no counters": ("full-dies", {"repair.restore_counters": counts_nothing}, "after a repair the counters are wrong by 1 messages, 1 bytes", "p*3 c c!dies-waiting p~ p*3"),
 }  # fmt: skip
 FORCED = Scenario("forced", (*SCENARIOS["two-producers"].members, Member("r", (FORCED_REPAIR,))), 2, tries=2)
-MODULES = {"healing": healing, "put": PUT, "get": GET, "repair": REPAIR, "waits": waits, "reliable": reliable}
+MODULES = {
+    "healing": healing,
+    "put": PUT,
+    "get": GET,
+    "repair": REPAIR,
+    "waits": waits,
+    "receiving": receiving,
+}
 MORE = {
     "forced": FORCED,
     "room": replace(SCENARIOS["one-each"], bound=2),
@@ -273,7 +280,7 @@ def test_a_violation_is_found_with_a_shortest_schedule(broken: tuple[Scenario, V
 def test_with_scripts_the_stronger_invariant_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("lupa", reason="scripts need the extra 'lua'")
     one_more = lua.PUT.text.replace(b"limit == 0 or length < limit", b"limit == 0 or length <= limit")
-    monkeypatch.setattr(scripted, "PUT", lua.Script(one_more))
+    monkeypatch.setattr(scripts, "PUT", lua.Script(one_more))
     found = explore(Game(SCENARIOS["one-each"], scripts=True))
     assert found.violation == Violation("the queue is full, and there is a token", ("p", "p"))
 

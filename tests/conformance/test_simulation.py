@@ -9,17 +9,17 @@ import pytest
 
 from conformance.simulation import Choose, Simulation, StuckError, every_run, held, operation, seeded
 from pressure import QueueClosedError, QueueDoesNotExistError, protocol
-from pressure.protocol import Context, Patience
+from pressure.protocol import Context, Deadline
 
-FOR_EVER = Patience.of
-
-
-def at_once(context: Context) -> Patience:
-    return Patience.of(context, block=False)
+FOR_EVER = Deadline.of
 
 
-def put(value: bytes, patience: Any = FOR_EVER, **options: Any) -> Any:
-    return operation(protocol.put, value, patience, **options)
+def at_once(context: Context) -> Deadline:
+    return Deadline.of(context, block=False)
+
+
+def put(value: bytes, deadline: Any = FOR_EVER, **options: Any) -> Any:
+    return operation(protocol.put, value, deadline, **options)
 
 
 GET = operation(protocol.get, FOR_EVER)
@@ -147,7 +147,9 @@ def test_a_waiting_put_succeeds_beside_a_reliable_get_in_every_interleaving() ->
     def run(choose: Choose) -> None:
         simulation = queue(choose, 1, b"a")
         simulation.actor("p").will(put(b"b"))
-        simulation.actor("c").will(RECEIVE, operation(protocol.settle, held, protocol.Settlement.DONE, 1))
+        simulation.actor("c").will(
+            RECEIVE, operation(protocol.settle, held, protocol.Settlement.ACKNOWLEDGED, 1)
+        )
         simulation.run()
         assert holds(simulation) == [b"b"]
 

@@ -10,7 +10,8 @@ import pytest
 from conformance.simulation.explore import explore
 from conformance.simulation.moves import Game
 from conformance.simulation.scenarios import ALL, SCENARIOS
-from pressure.protocol import healing, roles, scripted
+from pressure.protocol import healing, roles
+from pressure.protocol import scripts as scripted
 
 GO_ON = [scenario.name for scenario in ALL if scenario.goes_on]
 

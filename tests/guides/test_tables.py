@@ -22,7 +22,7 @@ from miniredis.engine.config.table import DIRECTIVES
 from miniredis.engine.registry import LOOKUP, commands
 from pressure.cli.status import STATUSES
 from pressure.cli.table import COMMANDS
-from pressure.course import Course
+from pressure.execution import Execution
 from pressure.protocol import Batch
 from pressure.spark.options import OPTIONS
 
@@ -121,15 +121,15 @@ def test_the_table_of_exit_statuses_lists_every_status() -> None:
 
 def test_put_and_get_take_the_steps_that_the_guide_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[list[str]] = []
-    packed = Course.packed
+    packed = Execution.packed
 
-    def record(course: Course[Any], step: Batch) -> bytes:
+    def record(execution: Execution[Any], step: Batch) -> Any:
         steps.append(
             without_repeats(command[0].decode() for command in step.commands if type(command[0]) is bytes)
         )
-        return packed(course, step)
+        return packed(execution, step)
 
-    monkeypatch.setattr(Course, "packed", record)
+    monkeypatch.setattr(Execution, "packed", record)
     with miniredis.start() as server, pressure.Queue("jobs", url=server.url, scripts=False) as jobs:
         jobs.create(bound=3)
         for title, act in (

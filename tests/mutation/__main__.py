@@ -1,4 +1,4 @@
-"""``python -m tests.mutation waiting|protocol|course``: tries every change, and says which no test notices."""
+"""``python -m tests.mutation waiting|protocol|execution``: tries every change, and says which no test notices."""
 
 from __future__ import annotations
 

@@ -25,12 +25,12 @@ GET: Final = "pressure/protocol/get.py"
 WAITS: Final = "pressure/protocol/waits.py"
 LIFECYCLE: Final = "pressure/protocol/lifecycle.py"
 ROLE: Final = "pressure/protocol/role.py"
-SCRIPTED: Final = "pressure/protocol/scripted.py"
-RELIABLE: Final = "pressure/protocol/reliable.py"
+SCRIPTS: Final = "pressure/protocol/scripts.py"
+RECEIVING: Final = "pressure/protocol/receiving.py"
 REPAIR: Final = "pressure/protocol/repair.py"
 DOCTOR: Final = "pressure/protocol/doctor.py"
-LOOKS: Final = "pressure/protocol/looks.py"
-STEPS: Final = "pressure/protocol/steps.py"
+QUERIES: Final = "pressure/protocol/queries.py"
+OPERATION: Final = "pressure/protocol/operation.py"
 
 _COUNTS: Final = "it counts up to the number, and never beyond"
 _FOUR: Final = "there are four replies, so that the last two are those from the third on"
@@ -39,14 +39,14 @@ _EDGE: Final = "what time is left never is exactly that"
 EQUIVALENT: Final[tuple[Equivalent, ...]] = (
     Equivalent(
         PUT,
-        "while run.stored < len(run.values):",
-        ("while run.stored != len(run.values):",),
+        "while progress.stored < len(progress.values):",
+        ("while progress.stored != len(progress.values):",),
         _COUNTS,
     ),
     Equivalent(
         PUT,
-        "last = run.stored + len(values) == len(run.values)",
-        ("last = run.stored + len(values) >= len(run.values)",),
+        "last = progress.stored + len(values) == len(progress.values)",
+        ("last = progress.stored + len(values) >= len(progress.values)",),
         _COUNTS,
     ),
     Equivalent(
@@ -68,15 +68,15 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         "it is one of two keys, and the other is the same without its end",
     ),
     Equivalent(
-        STEPS,
-        "return self.deadline is not None and self.deadline - self.context.clock() > SHORTEST_WAIT",
-        ("return self.deadline is not None and self.deadline - self.context.clock() >= SHORTEST_WAIT",),
+        OPERATION,
+        "return self.at is not None and self.at - self.context.clock() > SHORTEST_WAIT",
+        ("return self.at is not None and self.at - self.context.clock() >= SHORTEST_WAIT",),
         _EDGE,
     ),
     Equivalent(
-        STEPS,
-        "while (left := self.deadline - self.context.clock()) > SHORTEST_WAIT:",
-        ("while (left := self.deadline - self.context.clock()) >= SHORTEST_WAIT:",),
+        OPERATION,
+        "while (left := self.at - self.context.clock()) > SHORTEST_WAIT:",
+        ("while (left := self.at - self.context.clock()) >= SHORTEST_WAIT:",),
         _EDGE,
     ),
     Equivalent(
@@ -116,7 +116,7 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         "messages go back so many times, and a number below 0 is no times, too",
     ),
     Equivalent(
-        SCRIPTED,
+        SCRIPTS,
         "if size > _MOST_PUT_BYTES and last > self.stored:",
         (
             "if size > _MOST_PUT_BYTES and last != self.stored:",
@@ -124,11 +124,11 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         ),
         "it begins as the same object, and grows",
     ),
-    Equivalent(SCRIPTED, "break", ("continue",), "the size only grows, so that nothing is added any more"),
+    Equivalent(SCRIPTS, "break", ("continue",), "the size only grows, so that nothing is added any more"),
     Equivalent(
-        RELIABLE,
-        "return values[0] if values else (yield from _wait(ctx, hold, patience))",
-        ("return values[-1] if values else (yield from _wait(ctx, hold, patience))",),
+        RECEIVING,
+        "return values[0] if values else (yield from _wait(ctx, hold, deadline))",
+        ("return values[-1] if values else (yield from _wait(ctx, hold, deadline))",),
         "one value is asked for",
     ),
     Equivalent(
@@ -158,9 +158,9 @@ EQUIVALENT: Final[tuple[Equivalent, ...]] = (
         ),
         "where there is no limit, it is not asked",
     ),
-    Equivalent(LOOKS, "return values[0]", ("return values[-1]",), "one value is asked for"),
+    Equivalent(QUERIES, "return values[0]", ("return values[-1]",), "one value is asked for"),
     Equivalent(
-        RELIABLE,
+        RECEIVING,
         "hold.unacked = 0",
         ("hold.unacked = -1",),
         "messages go back so many times, and a number below 0 is no times, too",

@@ -11,8 +11,8 @@ __all__ = ["ROOT", "SUBJECTS", "Subject"]
 ROOT: Final = Path(__file__).parents[2]
 """The folder of the project."""
 
-_PROTOCOL: Final = ("put", "get", "waits", "roles", "lifecycle", "steps", "scripted", "reliable", "repair",
-                    "vitals", "leases", "looks", "doctor", "diagnosis", "counters", "scanning")  # fmt: skip
+_PROTOCOL: Final = ("put", "get", "waits", "roles", "lifecycle", "operation", "scripts", "receiving", "repair",
+                    "liveness", "leases", "queries", "doctor", "diagnosis", "counters", "scanning")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ _NEAREST: Final = (
     "tests/pressure/test_unknown_outcome.py",
     "tests/pressure/test_diagnoses.py",
     "tests/pressure/test_recorded_batches.py",
-    "tests/pressure/test_protocol.py",
+    "tests/pressure/protocol",
     "tests/conformance/test_simulation.py",
 )
 
@@ -49,8 +49,8 @@ SUBJECTS: Final = {
         ("tests/conformance/test_simulation.py", "tests/conformance/test_clauses.py", "tests/pressure"),
         _NEAREST,
     ),
-    "course": Subject(
-        ("pressure/course.py",),
+    "execution": Subject(
+        ("pressure/execution.py",),
         (
             "tests/conformance/test_simulation.py",
             "tests/conformance/test_failures_and_repair.py",

@@ -23,6 +23,7 @@ from tests.conftest import SERVERS
 from tests.waiting import PATIENCE
 from tests.waiting import until as until  # which the tests here take from this file
 
+from .coroutines import play as play  # a fixture
 from .runs import RUNS
 
 if TYPE_CHECKING:
@@ -96,6 +97,28 @@ class Server:
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()
+
+
+def server_fixture(*names: str) -> Any:
+    """The fixture ``server_address`` of a module whose tests run on these servers.
+
+    Args:
+        *names: Names in ``SERVERS``, or fixtures; what follows a comma is for other fixtures.
+    """
+
+    @pytest.fixture(params=names)
+    def server_address(request: pytest.FixtureRequest) -> Address:
+        name = request.param.partition(",")[0]
+        address: Address = request.getfixturevalue(SERVERS.get(name, name))
+        return address
+
+    return server_address
+
+
+@pytest.fixture(params=["sync", "aio", "trio"])
+def flavour(request: pytest.FixtureRequest) -> str:
+    """The name of a flavour, as in ``loops.QUEUES``."""
+    return str(request.param)
 
 
 @pytest.fixture
@@ -265,11 +288,8 @@ def invariant(raw: redis.Redis, name: str = "jobs") -> None:
     assert counts[0] - counts[1] == length
 
 
-@pytest.fixture(params=["miniredis", "in-process", "redis-server", "redis-server, plain batches"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind; to a client, all loops of miniredis are the same."""
-    address: Address = request.getfixturevalue(SERVERS[request.param.partition(",")[0]])
-    return address
+#: To a client, all loops of miniredis are the same.
+server_address = server_fixture("miniredis", "in-process", "redis-server", "redis-server, plain batches")
 
 
 @pytest.fixture(scope="session")

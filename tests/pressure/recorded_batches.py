@@ -27,9 +27,9 @@ from conformance.simulation import Simulation, StuckError
 from conformance.simulation import operation as doing
 from conformance.simulation.actor import Actor
 from pressure import protocol
-from pressure.course import Course
-from pressure.protocol import Context, Patience
-from pressure.protocol.steps import Batch, Pause, Wait
+from pressure.execution import Execution
+from pressure.protocol import Context, Deadline
+from pressure.protocol.operation import Batch, Pause, Wait
 
 from .recorded_batches_changes import CHANGES, Change, refused_on
 from .recorded_batches_tables import ACTS, CHOSEN, MEANWHILE, OPERATIONS, SITUATIONS, command
@@ -60,9 +60,9 @@ class Watched(Actor):
         self.heard: list[Any] = []
         self.before: Callable[[int], None] = lambda _: None
 
-    def _advance(self, course: Course[Any]) -> None:
+    def _advance(self, execution: Execution[Any]) -> None:
         self._replies = [self._tamper(reply) for reply in self._replies]
-        super()._advance(course)
+        super()._advance(execution)
 
     def _tamper(self, reply: Any) -> Any:
         if isinstance(reply, list):
@@ -75,18 +75,18 @@ class Watched(Actor):
             return self._change(reply)
         return reply
 
-    def _send(self, course: Course[Any]) -> None:
-        if isinstance(course.step, Pause):
-            self.sent.append(f"pause {course.step.seconds:g}")
-        super()._send(course)
+    def _send(self, execution: Execution[Any]) -> None:
+        if isinstance(execution.step, Pause):
+            self.sent.append(f"pause {execution.step.seconds:g}")
+        super()._send(execution)
 
-    def _send_batch(self, course: Course[Any], step: Batch) -> None:
+    def _send_batch(self, execution: Execution[Any], step: Batch) -> None:
         self.before(len(self.sent))
         if isinstance(step, Wait):
             self.when_waiting()
             self.when_waiting = lambda: None
         self.sent.append("; ".join(text(command) for command in step.commands))
-        super()._send_batch(course, step)
+        super()._send_batch(execution, step)
 
 
 def text(command: tuple[bytes | int, ...]) -> str:
@@ -173,8 +173,8 @@ def carry_out(simulation: Simulation, words: str) -> None:
         simulation.ask(*command(words))
 
 
-def at_once(ctx: Context) -> Patience:
-    return Patience.of(ctx, block=False)
+def at_once(ctx: Context) -> Deadline:
+    return Deadline.of(ctx, block=False)
 
 
 def disturbed(stage: Stage, operation: str, actor: Watched, disturbance: str) -> Iterator[list[str]]:

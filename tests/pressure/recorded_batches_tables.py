@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pressure import protocol
-from pressure.protocol import Context, Patience, Settlement
+from pressure.protocol import Context, Deadline, Settlement
 
 __all__ = ["ACTS", "CHOSEN", "MEANWHILE", "OPERATIONS", "SITUATIONS", "command"]
 
@@ -13,8 +13,8 @@ __all__ = ["ACTS", "CHOSEN", "MEANWHILE", "OPERATIONS", "SITUATIONS", "command"]
 ME: Final = b"me:1:00000000/1/1"
 
 
-def patient(ctx: Context) -> Patience:
-    return Patience.of(ctx, timeout=2.5)
+def patient(ctx: Context) -> Deadline:
+    return Deadline.of(ctx, timeout=2.5)
 
 
 def received(ctx: Context, outcome: Settlement) -> Any:
@@ -30,7 +30,7 @@ OPERATIONS: Final[dict[str, Any]] = {
         ctx, [b"1", b"22", b"333"], patient(ctx), overfill=True
     ),
     "put_many at once": lambda ctx: protocol.put_many(
-        ctx, [b"1", b"22", b"333"], Patience.of(ctx, block=False)
+        ctx, [b"1", b"22", b"333"], Deadline.of(ctx, block=False)
     ),
     "get": lambda ctx: protocol.get(ctx, patient(ctx)),
     "get_many": lambda ctx: protocol.get_many(ctx, patient(ctx), 3),
@@ -38,15 +38,15 @@ OPERATIONS: Final[dict[str, Any]] = {
     "delete": lambda ctx: protocol.delete(ctx, patient(ctx)),
     "create": lambda ctx: protocol.create(ctx, 3),
     "wait_closed": lambda ctx: protocol.wait_closed(ctx, patient(ctx)),
-    "wait_closed at once": lambda ctx: protocol.wait_closed(ctx, Patience.of(ctx, block=False)),
+    "wait_closed at once": lambda ctx: protocol.wait_closed(ctx, Deadline.of(ctx, block=False)),
     "closed": lambda ctx: protocol.closed(ctx),
     "exists": lambda ctx: protocol.exists(ctx),
     "length": lambda ctx: protocol.length(ctx),
     "receive": lambda ctx: protocol.receive(ctx, patient(ctx)),
-    "settle": lambda ctx: received(ctx, Settlement.DONE),
-    "settle back": lambda ctx: received(ctx, Settlement.BACK),
-    "settle alone": lambda ctx: protocol.settle(ctx, ME, Settlement.BACK, 5),
-    "settle strict": lambda ctx: received(ctx, Settlement.DONE),
+    "settle": lambda ctx: received(ctx, Settlement.ACKNOWLEDGED),
+    "settle back": lambda ctx: received(ctx, Settlement.REQUEUED),
+    "settle alone": lambda ctx: protocol.settle(ctx, ME, Settlement.REQUEUED, 5),
+    "settle strict": lambda ctx: received(ctx, Settlement.ACKNOWLEDGED),
     "put strict": lambda ctx: protocol.put(ctx, b"value", patient(ctx)),
     "peek": lambda ctx: protocol.peek(ctx),
     "peek_many": lambda ctx: protocol.peek_many(ctx, 2),

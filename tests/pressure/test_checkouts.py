@@ -13,29 +13,19 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.targets import Address
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 from pressure.identity import connection_in
 from pressure.protocol import length
 
-from .conftest import PREFIX, ROOT, Task, invariant, until, waiting
-from .loops import QUEUES, live, ours, play
+from .conftest import PREFIX, ROOT, Task, invariant, server_fixture, until, waiting
+from .loops import live, ours, play
 from .loops import until as come
 
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
 
 
-@pytest.fixture(params=QUEUES)
-def flavour(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(params=["embedded_server", "real_server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind, over sockets."""
-    address: Address = request.getfixturevalue(request.param)
-    return address
+server_address = server_fixture("embedded_server", "real_server")
 
 
 def holder(raw: redis.Redis) -> dict[str, Any]:

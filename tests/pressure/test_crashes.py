@@ -10,20 +10,14 @@ from pathlib import Path
 import pytest
 import redis
 
-from conformance.targets import Address
 from pressure import Queue
-from tests.conftest import SERVERS
 
-from .conftest import invariant, until
+from .conftest import invariant, server_fixture, until
 
 Cli = Callable[..., "subprocess.Popen[bytes]"]
 
 
-@pytest.fixture(params=["miniredis", "redis-server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind; the ends are processes, whose way to it is always the same."""
-    address: Address = request.getfixturevalue(SERVERS[request.param])
-    return address
+server_address = server_fixture("miniredis", "redis-server")
 
 
 LIMIT = 600.0

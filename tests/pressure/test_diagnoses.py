@@ -10,8 +10,8 @@ from pressure.identity import released
 from pressure.keys import Keys
 from pressure.pool import Holds
 from pressure.protocol import Context, Diagnosis, examine
+from pressure.protocol.liveness import PROBE_INTERVAL, Liveness, Probe, sign_of_life
 from pressure.protocol.role import CONSUMER, PRODUCER
-from pressure.protocol.vitals import LOOK_APART, Life, Seen, doubt
 
 MINE: Final = Holds(b"me:1:00000000")
 OVER: Final = MINE.begin(b"me:1:00000000/1")
@@ -25,7 +25,7 @@ CLIENTS: Final = (
 
 @pytest.fixture(autouse=True)
 def _as_far_apart_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)
+    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)
 
 
 HEALTHY: Final[dict[str, Any]] = {
@@ -65,10 +65,10 @@ def told(*changes: dict[str, Any]) -> Diagnosis:
 
 
 def examined(replies: list[Any], *contexts: Context) -> Any:
-    course = examine(contexts)
-    next(course)
+    operation = examine(contexts)
+    next(operation)
     with pytest.raises(StopIteration) as stop:
-        course.send(replies)
+        operation.send(replies)
     return stop.value.value
 
 
@@ -188,7 +188,7 @@ def test_a_diagnosis_is_printed_as_sentences() -> None:
     waiting = told({"producer_free": 0, "producer": b"another program"})
     assert str(waiting).splitlines() == [
         "'jobs': open, 1 of 2 values",
-        f"  producer: held by another program for about 4 s: {Life.FOREIGN.value}",
+        f"  producer: held by another program for about 4 s: {Liveness.FOREIGN.value}",
         "  consumer: free",
     ]
 
@@ -203,13 +203,13 @@ def test_the_mark_of_the_last_holder_is_not_shown() -> None:
 # Who may be dead
 
 
-def looked(holder: bytes | None, free: int = 0, connections: frozenset[bytes] | None = frozenset()) -> Seen:
-    return Seen(b"2", 9, {PRODUCER: free, CONSUMER: 1}, {PRODUCER: holder, CONSUMER: DEAD}, connections)
+def looked(holder: bytes | None, free: int = 0, connections: frozenset[bytes] | None = frozenset()) -> Probe:
+    return Probe(b"2", 9, {PRODUCER: free, CONSUMER: 1}, {PRODUCER: holder, CONSUMER: DEAD}, connections)
 
 
 HERE_IT_IS: Final = frozenset({b"here:1:00000000/1"})
 
-DOUBTS: Final[list[tuple[Seen, Seen, str | None]]] = [
+DOUBTS: Final[list[tuple[Probe, Probe, str | None]]] = [
     (looked(DEAD), looked(DEAD), None),
     (looked(DEAD, connections=HERE_IT_IS), looked(DEAD, connections=HERE_IT_IS), None),
     (looked(HERE, connections=HERE_IT_IS), looked(HERE), "its connection is open"),
@@ -232,6 +232,6 @@ DOUBTS: Final[list[tuple[Seen, Seen, str | None]]] = [
 
 
 @pytest.mark.parametrize(("first", "last", "why"), DOUBTS)
-def test_the_reason_why_a_holder_may_be_alive_is_given(first: Seen, last: Seen, why: str | None) -> None:
-    found = doubt(PRODUCER, first, last, MINE)
+def test_the_reason_why_a_holder_may_be_alive_is_given(first: Probe, last: Probe, why: str | None) -> None:
+    found = sign_of_life(PRODUCER, first, last, MINE)
     assert found is None if why is None else why in str(found)

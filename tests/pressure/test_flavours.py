@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -17,45 +16,18 @@ import trio
 
 import pressure.aio
 import pressure.trio
-from conformance.targets import Address
-from pressure import Queue, QueueEmptyError
+from pressure import QueueEmptyError
 
-from .conftest import PREFIX, invariant, until, wait_long
+from .conftest import PREFIX, invariant, server_fixture, until
+from .coroutines import COROUTINES, AnyQueue
 
 JOBS = PREFIX + "jobs"
-FLAVOURS: dict[str, Any] = {"aio": pressure.aio.Queue, "trio": pressure.trio.Queue}
-#: A queue of either flavour.
-AnyQueue = pressure.aio.Queue[bytes] | pressure.trio.Queue[bytes]
-Main = Callable[[AnyQueue], Awaitable[None]]
+server_address = server_fixture("embedded_server", "real_server")
 
 
-@pytest.fixture(params=["embedded_server", "real_server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind, over sockets."""
-    address: Address = request.getfixturevalue(request.param)
-    return address
-
-
-@pytest.fixture(params=FLAVOURS)
+@pytest.fixture(params=COROUTINES)
 def flavour(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-@pytest.fixture
-def play(flavour: str, redis_url: str) -> Callable[..., None]:
-    """Runs a coroutine function on the flavour's loop, with a queue of the flavour."""
-
-    def run(main: Main, **options: Any) -> None:
-        async def whole() -> None:
-            async with FLAVOURS[flavour]("jobs", **{"url": redis_url, **options}) as queue:
-                await main(queue)
-
-        if flavour == "aio":
-            asyncio.run(whole())
-        else:
-            trio.run(whole)
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -112,7 +84,7 @@ def test_arguments_are_checked_before_anything_is_sent(play: Callable[..., None]
 
 def test_another_type_of_client_is_a_type_error(flavour: str) -> None:
     with pytest.raises(TypeError, match=r"client must be of class redis\."):
-        FLAVOURS[flavour]("jobs", client=object())
+        COROUTINES[flavour]("jobs", client=object())
 
 
 # Cancellation
@@ -166,164 +138,6 @@ async def cancelled_while_blocked(
 
 async def nothing() -> None:
     """Does nothing."""
-
-
-#: What waits -> the key whose element it waits for, and the call.
-WAITS: dict[str, tuple[str, Callable[[AnyQueue], Awaitable[Any]]]] = {
-    "get": ("none", lambda queue: queue.get()),
-    "put": ("not_full", lambda queue: queue.put(b"v")),
-    "role": ("producer_free", lambda queue: queue.shutdown()),
-    "wait_closed": ("none", lambda queue: queue.wait_closed()),
-}
-
-
-@pytest.mark.parametrize("wait", WAITS)
-def test_a_cancelled_wait_ends_at_once_and_leaves_no_role_held(
-    play: Callable[..., None], raw: redis.Redis, wait: str
-) -> None:
-    async def main(queue: AnyQueue) -> None:
-        await queue.create(1)
-        key, call = WAITS[wait]
-        taken = raw.rpop(f"{JOBS}:{key}")
-        wait_long(queue)
-        assert await cancelled_while_blocked(raw, lambda: call(queue), nothing) is None
-        if taken is not None:
-            raw.lpush(f"{JOBS}:{key}", 0)
-        invariant(raw)
-        await queue.put(b"w")
-        assert await queue.get() == b"w"
-
-    play(main)
-
-
-def test_a_value_that_arrives_with_the_cancellation_is_returned(
-    play: Callable[..., None], raw: redis.Redis, redis_url: str
-) -> None:
-    async def put() -> None:  # without giving the other task its turn
-        with Queue("jobs", url=redis_url) as other:
-            other.put(b"v")
-
-    async def main(queue: AnyQueue) -> None:
-        await queue.create(1)
-        wait_long(queue)
-        assert await cancelled_while_blocked(raw, queue.get, put) == b"v"
-        invariant(raw)
-
-    play(main)
-
-
-def test_a_cancellation_ends_the_pause_of_a_repair(play: Callable[..., None], raw: redis.Redis) -> None:
-    async def main(queue: AnyQueue) -> None:
-        await queue.create(1)
-        raw.rpop(f"{JOBS}:consumer_free")
-        if running() == "aio":
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.05):
-                    await queue.repair()
-        else:
-            with trio.move_on_after(0.05) as scope:
-                await queue.repair()
-            assert scope.cancelled_caught
-
-    play(main)
-
-
-def test_two_tasks_that_wait_are_both_cancelled(play: Callable[..., None], raw: redis.Redis) -> None:
-    async def both(queue: AnyQueue) -> None:
-        if running() == "aio":
-            # gather would wait for one of them only
-            async with asyncio.timeout(0.1), asyncio.TaskGroup() as group:
-                group.create_task(queue.get())
-                group.create_task(queue.put(b"2"))
-        else:
-            with trio.fail_after(0.1):
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(queue.get)
-                    nursery.start_soon(queue.put, b"2")
-
-    async def main(queue: AnyQueue) -> None:
-        await queue.create(1)
-        raw.delete(f"{JOBS}:not_full")
-        wait_long(queue)
-        with pytest.raises((TimeoutError, trio.TooSlowError)):
-            await both(queue)
-        raw.lpush(f"{JOBS}:not_full", 0)
-        invariant(raw)
-
-    play(main)
-
-
-def test_ctrl_c_ends_a_wait_like_a_cancellation(play: Callable[..., None], raw: redis.Redis) -> None:
-    async def main(queue: AnyQueue) -> None:
-        await queue.create(1)
-
-        async def interrupt() -> None:
-            await blocked(raw)
-            os.kill(os.getpid(), signal.SIGINT)
-
-        if running() == "aio":
-            task = asyncio.create_task(interrupt())
-            await queue.get()
-            await task
-        else:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(interrupt)
-                await queue.get()
-
-    with pytest.raises((KeyboardInterrupt, BaseExceptionGroup)) as caught:
-        play(main)
-    error: BaseException = caught.value
-    while isinstance(error, BaseExceptionGroup):
-        (error,) = error.exceptions
-    assert isinstance(error, KeyboardInterrupt)
-    invariant(raw)
-
-
-def test_a_get_that_still_waits_when_asyncio_shuts_down_leaves_no_role_held(
-    redis_url: str, raw: redis.Redis
-) -> None:
-    tasks = []
-
-    async def main() -> None:
-        queue = pressure.aio.Queue("jobs", url=redis_url)
-        await queue.create(1)
-
-        async def wait() -> None:
-            async with queue:
-                await queue.get()
-
-        tasks.append(asyncio.create_task(wait()))
-        await blocked(raw)
-        await queue.disconnect()
-
-    asyncio.run(main())
-    assert tasks[0].cancelled()
-    invariant(raw)
-
-
-def test_a_cancellation_that_was_held_back_is_raised_later(redis_url: str, raw: redis.Redis) -> None:
-    """Not where asyncio.timeout() took it back, and not lost where nobody did."""
-    said: list[str] = []
-
-    async def lose_no_cancellation(queue: AnyQueue) -> None:
-        said.append((await queue.get()).decode())
-        await asyncio.sleep(10)
-
-    async def main() -> None:
-        async with pressure.aio.Queue("jobs", url=redis_url) as queue:
-            await queue.create()
-            task = asyncio.create_task(lose_no_cancellation(queue))
-            await blocked(raw)
-            with Queue("jobs", url=redis_url) as other:
-                other.put(b"v")
-            task.cancel("enough")
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            async with asyncio.timeout(0.1):
-                await asyncio.sleep(0)  # no cancellation is left over here
-
-    asyncio.run(main())
-    assert said == ["v"]
 
 
 # Connections

@@ -9,8 +9,8 @@ import redis
 import redis.sentinel
 
 from pressure.arguments import settings
+from pressure.discovery import Discovery
 from pressure.errors import ClusterError, ConnectionFailedError, ServerReplyError
-from pressure.finding import Search
 from pressure.keys import Keys
 
 SENTINELS = "redis+sentinel://a,b:7/jobs-master/3"
@@ -101,15 +101,15 @@ SEARCHES: dict[str, tuple[str, list[tuple[str, Any]], int | str]] = {
 @pytest.mark.parametrize("name", SEARCHES)
 def test_each_search_asks_the_right_nodes(name: str) -> None:
     url, story, found = SEARCHES[name]
-    search = Search(settings(url=url), Keys.of("{jobs}"))
+    discovery = Discovery(settings(url=url), Keys.of("{jobs}"))
 
     def play() -> int:
-        for address, heard in story:
-            assert search.look is not None
-            assert search.look.where.address == address
-            search.hear(heard)
-        assert search.look is None
-        return -1 if search.number is None else search.number
+        for address, result in story:
+            assert discovery.query is not None
+            assert discovery.query.where.address == address
+            discovery.receive(result)
+        assert discovery.query is None
+        return -1 if discovery.number is None else discovery.number
 
     if isinstance(found, int):
         assert play() == found
@@ -120,16 +120,16 @@ def test_each_search_asks_the_right_nodes(name: str) -> None:
 
 def test_keys_in_several_slots_are_an_error_that_suggests_a_hash_tag() -> None:
     for reply in ("CROSSSLOT x", "MOVED 1 h:1"):
-        search = Search(settings(url="redis://h"), Keys.of("jobs"))
+        discovery = Discovery(settings(url="redis://h"), Keys.of("jobs"))
         with pytest.raises(ClusterError, match=r"such as '\{jobs\}'"):  # noqa: PT012
-            search.hear([7, ServerReplyError(reply), 7])
-            search.hear([7, ServerReplyError("CROSSSLOT x"), 7])  # a node that has one of the keys
+            discovery.receive([7, ServerReplyError(reply), 7])
+            discovery.receive([7, ServerReplyError("CROSSSLOT x"), 7])  # a node that has one of the keys
 
 
 def test_only_the_necessary_commands_are_sent_to_find_a_server() -> None:
     keys = Keys.of("jobs")
     asked = {
-        url: [command[0] for command in Search(settings(url=url), keys).look.ask]  # type: ignore[union-attr]
+        url: [command[0] for command in Discovery(settings(url=url), keys).query.ask]  # type: ignore[union-attr]
         for url in ("redis://h", SENTINELS)
     }
     assert asked == {"redis://h": [b"CLIENT", b"EXISTS", b"CLIENT"], SENTINELS: [b"SENTINEL"]}

@@ -10,29 +10,20 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.targets import Address
 from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError, ServerReplyError
 from pressure.arguments import settings
-from pressure.protocol.steps import Wait, blocking
-from pressure.turns import brief, looked, still_watches
+from pressure.polling import as_poll, replies_to_wait, watches_after
+from pressure.protocol.commands import blocking
+from pressure.protocol.operation import Wait
 
-from .conftest import PREFIX, Task, invariant, waiting
+from .conftest import PREFIX, Task, invariant, server_fixture, waiting
 from .conftest import until as come
-from .loops import QUEUES, cancelled, live, ours, pause, play, together, until
+from .loops import cancelled, live, ours, pause, play, together, until
 
 JOBS = PREFIX + "jobs"
 
 
-@pytest.fixture(params=["embedded_server", "real_server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind, over sockets."""
-    address: Address = request.getfixturevalue(request.param)
-    return address
-
-
-@pytest.fixture(params=QUEUES)
-def flavour(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+server_address = server_fixture("embedded_server", "real_server")
 
 
 @pytest.mark.parametrize("limit", [1, 3])
@@ -108,11 +99,11 @@ def test_an_operation_that_waits_for_its_turn_can_be_cancelled(
         connections = (queue.queue if flavour == "sync" else queue)._driver.connections
         member = connections.pool.take()
         if flavour == "sync":
-            member.turn.acquire(lambda: None)
+            member.lock.acquire(lambda: None)
         else:
-            await member.turn.acquire()
+            await member.lock.acquire()
         assert await cancelled(queue.length, lambda: member.users == 2) == "cancelled"
-        member.turn.release()
+        member.lock.release()
         assert await queue.length() == 0
         if flavour == "sync":
             connections.give_back(member)
@@ -167,8 +158,8 @@ def test_an_operation_that_is_broken_off_does_not_give_up_the_turn_of_another(
     queue.create()
     getting = task(queue.get)
     pool = queue._driver.connections.pool
-    come(lambda: pool._common is not None, "does it share")
-    turn = pool._common.turn  # type: ignore[union-attr]
+    come(lambda: pool._shared is not None, "does it share")
+    turn = pool._shared.lock  # type: ignore[union-attr]
     turn.acquire(lambda: None)
     come(lambda: turn._waiting, "does it wait")
     (first,) = turn._waiting
@@ -239,13 +230,13 @@ NO = ServerReplyError("NOPERM no")
 
 
 def test_a_wait_becomes_a_look_that_does_not_wait() -> None:
-    assert brief(POP).commands == (
+    assert as_poll(POP).commands == (
         (b"MULTI",),
         (b"BRPOP", b"BLOCK", b"k", b"0.001"),
         (b"EXEC",),
         (b"LLEN", b"k"),
     )
-    assert brief(READ).commands == (
+    assert as_poll(READ).commands == (
         (b"XREADGROUP", b"GROUP", b"g", b"me", b"STREAMS", b"s", b">"),
         (b"TIME",),
     )
@@ -265,14 +256,14 @@ def test_a_wait_becomes_a_look_that_does_not_wait() -> None:
 def test_the_replies_to_a_look_are_those_to_the_wait(
     wait: Wait, replies: list[Any], expected: list[Any]
 ) -> None:
-    assert looked(wait, replies) == expected
+    assert replies_to_wait(wait, replies) == expected
 
 
 def test_keys_are_watched_from_watch_to_the_end_of_a_transaction() -> None:
-    assert still_watches(((b"WATCH", b"k"), (b"GET", b"k")), before=False)
-    assert still_watches(((b"GET", b"k"),), before=True)
-    assert not still_watches(((b"MULTI",), (b"EXEC",)), before=True)
-    assert not still_watches(((b"UNWATCH",), (b"GET", b"k")), before=True)
+    assert watches_after(((b"WATCH", b"k"), (b"GET", b"k")), before=False)
+    assert watches_after(((b"GET", b"k"),), before=True)
+    assert not watches_after(((b"MULTI",), (b"EXEC",)), before=True)
+    assert not watches_after(((b"UNWATCH",), (b"GET", b"k")), before=True)
 
 
 def test_a_wait_on_a_connection_of_its_own_is_a_real_one(

@@ -17,7 +17,7 @@ from pressure import (
     QueueFullError,
     QueueInUseError,
 )
-from pressure.protocol import scripted
+from pressure.protocol import scripts
 
 from .conftest import PREFIX, Task, invariant, roles_free, waiting
 
@@ -63,8 +63,8 @@ def test_put_many_waits_for_room_as_often_as_needed(queue: Queue, raw: redis.Red
 def test_put_many_splits_values_that_do_not_fit_into_one_script(
     queue: Queue, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scripted, "_MOST_VALUES", 3)
-    monkeypatch.setattr(scripted, "_MOST_PUT_BYTES", 10)
+    monkeypatch.setattr(scripts, "_MOST_VALUES", 3)
+    monkeypatch.setattr(scripts, "_MOST_PUT_BYTES", 10)
     values = [b"x" * size for size in (1, 1, 1, 1, 30, 5, 5, 1, 9, 9, 0)]
     queue.create()
     queue.put_many(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pressure.protocol.vitals import LOOK_APART
+from pressure.protocol.liveness import PROBE_INTERVAL
 
 from .recorded_batches import FILE, GROUPS, lines_of
 
@@ -24,7 +24,7 @@ RECORDED = recorded()
 @pytest.fixture(autouse=True)
 def looks_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """As far apart as they are; time costs nothing here."""
-    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)
+    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)
 
 
 @pytest.mark.parametrize(("operation", "situation", "scripts"), GROUPS)

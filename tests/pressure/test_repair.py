@@ -13,7 +13,7 @@ import redis
 from pressure import Queue, ServerReplyError
 from pressure.identity import process_in, unmarked
 from pressure.pool import HOLDS
-from pressure.protocol.vitals import connected
+from pressure.protocol.liveness import connected
 
 from .conftest import PREFIX, Task, invariant, roles_free, waiting
 

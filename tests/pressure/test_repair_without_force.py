@@ -87,7 +87,9 @@ def test_a_role_that_passes_to_another_holder_during_the_repair_is_not_freed(
 ) -> None:
     queue.create()
     take(raw, "producer")
-    monkeypatch.setattr("pressure.driver._Ride._pause", lambda *_: raw.set(f"{JOBS}:producer", DEAD + b"0"))
+    monkeypatch.setattr(
+        "pressure.driver._Execution._pause", lambda *_: raw.set(f"{JOBS}:producer", DEAD + b"0")
+    )
     left_alone(queue, "its holder changed")
 
 
@@ -96,7 +98,7 @@ def test_a_role_that_was_free_during_the_repair_needs_no_repair(
 ) -> None:
     queue.create()
     take(raw, "producer")
-    monkeypatch.setattr("pressure.driver._Ride._pause", lambda *_: raw.lpush(f"{JOBS}:producer_free", 0))
+    monkeypatch.setattr("pressure.driver._Execution._pause", lambda *_: raw.lpush(f"{JOBS}:producer_free", 0))
     assert str(queue.repair()) == "nothing to repair"
 
 

@@ -23,8 +23,8 @@ from conformance.gate import Gate
 from conformance.targets import Address
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 
-from .conftest import PREFIX, Server, Task, invariant, until, waiting
-from .loops import QUEUES, cancelled, pause, play
+from .conftest import PREFIX, Server, Task, invariant, server_fixture, until, waiting
+from .loops import cancelled, pause, play
 from .loops import until as come
 
 JOBS = PREFIX + "jobs"
@@ -32,16 +32,7 @@ LONG = "socket_timeout=1000"
 Start = Callable[[Callable[[], Any]], Task]
 
 
-@pytest.fixture(params=QUEUES)
-def flavour(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(params=["embedded_server", "real_server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind, over sockets."""
-    address: Address = request.getfixturevalue(request.param)
-    return address
+server_address = server_fixture("embedded_server", "real_server")
 
 
 @pytest.fixture
@@ -106,7 +97,7 @@ def test_a_wait_may_last_longer_than_the_socket_timeout(flavour: str, redis_url:
 
 #: The function that is told how long to wait for replies, by flavour, and the place of the argument.
 LIMITS = {
-    "sync": ("pressure.connection.Attention.begin", 1),
+    "sync": ("pressure.connection.CancelScope.begin_wait", 1),
     "aio": ("pressure.aio.driver.unbroken", 2),
     "trio": ("pressure.trio.connection.Connection.exchange", 3),
 }
@@ -149,7 +140,7 @@ def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time
     flavour: str, nobody: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pressure.arguments import settings
-    from pressure.finding import Search
+    from pressure.discovery import Discovery
 
     monkeypatch.setattr("pressure.settings.NODE_TIMEOUT", 0.2)
     where = settings(url=f"redis+cluster://{nobody},{redis_url.partition('://')[2].partition('/')[0]}?{LONG}")
@@ -158,7 +149,7 @@ def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time
     async def main(queue: Any) -> None:
         assert await queue.length() == 0 if await queue.exists() else True
         connections = (queue.queue if flavour == "sync" else queue)._driver.connections
-        first = Search(connections._where, None).look
+        first = Discovery(connections._where, None).query
         assert first is not None
         assert first.where.address == asked[1]
 
@@ -178,9 +169,9 @@ def test_after_a_silence_no_other_connection_to_that_server_is_used(
         connections = (queue.queue if flavour == "sync" else queue)._driver.connections
         for member in members:
             if flavour == "sync":
-                from pressure.connection import Attention
+                from pressure.connection import CancelScope
 
-                connections.ready(member, Attention(None))
+                connections.ready(member, CancelScope(None))
             else:
                 await connections.ready(member)
         for member in members:

@@ -27,19 +27,14 @@ from pressure import (
     ValueTooLongError,
 )
 from pressure.protocol.sizes import MOST_BYTES, Sizes
-from tests.conftest import SERVERS
 
-from .conftest import execute, invariant, waiting
+from .conftest import execute, invariant, server_fixture, waiting
 
 MB = 1 << 20
 JOBS = "__pressure__:jobs"
 
 
-@pytest.fixture(params=["miniredis", "redis-server", "redis-server, plain batches"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind; to a client, all loops of miniredis are the same."""
-    address: Address = request.getfixturevalue(SERVERS[request.param.partition(",")[0]])
-    return address
+server_address = server_fixture("miniredis", "redis-server", "redis-server, plain batches")
 
 
 def value(number: int, size: int) -> bytes:

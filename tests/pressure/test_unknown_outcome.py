@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pressure import ServerReplyError
-from pressure.course import Course
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError
+from pressure.execution import Execution
 from pressure.protocol import Batch, NewHold, Operation, Pause, Step, Wait
 
 LOOK, WRITE = (b"GET", b"k"), (b"SET", b"k", b"GET")
@@ -20,10 +20,10 @@ def operation(*steps: Step) -> Operation[str]:
     return "done"
 
 
-def begun(*steps: Step) -> Course[str]:
-    course = Course(operation(*steps), "here", lambda: b"a hold")
-    course.begin()
-    return course
+def begun(*steps: Step) -> Execution[str]:
+    execution = Execution(operation(*steps), "here", lambda: b"a hold")
+    execution.begin()
+    return execution
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def begun(*steps: Step) -> Course[str]:
 def test_the_outcome_is_unknown_when_a_command_that_writes_was_sent(
     steps: list[Batch], kind: type[Exception]
 ) -> None:
-    course = begun(*steps)
+    execution = begun(*steps)
     for step in steps:
-        assert course.step is step
-        course.packed(step)
-        course.advance([None] * len(step.commands))
-    assert type(course.lost(OSError("gone"))) is kind
+        assert execution.step is step
+        execution.packed(step)
+        execution.advance([None] * len(step.commands))
+    assert type(execution.lost(OSError("gone"))) is kind
 
 
 @pytest.mark.parametrize(
@@ -60,19 +60,19 @@ def test_the_outcome_is_unknown_when_a_command_that_writes_was_sent(
     ],
 )
 def test_a_refused_command_is_remembered_unless_the_refusal_was_expected(reply: Any, refused: bool) -> None:
-    course = begun(Batch((LOOK,)), Batch((LOOK,)))
-    assert course.refused is False
-    course.advance([reply])
-    assert course.refused is refused
-    course.advance([b"OK"])
-    assert course.refused is refused
+    execution = begun(Batch((LOOK,)), Batch((LOOK,)))
+    assert execution.refused is False
+    execution.advance([reply])
+    assert execution.refused is refused
+    execution.advance([b"OK"])
+    assert execution.refused is refused
 
 
 def test_what_was_done_and_taken_so_far_is_in_the_error() -> None:
-    course = begun(Batch((WRITE,), taken=(b"v",), done=7))
-    assert isinstance(course.step, Batch)
-    course.packed(course.step)
-    error = course.lost(OSError("gone"))
+    execution = begun(Batch((WRITE,), taken=(b"v",), done=7))
+    assert isinstance(execution.step, Batch)
+    execution.packed(execution.step)
+    error = execution.lost(OSError("gone"))
     assert isinstance(error, OutcomeUnknownError)
     assert (error.taken, error.done, error.__notes__) == ([b"v"], 7, ["at least 7 of the values were put"])
 
@@ -85,18 +85,18 @@ def test_a_step_that_asks_for_a_hold_is_answered_by_the_course() -> None:
         return [one, other]
 
     ids = iter((b"1", b"2"))
-    course = Course(asks(), "here", lambda: next(ids))
-    course.begin()
-    assert course.step == Batch((LOOK,))
-    course.advance([None])
-    assert course.result == [b"1", b"2"]
+    execution = Execution(asks(), "here", lambda: next(ids))
+    execution.begin()
+    assert execution.step == Batch((LOOK,))
+    execution.advance([None])
+    assert execution.result == [b"1", b"2"]
 
 
 @pytest.mark.parametrize(
     ("step", "waits"), [(Batch((LOOK,)), False), (Wait((LOOK,), 1.0), True), (Pause(1.0), True)]
 )
 def test_a_step_that_waits_can_be_stopped(step: Step, waits: bool) -> None:
-    course = begun(step)
-    assert course.waits is waits
-    course.advance([])
-    assert (course.step, course.waits, course.result) == (None, False, "done")
+    execution = begun(step)
+    assert execution.waits is waits
+    execution.advance([])
+    assert (execution.step, execution.waits, execution.result) == (None, False, "done")

@@ -10,8 +10,8 @@ import pytest
 from conformance.simulation import Actor, Simulation, held, operation
 from pressure import QueueInUseError, protocol
 from pressure.identity import is_released
-from pressure.protocol import Context, Patience
-from pressure.protocol.vitals import LOOK_APART
+from pressure.protocol import Context, Deadline
+from pressure.protocol.liveness import PROBE_INTERVAL
 
 LATEST = 8.0
 """After so many seconds a dead holder's role works again."""
@@ -19,21 +19,21 @@ LATEST = 8.0
 
 @pytest.fixture(autouse=True)
 def _as_far_apart_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", LOOK_APART)
+    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)
 
 
-def for_a_while(context: Context) -> Patience:
-    return Patience.of(context, timeout=60)
+def for_a_while(context: Context) -> Deadline:
+    return Deadline.of(context, timeout=60)
 
 
-def at_once(context: Context) -> Patience:
-    return Patience.of(context, block=False)
+def at_once(context: Context) -> Deadline:
+    return Deadline.of(context, block=False)
 
 
 PUT = operation(protocol.put, b"v", for_a_while)
 GET = operation(protocol.get, for_a_while)
 RECEIVE = operation(protocol.receive, for_a_while)
-SETTLE = operation(protocol.settle, held, protocol.Settlement.DONE, 1)
+SETTLE = operation(protocol.settle, held, protocol.Settlement.ACKNOWLEDGED, 1)
 
 
 @pytest.fixture(params=[True, False], ids=["scripts", "plain"])
@@ -83,7 +83,7 @@ def test_a_consumer_that_dies_waiting_is_replaced_by_one_that_waits(
 ) -> None:
     stopped(simulation, "dead", work).kill()
     simulation.do(PUT)
-    assert LOOK_APART < seconds_of(simulation, GET) <= LATEST
+    assert PROBE_INTERVAL < seconds_of(simulation, GET) <= LATEST
     simulation.do(PUT)
     assert seconds_of(simulation, GET) == 0
 
@@ -110,7 +110,7 @@ def test_a_producer_that_waits_for_room_replaces_a_dead_consumer(simulation: Sim
 
 def test_a_producer_that_waits_for_room_restores_a_token_that_got_lost(simulation: Simulation) -> None:
     simulation.ask("DEL", simulation.keys.not_full)
-    assert LOOK_APART <= seconds_of(simulation, PUT) <= LATEST
+    assert PROBE_INTERVAL <= seconds_of(simulation, PUT) <= LATEST
 
 
 def test_a_delete_that_waits_for_a_dead_holder_finishes(simulation: Simulation) -> None:
@@ -139,7 +139,7 @@ def test_the_end_of_a_lease_does_not_begin_the_wait_anew(simulation: Simulation)
 
 
 def test_a_live_holder_and_one_of_another_package_keep_their_roles(simulation: Simulation) -> None:
-    live = simulation.actor("live").will(operation(protocol.get, lambda context: Patience.of(context)))
+    live = simulation.actor("live").will(operation(protocol.get, lambda context: Deadline.of(context)))
     while live.can_go_on:
         live.go_on()
     take(simulation, "producer", b"another program")

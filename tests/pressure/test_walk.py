@@ -76,11 +76,10 @@ def told(flavour: str) -> set[str]:
     """The files that the guide names, in its table of the way of a put."""
     table = GUIDE.read_text().split("## From the method to the socket")[1].split("\n## ")[0]
     files = set(re.findall(r"\]\(([a-z_/]+\.py)\)", table))
+    of_sync, of_coroutines = {"driver.py", "connection.py", "synchronous.py"}, {"asynchronous.py"}
     others = {"sync": ("aio", "trio"), "aio": ("trio",), "trio": ("aio",)}[flavour]
     mine = {file for file in files if not file.startswith(others)}
-    if flavour != "sync":  # each has a driver and connections of its own
-        mine -= {"driver.py", "connection.py"}
-    return mine
+    return mine - (of_coroutines if flavour == "sync" else of_sync)
 
 
 @pytest.mark.parametrize("flavour", WALKS)

@@ -12,8 +12,8 @@ from pressure.keys import as_bytes
 from pressure.kinds.backup import operations
 from pressure.kinds.backup.operations import BackupKeys
 from pressure.kinds.kind import Item, Kind, bytes_of
-from pressure.kinds.methods import Span, block, method
-from pressure.protocol.steps import Operation, Patience
+from pressure.methods import Block, context_manager, method
+from pressure.protocol.operation import Deadline, Operation
 
 __all__ = ["BackupKeys", "BackupMethods", "InProgress"]
 
@@ -87,7 +87,7 @@ class BackupMethods(Kind[V]):
         processing: bytes | str | None = None,
         claims: bytes | str | None = None,
     ) -> None:
-        self._begin(name, key, codec, scripts=scripts, envelope=envelope)
+        self._init_context(name, key, codec, scripts=scripts, envelope=envelope)
         main = self._context.keys.main
         self.keys = BackupKeys(
             main,
@@ -95,7 +95,7 @@ class BackupMethods(Kind[V]):
             main + b":claims" if claims is None else as_bytes(claims, "claims"),
         )
         self._maxlen = None if maxlen is None else whole(maxlen, "maxlen")
-        self._end(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
+        self._connect_to(*self.keys.all[1:], url=url, client=client, host=host, port=port, db=db)
 
     @method
     def push(self, *values: Sendable[V]) -> Operation[int]:
@@ -109,7 +109,7 @@ class BackupMethods(Kind[V]):
         Raises:
             TypeError: One of the values cannot be sent; nothing was sent.
         """
-        data = [self._wrapping.data(value) for value in values]
+        data = [self._item_codec.data(value) for value in values]
         return operations.push(self._context, self.keys, data, self._maxlen)
 
     @method
@@ -125,16 +125,16 @@ class BackupMethods(Kind[V]):
         Returns:
             The item, which the worker then completes; None if no item came until the timeout.
         """
-        return self._claim(self._patience(block, timeout))
+        return self._claim(self._deadline(block, timeout))
 
     @method
     def claim_nowait(self) -> Operation[Item[V] | None]:
         """``claim`` without waiting. One round trip, or two without scripts."""
-        return self._claim(self._patience(False, None))
+        return self._claim(self._deadline(False, None))
 
-    def _claim(self, patience: Patience) -> Operation[Item[V] | None]:
-        data = yield from operations.claim(self._context, self.keys, patience)
-        return None if data is None else self._wrapping.item(data)
+    def _claim(self, deadline: Deadline) -> Operation[Item[V] | None]:
+        data = yield from operations.claim(self._context, self.keys, deadline)
+        return None if data is None else self._item_codec.item(data)
 
     @method
     def complete(self, item: Item[V] | bytes) -> Operation[None]:
@@ -152,8 +152,8 @@ class BackupMethods(Kind[V]):
                 f"queue {self}: the item is not in progress any more, so it may be done twice"
             )
 
-    @block
-    def take(self, block: bool = True, timeout: float | None = None) -> Span[Item[V]]:
+    @context_manager
+    def take(self, block: bool = True, timeout: float | None = None) -> Block[Item[V]]:
         """Claim an item for the length of a ``with`` block: completed when the block ends well.
 
         When the block ends by an exception the item stays in progress, for ``requeue_stale`` or ``requeue``.
@@ -169,11 +169,11 @@ class BackupMethods(Kind[V]):
             QueueEmptyError: None came in time.
             ItemLostError: At the end: it was not in progress any more.
         """
-        patience = self._patience(block, timeout)
-        return Span(self._take(patience), lambda item, error: None if error else self._complete(item))
+        deadline = self._deadline(block, timeout)
+        return Block(self._take(deadline), lambda item, error: None if error else self._complete(item))
 
-    def _take(self, patience: Patience) -> Operation[Item[V]]:
-        item = yield from self._claim(patience)
+    def _take(self, deadline: Deadline) -> Operation[Item[V]]:
+        item = yield from self._claim(deadline)
         if item is None:
             raise QueueEmptyError(f"queue {self} is empty")
         return item
@@ -195,7 +195,7 @@ class BackupMethods(Kind[V]):
 
     def _reap(self, older: int) -> Operation[list[Item[V]]]:
         back = yield from operations.reap(self._context, self.keys, older)
-        return [self._wrapping.item(data) for data in back]
+        return [self._item_codec.item(data) for data in back]
 
     @method
     def requeue(self, item: Item[V] | bytes) -> Operation[bool]:
@@ -224,7 +224,7 @@ class BackupMethods(Kind[V]):
         found = yield from operations.in_progress(self._context, self.keys)
         return [
             InProgress(
-                self._wrapping.item(data),
+                self._item_codec.item(data),
                 None if since is None else since / 1000,
                 None if since is None else (at - since) / 1000,
             )
@@ -242,7 +242,7 @@ class BackupMethods(Kind[V]):
 
     def _peek(self, count: int) -> Operation[list[Item[V]]]:
         found = yield from operations.peek(self._context, self.keys, count)
-        return [self._wrapping.item(data) for data in found]
+        return [self._item_codec.item(data) for data in found]
 
     @method
     def length(self) -> Operation[int]:

@@ -17,23 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pressure.errors import QueueAlreadyExistsError
-from pressure.kinds.asking import asked, front, now, pairs, transaction
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
+from pressure.kinds.commands import execute, front, now, pairs, transaction
 from pressure.kinds.kind import KindContext
-from pressure.kinds.sharing import changing, make_sure, making, operation
-from pressure.protocol.numbers import moment
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Operation,
-    Patience,
-    Reply,
-    atomic,
-    blocking,
-    check,
-    executed,
-)
+from pressure.kinds.kind_check import check_kind, creating, modifying, operation
+from pressure.protocol.commands import atomic, blocking, check, executed
+from pressure.protocol.numbers import milliseconds_in
+from pressure.protocol.operation import Batch, Command, Deadline, Operation, Reply
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,37 +47,37 @@ class BackupKeys:
         return self.pending, self.processing, self.claims
 
 
-@making
+@creating
 def push(ctx: KindContext, keys: BackupKeys, items: Sequence[bytes], maxlen: int | None) -> Operation[int]:
     """Add items; how many wait then."""
     add: Command = (b"LPUSH", keys.pending, *items) if items else (b"LLEN", keys.pending)
     if maxlen is None:
-        (length,) = yield from asked(add)
+        (length,) = yield from execute(add)
         return int(length)
     replies = yield Batch(atomic(add, (b"LTRIM", keys.pending, 0, maxlen - 1)))
     length, _ = check(executed(replies) or [])
     return min(int(length), maxlen)
 
 
-@changing
-def claim(ctx: KindContext, keys: BackupKeys, patience: Patience) -> Operation[bytes | None]:
+@modifying
+def claim(ctx: KindContext, keys: BackupKeys, deadline: Deadline) -> Operation[bytes | None]:
     """Move the next item to what is in progress; None if none came in time."""
-    item = yield from evaluated(ctx.server, CLAIM, keys.all)
+    item = yield from eval_script(ctx.server, CLAIM, keys.all)
     if item is NO_SCRIPTS:
         ends: Command = (b"LMOVE", keys.pending, keys.processing, b"RIGHT", b"LEFT")
-        item, time = yield from asked(ends, (b"TIME",))
+        item, time = yield from execute(ends, (b"TIME",))
         if item is not None:
             yield _timed(keys, item, time)
     if item is None:
-        item = yield from _wait(keys, patience)
+        item = yield from _wait(keys, deadline)
         if item is not None:
             yield from _keep(ctx, keys, item)
     result: bytes | None = item
     return result
 
 
-def _wait(keys: BackupKeys, patience: Patience) -> Operation[Reply]:
-    for seconds in patience.attempts():
+def _wait(keys: BackupKeys, deadline: Deadline) -> Operation[Reply]:
+    for seconds in deadline.attempts():
         if not seconds:
             break  # what comes between two waits is found by the next: only a last wait needs a last look
         ends = (keys.pending, keys.processing, b"RIGHT", b"LEFT")
@@ -101,7 +92,7 @@ def _wait(keys: BackupKeys, patience: Patience) -> Operation[Reply]:
 def _keep(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[None]:
     """Put an item back if the queue that has come to be during the wait is of another kind."""
     try:
-        yield from make_sure(ctx)
+        yield from check_kind(ctx)
     except QueueAlreadyExistsError:
         yield from _requeue(ctx, keys, item)
         raise
@@ -112,7 +103,7 @@ def _timed(keys: BackupKeys, item: bytes, time: Reply) -> Batch:
     return Batch(((b"ZADD", keys.claims, now(time), item),))
 
 
-@changing
+@modifying
 def remove(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Take an item from what is in progress; False if it was not there."""
     steps = atomic((b"LREM", keys.processing, 1, item), (b"ZREM", keys.claims, item))
@@ -120,14 +111,14 @@ def remove(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
     return bool(removed)
 
 
-@changing
+@modifying
 def requeue(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Put an item that is in progress back, to be claimed next; False if it was not there."""
     return (yield from _requeue(ctx, keys, item))
 
 
 def _requeue(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
-    reply = yield from evaluated(ctx.server, REQUEUE, keys.all, item)
+    reply = yield from eval_script(ctx.server, REQUEUE, keys.all, item)
     if reply is not NO_SCRIPTS:
         return bool(reply)
 
@@ -144,13 +135,13 @@ def _put_back(keys: BackupKeys, item: bytes) -> tuple[Command, Command]:
     return (b"RPUSH", keys.pending, item), (b"LREM", keys.processing, 1, item)
 
 
-@changing
+@modifying
 def reap(ctx: KindContext, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
     """Put back what was claimed so many milliseconds ago or longer, to be claimed next, the oldest first."""
     back: list[bytes] = []
     left = -1
     while True:
-        reply = yield from evaluated(ctx.server, REAP, keys.all, older, left)
+        reply = yield from eval_script(ctx.server, REAP, keys.all, older, left)
         if reply is NO_SCRIPTS:
             break
         back, left = back + reply[0], reply[1]
@@ -196,7 +187,7 @@ def _taken_out(keys: BackupKeys, items: Sequence[bytes], stay: set[bytes]) -> li
 
 def times_of(scores: Reply) -> dict[bytes, int]:
     """Items and the times of their claims, from the reply to ZRANGE."""
-    return {item: moment(score) for item, score in pairs(scores)}
+    return {item: milliseconds_in(score) for item, score in pairs(scores)}
 
 
 @operation
@@ -222,5 +213,5 @@ def peek(ctx: KindContext, keys: BackupKeys, count: int) -> Operation[list[bytes
 @operation
 def length(ctx: KindContext, keys: BackupKeys) -> Operation[int]:
     """How many items wait."""
-    (number,) = yield from asked((b"LLEN", keys.pending))
+    (number,) = yield from execute((b"LLEN", keys.pending))
     return int(number)

@@ -8,14 +8,14 @@ from typing import Any, Generic
 from pressure.checks import milliseconds
 from pressure.codecs import Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
-from pressure.kinds.methods import Errand, Span, block, errand, method
 from pressure.kinds.reliable import delaying, operations
-from pressure.kinds.reliable.carrying import BACKENDS
-from pressure.kinds.reliable.looking import Looking
+from pressure.kinds.reliable.base import BACKENDS
+from pressure.kinds.reliable.consuming import ConsumeMethods
+from pressure.kinds.reliable.inspecting import InspectMethods
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Info, Pending
-from pressure.kinds.reliable.taking import Taking
-from pressure.kinds.reliable.worker import Plan, exponential, working
-from pressure.protocol.steps import Operation, Patience
+from pressure.kinds.reliable.worker import WorkerOptions, exponential, work_loop
+from pressure.methods import Block, CallbackOperation, callback_method, context_manager, method
+from pressure.protocol.operation import Deadline, Operation
 
 __all__ = [
     "BACKENDS",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class ReliableMethods(Taking[V], Looking[V]):
+class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
     """A queue whose messages are acknowledged; at-least-once delivery, with delays, retries and dead letters.
 
     A popped message stays on the server until it is acknowledged. A message that is not acknowledged in time
@@ -80,12 +80,12 @@ class ReliableMethods(Taking[V], Looking[V]):
         Raises:
             TypeError: One of the values cannot be sent; nothing was sent.
         """
-        return self._push([self._wrapping.data(value) for value in values], milliseconds(delay, "delay"))
+        return self._push([self._item_codec.data(value) for value in values], milliseconds(delay, "delay"))
 
     def _push(self, data: list[bytes], delay: int) -> Operation[list[bytes]]:
         if not delay:
-            return (yield from operations.push(self._context, self._carried, data))
-        return (yield from delaying.delay(self._context, self._carried, data, delay))
+            return (yield from operations.push(self._context, self._state, data))
+        return (yield from delaying.delay(self._context, self._state, data, delay))
 
     @method
     def cancel(self, id: bytes) -> Operation[bool]:  # noqa: A002
@@ -104,7 +104,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         """
         if not isinstance(id, bytes):
             raise TypeError(f"cancel takes an id that push returned, not {type(id).__name__}")
-        return delaying.cancel(self._context, self._carried, id)
+        return delaying.cancel(self._context, self._state, id)
 
     @method
     def ack(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
@@ -120,7 +120,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         return self._ack(_ids(messages))
 
     def _ack(self, ids: list[bytes]) -> Operation[list[bytes]]:
-        return (yield from operations.ack(self._context, self._carried, ids))
+        return (yield from operations.ack(self._context, self._state, ids))
 
     @method
     def retry(
@@ -144,7 +144,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         return self._retry(message, milliseconds(seconds, "delay"), error)
 
     def _retry(self, message: Delivered[V], delay: int, error: BaseException | None) -> Operation[bool]:
-        return (yield from operations.retry(self._context, self._carried, message, delay, error))
+        return (yield from operations.retry(self._context, self._state, message, delay, error))
 
     @method
     def heartbeat(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
@@ -159,10 +159,10 @@ class ReliableMethods(Taking[V], Looking[V]):
         return self._heartbeat(_ids(messages))
 
     def _heartbeat(self, ids: list[bytes]) -> Operation[list[bytes]]:
-        return (yield from operations.heartbeat(self._context, self._carried, ids))
+        return (yield from operations.heartbeat(self._context, self._state, ids))
 
-    @block
-    def take(self, block: bool = True, timeout: float | None = None) -> Span[Delivered[V]]:
+    @context_manager
+    def take(self, block: bool = True, timeout: float | None = None) -> Block[Delivered[V]]:
         """Pop a message for the length of a ``with`` block: acknowledged when the block ends well.
 
         When the block ends by an exception the message stays delivered, to be recovered.
@@ -178,11 +178,11 @@ class ReliableMethods(Taking[V], Looking[V]):
             QueueEmptyError: None came in time.
             ItemLostError: At the end: another client had recovered and acknowledged the message.
         """
-        enter = self._take(self._patience(block, timeout))
-        return Span(enter, lambda message, error: None if error else self._taken(message))
+        enter = self._take(self._deadline(block, timeout))
+        return Block(enter, lambda message, error: None if error else self._taken(message))
 
-    def _take(self, patience: Patience) -> Operation[Delivered[V]]:
-        found = yield from self._pop(1, patience)
+    def _take(self, deadline: Deadline) -> Operation[Delivered[V]]:
+        found = yield from self._pop(1, deadline)
         if not found:
             raise QueueEmptyError(f"queue {self} is empty")
         return found[0]
@@ -193,7 +193,7 @@ class ReliableMethods(Taking[V], Looking[V]):
                 f"queue {self}: another client has acknowledged the message; it was done twice"
             )
 
-    @errand
+    @callback_method
     def work(
         self,
         handle: Callable[[Delivered[V]], Any],
@@ -203,7 +203,7 @@ class ReliableMethods(Taking[V], Looking[V]):
         backoff: Callable[[int], float] | None = None,
         max_messages: int | None = None,
         until_empty: bool = False,
-    ) -> Errand[int]:
+    ) -> CallbackOperation[int]:
         """Call a function for each message, and acknowledge the message when the function returns.
 
         Messages that other workers have not acknowledged in time come first. If the function raises an
@@ -223,11 +223,11 @@ class ReliableMethods(Taking[V], Looking[V]):
         Returns:
             How many messages were handled and acknowledged.
         """
-        plan = Plan(handle, min_idle, heartbeat, backoff, max_messages, until_empty)
-        return working(plan, plan.check(), _WorkerSteps(self), self._context.clock)
+        options = WorkerOptions(handle, min_idle, heartbeat, backoff, max_messages, until_empty)
+        return work_loop(options, options.check(), _QueueOperations(self), self._context.clock)
 
 
-class _WorkerSteps(Generic[V]):
+class _QueueOperations(Generic[V]):
     """What a worker does with a queue."""
 
     def __init__(self, queue: ReliableMethods[V]) -> None:
@@ -237,7 +237,7 @@ class _WorkerSteps(Generic[V]):
         self._queue = queue
 
     def pop(self, count: int, timeout: float) -> Operation[list[Delivered[V]]]:
-        return self._queue._pop(count, self._queue._patience(True, timeout))
+        return self._queue._pop(count, self._queue._deadline(True, timeout))
 
     def retry(self, message: Delivered[V], delay: float, error: Exception) -> Operation[bool]:
         return self._queue._retry(message, milliseconds(delay, "backoff"), error)

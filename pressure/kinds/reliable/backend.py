@@ -1,6 +1,6 @@
 """What a backend of reliable queues is.
 
-To add one: a class with these methods, and a row in ``carrying.BACKENDS``.
+To add one: a class with these methods, and a row in ``with_taken.BACKENDS``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 
 from pressure.kinds.reliable.lua import Scripts
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
-from pressure.protocol.steps import Command, Operation, Reply
+from pressure.protocol.operation import Command, Operation, Reply
 
 #: Another consumer group: its name, and the id that it was delivered last.
 Other: TypeAlias = "tuple[bytes, tuple[int, int]]"
@@ -29,47 +29,47 @@ class Backend(Protocol):
     capabilities: Capabilities
     scripts: Scripts
 
-    def pushing(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
-        """The command that adds a message; the reply tells its id, see ``id_in``."""
+    def push_command(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
+        """The command that adds a message; the reply tells its id, see ``pushed_id``."""
 
-    def id_in(self, reply: Reply) -> bytes:
+    def pushed_id(self, reply: Reply) -> bytes:
         """The id in the reply to that."""
 
-    def pushed(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
+    def after_push(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
         """What is sent after messages were moved: their ids, earlier deliveries and notes."""
 
-    def preparing(self, keys: ReliableKeys) -> tuple[Command, ...]:
+    def prepare_commands(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """What is sent before a lane is popped from in a transaction; it may be refused."""
 
-    def popping(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
+    def pop_command(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
         """The command that delivers messages, waiting for so many milliseconds."""
 
-    def popped(
+    def read_popped(
         self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
     ) -> Operation[list[Delivered]]:
         """The messages in the reply to that, with the count that was asked for, and the time."""
 
-    def told(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
+    def read_reply(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
         """The messages that the script for a pop tells of."""
 
     def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
         """Wait until one of several queues has a message; it may be delivered, with its queue's number."""
 
-    def looking(self, keys: ReliableKeys) -> tuple[Command, ...]:
+    def before_ack(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """What is asked before messages are acknowledged without a script."""
 
-    def others(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
+    def other_groups(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
         """Who else has to acknowledge messages, by the replies to that."""
 
-    def acknowledging(
+    def ack_commands(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other]
     ) -> tuple[Command, ...]:
         """The commands that acknowledge messages, to be sent as a transaction."""
 
-    def acknowledged(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
+    def acked_ids(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
         """The ids of those that were acknowledged by it."""
 
-    def deleting(
+    def after_ack(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], replies: list[Reply]
     ) -> tuple[Command, ...]:
         """What is sent after that."""
@@ -89,5 +89,5 @@ class Backend(Protocol):
     def info(self, keys: ReliableKeys, key: bytes) -> Operation[tuple[bytes, int, int]]:
         """Last id, how many messages wait, and how many are delivered."""
 
-    def letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
+    def dead_letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
         """The oldest dead messages of a queue."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pressure.errors import PressureError
 from pressure.kinds.kind import KindContext
-from pressure.protocol.steps import Operation, carrying
+from pressure.protocol.operation import Operation, with_taken
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def collect(
     taken = 0
     while asked := sizes.bounded(most - len(found), taken):
         try:
-            some = yield from (carrying(list(map(data, found)), take(asked)) if found else take(asked))
+            some = yield from (with_taken(list(map(data, found)), take(asked)) if found else take(asked))
         except PressureError:
             if found:
                 break

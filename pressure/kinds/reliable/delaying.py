@@ -10,58 +10,60 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pressure.kinds.asking import asked, now, pairs, transaction
+from pressure.kinds.commands import execute, now, pairs, transaction
 from pressure.kinds.kind import KindContext
+from pressure.kinds.kind_check import creating, modifying
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.notes import beginning_of, parts_of, place_of, pushed_later
-from pressure.kinds.reliable.operations import TOGETHER, Carried
-from pressure.kinds.sharing import changing, making
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import Command, Operation, Reply
+from pressure.kinds.reliable.operations import TOGETHER, QueueState
+from pressure.protocol.operation import Command, Operation, Reply
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 
-@making
-def delay(ctx: KindContext, on: Carried, data: Sequence[bytes], milliseconds: int) -> Operation[list[bytes]]:
+@creating
+def delay(
+    ctx: KindContext, state: QueueState, data: Sequence[bytes], milliseconds: int
+) -> Operation[list[bytes]]:
     """Add messages that are to be delivered later; their ids."""
     if not data:
         return []
-    (time,) = yield from asked((b"TIME",))
+    (time,) = yield from execute((b"TIME",))
     due = now(time) + milliseconds
-    on.due_first = True
+    state.due_first = True
     made = [pushed_later(each, due, beginning_of(time, number)) for number, each in enumerate(data)]
-    yield from asked((b"ZADD", on.keys.delayed, *(word for _, member in made for word in (due, member))))
+    yield from execute((b"ZADD", state.keys.delayed, *(word for _, member in made for word in (due, member))))
     return [message for message, _ in made]
 
 
-@changing
-def cancel(ctx: KindContext, on: Carried, message: bytes) -> Operation[bool]:
+@modifying
+def cancel(ctx: KindContext, state: QueueState, message: bytes) -> Operation[bool]:
     """Remove a message that is delayed still; False if it is not."""
     place = place_of(message)
     if place is None:
         return False
     due, beginning = place
-    reply = yield from evaluated(
-        ctx.server, on.backend.scripts.cancel, on.keys.all, on.keys.group, due, beginning
+    reply = yield from eval_script(
+        ctx.server, state.backend.scripts.cancel, state.keys.all, state.keys.group, due, beginning
     )
     if reply is not NO_SCRIPTS:
         return bool(reply)
-    (found,) = yield from asked((b"ZRANGEBYSCORE", on.keys.delayed, due, due))
+    (found,) = yield from execute((b"ZRANGEBYSCORE", state.keys.delayed, due, due))
     meant = [member for member in found if member.startswith(beginning)]
     if not meant:
         return False
-    (removed,) = yield from asked((b"ZREM", on.keys.delayed, *meant))
+    (removed,) = yield from execute((b"ZREM", state.keys.delayed, *meant))
     return bool(removed)
 
 
-@changing
-def move(ctx: KindContext, on: Carried) -> Operation[int]:
+@modifying
+def move(ctx: KindContext, state: QueueState) -> Operation[int]:
     """Push what is due behind all that waits; how many messages were."""
     moved = 0
-    script = on.backend.scripts.move
+    script = state.backend.scripts.move
     while True:
-        reply = yield from evaluated(ctx.server, script, on.keys.all, on.keys.group, TOGETHER)
+        reply = yield from eval_script(ctx.server, script, state.keys.all, state.keys.group, TOGETHER)
         if reply is NO_SCRIPTS:
-            found = yield from due_by_transaction(ctx, on, on.keys, TOGETHER, ())
+            found = yield from due_by_transaction(ctx, state, state.keys, TOGETHER, ())
             some = 0 if found is None else found[0]
             more = some == TOGETHER
         else:
@@ -72,27 +74,29 @@ def move(ctx: KindContext, on: Carried) -> Operation[int]:
 
 
 def due_by_transaction(
-    ctx: KindContext, on: Carried, lane: ReliableKeys, most: int, then: Sequence[Command]
+    ctx: KindContext, state: QueueState, lane: ReliableKeys, most: int, then: Sequence[Command]
 ) -> Operation[tuple[int, int, list[Reply]] | None]:
     """Push some of what is due to a lane, and go on with other commands, in one step.
 
     Returns:
         How many messages were due, the time, and the replies to the other commands; None if none was.
     """
-    looks: tuple[Command, ...] = ((b"ZRANGE", on.keys.delayed, 0, most - 1, b"WITHSCORES"), (b"TIME",))
+    looks: tuple[Command, ...] = ((b"ZRANGE", state.keys.delayed, 0, most - 1, b"WITHSCORES"), (b"TIME",))
 
     def decide(seen: list[Reply]) -> tuple[Sequence[Command], tuple[int, list[bytes]]]:
         scores, time = seen
         at = now(time)
         due = [member for member, score in pairs(scores) if float(score) <= at]
-        pushes = [on.backend.pushing(lane.queue, *parts_of(member)) for member in due]
-        moves = [*pushes, *((b"ZREM", on.keys.delayed, member) for member in due), *then]
+        pushes = [state.backend.push_command(lane.queue, *parts_of(member)) for member in due]
+        moves = [*pushes, *((b"ZREM", state.keys.delayed, member) for member in due), *then]
         return moves if due else (), (at, due)
 
-    (at, due), replies = yield from transaction(ctx, (on.keys.delayed,), looks, decide)
+    (at, due), replies = yield from transaction(ctx, (state.keys.delayed,), looks, decide)
     if not due:
         return None
-    known = [(on.backend.id_in(r), *parts_of(member)[1:]) for r, member in zip(replies, due, strict=False)]
-    if rest := on.backend.pushed(lane.queue, known):
-        yield from asked(*rest)
+    known = [
+        (state.backend.pushed_id(r), *parts_of(member)[1:]) for r, member in zip(replies, due, strict=False)
+    ]
+    if rest := state.backend.after_push(lane.queue, known):
+        yield from execute(*rest)
     return len(due), at, replies[2 * len(due) :]

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pressure.errors import ServerReplyError
-from pressure.kinds.asking import as_block, asked, now, pairs
+from pressure.kinds.commands import block_ms, execute, now, pairs
 from pressure.kinds.reliable.backend import Other
 from pressure.kinds.reliable.lua import MODULE
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
-from pressure.kinds.reliable.notes import delivered, letter
-from pressure.protocol.numbers import moment, number_in
-from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, carrying, check
+from pressure.kinds.reliable.notes import dead_letter, delivered
+from pressure.protocol.commands import check
+from pressure.protocol.numbers import milliseconds_in, number_in
+from pressure.protocol.operation import Batch, Command, Operation, Reply, Wait, with_taken
 
 
 class Module:
@@ -27,45 +28,45 @@ class Module:
     capabilities = Capabilities("module", True, True, True, False)
     scripts = MODULE
 
-    def pushing(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
+    def push_command(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
         """See ``Backend``, as for all that follow."""
         return (b"MQ.PUSH", key, data)
 
-    def id_in(self, reply: Reply) -> bytes:
+    def pushed_id(self, reply: Reply) -> bytes:
         """See there."""
         return bytes(reply[0])
 
-    def pushed(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
+    def after_push(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
         """See there."""
         counts = [word for each, deliveries, _ in known if deliveries for word in (each, deliveries)]
         notes = [word for each, _, note in known if note for word in (each, note)]
         tables = ((b":deliveries", counts), (b":notes", notes))
         return tuple((b"HSET", key + suffix, *words) for suffix, words in tables if words)
 
-    def preparing(self, keys: ReliableKeys) -> tuple[Command, ...]:
+    def prepare_commands(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """See there."""
         return ()
 
-    def popping(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
+    def pop_command(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
         """See there."""
         waiting: Command = () if block is None else (b"BLOCK", block)
         return (b"MQ.POP", count, keys.queue, *waiting)
 
-    def popped(
+    def read_popped(
         self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
     ) -> Operation[list[Delivered]]:
         """See there."""
         found = check([reply])[0]
         return (yield from _looked_up([(keys, each, data) for each, data in found], at)) if found else []
 
-    def told(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
+    def read_reply(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
         """See there."""
         return [_message(keys, each, data, count, note, at) for each, data, count, note in found]
 
     def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
         """One command for all queues: the client is served that has waited longest."""
         first, *others = (each.queue for each in queues)
-        words: Command = (b"KEYS", len(others), *others, b"BLOCK", as_block(seconds))
+        words: Command = (b"KEYS", len(others), *others, b"BLOCK", block_ms(seconds))
         reply, time = yield Wait(((b"MQ.POP", 1, first, *words), (b"TIME",)), seconds)
         numbers = {each.queue: number for number, each in reversed(list(enumerate(queues)))}
         found = [(numbers[key], each, data) for key, each, data in check([reply])[0] or ()]
@@ -73,15 +74,15 @@ class Module:
         messages = (yield from looking) if found else []
         return [(number, message) for (number, _, _), message in zip(found, messages, strict=True)]
 
-    def looking(self, keys: ReliableKeys) -> tuple[Command, ...]:
+    def before_ack(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """See there."""
         return ()
 
-    def others(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
+    def other_groups(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
         """A queue of the module has no groups."""
         return []
 
-    def acknowledging(
+    def ack_commands(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other]
     ) -> tuple[Command, ...]:
         """See there."""
@@ -92,11 +93,11 @@ class Module:
             (b"HDEL", keys.notes, *ids),
         )
 
-    def acknowledged(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
+    def acked_ids(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
         """See there."""
         return list(replies[0] or [])
 
-    def deleting(
+    def after_ack(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], replies: list[Reply]
     ) -> tuple[Command, ...]:
         """See there."""
@@ -107,14 +108,14 @@ class Module:
         found = yield from _recover(keys.due, count, idle)
         if len(found) < count:
             more = _recover(keys, count - len(found), idle)
-            found += yield from (carrying([each.data for each in found], more) if found else more)
+            found += yield from (with_taken([each.data for each in found], more) if found else more)
         return found
 
     def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
         """The module does not tell which of them are delivered still."""
-        (time,) = yield from asked((b"TIME",))
+        (time,) = yield from execute((b"TIME",))
         at = now(time)
-        yield from asked((b"ZADD", keys.beats, *(word for each in ids for word in (at, each))))
+        yield from execute((b"ZADD", keys.beats, *(word for each in ids for word in (at, each))))
         return list(ids)
 
     def inspect(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Delivered]]:
@@ -148,7 +149,7 @@ class Module:
         waiting, delivered = known[b"undelivered-queue-length"], known[b"delivered-queue-length"]
         return bytes(known[b"last-id"]), int(waiting), int(delivered)
 
-    def letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
+    def dead_letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
         """See there."""
         of_dead = ReliableKeys.of(keys.dead, keys.group)
         known = []
@@ -157,8 +158,10 @@ class Module:
         found = known[:count]
         if not found:
             return []
-        (notes,) = yield from asked((b"HMGET", of_dead.notes, *(each[0] for each in found)))
-        return [letter(Delivered(each[0], each[1], 0), note) for each, note in zip(found, notes, strict=True)]
+        (notes,) = yield from execute((b"HMGET", of_dead.notes, *(each[0] for each in found)))
+        return [
+            dead_letter(Delivered(each[0], each[1], 0), note) for each, note in zip(found, notes, strict=True)
+        ]
 
 
 def _message(
@@ -178,7 +181,7 @@ def _looked_up(
 ) -> Operation[list[Delivered]]:
     """What was popped, with what is kept beside it."""
     looks = [(b"HGET", key, each) for keys, each, _ in found for key in (keys.deliveries, keys.notes)]
-    known = yield from carrying([data for *_, data in found], asked(*looks))
+    known = yield from with_taken([data for *_, data in found], execute(*looks))
     beside = zip(known[::2], known[1::2], strict=True)
     return [_message(*each, *more, at) for each, more in zip(found, beside, strict=True)]
 
@@ -186,14 +189,14 @@ def _looked_up(
 def _recover(keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
     """As long as all that comes has a young heartbeat, there may be more behind it."""
     while True:
-        (reply,) = yield from asked((b"MQ.RECOVER", keys.queue, count, idle))
+        (reply,) = yield from execute((b"MQ.RECOVER", keys.queue, count, idle))
         if not reply:
             return []
         datas = [data for _, data in reply]
-        young = yield from carrying(datas, _young(keys, [each for each, _ in reply], idle))
+        young = yield from with_taken(datas, _young(keys, [each for each, _ in reply], idle))
         found = [(each, data) for each, data in reply if each not in young]
         if found:
-            return (yield from carrying([data for _, data in found], _recovered(keys, found)))
+            return (yield from with_taken([data for _, data in found], _recovered(keys, found)))
         if len(reply) < count:
             return []
 
@@ -209,13 +212,13 @@ def _pending(keys: ReliableKeys, start: int, count: int) -> Operation[list[Pendi
         (b"HMGET", keys.deliveries, *ids),
         (b"HMGET", keys.notes, *ids),
     )
-    time, beats, counts, notes = yield from asked(*looks)
+    time, beats, counts, notes = yield from execute(*looks)
     at = now(time)
     pending = []
     for (each, data, popped, _, deliveries), beat, count, note in zip(
         found, beats, counts, notes, strict=True
     ):
-        since = max(popped, moment(beat or 0))
+        since = max(popped, milliseconds_in(beat or 0))
         message = _message(keys, each, data, count, note, popped / 1000, deliveries)
         pending.append(Pending(message, since / 1000, (at - since) / 1000))
     return pending
@@ -223,18 +226,18 @@ def _pending(keys: ReliableKeys, start: int, count: int) -> Operation[list[Pendi
 
 def _young(keys: ReliableKeys, ids: Sequence[bytes], idle: int) -> Operation[set[bytes]]:
     """Those of which a heartbeat was heard since; their count is taken back."""
-    time, beats = yield from asked((b"TIME",), (b"ZMSCORE", keys.beats, *ids))
+    time, beats = yield from execute((b"TIME",), (b"ZMSCORE", keys.beats, *ids))
     since = now(time) - idle
     young = {each for each, beat in zip(ids, beats, strict=True) if beat is not None and float(beat) > since}
     if young:
-        yield from asked(*((b"HINCRBY", keys.deliveries, each, -1) for each in young))
+        yield from execute(*((b"HINCRBY", keys.deliveries, each, -1) for each in young))
     return young
 
 
 def _recovered(keys: ReliableKeys, found: Sequence[tuple[bytes, bytes]]) -> Operation[list[Delivered]]:
     """With their deliveries, told at the end of the queue of the delivered; what is not there is done."""
     ids = [each for each, _ in found]
-    before, notes, time = yield from asked(
+    before, notes, time = yield from execute(
         (b"HMGET", keys.deliveries, *ids), (b"HMGET", keys.notes, *ids), (b"TIME",)
     )
     counts: dict[bytes, int] = {}

@@ -111,7 +111,7 @@ def retried(message: Delivered) -> bytes:
     return encoded(id=origin_of(message.id).decode("ascii", "replace"), first=_milliseconds(message.first))
 
 
-def buried(message: Delivered, error: BaseException | None) -> bytes:
+def dead_letter_note(message: Delivered, error: BaseException | None) -> bytes:
     """The note of a message that is dead."""
     return encoded(
         id=origin_of(message.id).decode("ascii", "replace"),
@@ -123,7 +123,7 @@ def buried(message: Delivered, error: BaseException | None) -> bytes:
     )
 
 
-def letter(message: Delivered, note: Any) -> DeadLetter:
+def dead_letter(message: Delivered, note: Any) -> DeadLetter:
     """A dead message with its note."""
     known = noted(note)
     deliveries = known.get("deliveries")

@@ -14,36 +14,29 @@ from collections.abc import Sequence
 from typing import Final
 
 from pressure.errors import PressureError, ServerReplyError
-from pressure.kinds.asking import asked, now
+from pressure.kinds.commands import execute, now
 from pressure.kinds.kind import KindContext
+from pressure.kinds.kind_check import creating, modifying, operation
 from pressure.kinds.reliable.backend import Backend, Other
 from pressure.kinds.reliable.collecting import collect
 from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending, ReliableKeys
 from pressure.kinds.reliable.notes import (
     beginning_of,
-    buried,
     by_lane,
+    dead_letter_note,
     native_of,
     rest_of,
     retried,
 )
-from pressure.kinds.sharing import changing, making, operation
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import (
-    Batch,
-    Command,
-    Operation,
-    atomic,
-    carrying,
-    check,
-    executed,
-)
+from pressure.protocol.commands import atomic, check, executed
+from pressure.protocol.operation import Batch, Command, Operation, with_taken
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 #: How many messages that are due are moved together.
 TOGETHER: Final = 100
 
 
-class Carried:
+class QueueState:
     """A queue and what carries it.
 
     Args:
@@ -66,83 +59,97 @@ class Carried:
         self.is_prepared = False
 
 
-@making
-def push(ctx: KindContext, on: Carried, data: Sequence[bytes]) -> Operation[list[bytes]]:
+@creating
+def push(ctx: KindContext, state: QueueState, data: Sequence[bytes]) -> Operation[list[bytes]]:
     """Add messages, together; their ids."""
     if not data:
         return []
-    commands = [on.backend.pushing(on.keys.queue, each) for each in data]
+    commands = [state.backend.push_command(state.keys.queue, each) for each in data]
     if len(commands) == 1:
         replies = check((yield Batch(tuple(commands))))
     else:
         replies = check(executed((yield Batch(atomic(*commands)))) or [])
-    return [on.backend.id_in(reply) for reply in replies]
+    return [state.backend.pushed_id(reply) for reply in replies]
 
 
-@changing
-def ack(ctx: KindContext, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+@modifying
+def ack(ctx: KindContext, state: QueueState, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Be done with messages; the ids of those that were delivered still."""
     done: set[bytes] = set()
-    for lane, known in by_lane(on.keys, ids):
-        acked = yield from _ack(ctx, on, lane, list(known))
+    for lane, known in by_lane(state.keys, ids):
+        acked = yield from _ack(ctx, state, lane, list(known))
         done.update(known[each] for each in acked)
     return [each for each in ids if each in done]
 
 
-def _ack(ctx: KindContext, on: Carried, lane: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-    done = yield from evaluated(ctx.server, on.backend.scripts.ack, lane.all, lane.group, *ids)
+def _ack(
+    ctx: KindContext, state: QueueState, lane: ReliableKeys, ids: Sequence[bytes]
+) -> Operation[list[bytes]]:
+    done = yield from eval_script(ctx.server, state.backend.scripts.ack, lane.all, lane.group, *ids)
     if done is NO_SCRIPTS:
         others: list[Other] = []
-        if looks := on.backend.looking(lane):
-            others = on.backend.others(lane, (yield Batch(looks)))
-        done = yield from acknowledged(on, lane, ids, others, ())
+        if looks := state.backend.before_ack(lane):
+            others = state.backend.other_groups(lane, (yield Batch(looks)))
+        done = yield from acknowledged(state, lane, ids, others, ())
     return list(done)
 
 
 def acknowledged(
-    on: Carried, lane: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], first: Sequence[Command]
+    state: QueueState,
+    lane: ReliableKeys,
+    ids: Sequence[bytes],
+    others: Sequence[Other],
+    first: Sequence[Command],
 ) -> Operation[list[bytes]]:
     """Those of some messages that were acknowledged, in one step with other commands in front of it."""
-    steps = atomic(*first, *on.backend.acknowledging(lane, ids, others))
+    steps = atomic(*first, *state.backend.ack_commands(lane, ids, others))
     replies = (executed((yield Batch(steps))) or [])[len(first) :]
     replies = check([0 if isinstance(r, ServerReplyError) and r.code == "NOGROUP" else r for r in replies])
-    if rest := on.backend.deleting(lane, ids, others, replies):
-        yield from asked(*rest)
-    return on.backend.acknowledged(ids, replies)
+    if rest := state.backend.after_ack(lane, ids, others, replies):
+        yield from execute(*rest)
+    return state.backend.acked_ids(ids, replies)
 
 
-@changing
+@modifying
 def retry(
-    ctx: KindContext, on: Carried, message: Delivered, milliseconds: int, error: BaseException | None = None
+    ctx: KindContext,
+    state: QueueState,
+    message: Delivered,
+    milliseconds: int,
+    error: BaseException | None = None,
 ) -> Operation[bool]:
     """Deliver a message later, or never again; False if it was not delivered any more."""
-    dead = on.most is not None and message.deliveries >= on.most
-    return (yield from _retry(ctx, on, message, milliseconds, buried(message, error) if dead else None))
+    dead = state.most is not None and message.deliveries >= state.most
+    return (
+        yield from _retry(
+            ctx, state, message, milliseconds, dead_letter_note(message, error) if dead else None
+        )
+    )
 
 
 def _retry(
-    ctx: KindContext, on: Carried, message: Delivered, delay: int, burial: bytes | None
+    ctx: KindContext, state: QueueState, message: Delivered, delay: int, burial: bytes | None
 ) -> Operation[bool]:
-    on.due_first = True
-    lane = on.keys.due if b"@" in message.id else on.keys
+    state.due_first = True
+    lane = state.keys.due if b"@" in message.id else state.keys
     native = native_of(message.id)
     rest = rest_of(message.data, message.deliveries, retried(message))
     args = (native, rest, delay, *(() if burial is None else (message.data, burial)))
-    reply = yield from evaluated(ctx.server, on.backend.scripts.retry, lane.all, lane.group, *args)
+    reply = yield from eval_script(ctx.server, state.backend.scripts.retry, lane.all, lane.group, *args)
     if reply is not NO_SCRIPTS:
         return bool(reply)
-    time, *seen = yield Batch(((b"TIME",), *on.backend.looking(lane)))
-    others = on.backend.others(lane, seen)
+    time, *seen = yield Batch(((b"TIME",), *state.backend.before_ack(lane)))
+    others = state.backend.other_groups(lane, seen)
     member = beginning_of(check([time])[0]) + rest
-    add: Command = (b"ZADD", on.keys.delayed, now(time) + delay, member)
-    remove: Command = (b"ZREM", on.keys.delayed, member)
-    if not (yield from acknowledged(on, lane, [native], others, (add,))):
-        yield from asked(remove)
+    add: Command = (b"ZADD", state.keys.delayed, now(time) + delay, member)
+    remove: Command = (b"ZREM", state.keys.delayed, member)
+    if not (yield from acknowledged(state, lane, [native], others, (add,))):
+        yield from execute(remove)
         return False
     if burial is not None:  # it is among the delayed until it is there
-        (reply,) = yield from asked(on.backend.pushing(on.keys.dead, message.data, 0, burial))
-        known = on.backend.pushed(on.keys.dead, [(on.backend.id_in(reply), 0, burial)])
-        yield from asked(*known, remove)
+        (reply,) = yield from execute(state.backend.push_command(state.keys.dead, message.data, 0, burial))
+        known = state.backend.after_push(state.keys.dead, [(state.backend.pushed_id(reply), 0, burial)])
+        yield from execute(*known, remove)
     return True
 
 
@@ -150,8 +157,8 @@ def _retry(
 _ON_THE_WAY: Final = 1000
 
 
-@changing
-def recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
+@modifying
+def recover(ctx: KindContext, state: QueueState, count: int, idle: int) -> Operation[list[Delivered]]:
     """Deliver again what was delivered long ago; what was so too often is dead instead.
 
     Messages that were recovered are returned although the server refuses what comes after, as in
@@ -161,11 +168,13 @@ def recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[l
     good: list[Delivered] = []
     try:
         while len(good) < count:
-            found = yield from carrying(_datas(good), _recover(ctx, on, count - len(good), idle))
-            dead = [each for each in found if on.most is not None and each.deliveries > on.most]
+            found = yield from with_taken(_datas(good), _recover(ctx, state, count - len(good), idle))
+            dead = [each for each in found if state.most is not None and each.deliveries > state.most]
             good += [each for each in found if each not in dead]
             for each in dead:
-                yield from carrying(_datas(good), _retry(ctx, on, each, _ON_THE_WAY, buried(each, None)))
+                yield from with_taken(
+                    _datas(good), _retry(ctx, state, each, _ON_THE_WAY, dead_letter_note(each, None))
+                )
             if not dead:
                 break
     except PressureError:
@@ -174,9 +183,9 @@ def recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[l
     return good
 
 
-def _recover(ctx: KindContext, on: Carried, count: int, idle: int) -> Operation[list[Delivered]]:
+def _recover(ctx: KindContext, state: QueueState, count: int, idle: int) -> Operation[list[Delivered]]:
     def take(most: int) -> Operation[list[Delivered]]:
-        return on.backend.recover(on.keys, most, idle)
+        return state.backend.recover(state.keys, most, idle)
 
     return (yield from collect(ctx, count, take, lambda each: each.data))
 
@@ -185,39 +194,39 @@ def _datas(messages: Sequence[Delivered]) -> list[bytes]:
     return [each.data for each in messages]
 
 
-@changing
-def heartbeat(ctx: KindContext, on: Carried, ids: Sequence[bytes]) -> Operation[list[bytes]]:
+@modifying
+def heartbeat(ctx: KindContext, state: QueueState, ids: Sequence[bytes]) -> Operation[list[bytes]]:
     """Keep messages from being recovered; the ids of those that are delivered still, as far as is known."""
     heard: set[bytes] = set()
-    for lane, known in by_lane(on.keys, ids):
-        beats = yield from on.backend.heartbeat(lane, list(known))
+    for lane, known in by_lane(state.keys, ids):
+        beats = yield from state.backend.heartbeat(lane, list(known))
         heard.update(known[each] for each in beats)
     return [each for each in ids if each in heard]
 
 
 @operation
-def inspect(ctx: KindContext, on: Carried, start: int, count: int) -> Operation[list[Delivered]]:
+def inspect(ctx: KindContext, state: QueueState, start: int, count: int) -> Operation[list[Delivered]]:
     """Messages that wait, from one place on."""
-    return (yield from on.backend.inspect(on.keys, start, count))
+    return (yield from state.backend.inspect(state.keys, start, count))
 
 
 @operation
-def pending(ctx: KindContext, on: Carried, start: int, count: int) -> Operation[list[Pending]]:
+def pending(ctx: KindContext, state: QueueState, start: int, count: int) -> Operation[list[Pending]]:
     """Messages that are delivered, from one place on."""
-    return (yield from on.backend.pending(on.keys, start, count))
+    return (yield from state.backend.pending(state.keys, start, count))
 
 
 @operation
-def info(ctx: KindContext, on: Carried) -> Operation[Info]:
+def info(ctx: KindContext, state: QueueState) -> Operation[Info]:
     """The queue, looked at in a few steps."""
-    last, undelivered, delivered = yield from on.backend.info(on.keys, on.keys.queue)
-    _, waiting, taken = yield from on.backend.info(on.keys.due, on.keys.due.queue)
-    _, dead, _ = yield from on.backend.info(on.keys, on.keys.dead)
-    (delayed,) = yield from asked((b"ZCARD", on.keys.delayed))
+    last, undelivered, delivered = yield from state.backend.info(state.keys, state.keys.queue)
+    _, waiting, taken = yield from state.backend.info(state.keys.due, state.keys.due.queue)
+    _, dead, _ = yield from state.backend.info(state.keys, state.keys.dead)
+    (delayed,) = yield from execute((b"ZCARD", state.keys.delayed))
     return Info(last, undelivered + waiting, delivered + taken, int(delayed), dead)
 
 
 @operation
-def letters(ctx: KindContext, on: Carried, count: int) -> Operation[list[DeadLetter]]:
+def dead_letters(ctx: KindContext, state: QueueState, count: int) -> Operation[list[DeadLetter]]:
     """The oldest dead messages."""
-    return (yield from on.backend.letters(on.keys, count))
+    return (yield from state.backend.dead_letters(state.keys, count))

@@ -11,37 +11,37 @@ from __future__ import annotations
 from typing import Final
 
 from pressure.kinds.kind import KindContext
+from pressure.kinds.kind_check import modifying
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
 from pressure.kinds.reliable.notes import by_lane
-from pressure.kinds.reliable.operations import TOGETHER, Carried, acknowledged, recover
+from pressure.kinds.reliable.operations import TOGETHER, QueueState, acknowledged, recover
 from pressure.kinds.reliable.popping import pop
-from pressure.kinds.sharing import changing
-from pressure.protocol.steps import Batch, Operation, Patience
+from pressure.protocol.operation import Batch, Deadline, Operation
 
 #: After how many milliseconds a letter that another client has taken to redrive it is taken over.
 IDLE: Final = 60_000
 
 
-@changing
-def redrive(ctx: KindContext, on: Carried, count: int) -> Operation[int]:
+@modifying
+def redrive(ctx: KindContext, state: QueueState, count: int) -> Operation[int]:
     """Put dead letters into their queue; how many were."""
-    dead = Carried(ReliableKeys.of(on.keys.dead, on.keys.group), on.backend, None)
+    dead = QueueState(ReliableKeys.of(state.keys.dead, state.keys.group), state.backend, None)
     done = 0
     while done < count:
         most = min(count - done, TOGETHER)
-        letters = yield from recover(ctx, dead, most, IDLE)
-        if len(letters) < most:
-            letters += yield from pop(ctx, dead, most - len(letters), Patience.of(ctx, block=False))
-        if not letters:
+        dead_letters = yield from recover(ctx, dead, most, IDLE)
+        if len(dead_letters) < most:
+            dead_letters += yield from pop(ctx, dead, most - len(dead_letters), Deadline.of(ctx, block=False))
+        if not dead_letters:
             break
-        done += yield from _pushed(on, dead, letters)
+        done += yield from _pushed(state, dead, dead_letters)
     return done
 
 
-def _pushed(on: Carried, dead: Carried, letters: list[Delivered]) -> Operation[int]:
-    datas = {each.id: each.data for each in letters}
+def _pushed(state: QueueState, dead: QueueState, dead_letters: list[Delivered]) -> Operation[int]:
+    datas = {each.id: each.data for each in dead_letters}
     for lane, known in by_lane(dead.keys, datas):
-        seen = (yield Batch(looks)) if (looks := on.backend.looking(lane)) else []
-        pushes = [on.backend.pushing(on.keys.queue, datas[each]) for each in known.values()]
-        yield from acknowledged(on, lane, list(known), on.backend.others(lane, seen), pushes)
-    return len(letters)
+        seen = (yield Batch(looks)) if (looks := state.backend.before_ack(lane)) else []
+        pushes = [state.backend.push_command(state.keys.queue, datas[each]) for each in known.values()]
+        yield from acknowledged(state, lane, list(known), state.backend.other_groups(lane, seen), pushes)
+    return len(dead_letters)

@@ -17,13 +17,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pressure.errors import ServerReplyError
-from pressure.kinds.asking import as_block, asked, now, pairs
+from pressure.kinds.commands import block_ms, execute, now, pairs
 from pressure.kinds.reliable.backend import Other
 from pressure.kinds.reliable.lua import STREAM
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
-from pressure.kinds.reliable.notes import delivered, encoded, letter
+from pressure.kinds.reliable.notes import dead_letter, delivered, encoded
+from pressure.protocol.commands import check
 from pressure.protocol.numbers import count_in
-from pressure.protocol.steps import Batch, Command, Operation, Reply, Wait, carrying, check
+from pressure.protocol.operation import Batch, Command, Operation, Reply, Wait, with_taken
 
 CONSUMER: Final = b"pressure"
 
@@ -34,25 +35,25 @@ class Stream:
     capabilities = Capabilities("stream", False, False, False, True)
     scripts = STREAM
 
-    def pushing(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
+    def push_command(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
         """See ``Backend``, as for all that follow."""
         fields: Command = (b"payload", data)
         fields += (b"deliveries", deliveries) if deliveries else ()
         return (b"XADD", key, b"*", *fields, *((b"note", note) if note else ()))
 
-    def id_in(self, reply: Reply) -> bytes:
+    def pushed_id(self, reply: Reply) -> bytes:
         """See there."""
         return bytes(reply)
 
-    def pushed(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
+    def after_push(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
         """They carry what is known of them."""
         return ()
 
-    def preparing(self, keys: ReliableKeys) -> tuple[Command, ...]:
+    def prepare_commands(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """Makes the group; it may be there already."""
         return ((b"XGROUP", b"CREATE", keys.queue, keys.group, 0, b"MKSTREAM"),)
 
-    def popping(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
+    def pop_command(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
         """See there."""
         waiting: Command = () if block is None else (b"BLOCK", block)
         return (
@@ -60,18 +61,18 @@ class Stream:
             b">",
         )  # fmt: skip
 
-    def popped(
+    def read_popped(
         self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
     ) -> Operation[list[Delivered]]:
         """Makes the group if it is missed, and never the stream."""
         if is_missing(reply):
             if not (yield from _make_group(keys)):
                 return []
-            (reply,) = yield Batch((self.popping(keys, count),))
+            (reply,) = yield Batch((self.pop_command(keys, count),))
         check([reply])
         return [_message(keys, entry, 1, at) for _, entries in pairs(reply or []) for entry in entries]
 
-    def told(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
+    def read_reply(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
         """See there."""
         return [_message(keys, entry, 1, at) for entry in found]
 
@@ -81,15 +82,15 @@ class Stream:
         for keys in queues:
             after.append((yield from _last_delivered(keys)))  # noqa: PERF401, an operation each
         streams = (b"STREAMS", *(keys.queue for keys in queues), *after)
-        block = as_block(seconds)
+        block = block_ms(seconds)
         check((yield Wait(((b"XREAD", b"COUNT", 1, b"BLOCK", block, *streams),), seconds)))
         return []
 
-    def looking(self, keys: ReliableKeys) -> tuple[Command, ...]:
+    def before_ack(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """The lane of what is due belongs to one group."""
         return () if keys.is_due else ((b"XINFO", b"GROUPS", keys.queue),)
 
-    def others(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
+    def other_groups(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
         """See there."""
         if not seen or is_missing(seen[0]):
             return []
@@ -100,7 +101,7 @@ class Stream:
             if each[b"name"] != keys.group
         ]
 
-    def acknowledging(
+    def ack_commands(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other]
     ) -> tuple[Command, ...]:
         """With other groups, what they have pending is asked, too."""
@@ -110,11 +111,11 @@ class Stream:
             rest = ((b"XPENDING", keys.queue, name, each, each, 1) for each in ids for name, _ in others)
         return (*acks, *rest, (b"HDEL", keys.notes, *ids))
 
-    def acknowledged(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
+    def acked_ids(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
         """See there."""
         return [each for each, done in zip(ids, replies, strict=False) if done]
 
-    def deleting(
+    def after_ack(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], replies: list[Reply]
     ) -> tuple[Command, ...]:
         """Deletes what all groups have acknowledged."""
@@ -122,7 +123,7 @@ class Stream:
         pending = {each: [(last, bool(next(asked_))) for _, last in others] for each in ids} if others else {}
         gone = [
             each
-            for each in self.acknowledged(ids, replies)
+            for each in self.acked_ids(ids, replies)
             if others and all(_number(each) <= last and not left for last, left in pending[each])
         ]
         return ((b"XDEL", keys.queue, *gone),) if gone else ()
@@ -141,7 +142,7 @@ class Stream:
             pending = ([] if is_missing(reply) else check([reply])[0])[: count - len(found)]
             if pending:
                 claim = _claim(lane, pending, idle, at)
-                found += yield from (carrying([each.data for each in found], claim) if found else claim)
+                found += yield from (with_taken([each.data for each in found], claim) if found else claim)
         return found
 
     def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
@@ -153,10 +154,12 @@ class Stream:
         """See there."""
         last = yield from _last_delivered(keys)
         if start < 0:
-            (entries,) = yield from asked((b"XREVRANGE", keys.queue, b"+", b"(" + last, b"COUNT", -start))
+            (entries,) = yield from execute((b"XREVRANGE", keys.queue, b"+", b"(" + last, b"COUNT", -start))
             entries = entries[::-1][:count] if len(entries) == -start else []
         else:
-            (entries,) = yield from asked((b"XRANGE", keys.queue, b"(" + last, b"+", b"COUNT", start + count))
+            (entries,) = yield from execute(
+                (b"XRANGE", keys.queue, b"(" + last, b"+", b"COUNT", start + count)
+            )
             entries = entries[start:]
         return [_message(keys, entry, 0) for entry in entries]
 
@@ -176,7 +179,7 @@ class Stream:
                     found += [(lane, each) for each in some[start:]]
                 start = max(start - length, 0)
         looks = [(b"XRANGE", lane.queue, each[0], each[0]) for lane, each in found]
-        time, *entries = yield from asked((b"TIME",), *looks)
+        time, *entries = yield from execute((b"TIME",), *looks)
         at = now(time)
         return [
             Pending(_message(lane, entry[0], deliveries), (at - idle) / 1000, idle / 1000)
@@ -201,10 +204,12 @@ class Stream:
         waiting = lag if lag is not None and len(all_groups) > 1 else int(known[b"length"]) - delivered
         return known[b"last-generated-id"], int(waiting), delivered
 
-    def letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
+    def dead_letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
         """See there."""
-        (entries,) = yield from asked((b"XRANGE", keys.dead, b"-", b"+", b"COUNT", count))
-        return [letter(_message(keys, entry, 0), dict(pairs(entry[1])).get(b"note")) for entry in entries]
+        (entries,) = yield from execute((b"XRANGE", keys.dead, b"-", b"+", b"COUNT", count))
+        return [
+            dead_letter(_message(keys, entry, 0), dict(pairs(entry[1])).get(b"note")) for entry in entries
+        ]
 
 
 def is_missing(reply: Reply) -> bool:
@@ -233,7 +238,7 @@ def _claim(keys: ReliableKeys, pending: Sequence[Reply], idle: int, at: int) -> 
         for each, _, since, deliveries in pending
         if deliveries == 1
     ]
-    entries, notes, *_ = yield from asked(
+    entries, notes, *_ = yield from execute(
         (b"XCLAIM", keys.queue, keys.group, CONSUMER, idle, *times), (b"HMGET", keys.notes, *times), *firsts
     )
     known = dict(zip(times, notes, strict=True)) | {each: note for _, _, each, note in firsts}
@@ -246,7 +251,7 @@ def _claim(keys: ReliableKeys, pending: Sequence[Reply], idle: int, at: int) -> 
 
 def _make_group(keys: ReliableKeys) -> Operation[bool]:
     """False if there is no stream. The lane of what is due has its group from the beginning."""
-    if keys.is_due or not (yield from asked((b"EXISTS", keys.queue)))[0]:
+    if keys.is_due or not (yield from execute((b"EXISTS", keys.queue)))[0]:
         return False
     (reply,) = yield Batch(((b"XGROUP", b"CREATE", keys.queue, keys.group, 0),))
     if not (isinstance(reply, ServerReplyError) and reply.code == "BUSYGROUP"):

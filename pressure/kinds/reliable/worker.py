@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pressure.checks import duration, milliseconds
-from pressure.kinds.methods import Call, Errand
 from pressure.kinds.reliable.model import Delivered
-from pressure.protocol.steps import Operation
+from pressure.methods import Call, CallbackOperation
+from pressure.protocol.operation import Operation
 from pressure.text import printable
 
 log: Final = logging.getLogger("pressure.worker")
@@ -19,7 +19,7 @@ log: Final = logging.getLogger("pressure.worker")
 LOOK: Final = 1.0
 
 
-class Steps(Protocol):
+class WorkerOperations(Protocol):
     """The operations that a worker needs."""
 
     def recover(self, count: int, idle: int) -> Operation[list[Delivered]]:
@@ -39,7 +39,7 @@ class Steps(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WorkerOptions:
     """How a worker works.
 
     Attributes:
@@ -71,37 +71,41 @@ class Plan:
         return idle
 
 
-def working(plan: Plan, idle: int, steps: Steps, clock: Callable[[], float]) -> Errand[int]:
+def work_loop(
+    options: WorkerOptions, idle: int, operations: WorkerOperations, clock: Callable[[], float]
+) -> CallbackOperation[int]:
     """Work; how many messages were handled and acknowledged."""
     done = handled = 0
     looked = float("-inf")
-    while plan.most is None or handled < plan.most:
+    while options.most is None or handled < options.most:
         messages: list[Delivered] = []
-        if clock() - looked >= min(LOOK, plan.min_idle):
-            messages = yield steps.recover(1, idle)
+        if clock() - looked >= min(LOOK, options.min_idle):
+            messages = yield operations.recover(1, idle)
         if not messages:
             looked = clock()
-            messages = yield steps.pop(1, 0.0 if plan.until_empty else LOOK)
-        if not messages and plan.until_empty:
+            messages = yield operations.pop(1, 0.0 if options.until_empty else LOOK)
+        if not messages and options.until_empty:
             break
         for message in messages:
             handled += 1
-            done += yield from _handled(plan, steps, message)
+            done += yield from _handled(options, operations, message)
     return done
 
 
-def _handled(plan: Plan, steps: Steps, message: Delivered) -> Errand[int]:
+def _handled(
+    options: WorkerOptions, operations: WorkerOperations, message: Delivered
+) -> CallbackOperation[int]:
     """1 if it was handled and acknowledged."""
     ids = [message.id]
-    beat = None if plan.heartbeat is None else lambda: steps.heartbeat(ids)
+    heartbeat = None if options.heartbeat is None else lambda: operations.heartbeat(ids)
     try:
-        yield Call(plan.handle, message, beat, plan.heartbeat or 0.0)
+        yield Call(options.handle, message, heartbeat, options.heartbeat or 0.0)
     except Exception as error:
         log.exception("message %s failed, delivered %d times", printable(message.id), message.deliveries)
-        if plan.backoff is not None:
-            yield steps.retry(message, plan.backoff(message.deliveries), error)
+        if options.backoff is not None:
+            yield operations.retry(message, options.backoff(message.deliveries), error)
         return 0
-    if (yield steps.ack(ids)):
+    if (yield operations.ack(ids)):
         return 1
     log.warning("another client has acknowledged the message %s, too", printable(message.id))
     return 0

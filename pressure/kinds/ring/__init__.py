@@ -10,9 +10,9 @@ from pressure.codecs import Codec, Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.keys import as_bytes
 from pressure.kinds.kind import Item, Kind
-from pressure.kinds.methods import Span, block, method
 from pressure.kinds.ring import operations
-from pressure.protocol.steps import Operation
+from pressure.methods import Block, context_manager, method
+from pressure.protocol.operation import Operation
 
 __all__ = ["RingMethods"]
 
@@ -65,9 +65,9 @@ class RingMethods(Kind[V]):
         key: bytes | str | None = None,
         locks: bytes | str | None = None,
     ) -> None:
-        self._begin(name, key, codec, scripts=scripts, envelope=envelope)
+        self._init_context(name, key, codec, scripts=scripts, envelope=envelope)
         self._locks = self._context.keys.main + b":lock:" if locks is None else as_bytes(locks, "locks")
-        self._end(self._locks, url=url, client=client, host=host, port=port, db=db)
+        self._connect_to(self._locks, url=url, client=client, host=host, port=port, db=db)
 
     @method
     def push(self, *values: Sendable[V]) -> Operation[int]:
@@ -79,7 +79,7 @@ class RingMethods(Kind[V]):
         Raises:
             TypeError: One of the values cannot be sent; nothing was sent.
         """
-        return operations.push(self._context, [self._wrapping.data(value) for value in values])
+        return operations.push(self._context, [self._item_codec.data(value) for value in values])
 
     @method
     def claim(self, lock_ttl: float) -> Operation[Item[V] | None]:
@@ -110,7 +110,7 @@ class RingMethods(Kind[V]):
     def _claim(self, ttl: int, *, walk: bool) -> Operation[Item[V] | None]:
         token = secrets.token_hex(16).encode()
         data = yield from operations.claim(self._context, self._locks, token, ttl, walk=walk)
-        return None if data is None else self._wrapping.item(data, token)
+        return None if data is None else self._item_codec.item(data, token)
 
     @method
     def complete(self, item: Item[V]) -> Operation[None]:
@@ -158,8 +158,8 @@ class RingMethods(Kind[V]):
         """
         return operations.extend(self._context, self._locks, *_lock_of(item), 0)
 
-    @block
-    def take(self, lock_ttl: float) -> Span[Item[V]]:
+    @context_manager
+    def take(self, lock_ttl: float) -> Block[Item[V]]:
         """Claim the first item that is not locked for a ``with`` block: completed when the block ends well.
 
         When the block ends by an exception the lock is left to expire, so that the item is not tried again at
@@ -176,7 +176,7 @@ class RingMethods(Kind[V]):
             ItemLostError: At the end: the lock had expired.
         """
         enter = self._take(milliseconds(lock_ttl, "lock_ttl", 1))
-        return Span(enter, lambda item, error: None if error else self._complete(item))
+        return Block(enter, lambda item, error: None if error else self._complete(item))
 
     def _take(self, ttl: int) -> Operation[Item[V]]:
         item = yield from self._claim(ttl, walk=True)
@@ -195,7 +195,7 @@ class RingMethods(Kind[V]):
 
     def _peek(self, count: int) -> Operation[list[Item[V]]]:
         found = yield from operations.peek(self._context, count)
-        return [self._wrapping.item(data) for data in found]
+        return [self._item_codec.item(data) for data in found]
 
     @method
     def items(self) -> Operation[list[tuple[Item[V], bool]]]:
@@ -204,7 +204,7 @@ class RingMethods(Kind[V]):
 
     def _items(self) -> Operation[list[tuple[Item[V], bool]]]:
         found = yield from operations.items(self._context, self._locks)
-        return [(self._wrapping.item(data), locked) for data, locked in found]
+        return [(self._item_codec.item(data), locked) for data, locked in found]
 
     @method
     def length(self) -> Operation[int]:

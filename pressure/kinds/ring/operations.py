@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pressure.kinds.asking import asked, front, transaction
+from pressure.kinds.commands import execute, front, transaction
 from pressure.kinds.kind import KindContext
+from pressure.kinds.kind_check import creating, modifying, operation
 from pressure.kinds.ring.lua import CLAIM, COMPLETE, EXTEND
-from pressure.kinds.sharing import changing, making, operation
-from pressure.protocol.scripted import NO_SCRIPTS, evaluated
-from pressure.protocol.steps import Command, Operation, Reply
+from pressure.protocol.operation import Command, Operation, Reply
+from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 
-@making
+@creating
 def push(ctx: KindContext, items: Sequence[bytes]) -> Operation[int]:
     """Add items at the back; how many there are then."""
-    (length,) = yield from asked((b"LPUSH", ctx.keys.main, *items) if items else (b"LLEN", ctx.keys.main))
+    (length,) = yield from execute((b"LPUSH", ctx.keys.main, *items) if items else (b"LLEN", ctx.keys.main))
     return int(length)
 
 
@@ -35,17 +35,17 @@ def peek(ctx: KindContext, count: int) -> Operation[list[bytes]]:
 @operation
 def length(ctx: KindContext) -> Operation[int]:
     """How many items there are, locked or not."""
-    (number,) = yield from asked((b"LLEN", ctx.keys.main))
+    (number,) = yield from execute((b"LLEN", ctx.keys.main))
     return int(number)
 
 
-@changing
+@modifying
 def claim(ctx: KindContext, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
     """Move the item at the front to the back and lock it; None if it is locked already, or there is none.
 
     With ``walk``, go on to the next until one can be locked, once around at most.
     """
-    item = yield from evaluated(ctx.server, CLAIM, (ctx.keys.main,), locks, token, ttl, 0 if walk else 1)
+    item = yield from eval_script(ctx.server, CLAIM, (ctx.keys.main,), locks, token, ttl, 0 if walk else 1)
     if item is NO_SCRIPTS:
         item = yield from _walk(ctx, locks, token, ttl, walk=walk)
     result: bytes | None = item
@@ -54,11 +54,11 @@ def claim(ctx: KindContext, locks: bytes, token: bytes, ttl: int, *, walk: bool)
 
 def _walk(ctx: KindContext, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
     turn: Command = (b"LMOVE", ctx.keys.main, ctx.keys.main, b"RIGHT", b"LEFT")
-    item, left = yield from asked(turn, (b"LLEN", ctx.keys.main))
+    item, left = yield from execute(turn, (b"LLEN", ctx.keys.main))
     tries = left if walk else 1
     while item is not None:
         lock: Command = (b"SET", locks + item, token, b"NX", b"PX", ttl)
-        locked, place = yield from asked(lock, (b"LPOS", ctx.keys.main, item))
+        locked, place = yield from execute(lock, (b"LPOS", ctx.keys.main, item))
         if locked is not None and place is not None:
             return bytes(item)
         if locked is not None:
@@ -66,14 +66,14 @@ def _walk(ctx: KindContext, locks: bytes, token: bytes, ttl: int, *, walk: bool)
         tries -= 1
         if tries <= 0:
             return None
-        (item,) = yield from asked(turn)
+        (item,) = yield from execute(turn)
     return None
 
 
-@changing
+@modifying
 def complete(ctx: KindContext, locks: bytes, token: bytes, item: bytes) -> Operation[tuple[bool, bool]]:
     """Remove an item and free its lock; whether the lock was ours still, and the item there."""
-    reply = yield from evaluated(ctx.server, COMPLETE, (ctx.keys.main,), locks, token, item)
+    reply = yield from eval_script(ctx.server, COMPLETE, (ctx.keys.main,), locks, token, item)
     if reply is not NO_SCRIPTS:
         ours, removed = reply
         return bool(ours), bool(removed)
@@ -88,10 +88,10 @@ def complete(ctx: KindContext, locks: bytes, token: bytes, item: bytes) -> Opera
     return ours, bool(removed)
 
 
-@changing
+@modifying
 def extend(ctx: KindContext, locks: bytes, token: bytes, item: bytes, ttl: int) -> Operation[bool]:
     """Give a lock that is ours another time to live, or free it (0); False if it is not ours."""
-    reply = yield from evaluated(ctx.server, EXTEND, (ctx.keys.main,), locks, token, item, ttl)
+    reply = yield from eval_script(ctx.server, EXTEND, (ctx.keys.main,), locks, token, item, ttl)
     if reply is not NO_SCRIPTS:
         return bool(reply)
     lock = locks + item
@@ -113,8 +113,8 @@ def _change(ctx: KindContext, lock: bytes, token: bytes, step: Command) -> Opera
 @operation
 def items(ctx: KindContext, locks: bytes) -> Operation[list[tuple[bytes, bool]]]:
     """All items, the one at the front first, and whether each is locked; two moments apart."""
-    (found,) = yield from asked((b"LRANGE", ctx.keys.main, 0, -1))
+    (found,) = yield from execute((b"LRANGE", ctx.keys.main, 0, -1))
     if not found:
         return []
-    locked = yield from asked(*((b"EXISTS", locks + item) for item in found))
+    locked = yield from execute(*((b"EXISTS", locks + item) for item in found))
     return [(item, bool(each)) for item, each in zip(reversed(found), reversed(locked), strict=True)]

@@ -16,10 +16,10 @@ from typing import IO, Any, TypeAlias
 
 import pytest
 
-from conformance.targets import Address
 from pressure.cli import main
-from tests.conftest import SERVERS
 from tests.pressure.conftest import ROOT
+
+from ..conftest import server_fixture
 
 Process: TypeAlias = "subprocess.Popen[bytes]"
 Cli: TypeAlias = Callable[..., Process]
@@ -40,11 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(params=["miniredis", "redis-server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind; the command is a process of its own, or has a connection of its own."""
-    address: Address = request.getfixturevalue(SERVERS[request.param])
-    return address
+server_address = server_fixture("miniredis", "redis-server")
 
 
 @pytest.fixture

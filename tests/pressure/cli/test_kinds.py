@@ -12,7 +12,7 @@ import pytest
 import redis
 
 import pressure
-from pressure.cli.kinds import HANDLED
+from pressure.cli.kinds import KIND_COMMANDS
 from pressure.cli.streams import Writer
 from tests.pressure.conftest import execute
 
@@ -85,7 +85,7 @@ def test_peek_and_length_leave_the_messages_in_the_queue(run: Run, other: Make, 
 
 def test_get_from_an_empty_queue_has_its_own_exit_status_and_error(run: Run, kind: str) -> None:
     status, out, err = run("get", "jobs", "--kind", kind, "--timeout", "0", "-q")
-    assert (status, out, err) == (9, "", f"pressure: queue 'jobs' {HANDLED[kind].empty}\n")
+    assert (status, out, err) == (9, "", f"pressure: queue 'jobs' {KIND_COMMANDS[kind].empty}\n")
 
 
 def test_items_are_got_as_lines_of_json(run: Run, kind: str) -> None:

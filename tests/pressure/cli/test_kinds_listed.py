@@ -221,13 +221,13 @@ def test_ls_scans_for_locks_once_for_all_queues(
     for number in range(50):
         raw.lpush(f"queue:{number}", "one")
     sent: list[Any] = []
-    packed = pressure.course.Course.packed
+    packed = pressure.execution.Execution.packed
 
-    def counted(course: Any, step: Any) -> bytes:
+    def counted(execution: Any, step: Any) -> Any:
         sent.extend(command[0] for command in step.commands)
-        return packed(course, step)
+        return packed(execution, step)
 
-    monkeypatch.setattr(pressure.course.Course, "packed", counted)
+    monkeypatch.setattr(pressure.execution.Execution, "packed", counted)
     assert run("ls", "--names")[1].count("\n") == 50
     assert sent.count(b"SCAN") <= 4
 

@@ -15,7 +15,7 @@ import redis
 
 import pressure
 from pressure import Queue
-from pressure.cli import shown
+from pressure.cli import formatting
 from tests.pressure.conftest import PREFIX, ROOT, free_port
 
 from .conftest import Run
@@ -111,14 +111,14 @@ def test_ls_of_many_queues_takes_few_round_trips(
     for number in range(250):
         raw.set(f"{PREFIX}{number}:bound", 0)
     steps = 0
-    packed = pressure.course.Course.packed
+    packed = pressure.execution.Execution.packed
 
-    def counted(*args: Any) -> bytes:
+    def counted(*args: Any) -> Any:
         nonlocal steps
         steps += 1
         return packed(*args)
 
-    monkeypatch.setattr(pressure.course.Course, "packed", counted)
+    monkeypatch.setattr(pressure.execution.Execution, "packed", counted)
     assert run("ls", "--names")[1].count("\n") == 250
     assert steps <= 8
 
@@ -211,11 +211,11 @@ def test_host_port_and_db_can_be_given_as_options_or_in_the_environment(
 
 
 def test_length_bars_and_byte_sizes_are_formatted() -> None:
-    assert shown.bar(1, 1000) == "#......... 1/1000"
-    assert shown.bar(1000, 1000) == "########## 1000/1000"
-    assert shown.bar(1001, 1000) == "########## 1001/1000"
-    assert shown.bar(0, 1000) == ".......... 0/1000"
-    assert shown.bar(7, 0).strip() == "7"
-    assert [shown.size(size) for size in (0, 999, 1000, 2_500_000, 7e12)] == [
+    assert formatting.bar(1, 1000) == "#......... 1/1000"
+    assert formatting.bar(1000, 1000) == "########## 1000/1000"
+    assert formatting.bar(1001, 1000) == "########## 1001/1000"
+    assert formatting.bar(0, 1000) == ".......... 0/1000"
+    assert formatting.bar(7, 0).strip() == "7"
+    assert [formatting.size(size) for size in (0, 999, 1000, 2_500_000, 7e12)] == [
         "0 B", "999 B", "1.0 kB", "2.5 MB", "7.0 TB",
     ]  # fmt: skip

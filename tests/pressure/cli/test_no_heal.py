@@ -27,7 +27,7 @@ NEEDS = {
 @pytest.fixture(params=NEEDS)
 def line(request: pytest.FixtureRequest, run: Run, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A subcommand that needs a role; a dead client holds it. A wait is cut into short slices, to be quick."""
-    monkeypatch.setattr(sys.modules["pressure.protocol.vitals"], "LOOK_APART", 0.0)
+    monkeypatch.setattr(sys.modules["pressure.protocol.liveness"], "PROBE_INTERVAL", 0.0)
     monkeypatch.setattr(sys.modules["pressure.queue"], "SLICE", 0.05)
     for name in ("jobs", "other"):
         assert run("put", name, "--create", "one")[0] == 0

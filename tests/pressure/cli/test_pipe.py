@@ -257,7 +257,7 @@ def test_a_command_that_does_not_answer_in_time_is_reported() -> None:
         raise Slow
 
     with Signals() as signals:
-        with Filter(SILENT, FORMATS["lines"], signals, slow, patience=0.01) as running, pytest.raises(Slow):
+        with Filter(SILENT, FORMATS["lines"], signals, slow, slow_after=0.01) as running, pytest.raises(Slow):
             running.ask(b"1")
-        with Filter(("cat",), FORMATS["lines"], signals, slow, patience=60) as running:
+        with Filter(("cat",), FORMATS["lines"], signals, slow, slow_after=60) as running:
             assert running.ask(b"1") == b"1"

@@ -53,6 +53,16 @@ def test_an_error_is_one_line_and_an_exit_status(run: Any) -> None:
     assert run("put", "jobs", "--bound", "3")[::2] == (2, "pressure: --bound works only with --create\n")
 
 
+def test_create_with_exist_ok_leaves_a_queue_alone_that_has_the_same_bound(run: Any) -> None:
+    create = ("create", "jobs", "--exist-ok", "--bound")
+    assert run(*create, "3") == (0, "", "")
+    assert run("put", "jobs", "one", "--quiet")[0] == 0
+    assert run(*create, "3") == (0, "", "")
+    assert run("length", "jobs") == (0, "1\n", "")
+    refused = "pressure: queue 'jobs' already exists, with bound 3 instead of 4\n"
+    assert run(*create, "4") == (5, "", refused)
+
+
 def test_prefix_and_url_can_be_given_before_or_after_the_command(run: Any, redis_url: str) -> None:
     assert run("create", "jobs", "--prefix", "mine")[0] == 0
     assert run("--prefix", "mine", "exists", "jobs")[0] == 0

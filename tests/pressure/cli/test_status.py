@@ -99,7 +99,7 @@ def test_an_unexpected_exception_is_reported_in_one_line(
     def fail(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("what\na mess")
 
-    monkeypatch.setattr("pressure.cli.looking.survey", fail)
+    monkeypatch.setattr("pressure.cli.lookup.survey", fail)
     assert main(["ls"]) == 70
     assert capsys.readouterr().err == "pressure: unexpected ZeroDivisionError: what a mess\n"
 

@@ -63,7 +63,7 @@ COMMANDS = (
 @pytest.fixture(autouse=True)
 def forged(make: Callable[..., Queue], raw: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     """Queues whose names, values, holders and bounds somebody forged."""
-    monkeypatch.setattr("pressure.protocol.vitals.LOOK_APART", 0.01)
+    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", 0.01)
     for which in (make(EVIL), make("bad")):
         which.create()
         which.put_many([EVIL, EVIL])

@@ -28,7 +28,7 @@ def role(
     return RoleState(name, 0 if holder else 1, holder, seconds, connected)
 
 
-def look(**given: Any) -> Diagnosis:
+def report(**given: Any) -> Diagnosis:
     """A queue; what is not given is that of a queue in which nothing happens."""
     facts: dict[str, Any] = {
         "queue": b"jobs", "state": "open", "length": 3, "bound": 10, "producer": role("producer"),
@@ -37,15 +37,15 @@ def look(**given: Any) -> Diagnosis:
     return Diagnosis(**{**facts, **given})
 
 
-def seen(*looks: tuple[float, list[Diagnosis]]) -> list[list[Row]]:
+def seen(*reports: tuple[float, list[Diagnosis]]) -> list[list[Row]]:
     """What is shown of looks at these times."""
     shown: list[list[Row]] = []
-    times, found = [time for time, _ in looks], iter([each for _, each in looks])
+    times, found = [time for time, _ in reports], iter([each for _, each in reports])
     clock = iter(times)
     watch(
         lambda: next(found),
         lambda rows: shown.append(list(rows)),
-        lambda: len(shown) == len(looks),
+        lambda: len(shown) == len(reports),
         lambda: next(clock),
     )
     return shown
@@ -57,15 +57,18 @@ def test_top_refreshes_until_it_is_ended() -> None:
 
 def test_top_once_prints_once_and_does_not_wait() -> None:
     shown: list[Any] = []
-    watch(lambda: [look()], shown.append, lambda: pytest.fail("it waited"), once=True)
+    watch(lambda: [report()], shown.append, lambda: pytest.fail("it waited"), once=True)
     assert len(shown) == 1
 
 
 def test_rates_are_computed_from_two_samples() -> None:
     first, second, third = seen(
-        (10, [look(produced_messages=100, consumed_messages=97)]),
-        (12, [look(produced_messages=110, consumed_messages=97), look(queue=b"new", produced_messages=5)]),
-        (13, [look(produced_messages=2, consumed_messages=98)]),
+        (10, [report(produced_messages=100, consumed_messages=97)]),
+        (
+            12,
+            [report(produced_messages=110, consumed_messages=97), report(queue=b"new", produced_messages=5)],
+        ),
+        (13, [report(produced_messages=2, consumed_messages=98)]),
     )
     assert [(row.put_rate, row.get_rate) for row in first] == [(None, None)]
     assert [(row.put_rate, row.get_rate) for row in second] == [(5, 0), (None, None)]
@@ -74,7 +77,7 @@ def test_rates_are_computed_from_two_samples() -> None:
 
 def test_a_holder_is_shown_as_working_waiting_or_gone() -> None:
     def doing(**given: Any) -> tuple[str, str]:
-        ((row,),) = seen((0, [look(**given)]))
+        ((row,),) = seen((0, [report(**given)]))
         return row.producer.doing, row.consumer.doing
 
     both: dict[str, Any] = {"producer": role("producer", ME), "consumer": role("consumer", OTHER)}
@@ -91,9 +94,9 @@ def test_the_time_of_a_state_is_counted_across_refreshes() -> None:
     """A look at a holder is a use of its key: the server's own answer is good for the first look only."""
 
     def held(moved: int = 7, who: bytes | None = ME, seconds: int | None = 0) -> list[Diagnosis]:
-        return [look(producer=role("producer", who, seconds), produced_messages=moved)]
+        return [report(producer=role("producer", who, seconds), produced_messages=moved)]
 
-    looks = [
+    reports = [
         (100, held(seconds=30), 30),  # as the server says
         (102, held(seconds=2), 32),
         (104, held(seconds=2), 34),
@@ -104,12 +107,12 @@ def test_the_time_of_a_state_is_counted_across_refreshes() -> None:
         (115, held(moved=8, who=OTHER, seconds=40), 0),  # between two looks
         (116, held(moved=8, who=OTHER), 1),
     ]
-    shown = seen(*((time, each) for time, each, _ in looks))
-    assert [rows[0].producer.seconds for rows in shown] == [seconds for *_, seconds in looks]
+    shown = seen(*((time, each) for time, each, _ in reports))
+    assert [rows[0].producer.seconds for rows in shown] == [seconds for *_, seconds in reports]
 
 
 def test_a_row_is_formatted_for_people() -> None:
-    row = Row(look(), 1234.5, None, Activity("waiting", ME, 61.4), Activity("free"))
+    row = Row(report(), 1234.5, None, Activity("waiting", ME, 61.4), Activity("free"))
     assert cells(row) == (
         "jobs",
         "open",
@@ -140,10 +143,10 @@ def test_in_a_pipe_top_prints_one_sample_after_another(
 ) -> None:
     queue.create(4)
     top = cli("top", "--json", "--interval", "0.01")
-    looks = iter(lambda: json.loads(stream(top.stdout).readline()), None)
-    assert next(looks)[0]["put_rate"] is None
+    reports = iter(lambda: json.loads(stream(top.stdout).readline()), None)
+    assert next(reports)[0]["put_rate"] is None
     queue.put(b"v")
-    assert until(lambda: next(looks)[0]["length"] == 1)
+    assert until(lambda: next(reports)[0]["length"] == 1)
     top.send_signal(number)
     found, out, err = finish(top)
     assert found == status
@@ -190,5 +193,7 @@ def test_a_queue_name_with_rich_markup_is_shown_unchanged() -> None:
 
     console = rich.Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     with console.file:
-        console.print(view([Row(look(queue=b"[bold]x"), 1.0, None, Activity("gone", ME), Activity("free"))]))
+        console.print(
+            view([Row(report(queue=b"[bold]x"), 1.0, None, Activity("gone", ME), Activity("free"))])
+        )
     assert "[bold]x" in console.export_text()

@@ -12,9 +12,9 @@ import pytest
 import redis
 
 from conformance.flavours import FLAVOURS, MAKERS
-from conformance.targets import Address
-from tests.conftest import SERVERS
 from tests.pressure.conftest import DEADLINE, PREFIX, ROOT, execute, until
+
+from ..conftest import server_fixture
 
 JOBS = PREFIX + "jobs"
 
@@ -28,11 +28,7 @@ Make = Callable[..., Any]
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
-@pytest.fixture(params=["miniredis", "redis-server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind."""
-    address: Address = request.getfixturevalue(SERVERS[request.param])
-    return address
+server_address = server_fixture("miniredis", "redis-server")
 
 
 @pytest.fixture(params=FLAVOURS)
@@ -103,7 +99,7 @@ def taken(raw: redis.Redis, role: str) -> None:
 
 def set_looks(patch: pytest.MonkeyPatch, seconds: float) -> None:
     """How long those who wait for a role do so before they look, and between two looks."""
-    patch.setattr("pressure.protocol.vitals.LOOK_APART", seconds)
+    patch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", seconds)
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from conformance.flavours import MAKERS
-from pressure.protocol import vitals
+from pressure.protocol import liveness
 
 
 def say(line: str) -> None:
@@ -53,7 +53,7 @@ def main(flavour: str, url: str, work: str, pid: str = "") -> None:
     if pid:
         os.getpid = lambda: int(pid)
     queue = MAKERS[flavour]("Queue", "jobs", url=url)
-    vitals.LOOK_APART = 0.05  # type: ignore[misc]
+    liveness.PROBE_INTERVAL = 0.05  # type: ignore[misc]
     queue.exists()
     say("begun")
     kept = WORK[work](queue)

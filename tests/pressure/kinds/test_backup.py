@@ -12,7 +12,7 @@ import redis
 
 import miniredis
 from pressure import BackupQueue, ItemLostError, QueueEmptyError, QueueInUseError, ServerReplyError
-from pressure.kinds import asking
+from pressure.kinds import commands
 from pressure.kinds.backup.lua import REAP
 from pressure.protocol.lua import Script
 from pressure.protocol.sizes import MOST_BYTES
@@ -287,7 +287,7 @@ def test_concurrent_requeue_stale_calls_put_no_item_back_twice(
 def test_requeue_stale_raises_when_other_clients_always_win_the_race(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "ATTEMPTS", 0)
+    monkeypatch.setattr(commands, "ATTEMPTS", 0)
     with (
         BackupQueue("jobs", url=redis_url, scripts=False) as queue,
         pytest.raises(QueueInUseError, match="'jobs'"),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.targets import Address
+from ..conftest import server_fixture
 
 ROOT = Path(__file__).parents[3]
 LIMIT = 900.0
@@ -26,10 +26,7 @@ SIZES = [
 ]
 
 
-@pytest.fixture(params=["embedded_server", "real_server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    address: Address = request.getfixturevalue(request.param)
-    return address
+server_address = server_fixture("embedded_server", "real_server")
 
 
 @pytest.mark.parametrize("kind", ["backup", "ring", "reliable"])

@@ -15,10 +15,9 @@ import trio
 import pressure
 import pressure.aio
 import pressure.trio
-from conformance.targets import Address
 from pressure.queue import Options
 
-from ..conftest import waiting
+from ..conftest import server_fixture, waiting
 
 KINDS = ("Queue", "BackupQueue", "RingQueue", "ReliableQueue")
 FLAVOURS = {"aio": pressure.aio, "trio": pressure.trio}
@@ -29,10 +28,7 @@ LOOPS = {"messages"}
 LOCAL = {"task_done"}
 
 
-@pytest.fixture(params=["embedded_server", "real_server"])
-def server_address(request: pytest.FixtureRequest) -> Address:
-    address: Address = request.getfixturevalue(request.param)
-    return address
+server_address = server_fixture("embedded_server", "real_server")
 
 
 def public(kind: type) -> set[str]:

@@ -13,18 +13,18 @@ from typing import Any, TypeAlias
 import pytest
 
 from conformance.simulation import Choose, Simulation, every_run
-from pressure.kinds import asking
+from pressure.kinds import commands
 from pressure.kinds.backup import BackupKeys
 from pressure.kinds.backup import operations as backup
-from pressure.kinds.kind import KindContext, Place
+from pressure.kinds.kind import KindContext, KindKeys
 from pressure.kinds.reliable import delaying, popping
 from pressure.kinds.reliable import operations as reliable
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
 from pressure.kinds.reliable.notes import parts_of
-from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.reliable.stream import Stream
 from pressure.kinds.ring import operations as ring
-from pressure.protocol.steps import Operation, Patience, Server
+from pressure.protocol.operation import Deadline, Operation, Server
 
 JOBS = b"queue:jobs"
 LOCKS = JOBS + b":lock:"
@@ -35,7 +35,7 @@ Act: TypeAlias = Callable[[KindContext], Operation[Any]]
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is tried again is so without a pause, so that the same choices give the same run."""
-    monkeypatch.setattr(asking, "LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr(commands, "LONGEST_PAUSE", 0.0)
 
 
 def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Callable[[Simulation, list[Any]], None]) -> int:  # fmt: skip
@@ -43,7 +43,7 @@ def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Ca
 
     def run(choose: Choose) -> None:
         simulation = Simulation(choose)
-        context = KindContext(Place(b"jobs", (JOBS,)), Server(scripts=False), simulation.seconds)
+        context = KindContext(KindKeys(b"jobs", (JOBS,)), Server(scripts=False), simulation.seconds)
         setup(simulation)
         actors = [simulation.actor(f"client{number}") for number, _ in enumerate(acts)]
         for actor, act in zip(actors, acts, strict=True):
@@ -59,8 +59,8 @@ def begun(act: Act, context: KindContext, _: object) -> Operation[Any]:
     return act(context)
 
 
-def now(context: KindContext) -> Patience:
-    return Patience.of(context, block=False)
+def now(context: KindContext) -> Deadline:
+    return Deadline.of(context, block=False)
 
 
 BACKUP_ACTS: dict[str, Act] = {
@@ -121,12 +121,12 @@ def test_two_clients_of_a_ring_complete_an_item_only_with_its_lock(second: str, 
     assert run_all(setup, (complete, RING_ACTS[second]), check) > 2
 
 
-ON = Carried(ReliableKeys.of(JOBS, b"workers"), Stream(), 9)
+ON = QueueState(ReliableKeys.of(JOBS, b"workers"), Stream(), 9)
 
 
-def on() -> Carried:
+def on() -> QueueState:
     """The queue as a new client sees it."""
-    return Carried(ON.keys, ON.backend, ON.most)
+    return QueueState(ON.keys, ON.backend, ON.most)
 
 
 MESSAGE = Delivered(b"1-1", b"v")
@@ -170,7 +170,7 @@ def test_two_clients_neither_lose_nor_double_a_pending_and_a_due_message(first: 
 
 
 def test_two_groups_that_acknowledge_at_once_leave_no_message_behind() -> None:
-    audit = Carried(ReliableKeys.of(JOBS, b"audit"), Stream(), 9)
+    audit = QueueState(ReliableKeys.of(JOBS, b"audit"), Stream(), 9)
 
     def setup(simulation: Simulation) -> None:
         simulation.ask("XADD", JOBS, "1-1", "payload", b"v")

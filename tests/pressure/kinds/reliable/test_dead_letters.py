@@ -43,8 +43,8 @@ def test_a_message_that_nobody_acknowledged_is_a_dead_letter_without_an_error(
     queue.pop(2)
     age(100)
     assert queue.recover(60, 5) == []
-    letters = queue.dead()
-    assert [(each.value, each.error, each.text, each.deliveries) for each in letters] == [
+    dead_letters = queue.dead()
+    assert [(each.value, each.error, each.text, each.deliveries) for each in dead_letters] == [
         (b"1", "", "", 2), (b"2", "", "", 2),
     ]  # fmt: skip
 

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from pressure import ServerReplyError
-from pressure.kinds.kind import KindContext, Place
+from pressure.kinds.kind import KindContext, KindKeys
 from pressure.kinds.reliable import operations, popping
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.module import Module
-from pressure.kinds.reliable.operations import Carried
+from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.reliable.stream import Stream
+from pressure.protocol.operation import Batch, Command, Deadline, Operation, Server
 from pressure.protocol.sizes import MOST_BYTES, Sizes
-from pressure.protocol.steps import Batch, Command, Operation, Patience, Server
 
-PLACE = Place(b"jobs", (b"a", b"b"))
+PLACE = KindKeys(b"jobs", (b"a", b"b"))
 #: Where all that is asked for fits into one step.
 SMALL = KindContext(PLACE, Server(sizes=Sizes(largest=1)))
 #: How many messages are asked for at first.
@@ -27,15 +27,15 @@ IDS = tuple(b"%d-0" % number for number in range(FEW))
 ENTRIES = [[each, [b"payload", data]] for each, data in zip(IDS, DATAS, strict=True)]
 
 
-def stream(key: bytes = b"a") -> Carried:
-    return Carried(ReliableKeys.of(key, b"workers"), Stream(), 9)
+def stream(key: bytes = b"a") -> QueueState:
+    return QueueState(ReliableKeys.of(key, b"workers"), Stream(), 9)
 
 
-def module() -> Carried:
-    return Carried(ReliableKeys.of(b"a", b"workers"), Module(), 9)
+def module() -> QueueState:
+    return QueueState(ReliableKeys.of(b"a", b"workers"), Module(), 9)
 
 
-Deed = Callable[[KindContext, Patience], Operation[Any]]
+Deed = Callable[[KindContext, Deadline], Operation[Any]]
 
 
 def answer(command: Command) -> Any:
@@ -89,7 +89,7 @@ def played(name: str) -> tuple[Operation[Any], Batch]:
     """An operation at the step in which something may go wrong."""
     command, number, deed = CALLS[name]
     ctx = KindContext(PLACE)
-    working = deed(ctx, Patience.of(ctx, block=False))
+    working = deed(ctx, Deadline.of(ctx, block=False))
     step = next(working)
     while True:
         assert isinstance(step, Batch)
@@ -115,7 +115,7 @@ def test_messages_already_received_are_returned_when_a_later_command_is_refused(
 
 def test_an_error_of_the_first_command_is_raised() -> None:
     ctx = KindContext(PLACE)
-    for working in (popping.pop(ctx, stream(), 1, Patience.of(ctx)), operations.recover(ctx, stream(), 1, 1)):
+    for working in (popping.pop(ctx, stream(), 1, Deadline.of(ctx)), operations.recover(ctx, stream(), 1, 1)):
         step = next(working)
         assert isinstance(step, Batch)
         with pytest.raises(ServerReplyError):
@@ -124,7 +124,7 @@ def test_an_error_of_the_first_command_is_raised() -> None:
 
 def test_a_pop_takes_no_more_bytes_than_fit_into_one_reply() -> None:
     ctx = KindContext(PLACE)
-    working = popping.pop(ctx, stream(), 100, Patience.of(ctx, block=False))
+    working = popping.pop(ctx, stream(), 100, Deadline.of(ctx, block=False))
     step: Any = next(working)
     while b"a" not in step.commands[0]:  # the lane of what is due comes first
         step = working.send([answer(each) for each in step.commands])

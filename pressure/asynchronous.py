@@ -1,0 +1,322 @@
+"""What the two flavours with coroutines share: the methods, and the driver that runs operations.
+
+``pressure.aio`` and ``pressure.trio`` add how connections are used, and what a cancellation does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pressure.discovery import Discovery, QueryResult, ServerQuery
+from pressure.errors import QueueClosedError, QueueEmptyError
+from pressure.execution import AsyncExecution
+from pressure.flavour import Flavour, noted_in
+from pressure.keys import QueueKeys
+from pressure.lease import LeaseRenewer
+from pressure.methods import Block, Call, CallbackOperation, Form, NextBlock
+from pressure.pool import HOLDS, BaseCheckout, Member, Pool
+from pressure.protocol.operation import Operation
+from pressure.settings import STOP_TIMEOUT, Settings
+from pressure.synchronous import Synchronous
+
+T = TypeVar("T")
+
+
+class Asynchronous(Flavour):
+    """The methods of the two flavours with coroutines."""
+
+    _driver: AsyncDriver
+    _renewer: Any = None
+
+    @staticmethod
+    def _method(define: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
+        if not inspect.iscoroutinefunction(run):
+            return lambda self, *args, **options: run(self, define(self, *args, **options))
+
+        async def method(self: Asynchronous, *args: Any, **options: Any) -> Any:
+            return await run(self, define(self, *args, **options))
+
+        return method
+
+    async def _run(self, operation: Operation[T]) -> T:
+        return await self._driver.run(operation)
+
+    async def _shielded(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
+        """Call a coroutine function, which runs to its end although the task is cancelled."""
+        await function(*args)
+
+    @abstractmethod
+    def _heartbeats(
+        self, heartbeat: Callable[[], Operation[Any]], every: float
+    ) -> AbstractAsyncContextManager[None, bool | None]:
+        """Runs an operation again and again, beside a block."""
+
+    @contextlib.asynccontextmanager
+    async def _run_block(self, block: Block[T]) -> AsyncIterator[T]:
+        async with contextlib.AsyncExitStack() as stack:
+            run: Callable[[Operation[Any]], Awaitable[Any]] = self._run
+            if block.holds_role:
+                checkout = await self._driver.checkout()
+                stack.push_async_callback(self._shielded, checkout.close)
+                run = checkout.run
+            taken = await run(block.enter)
+            try:
+                yield taken
+            except BaseException as error:
+                if (operation := block.end(taken, error)) is not None:
+                    with noted_in(error):
+                        await self._shielded(run, operation)
+                raise
+            if (operation := block.end(taken, None)) is not None:
+                await self._shielded(run, operation)
+
+    async def _iterate(self, next_block: NextBlock[T]) -> AsyncGenerator[T, None]:
+        while True:
+            async with contextlib.AsyncExitStack() as stack:
+                try:
+                    taken = await stack.enter_async_context(self._run_block(next_block()))
+                except (QueueClosedError, QueueEmptyError):
+                    return
+                yield taken
+
+    async def _run_callbacks(self, operation: CallbackOperation[T]) -> T:
+        advance = partial(next, operation)
+        while True:
+            try:
+                step = advance()
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            try:
+                answer = await (self._call(step) if isinstance(step, Call) else self._run(step))
+            except BaseException as error:
+                advance = partial(operation.throw, error)
+            else:
+                advance = partial(operation.send, answer)
+
+    async def _call(self, call: Call) -> Any:
+        async with contextlib.AsyncExitStack() as stack:
+            if call.heartbeat is not None:
+                await stack.enter_async_context(self._heartbeats(call.heartbeat, call.every))
+            return await call.function(call.argument)
+
+    async def disconnect(self) -> None:  # noqa: D102, below
+        if self._renewer is not None:
+            await self._renewer.stop()
+        await self._driver.connections.disconnect()
+
+    async def close(self) -> None:  # noqa: D102, below
+        await self.disconnect()
+
+    disconnect.__doc__ = Synchronous.disconnect.__doc__
+    close.__doc__ = Synchronous.close.__doc__
+
+    async def __aenter__(self) -> Self:
+        """The object itself. The end of the block disconnects it, and leaves the queue as it is."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.disconnect()
+
+    _runners = {  # noqa: RUF012, a table of the class
+        Form.METHOD: (_run, "{}"),
+        Form.CONTEXT_MANAGER: (_run_block, "AbstractAsyncContextManager[{}]"),
+        Form.ITERATOR: (_iterate, "AsyncGenerator[{}, None]"),
+        Form.CALLBACK_METHOD: (_run_callbacks, "{}"),
+    }
+
+
+class AsyncDriver(ABC):
+    """Runs operations over the connections of one queue object; the tasks of one event loop may share it.
+
+    Args:
+        connections: The flavour's connections.
+        renewer: What renews leases, if there are any.
+    """
+
+    _checkout: type[AsyncCheckout]
+
+    def __init__(self, connections: AsyncConnections, renewer: LeaseRenewer | None) -> None:
+        self.connections = connections
+        self.renewer = renewer
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Run an operation to its end.
+
+        Raises:
+            ConnectionFailedError: The server cannot be reached, or was lost before anything was changed.
+            OutcomeUnknownError: The connection was lost after commands were sent that change something.
+            asyncio.CancelledError: The task was cancelled; the operation gave back what it held.
+            trio.Cancelled: The same with Trio.
+            PressureError: Whatever the operation raises.
+        """
+        return await self._run_on(await self.checkout(), operation)
+
+    async def checkout(self) -> AsyncCheckout:
+        """A connection for several operations, one after the other; the first of them connects it."""
+        self.connections.come_home()
+        return self._checkout(self, self.connections.pool.take())
+
+    @abstractmethod
+    async def aside(self, operation: Operation[T], within: float) -> T:
+        """Run an operation on a connection of its own, which is closed then; it waits for nobody else's.
+
+        Args:
+            operation: A generator that was not started yet.
+            within: How many seconds it may take in all, connecting included.
+
+        Raises:
+            PressureError: As in ``run``.
+        """
+
+    @abstractmethod
+    async def unblock(self, number: int | None) -> bool | None:
+        """End another connection's wait, as far as that can be done; see ``grace_period``."""
+
+    async def _aside(self, operation: Operation[T]) -> T:
+        return await self._run_on(self._checkout(self, Member(), stop=0), operation)
+
+    async def _run_on(self, checkout: AsyncCheckout, operation: Operation[T]) -> T:
+        try:
+            return await checkout.run(operation)
+        finally:
+            await checkout.close()
+
+
+class AsyncCheckout(BaseCheckout):
+    """A connection for several operations, one after the other. ``AsyncDriver.checkout`` makes one.
+
+    Args:
+        driver: The driver.
+        member: The connection's place in the pool.
+        stop: How many seconds a reply may take once the operation is to be stopped.
+    """
+
+    _execution: type[AsyncExecution[Any]]
+    #: How a connection is lost on which nothing came for too long.
+    _silent: tuple[type[Exception], ...]
+
+    def __init__(self, driver: AsyncDriver, member: Member, stop: float = STOP_TIMEOUT) -> None:
+        super().__init__(member, driver.renewer)
+        self.driver = driver
+        self.stop = stop
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Run an operation to its end; see ``AsyncDriver.run``."""
+        self._check()
+        lock = self.member.lock
+        if lock is not None:
+            await lock.acquire()
+        try:
+            await self.driver.connections.ready(self.member)
+            result: T = await self._execution(operation, self).run()
+            return result
+        finally:
+            if lock is not None:
+                lock.release()
+
+    async def close(self) -> None:
+        """End the holds, and give the connection back."""
+        if self._close_once():
+            await self.driver.connections.give_back(self.member)
+
+    async def drop_connection(self, error: BaseException) -> None:
+        """The connection is of no more use, nor is any other to a server that does not answer."""
+        self.end_holds()
+        await self.driver.connections.close(self.member.take_out())
+        if isinstance(error, self._silent):
+            await self.driver.connections.disconnect(nowait=True)
+
+    async def leave_server(self) -> None:
+        """This server is not, or no longer, the one to ask; the next operation looks for it again."""
+        await self.driver.connections.disconnect(nowait=True)
+        await self.driver.connections.close(self.member.take_out())
+
+
+class AsyncConnections(ABC):
+    """The connections of one queue object, in one event loop at a time.
+
+    Attributes:
+        settings: How they connect.
+        pool: Who uses which.
+        unblocks: Held while a wait is ended from a connection of its own: there is one such at a time.
+    """
+
+    #: The flavour's lock, which is fair.
+    _lock: Callable[[], Any]
+
+    def __init__(self, where: Settings, keys: QueueKeys | None = None) -> None:
+        self.settings = self._where = where
+        self._keys = keys
+        self.pool = Pool(where.max_connections, self._lock)
+        self._home: tuple[int, Any] = (0, None)
+        self.unblocks = self._lock()
+
+    def come_home(self) -> None:
+        """Forget the connections of another event loop, or of the process that we were forked from."""
+        home = (os.getpid(), self._event_loop())
+        if self._home != home:
+            self.pool.forget()
+            self._home, self.unblocks = home, self._lock()
+
+    async def ready(self, member: Member) -> None:
+        """See to it that a member has a connection that works, as far as that can be seen.
+
+        Raises:
+            ConnectionFailedError: The server cannot be reached or does not let us in.
+            ClusterError: It is a cluster's, and the queue's name has no hash tag.
+        """
+        if member.connection is not None:
+            if self._is_quiet(member.connection):
+                return
+            await self.close(member.take_out())
+        generation, discovery = self.pool.generation, Discovery(self._where, self._keys)
+        connection, name = None, b""
+        try:
+            while (query := discovery.query) is not None:
+                await self.close(connection)
+                connection, name = None, HOLDS.connection_name()
+                connection, result = await self._open(query, name, member)
+                discovery.receive(result)
+        except BaseException:
+            await self.close(connection)
+            raise
+        self._where = discovery.where
+        member.set(connection, name, discovery.number, generation)
+
+    async def give_back(self, member: Member) -> None:
+        """End the use of a member."""
+        for connection in self.pool.give_back(member):
+            await self.close(connection)
+
+    async def disconnect(self, *, nowait: bool = False) -> None:
+        """Close the idle connections, and those in use as soon as they are given back."""
+        self.come_home()
+        for connection in self.pool.drain():
+            await self.close(connection, nowait=nowait)
+
+    @abstractmethod
+    def _event_loop(self) -> object:
+        """The event loop that runs."""
+
+    @abstractmethod
+    async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
+        """A new connection, and the result of a query on it; no connection if that failed."""
+
+    @abstractmethod
+    def _is_quiet(self, connection: Any) -> bool:
+        """Whether a connection is open and has nothing to read; a server that hung up makes it readable."""
+
+    @abstractmethod
+    async def close(self, connection: Any, *, nowait: bool = True) -> None:
+        """Close a connection, if there is one; unless ``nowait``, wait until it is closed."""

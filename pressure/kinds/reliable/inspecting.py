@@ -1,0 +1,105 @@
+"""The methods that look at a reliable queue, and the one that moves what is due."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pressure.checks import whole
+from pressure.codecs import V
+from pressure.kinds.reliable import delaying, operations, redriving
+from pressure.kinds.reliable.base import ReliableBase
+from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending
+from pressure.methods import method
+from pressure.protocol.operation import Operation
+
+
+class InspectMethods(ReliableBase[V]):
+    """The part of a reliable queue that tells how it is; see ``ReliableMethods``."""
+
+    @method
+    def move_due(self) -> Operation[int]:
+        """Put delayed messages that are due behind all that waits. One round trip, or two without scripts.
+
+        This is for programs that read the queue's key themselves. ``pop`` delivers what is due anyway, and
+        does not let it wait behind the others.
+
+        Returns:
+            How many messages were due.
+        """
+        return self._move_due()
+
+    def _move_due(self) -> Operation[int]:
+        return (yield from delaying.move(self._context, self._state))
+
+    @method
+    def inspect(self, start: int = 0, count: int = 10) -> Operation[list[Delivered[V]]]:
+        """The messages that wait to be delivered, in order; they stay in the queue. Two round trips.
+
+        Delayed messages are not among them, not even if they are due.
+
+        Args:
+            start: The place of the first message to return: 0 is the next one to be delivered, -1 the last.
+            count: How many messages to return, at most.
+        """
+        return self._inspect(whole(start, "start", None), whole(count, "count"))
+
+    def _inspect(self, start: int, count: int) -> Operation[list[Delivered[V]]]:
+        found = yield from operations.inspect(self._context, self._state, start, count)
+        return [self._decoding(each) for each in found]
+
+    @method
+    def pending(self, start: int = 0, count: int = 10) -> Operation[list[Pending[V]]]:
+        """The messages that are delivered and not acknowledged yet. Three round trips at most.
+
+        Those that were delayed come first. With the module they are in the order of their last delivery, on
+        a stream in the order of their ids.
+
+        Args:
+            start: The place of the first message to return: 0 is the first in this order, -1 the last.
+            count: How many messages to return, at most.
+        """
+        return self._pending(whole(start, "start", None), whole(count, "count"))
+
+    def _pending(self, start: int, count: int) -> Operation[list[Pending[V]]]:
+        found = yield from operations.pending(self._context, self._state, start, count)
+        return [Pending(self._decoding(each.message), each.since, each.idle) for each in found]
+
+    @method
+    def info(self) -> Operation[Info]:
+        """How many messages wait, are delivered, are delayed or are dead letters. Four round trips."""
+        return self._info()
+
+    def _info(self) -> Operation[Info]:
+        return (yield from operations.info(self._context, self._state))
+
+    @method
+    def dead(self, max: int = 10) -> Operation[list[DeadLetter[V]]]:  # noqa: A002
+        """The oldest dead letters, with the reason for each; they stay where they are. One round trip.
+
+        With the module, three. The dead-letter queue is a queue like any other:
+        ``ReliableQueue("jobs:dead")`` delivers its messages.
+
+        Args:
+            max: How many, at most.
+        """
+        return self._dead(whole(max, "max"))
+
+    def _dead(self, count: int) -> Operation[list[DeadLetter[V]]]:
+        found = yield from operations.dead_letters(self._context, self._state, count)
+        return [replace(each, message=self._decoding(each.message)) for each in found]
+
+    @method
+    def redrive(self, max: int) -> Operation[int]:  # noqa: A002
+        """Put dead letters into the queue again, the oldest first, as if they were pushed now.
+
+        Letters that a consumer of the dead-letter queue is working on are left out. If the client dies during
+        the call, the letters that it has taken are redriven by a call at least a minute later. A few round
+        trips for each hundred.
+
+        Args:
+            max: How many, at most.
+
+        Returns:
+            How many were put.
+        """
+        return redriving.redrive(self._context, self._state, whole(max, "max"))

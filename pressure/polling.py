@@ -1,0 +1,71 @@
+"""Polling: how operations that share one connection wait, so that each has its turn.
+
+``pool`` says when operations share one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pressure.errors import ConnectionFailedError, ServerReplyError
+from pressure.pool import Member
+from pressure.protocol.commands import atomic
+from pressure.protocol.operation import Batch, Command, Reply, Wait
+
+#: Seconds between two polls of an operation on the shared connection, for each operation that is on it: all
+#: together poll 50 times a second. None polls less often than it would end a wait of its own.
+POLL_INTERVAL: Final = 0.02
+
+
+def poll_interval(step: Wait, member: Member) -> float:
+    """How many seconds others have their turn before the next poll of an operation that waits."""
+    return min(step.seconds, POLL_INTERVAL * member.users)
+
+
+def as_poll(step: Wait) -> Batch:
+    """The wait as a poll, which does not wait; ``replies_to_wait`` makes the replies those to the wait.
+
+    In a transaction a command such as BRPOP answers at once. Its own shortest timeout would take as long as
+    the server likes, which is up to a tenth of a second.
+    """
+    first, *others = step.commands
+    if _ends_with_seconds(first):
+        return Batch((*atomic((*first[:-1], b"0.001")), *others), taken=step.taken)
+    place = first.index(b"BLOCK")
+    return Batch(((*first[:place], *first[place + 2 :]), *others), taken=step.taken)
+
+
+def replies_to_wait(step: Wait, replies: list[Reply]) -> list[Reply]:
+    """The replies to a wait, of those to its poll."""
+    if not _ends_with_seconds(step.commands[0]):
+        return replies
+    begun, queued, done, *others = replies
+    if isinstance(queued, ServerReplyError) or isinstance(begun, ServerReplyError):
+        return [queued, *others]  # it was refused; or transactions are, and it was carried out by itself
+    return [done[0] if isinstance(done, list) else done, *others]
+
+
+def _ends_with_seconds(command: Command) -> bool:
+    """Whether it is BRPOP or the like; others say BLOCK and milliseconds, somewhere in the middle."""
+    return isinstance(command[0], bytes) and command[0].startswith(b"B")
+
+
+def watches_after(commands: tuple[Command, ...], before: bool) -> bool:
+    """Whether keys are watched after these commands."""
+    for name, *_ in commands:
+        if name == b"WATCH":
+            before = True
+        elif name in (b"EXEC", b"UNWATCH", b"DISCARD"):
+            before = False
+    return before
+
+
+def too_few_connections(limit: int) -> ConnectionFailedError:
+    """The error for an operation that watches keys while it waits, on the common connection.
+
+    Others would end its watch. That happens without scripts only.
+    """
+    return ConnectionFailedError(
+        f"all connections of this queue object are in use (max_connections={limit}), and without scripts a "
+        "wait needs one of its own; allow more, or use scripts"
+    )

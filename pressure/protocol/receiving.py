@@ -1,0 +1,251 @@
+"""Reliable get: a value stays on the server until whoever took it is done with it.
+
+The documents leave room for it: elements go in on the left and out on the right to allow for BRPOPLPUSH, "to
+get additional data reliability". The value is moved to ``:unacked`` instead of popped, and the consumer role
+is held until it is settled: done with, or put back.
+
+Rules:
+    - Other clients see the protocol unchanged: a Get that takes long. ``:not_full`` and the counters change
+      when the value is done with, not before.
+    - ``:unacked`` and ``:rejected`` are beyond the twelve keys. Only this creates them; Delete takes them
+      along.
+    - A message that is rejected counts as consumed. It stays in ``:rejected`` until ``redrive`` puts it
+      again.
+    - What is found in ``:unacked`` when the role is taken was left by somebody who died: it goes back first,
+      so that the order holds.
+    - A wait is on the values alone, as BLMOVE has it, and so in slices: a close is noticed between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from pressure.errors import QueueEmptyError, ServerReplyError
+from pressure.protocol import scripts
+from pressure.protocol.commands import atomic, blocking, check
+from pressure.protocol.get import effects
+from pressure.protocol.operation import (
+    Batch,
+    Command,
+    Context,
+    Deadline,
+    NewHold,
+    Operation,
+    Reply,
+    operation,
+    with_note,
+)
+from pressure.protocol.problems import (
+    does_not_exist,
+    first_error,
+    is_closed,
+    not_ours,
+    note_uncounted,
+    problem,
+)
+from pressure.protocol.role import CONSUMER, Hold, put_back
+from pressure.protocol.roles import as_holder, finish, give_back, holding, is_ours, lost_role, take
+from pressure.protocol.waits import after_pop
+
+
+class Settlement(Enum):
+    """What becomes of a message that was received."""
+
+    REQUEUED = 0
+    ACKNOWLEDGED = 1
+    REJECTED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A value that was received, and the hold that lasts until it is settled."""
+
+    value: bytes
+    hold_id: bytes
+
+
+@operation
+def receive(ctx: Context, deadline: Deadline) -> Operation[Received]:
+    """Move one value to ``:unacked``; the consumer role is held until ``settle``.
+
+    Raises:
+        QueueDoesNotExistError: Never created, or deleted by now.
+        QueueClosedError: Closed, and nothing is left.
+        QueueInUseError: The consumer role did not come free in time.
+        QueueEmptyError: No value came in time.
+    """
+    hold = Hold(CONSUMER, *(yield NewHold()))
+    if ctx.server.scripts:
+        value = yield from holding(ctx, hold, _by_script(ctx, hold, deadline))
+        if value is not None:
+            return Received(value, hold.id)
+    return Received((yield from holding(ctx, hold, _by_batches(ctx, hold, deadline))), hold.id)
+
+
+def _by_script(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes | None]:
+    values = yield from scripts.receive(ctx, hold, deadline)
+    if values is None:
+        return None
+    return values[0] if values else (yield from _wait(ctx, hold, deadline))
+
+
+def _take(ctx: Context) -> Command:
+    return (b"LMOVE", ctx.keys.queue, ctx.keys.unacked, b"RIGHT", b"LEFT")
+
+
+def _by_batches(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes]:
+    keys = ctx.keys
+    work: tuple[Command, ...] = (
+        put_back(ctx),
+        (b"LLEN", keys.unacked),
+        _take(ctx),
+        (b"GET", keys.bound),
+        (b"EXISTS", keys.closed),
+    )
+    claimed, _, orphans, value, bound, closed = yield from take(ctx, hold, deadline, work)
+    hold.unacked = int(isinstance(value, bytes))
+    if isinstance(orphans, int) and orphans:
+        value = yield from _after_orphans(ctx, hold, orphans)
+    if isinstance(value, bytes):
+        check([claimed])  # who has not said that the role is theirs cannot settle; the value goes back
+        return value
+    check([claimed, orphans, value, bound, closed])
+    if bound is None:
+        raise does_not_exist(ctx)
+    if closed:
+        raise is_closed(ctx, CONSUMER)
+    return (yield from _wait(ctx, hold, deadline))
+
+
+def _after_orphans(ctx: Context, hold: Hold, orphans: int) -> Operation[Reply]:
+    """Put back what others have left in ``:unacked``, and then take a value; the reply to that."""
+    _, holder = check((yield Batch(is_ours(ctx, hold))))
+    if holder != hold.id:
+        raise (yield from lost_role(ctx, hold))
+    work = (*(put_back(ctx),) * (orphans + hold.unacked), _take(ctx))
+    done = yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work)
+    if done is None:
+        raise (yield from lost_role(ctx, hold))
+    hold.unacked = int(isinstance(done[-1], bytes))
+    return done[-1]
+
+
+def _wait(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes]:
+    keys = ctx.keys
+    looks: tuple[Command, ...] = (
+        (b"GET", keys.consumer),
+        (b"GET", keys.bound),
+        (b"EXISTS", keys.closed),
+    )
+    name, *arguments = _take(ctx)
+    for seconds in deadline.attempts():
+        if seconds:
+            words = [word for word in arguments if isinstance(word, bytes)]
+            replies = yield blocking(b"BLMOVE", *words, seconds=seconds, then=looks)
+        else:
+            replies = yield Batch(((name, *arguments), *looks))
+        value, holder, bound, closed = replies
+        if holder != hold.id and not isinstance(holder, ServerReplyError):
+            raise (yield from _lost_while_waiting(ctx, hold, value))
+        if isinstance(value, bytes):
+            return value
+        check(replies)
+        if bound is None:
+            raise does_not_exist(ctx)
+        if closed:
+            return (yield from _last_look(ctx, hold))
+    raise QueueEmptyError(f"queue {keys} is empty")
+
+
+def _lost_while_waiting(ctx: Context, hold: Hold, value: Reply) -> Operation[Exception]:
+    """The role was taken away during the wait: a value that came all the same goes back."""
+    if isinstance(value, bytes):
+        remove: Command = (b"LREM", ctx.keys.unacked, 1, value)
+        check((yield Batch(atomic(remove, (b"RPUSH", ctx.keys.queue, value)))))
+    return (yield from lost_role(ctx, hold))
+
+
+def _last_look(ctx: Context, hold: Hold) -> Operation[bytes]:
+    """The queue was closed meanwhile: take what was put before that."""
+    _, holder = check((yield Batch(is_ours(ctx, hold))))
+    done = None
+    if holder == hold.id:
+        work = (_take(ctx),)
+        done = yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work)
+    if done is None:
+        raise (yield from lost_role(ctx, hold))
+    (value,) = check(done)
+    if not isinstance(value, bytes):
+        raise is_closed(ctx, CONSUMER)
+    return value
+
+
+@operation
+def settle(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Operation[None]:
+    """Be done with the value in ``:unacked``, reject it, or put it back; the role is given back.
+
+    ``hold_id`` is that of the hold by which it was received, ``size`` how many bytes it has: it is not looked
+    at again.
+
+    Raises:
+        QueueInUseError: A repair has freed the role meanwhile; the message will be redelivered.
+    """
+    note = f"the message of queue {ctx.keys} is not acknowledged; it will be redelivered"
+    lost = f"{note} when a client that waits has freed the consumer role, or a repair"
+    try:
+        yield from with_note(lost, _settled(ctx, hold_id, outcome, size))
+    except ServerReplyError as error:
+        error.add_note(note)
+        raise
+
+
+def _settled(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Operation[None]:
+    hold = Hold(CONSUMER, hold_id, claimed=True, held=True, unacked=1)
+    if ctx.server.scripts:
+        answer = yield from holding(ctx, hold, scripts.settle(ctx, hold, outcome.value, size))
+        if answer is not None:
+            if error := problem(ctx, CONSUMER, answer):
+                raise error
+            scripts.note_refused(ctx, CONSUMER, answer, "the message is acknowledged")
+            return
+    yield from holding(ctx, hold, _by_transaction(ctx, hold, outcome, size))
+
+
+def _by_transaction(ctx: Context, hold: Hold, outcome: Settlement, size: int) -> Operation[None]:
+    keys = ctx.keys
+    looks: tuple[Command, ...] = ((b"GET", keys.consumer), (b"LLEN", keys.unacked))
+    watch: Command = (b"WATCH", keys.consumer, keys.unacked)
+    room: tuple[Command, ...] = ((b"LLEN", keys.rejected),) if outcome is Settlement.REJECTED else ()
+    _, holder, there, bound, length, *_ = check((yield Batch((watch, *looks, *after_pop(ctx), *room))))
+    if holder != hold.id:
+        hold.held = False
+        yield Batch(((b"UNWATCH",),))
+        raise not_ours(ctx, CONSUMER, holder)
+    work: tuple[Command, ...] = ()
+    if there:
+        work = (_REMOVALS[outcome](ctx),)
+        if outcome is not Settlement.REQUEUED:
+            work = (*work, *effects(ctx, 1, size, bound, length))
+    yield from _settle(ctx, hold, work)
+
+
+#: The command that takes a message from ``:unacked``.
+_REMOVALS: Final[dict[Settlement, Callable[[Context], Command]]] = {
+    Settlement.REQUEUED: lambda ctx: put_back(ctx),
+    Settlement.ACKNOWLEDGED: lambda ctx: (b"LTRIM", ctx.keys.unacked, 0, -2),
+    Settlement.REJECTED: lambda ctx: (b"LMOVE", ctx.keys.unacked, ctx.keys.rejected, b"RIGHT", b"LEFT"),
+}
+
+
+def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[None]:
+    result = yield from finish(ctx, hold, work)
+    if result is None:
+        (holder,) = check((yield Batch(((b"GET", ctx.keys.consumer),))))
+        raise not_ours(ctx, CONSUMER, holder)
+    check(result[: 1 if work else 0])
+    hold.unacked = 0
+    stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None
+    note_uncounted(ctx, "the message is acknowledged", first_error(result), CONSUMER if stuck else None)

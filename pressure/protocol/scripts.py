@@ -1,0 +1,300 @@
+"""Operations where the server runs scripts: one round trip where nothing has to be waited for.
+
+A script that the server does not know is sent whole. A server that runs none for us, since it has no such
+command or we may not use it, is not asked again (``Server.scripts``). A value of more than ``MOST_BYTES`` is
+handed to no script, which would need memory for it a second time. Then each function here returns None, and
+plain batches do the same work.
+
+Rules:
+    - A script that would have to wait for the role touches nothing. One that would have to wait for room or
+      for a value keeps the role, if we are to wait, and what is waited for is waited for by plain commands.
+    - What comes after a wait is a script again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pressure.errors import ServerReplyError
+from pressure.protocol.healing import heal
+from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
+from pressure.protocol.operation import Batch, Context, Deadline, Operation, Reply, Server, with_taken
+from pressure.protocol.problems import note_uncounted, plain_refusal, plain_text, problem
+from pressure.protocol.role import CONSUMER, PRODUCER, Hold, Role
+from pressure.protocol.roles import holding, take_role
+from pressure.protocol.sizes import MOST_BYTES
+from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
+
+#: Most values, and most bytes of several, that one script is sent: others wait while it runs.
+_MOST_VALUES: Final = 1000
+_MOST_PUT_BYTES: Final = 1 << 20
+
+
+class _Nothing:
+    """The answer of a server that runs no scripts."""
+
+
+NO_SCRIPTS: Final = _Nothing()
+
+
+def eval_script(
+    server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int
+) -> Operation[Reply]:
+    """Run a script; ``NO_SCRIPTS`` if the server runs none for us, or an argument is too long for one.
+
+    Raises:
+        ServerReplyError: It was refused or failed.
+    """
+    if not server.scripts or any(isinstance(arg, bytes) and len(arg) > MOST_BYTES for arg in args):
+        return NO_SCRIPTS
+    operands = (len(keys), *keys, *args)
+    (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
+    if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
+        (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
+    if isinstance(reply, ServerReplyError) and (reply.code == "NOPERM" or "unknown command" in str(reply)):
+        server.scripts = False
+        return NO_SCRIPTS
+    if isinstance(reply, ServerReplyError):
+        raise ServerReplyError(plain_text(str(reply)))
+    return reply
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptReply:
+    """What a script answered; see ``lua``."""
+
+    status: bytes
+    stored: int
+    detail: bytes
+    uncounted: bytes
+    stuck: bytes | ServerReplyError
+    values: list[bytes]
+
+
+def call_script(
+    ctx: Context, hold: Hold, script: Script, keys: Sequence[bytes], mode: bytes, *args: bytes | int
+) -> Operation[ScriptReply | None]:
+    """Run a script; None if the server runs none for us.
+
+    Raises:
+        ServerReplyError: It was refused as a whole; nothing was done.
+    """
+    expected = (mode != b"free" and hold.expected) or b""
+    reply = yield from eval_script(ctx.server, script, keys, hold.id, mode, ctx.lease_ms, expected, *args)
+    return None if reply is NO_SCRIPTS else ScriptReply(*reply)
+
+
+def note_refused(
+    ctx: Context, role: Role, answer: ScriptReply, what: str, taken: Sequence[bytes] = ()
+) -> None:
+    """Warn of what was refused after the operation was done."""
+    refused = answer.stuck or answer.uncounted
+    if refused:
+        note_uncounted(ctx, what, plain_refusal(refused), role if answer.stuck else None, taken)
+
+
+def _taken(
+    ctx: Context, hold: Hold, answer: ScriptReply, deadline: Deadline, *, refuse_closed: bool = False
+) -> Operation[bytes | None]:
+    """A script found the role taken: free it if its holder is dead, or wait for it.
+
+    How the next script is to begin; None if there is no time left to wait.
+    """
+    if (yield from heal(ctx, hold.role, answer.detail or None)):
+        return b"free"
+    if not deadline.waits:
+        return None
+    yield from take_role(ctx, hold, deadline, refuse_closed=refuse_closed)
+    return b"popped"
+
+
+# Put
+
+
+@dataclass(slots=True)
+class PutProgress:
+    """Values that are to be put, and how many of them the queue has."""
+
+    values: Sequence[bytes]
+    stored: int = 0
+
+    def next_values(self) -> Sequence[bytes]:
+        """The values to send next."""
+        size, last = 0, self.stored
+        for value in self.values[self.stored : self.stored + _MOST_VALUES]:
+            size += len(value)
+            if size > _MOST_PUT_BYTES and last > self.stored:
+                break
+            last += 1
+        return self.values[self.stored : last]
+
+
+def put(
+    ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool
+) -> Operation[bool | None]:
+    """Put all values; None if the server runs no scripts, or the next value is too long for one.
+
+    Nothing is held before the first script, and nothing after it if it has put all values. Otherwise ``hold``
+    says what is held at each moment, and it is given back if anything fails.
+    """
+    answer = yield from _put_some(ctx, hold, progress, deadline, overfill, b"free")
+    if answer is None:
+        return None
+    body = _put_on(ctx, hold, progress, deadline, overfill, answer)
+    return (yield from holding(ctx, hold, body) if hold.held or answer.status != b"ok" else body)
+
+
+def _put_some(
+    ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool, mode: bytes
+) -> Operation[ScriptReply | None]:
+    """One script: as many values as it takes."""
+    keys = ctx.keys
+    names = (
+        keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full, keys.queue,
+        keys.produced_messages, keys.produced_bytes,
+    )  # fmt: skip
+    chunk = progress.next_values()
+    more = progress.stored + len(chunk) < len(progress.values)
+    flags = (int(overfill), int(deadline.waits), int(more))
+    answer = yield from call_script(ctx, hold, PUT, names, mode, *flags, *chunk)
+    if answer is not None:
+        progress.stored += answer.stored
+        kept = (answer.status == b"ok" and more) or (answer.status == b"full" and bool(flags[1]))
+        hold.held, hold.claimed, hold.token = kept, kept, False
+    return answer
+
+
+def _put_on(
+    ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool, answer: ScriptReply
+) -> Operation[bool | None]:
+    """Go on after the first script."""
+    while True:
+        if answer.stored:
+            note_refused(ctx, PRODUCER, answer, "the value is stored")
+        if answer.status == b"ok" and not hold.held:
+            return True
+        mode = yield from _after_put(ctx, hold, answer, deadline)
+        found = yield from _put_some(ctx, hold, progress, deadline, overfill, mode)
+        if found is None:
+            return None
+        answer = found
+
+
+def _after_put(ctx: Context, hold: Hold, answer: ScriptReply, deadline: Deadline) -> Operation[bytes]:
+    """Wait for what a script did not find; how the next one is to begin."""
+    if answer.status == b"busy":
+        mode = yield from _taken(ctx, hold, answer, deadline, refuse_closed=True)
+        if mode is not None:
+            return mode
+    if answer.status == b"full" and hold.held:
+        yield from wait_for_room(ctx, hold, deadline)
+        return b"token"
+    if error := problem(ctx, PRODUCER, answer):
+        raise error
+    return b"role"
+
+
+# Get
+
+
+def get(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[list[bytes] | Popped | None]:
+    """Get up to so many values, but one at least; None if the server runs no scripts.
+
+    A value that was waited for is not lost if the script after the wait is refused: it is returned as
+    ``Popped``, and neither counted nor the role given back.
+    """
+    answer = yield from _begin(ctx, hold, deadline, most, reliable=False)
+    if answer is None:
+        return None
+    if answer.values:
+        return answer.values
+    popped = yield from wait_for_value(ctx, deadline)
+    values = list(popped.values)
+    args = (most - len(values) if popped.size < MOST_BYTES else 0, 0, len(values), popped.size, 0)
+    try:
+        answer = yield from with_taken(
+            values, call_script(ctx, hold, GET, _consumer_keys(ctx), b"role", *args)
+        )
+    except ServerReplyError:
+        return popped
+    if answer is None:
+        return popped
+    hold.held = False
+    if answer.status != b"lost":
+        _note_delivered(ctx, answer, values)
+    return values + answer.values
+
+
+def _begin(
+    ctx: Context, hold: Hold, deadline: Deadline, most: int, *, reliable: bool
+) -> Operation[ScriptReply | None]:
+    """Take the role, and what there is; no values if there are none and the role is ours to wait."""
+    mode = b"free"
+    while True:
+        wait = deadline.waits
+        args = (most, int(wait), 0, 0, int(reliable))
+        answer = yield from call_script(ctx, hold, GET, _consumer_keys(ctx), mode, *args)
+        if answer is None:
+            return None
+        kept = answer.status == b"wait" or (reliable and answer.status == b"ok")
+        hold.held = hold.claimed = kept
+        if answer.values:
+            _note_delivered(ctx, answer)
+            return answer
+        again = (yield from _taken(ctx, hold, answer, deadline)) if answer.status == b"busy" else None
+        if again is None:
+            if error := problem(ctx, CONSUMER, answer):
+                raise error
+            return answer
+        mode = again
+
+
+def _consumer_keys(ctx: Context) -> tuple[bytes, ...]:
+    keys = ctx.keys
+    return (
+        keys.bound, keys.closed, keys.consumer_free, keys.consumer, keys.not_full, keys.queue,
+        keys.consumed_messages, keys.consumed_bytes, keys.unacked,
+    )  # fmt: skip
+
+
+def _note_delivered(ctx: Context, answer: ScriptReply, taken: Sequence[bytes] = ()) -> None:
+    if answer.status == b"error":
+        answer = ScriptReply(
+            answer.status, 0, b"", answer.uncounted or answer.detail, answer.stuck, answer.values
+        )
+    note_refused(ctx, CONSUMER, answer, "the value was taken", (*taken, *answer.values))
+
+
+def receive(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[list[bytes] | None]:
+    """Take the role and move a value to unacked, if there is one; None if the server runs no scripts."""
+    answer = yield from _begin(ctx, hold, deadline, 1, reliable=True)
+    return None if answer is None else answer.values
+
+
+def settle(ctx: Context, hold: Hold, outcome: int, size: int) -> Operation[ScriptReply | None]:
+    """Settle the message in unacked, as the number of a ``Settlement`` says; None without scripts."""
+    keys = (*_consumer_keys(ctx), ctx.keys.rejected)
+    return (yield from call_script(ctx, hold, SETTLE, keys, b"role", outcome, size))
+
+
+# Close
+
+
+def close(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bool | None]:
+    """Close the queue; None if the server runs no scripts."""
+    keys = ctx.keys
+    names = (keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full)
+    mode = b"free"
+    while True:
+        answer = yield from call_script(ctx, hold, CLOSE, names, mode)
+        if answer is None:
+            return None
+        hold.held = False
+        again = (yield from _taken(ctx, hold, answer, deadline)) if answer.status == b"busy" else None
+        if again is None:
+            if error := problem(ctx, PRODUCER, answer, closing=True):
+                raise error
+            return True
+        mode = again

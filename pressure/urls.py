@@ -1,0 +1,156 @@
+"""The ways in: URLs and clients, as settings.
+
+One server is named by its own URL. Others find it: the sentinels that watch it, or any node of its cluster.
+
+To add a way: a row in ``_KINDS``, and what asks for the server in ``discovery``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+
+import redis
+from redis.connection import parse_url
+
+from pressure.settings import Settings, made
+
+_SENTINEL_PORT: Final = 26379
+
+#: Schemes of URLs that name one server.
+_PLAIN: Final = ("redis", "rediss", "unix")
+
+#: Settings of a ``client=`` that concern its own pool, or that ours replace.
+_NOT_TAKEN: Final = (
+    "maint_notifications",
+    "maintenance_",
+    "oss_cluster_",
+    "orig_",
+    "cache",
+    "himport_",
+    "retry",
+    "connection_pool",
+)
+
+
+def from_url(url: str, prefix: bytes) -> Settings:
+    """The settings that a URL stands for.
+
+    Raises:
+        ValueError: It cannot be meant.
+    """
+    if not isinstance(url, str):
+        raise TypeError(f"url must be a str, not {type(url).__name__}")
+    scheme, _, kind = url.partition("://")[0].partition("+")
+    if "://" not in url or scheme not in _PLAIN or (kind and (scheme == "unix" or kind not in _KINDS)):
+        begins = url.rpartition("@")[2]  # without a password, which may have an @ in it
+        known = ", ".join(f"{each}://" for each in (*_PLAIN, *(f"redis+{each}" for each in _KINDS)))
+        raise ValueError(f"the URL of a Redis server must begin with one of {known}; not so {begins!r}")
+    _check_escaped(url)
+    try:
+        return _KINDS[kind](_split(url)._replace(scheme=scheme), prefix) if kind else _one(url, prefix)
+    except ValueError as error:
+        raise ValueError(f"the URL of the Redis server is wrong: {error}") from None
+
+
+def _check_escaped(url: str) -> None:
+    """Raises ValueError for a password that seems to end the host: other functions' errors would show it."""
+    hosts, rest = _split(url).netloc, url.partition("://")[2]
+    if not hosts or "@" in hosts or "@" not in rest:
+        return
+    port = "" if hosts.endswith("]") else hosts.partition(":")[2]
+    if "@" in rest.partition("?")[0] or (port and not port.isdigit()):
+        where = "the URL of the Redis server is wrong"
+        raise ValueError(f"{where}: write / as %2F, ? as %3F and # as %23 in a user or password")
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of a URL; Python's own function refuses several hosts if one of them is in brackets."""
+    hosts = url.partition("://")[2].replace("?", "/").replace("#", "/").partition("/")[0]
+    return urlsplit(url.replace(f"://{hosts}", "://", 1))._replace(netloc=hosts)
+
+
+def _one(url: str, prefix: bytes, **defaults: Any) -> Settings:
+    parse: Callable[[str], dict[str, Any]] = parse_url  # redis-py leaves it without types
+    kwargs = {**defaults, **parse(url)}
+    found = made(kwargs.pop("connection_class", redis.Connection), kwargs, prefix)
+    parts = urlsplit(url)
+    database = "" if parts.scheme == "unix" else unquote(parts.path).strip("/")
+    if database and not database.isdigit():  # redis-py passes over it
+        raise ValueError(f"the database must be a number, as in redis://HOST:PORT/0, not {database!r}")
+    if parts.query:
+        _check_options(found)
+    return found
+
+
+def _check_options(where: Settings) -> None:
+    """Raises ValueError for an option of a URL that a connection does not know, or that has a wrong value."""
+    try:
+        where.connection_class(**where.kwargs)
+    except TypeError as error:
+        option = str(error).rpartition("argument ")[2]
+        raise ValueError(f"it has an option that is not known: {option}") from None
+    except redis.RedisError as error:
+        raise ValueError(str(error)) from None
+
+
+def _cluster(url: SplitResult, prefix: bytes) -> Settings:
+    """``redis+cluster://host:port,host:port``: any nodes of a cluster."""
+    who, at, hosts = url.netloc.rpartition("@")
+    urls = (url._replace(netloc=who + at + host).geturl() for host in hosts.split(","))
+    nodes = tuple(_one(each, prefix).as_node() for each in urls)
+    return replace(nodes[0], nodes=nodes)
+
+
+def _sentinels(url: SplitResult, prefix: bytes) -> Settings:
+    """``redis+sentinel://user:password@host:port,host:port/service/db``; the user is the server's."""
+    who, at, hosts = url.netloc.rpartition("@")
+    service, _, database = url.path.strip("/").partition("/")
+    if not service:
+        raise ValueError("it lacks the name of the master, as in redis+sentinel://HOST:PORT,HOST:PORT/NAME")
+    options = dict(parse_qsl(url.query))
+    words = [quote(options.pop(f"sentinel_{name}", ""), "") for name in ("username", "password")]
+    theirs = ":".join(words) + "@" if any(words) else ""
+    plain = url._replace(query=urlencode(options))
+    server = _one(plain._replace(netloc=who + at + "localhost", path="/" + database).geturl(), prefix)
+    urls = (plain._replace(netloc=theirs + host, path="").geturl() for host in hosts.split(","))
+    nodes = tuple(_one(each, prefix, port=_SENTINEL_PORT).as_node() for each in urls)
+    return replace(server, service=unquote(service), nodes=nodes)
+
+
+#: What follows the plus in the scheme of a URL, and what makes settings of the rest.
+_KINDS: Final[dict[str, Callable[[SplitResult, bytes], Settings]]] = {
+    "sentinel": _sentinels,
+    "cluster": _cluster,
+}
+
+
+def from_client(client: Any, clients: tuple[type, ...], prefix: bytes) -> Settings:
+    """The settings of a client of redis-py.
+
+    Raises:
+        TypeError: It is none of ``clients``.
+        ValueError: It is of a replica.
+    """
+    pool = getattr(client, "connection_pool", None)
+    if not isinstance(client, clients) or pool is None:
+        wanted = " or ".join(f"{kind.__module__.removesuffix('.client')}.{kind.__name__}" for kind in clients)
+        raise TypeError(f"client must be of class {wanted}, not {type(client).__name__}")
+    found = _of_pool(pool, prefix)
+    manager = getattr(pool, "sentinel_manager", None)
+    if manager is None:
+        return found
+    if not pool.is_master:
+        raise ValueError("client connects to a replica, which takes no writes; use Sentinel.master_for")
+    asked = tuple(_of_pool(each.connection_pool, prefix).as_node() for each in manager.sentinels)
+    # theirs asks the sentinels when it connects, each library's own way; the class below it just connects
+    plain = next(kind for kind in pool.connection_class.__mro__ if "sentinel" not in kind.__module__)
+    return replace(found, connection_class=plain, service=pool.service_name, nodes=asked)
+
+
+def _of_pool(pool: Any, prefix: bytes) -> Settings:
+    taken = {key: value for key, value in pool.connection_kwargs.items() if not key.startswith(_NOT_TAKEN)}
+    taken["max_connections"] = pool.max_connections
+    return made(pool.connection_class, taken, prefix)

@@ -1,0 +1,66 @@
+"""Deadlines, leases and waits are sent to the server as numbers that it cannot misread."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pressure import (
+    QueueFullError,
+    QueueInUseError,
+    protocol,
+)
+from pressure.protocol import Batch, Context, Deadline, Wait
+
+from .play import (
+    KEYS,
+    NULL,
+    OK,
+    OURS,
+    QUEUED,
+    Clock,
+    Play,
+    as_producer,
+    context,
+    get,
+    pop,
+)
+
+
+def test_one_deadline_holds_for_all_slices_of_all_waits() -> None:
+    clock = Clock()
+    ctx = replace(context(clock), heal=False)  # a look at the holder would come between
+    play = Play(protocol.put(ctx, b"v", Deadline.of(ctx, True, 2.5)))
+    seconds: list[float] = []
+    play.reply(*pop(NULL))
+    for popped in (NULL, [KEYS.producer_free, b"0"]):
+        assert isinstance(play.step, Wait)
+        seconds.append(play.step.seconds)
+        clock.now += play.step.seconds
+        play.reply(*pop(popped))
+    play.reply(*as_producer(0, NULL, b"5", 5))
+    assert isinstance(play.step, Wait)
+    seconds.append(play.step.seconds)
+    clock.now += play.step.seconds
+    play.reply(NULL, b"5", 5, 1, NULL)
+    assert seconds == [1.0, 1.0, 0.5]
+    assert type(play.step) is Batch
+    assert play.sent[0] == "RPOP :not_full"
+    play.reply(NULL, b"5", 5, 1, NULL).reply(*OURS).reply(OK, QUEUED, QUEUED, [OK, 1])
+    assert isinstance(play.error, QueueFullError)
+
+
+@pytest.mark.parametrize("timeout", [0.0, 0.0004, 0.004])
+def test_a_wait_is_never_rounded_to_0(timeout: float) -> None:
+    play = get(timeout=timeout).reply(*pop(NULL))
+    assert type(play.step) is Batch
+    assert play.sent[0] == "RPOP :consumer_free"
+    play.reply(*pop(NULL)).reply(OK)
+    assert isinstance(play.error, QueueInUseError)
+
+
+@pytest.mark.parametrize(("lease", "told"), [(None, 0), (0.0001, 1), (0.0014, 1), (0.0016, 2), (2.5, 2500)])
+def test_a_lease_is_sent_in_milliseconds_at_least_1(lease: float | None, told: int) -> None:
+    made = Context(KEYS, Clock(), lease=lease)
+    assert (made.lease_ms, made.slice) == (told, 1.0)
