@@ -31,7 +31,7 @@ def raw(server: Address) -> Iterator[redis.Redis]:
         yield client
 
 
-class KindKeys:
+class Place:
     """A queue by the client's own means."""
 
     def __init__(self, url: str, kind: str, stack: ExitStack, bound: int = 0) -> None:
@@ -67,16 +67,16 @@ class KindKeys:
 
 
 @pytest.fixture(params=KINDS)
-def place(request: pytest.FixtureRequest, server: Address) -> Iterator[KindKeys]:
+def place(request: pytest.FixtureRequest, server: Address) -> Iterator[Place]:
     """A queue of each kind."""
     with ExitStack() as stack:
-        yield KindKeys(server.url, request.param, stack)
+        yield Place(server.url, request.param, stack)
 
 
 @pytest.fixture
-def make(server: Address) -> Iterator[Callable[..., KindKeys]]:
+def make(server: Address) -> Iterator[Callable[..., Place]]:
     with ExitStack() as stack:
-        yield lambda kind="pressure", bound=0: KindKeys(server.url, kind, stack, bound)
+        yield lambda kind="pressure", bound=0: Place(server.url, kind, stack, bound)
 
 
 class One(NamedTuple):

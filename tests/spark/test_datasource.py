@@ -11,7 +11,7 @@ import pytest
 
 from conformance.targets import Address
 from pressure.spark import OptionError
-from tests.spark.conftest import KindKeys, some
+from tests.spark.conftest import Place, some
 
 pytest.importorskip("pyspark", reason="PySpark is not installed; it is in the extra 'spark'")
 pa: Any = pytest.importorskip("pyarrow")
@@ -32,7 +32,7 @@ def elsewhere(thing: Any) -> Any:
     return cloudpickle.loads(cloudpickle.dumps(thing))
 
 
-def source(place: KindKeys, **given: str) -> Any:
+def source(place: Place, **given: str) -> Any:
     options = {
         "queue": place.name,
         "url": place.url,
@@ -63,7 +63,7 @@ def rows(reader: Any, partitions: list[Any], made: Any) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_batch_reader_returns_the_queue_as_a_table(place: KindKeys) -> None:
+def test_a_batch_reader_returns_the_queue_as_a_table(place: Place) -> None:
     place.put(*some(0, 2500))
     made = source(place)
     assert made.schema().startswith("position BIGINT, id STRING, value STRING")
@@ -104,7 +104,7 @@ class Streaming:
         return [row["value"].encode() for row in found]
 
 
-def test_a_stream_that_is_run_again_reads_the_same_rows(place: KindKeys) -> None:
+def test_a_stream_that_is_run_again_reads_the_same_rows(place: Place) -> None:
     place.put(*some(0, 30))
     one = Streaming(source(place))
     first = one.first()
@@ -124,7 +124,7 @@ def test_a_stream_that_is_run_again_reads_the_same_rows(place: KindKeys) -> None
     assert place.look() == []
 
 
-def test_draining_a_stream_in_parts_ends_at_the_length_it_had_at_the_start(place: KindKeys) -> None:
+def test_draining_a_stream_in_parts_ends_at_the_length_it_had_at_the_start(place: Place) -> None:
     place.put(*some(0, 12))
     one = Streaming(source(place, rowsPerBatch="5"))
     if not one.admits:
@@ -146,7 +146,7 @@ def test_draining_a_stream_in_parts_ends_at_the_length_it_had_at_the_start(place
 
 
 def test_an_aborted_write_puts_nothing_and_a_committed_write_is_put_once(
-    place: KindKeys, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = SimpleNamespace(partitionId=lambda: 0, getLocalProperty=lambda name: f"value of {name[-7:]}")
     monkeypatch.setattr(writing, "_task", lambda: task)

@@ -11,7 +11,7 @@ import pytest
 from pressure.spark import RowsGoneError, finish
 from pressure.spark.source import Source
 
-from .conftest import KindKeys, some
+from .conftest import Place, some
 
 
 class Query:
@@ -25,7 +25,7 @@ class Query:
         self.isActive = False
 
 
-def claimed(place: KindKeys, rows: int) -> tuple[str, dict[str, Any]]:
+def claimed(place: Place, rows: int) -> tuple[str, dict[str, Any]]:
     """A stream that has claimed so many rows, and an offset of it at 10."""
     source = Source(place.options())
     source.advance(0, rows)
@@ -35,7 +35,7 @@ def claimed(place: KindKeys, rows: int) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("form", [json.dumps, repr, dict], ids=["4.3", "4.0", "dict"])
-def test_finish_acknowledges_the_last_batch(place: KindKeys, form: Callable[[Any], Any]) -> None:
+def test_finish_acknowledges_the_last_batch(place: Place, form: Callable[[Any], Any]) -> None:
     place.put(*some(0, 30))
     _, offset = claimed(place, 10)
     query = Query(None, "", "7", form({"other": 1}), form(offset))
@@ -47,7 +47,7 @@ def test_finish_acknowledges_the_last_batch(place: KindKeys, form: Callable[[Any
         assert place.queue.doctor().problems == ()
 
 
-def test_finish_leaves_rows_of_an_uncommitted_batch_claimed(place: KindKeys) -> None:
+def test_finish_leaves_rows_of_an_uncommitted_batch_claimed(place: Place) -> None:
     place.put(*some(0, 30))
     stream, offset = claimed(place, 25)
     assert finish(Query(offset), place.url) == 15
@@ -56,11 +56,11 @@ def test_finish_leaves_rows_of_an_uncommitted_batch_claimed(place: KindKeys) -> 
     source.release()
 
 
-def test_finish_of_a_query_without_batches_acknowledges_nothing(place: KindKeys) -> None:
+def test_finish_of_a_query_without_batches_acknowledges_nothing(place: Place) -> None:
     assert finish(Query(), place.url) == 0
 
 
-def test_finish_refuses_an_offset_of_another_stream(place: KindKeys) -> None:
+def test_finish_refuses_an_offset_of_another_stream(place: Place) -> None:
     place.put(*some(0, 30))
     _, offset = claimed(place, 10)
     with pytest.raises(RowsGoneError, match="new checkpoint"):

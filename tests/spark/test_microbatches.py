@@ -19,7 +19,7 @@ from pressure.spark.server import QueueServer
 from pressure.spark.sink import Sink
 from pressure.spark.source import Source, slices
 
-from .conftest import KindKeys, some
+from .conftest import Place, some
 
 ROWS = 7
 """Rows of a batch."""
@@ -54,8 +54,8 @@ class Checkpoint:
 class Run:
     """One run of a query, from its start to its end or its death."""
 
-    place: KindKeys
-    target: KindKeys
+    place: Place
+    target: Place
     checkpoint: Checkpoint
     clock: Clock
     old: bool
@@ -143,7 +143,7 @@ ROUTES = {
 @pytest.mark.parametrize("old", [False, True], ids=["4.2", "4.0"])
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_stream_killed_at_every_step_loses_and_doubles_no_row(
-    make: Callable[..., KindKeys], route: str, old: bool
+    make: Callable[..., Place], route: str, old: bool
 ) -> None:
     place, target = (make(kind) for kind in ROUTES[route])
     put, steps, deaths = 0, 0, 0

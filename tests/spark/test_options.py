@@ -14,7 +14,7 @@ from pressure.spark.options import options_of
 from pressure.spark.places import places_of
 from pressure.spark.server import QueueServer
 
-from .conftest import KindKeys
+from .conftest import Place
 
 
 def test_option_names_and_kinds_are_accepted_in_any_case() -> None:
@@ -63,7 +63,7 @@ def test_options_give_the_keys_of_the_queue() -> None:
     assert places.beside("stage", "1") == b"__spark__:stage:1:p:{q}"
 
 
-def test_a_pressure_queue_must_exist_before_it_is_used(place: KindKeys) -> None:
+def test_a_pressure_queue_must_exist_before_it_is_used(place: Place) -> None:
     QueueServer(place.options()).check()
     missing = QueueServer(place.options(queue="no such queue"))
     if place.kind == "pressure":
@@ -73,7 +73,7 @@ def test_a_pressure_queue_must_exist_before_it_is_used(place: KindKeys) -> None:
         missing.check()  # these begin with their first message
 
 
-def test_a_key_that_holds_another_type_is_reported(place: KindKeys) -> None:
+def test_a_key_that_holds_another_type_is_reported(place: Place) -> None:
     if place.kind == "pressure":
         pytest.skip(
             "a pressure queue exists if it has a bound, which is another key than the one of its messages"

@@ -10,7 +10,7 @@ import redis
 from pressure.spark import RowsGoneError, peeking
 from pressure.spark.peeking import Peek, Slice
 
-from .conftest import KindKeys, One, each_of, some
+from .conftest import One, Place, each_of, some
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def rows(peek: Peek, plan: list[Slice]) -> list[tuple[int, One]]:
     ]
 
 
-def test_partitions_return_all_rows_in_order_and_take_nothing(place: KindKeys) -> None:
+def test_partitions_return_all_rows_in_order_and_take_nothing(place: Place) -> None:
     place.put(*some(0, 30))
     with Peek(place.options(partitions=3)) as peek:
         found = rows(peek, peek.plan())
@@ -37,7 +37,7 @@ def test_partitions_return_all_rows_in_order_and_take_nothing(place: KindKeys) -
     assert place.look() == some(0, 30)
 
 
-def test_partitions_read_a_snapshot_of_the_queue(make: Callable[..., KindKeys], raw: redis.Redis) -> None:
+def test_partitions_read_a_snapshot_of_the_queue(make: Callable[..., Place], raw: redis.Redis) -> None:
     place = make("backup")
     place.put(*some(0, 2500))
     with Peek(place.options(partitions=2)) as peek:
@@ -53,7 +53,7 @@ def test_partitions_read_a_snapshot_of_the_queue(make: Callable[..., KindKeys], 
             rows(peek, plan)
 
 
-def test_without_a_snapshot_the_queue_is_read_as_it_is_now(make: Callable[..., KindKeys]) -> None:
+def test_without_a_snapshot_the_queue_is_read_as_it_is_now(make: Callable[..., Place]) -> None:
     place = make("backup")
     place.put(*some(0, 9))
     with Peek(place.options(snapshot="false")) as peek:
@@ -62,12 +62,12 @@ def test_without_a_snapshot_the_queue_is_read_as_it_is_now(make: Callable[..., K
         assert [row.value for _, row in rows(peek, plan)] == some(1, 9)
 
 
-def test_an_empty_queue_has_no_rows(place: KindKeys) -> None:
+def test_an_empty_queue_has_no_rows(place: Place) -> None:
     with Peek(place.options()) as peek:
         assert rows(peek, peek.plan()) == []
 
 
-def test_delivered_messages_are_not_among_the_rows(make: Callable[..., KindKeys]) -> None:
+def test_delivered_messages_are_not_among_the_rows(make: Callable[..., Place]) -> None:
     place = make("reliable")
     ids = place.queue.push(*some(0, 3))
     place.queue.pop()

@@ -14,7 +14,7 @@ from pressure.spark import NotDeliveredError, RowsGoneError
 from pressure.spark import sink as module
 from pressure.spark.sink import Sink, Staged
 
-from .conftest import KindKeys, some
+from .conftest import Place, some
 
 
 class Killed(BaseException):
@@ -52,7 +52,7 @@ def left_over(raw: redis.Redis, name: str) -> list[bytes]:
     return list(found)
 
 
-def test_a_batch_is_put_in_the_order_of_its_partitions(place: KindKeys, raw: redis.Redis) -> None:
+def test_a_batch_is_put_in_the_order_of_its_partitions(place: Place, raw: redis.Redis) -> None:
     place.put(b"before")
     with Sink(place.options()) as sink:
         assert sink.commit("w", 0, staged(sink, some(0, 10), [], some(10, 15))) == 15
@@ -60,7 +60,7 @@ def test_a_batch_is_put_in_the_order_of_its_partitions(place: KindKeys, raw: red
     assert left_over(raw, place.name) == []
 
 
-def test_a_batch_that_is_committed_again_is_put_once(place: KindKeys, raw: redis.Redis) -> None:
+def test_a_batch_that_is_committed_again_is_put_once(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options()) as sink:
         sink.commit("w", 7, staged(sink, some(0, 5)))
         assert sink.commit("w", 7, staged(sink, some(0, 5))) == 0
@@ -73,7 +73,7 @@ def test_a_batch_that_is_committed_again_is_put_once(place: KindKeys, raw: redis
 
 @pytest.mark.parametrize("steps", range(6))
 def test_a_commit_killed_at_any_step_and_run_again_puts_each_row_once(
-    place: KindKeys, raw: redis.Redis, steps: int
+    place: Place, raw: redis.Redis, steps: int
 ) -> None:
     """Decide, move 4, 3, 4 and 4 rows, end: whichever is not done any more."""
     with Sink(place.options()) as sink:
@@ -86,7 +86,7 @@ def test_a_commit_killed_at_any_step_and_run_again_puts_each_row_once(
     assert len(left_over(raw, place.name)) == (2 if steps == 0 else 0)  # the server drops these
 
 
-def test_two_drivers_that_commit_one_batch_put_each_row_once(place: KindKeys, raw: redis.Redis) -> None:
+def test_two_drivers_that_commit_one_batch_put_each_row_once(place: Place, raw: redis.Redis) -> None:
     """One goes on where the other is, and neither doubles."""
     with Sink(place.options()) as one, Sink(place.options()) as two:
         first, second = staged(one, some(0, 40)), staged(two, some(0, 40))
@@ -102,7 +102,7 @@ def test_two_drivers_that_commit_one_batch_put_each_row_once(place: KindKeys, ra
     assert left_over(raw, place.name) == []
 
 
-def test_a_commit_finishes_an_unfinished_earlier_batch_first(place: KindKeys) -> None:
+def test_a_commit_finishes_an_unfinished_earlier_batch_first(place: Place) -> None:
     with Sink(place.options()) as sink:
         rows = staged(sink, some(0, 7))
         killed(sink, 1, rows, 2)
@@ -110,7 +110,7 @@ def test_a_commit_finishes_an_unfinished_earlier_batch_first(place: KindKeys) ->
     assert place.look() == some(0, 9)
 
 
-def test_a_run_whose_batch_is_older_than_that_of_another_run_is_refused(place: KindKeys) -> None:
+def test_a_run_whose_batch_is_older_than_that_of_another_run_is_refused(place: Place) -> None:
     with Sink(place.options()) as sink:
         rows = staged(sink, some(0, 7))
         killed(sink, 5, rows, 2)
@@ -118,9 +118,7 @@ def test_a_run_whose_batch_is_older_than_that_of_another_run_is_refused(place: K
             sink.commit("w", 4, staged(sink, some(7, 9)))
 
 
-def test_a_task_that_outlives_its_commit_writes_only_to_its_own_list(
-    place: KindKeys, raw: redis.Redis
-) -> None:
+def test_a_task_that_outlives_its_commit_writes_only_to_its_own_list(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options()) as sink:
         (orphan,) = staged(sink, some(0, 3))
         good = staged(sink, some(0, 5))
@@ -132,7 +130,7 @@ def test_a_task_that_outlives_its_commit_writes_only_to_its_own_list(
     raw.delete(key)
 
 
-def test_a_commit_whose_staged_rows_are_gone_is_an_error(place: KindKeys, raw: redis.Redis) -> None:
+def test_a_commit_whose_staged_rows_are_gone_is_an_error(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options()) as sink:
         rows = staged(sink, some(0, 3), some(3, 6))
         raw.delete(sink._stage(rows[1].id))
@@ -141,7 +139,7 @@ def test_a_commit_whose_staged_rows_are_gone_is_an_error(place: KindKeys, raw: r
         assert place.look() == []
 
 
-def test_an_abort_drops_staged_rows_unless_their_commit_has_begun(place: KindKeys, raw: redis.Redis) -> None:
+def test_an_abort_drops_staged_rows_unless_their_commit_has_begun(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options()) as sink:
         sink.abandon("w", staged(sink, some(0, 3), []))
         assert left_over(raw, place.name) == []
@@ -152,7 +150,7 @@ def test_an_abort_drops_staged_rows_unless_their_commit_has_begun(place: KindKey
     assert place.look() == some(0, 9)
 
 
-def test_plain_delivery_pushes_rows_without_staging(place: KindKeys, raw: redis.Redis) -> None:
+def test_plain_delivery_pushes_rows_without_staging(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options(delivery="plain")) as sink:
         assert sink.push([some(0, 8), some(8, 10)]) == 10
     assert place.look() == some(0, 10)
@@ -168,7 +166,7 @@ def test_rows_are_staged_in_parts_of_limited_size() -> None:
 # The pressure queue: room, roles, counters.
 
 
-def test_a_full_queue_makes_the_writer_wait(make: Callable[..., KindKeys]) -> None:
+def test_a_full_queue_makes_the_writer_wait(make: Callable[..., Place]) -> None:
     place = make(bound=6)
     got: list[bytes] = []
 
@@ -188,7 +186,7 @@ def test_a_full_queue_makes_the_writer_wait(make: Callable[..., KindKeys]) -> No
 
 
 def test_a_commit_that_timed_out_on_a_full_queue_is_finished_by_the_next_run(
-    make: Callable[..., KindKeys], raw: redis.Redis
+    make: Callable[..., Place], raw: redis.Redis
 ) -> None:
     place = make(bound=6)
     with Sink(place.options(timeout=0.2)) as sink:
@@ -207,7 +205,7 @@ def test_a_commit_that_timed_out_on_a_full_queue_is_finished_by_the_next_run(
 
 
 def test_a_commit_waits_for_the_producer_role_until_its_timeout(
-    make: Callable[..., KindKeys], raw: redis.Redis
+    make: Callable[..., Place], raw: redis.Redis
 ) -> None:
     place = make()
     raw.rpop(place.queue.keys.producer_free)
@@ -215,7 +213,7 @@ def test_a_commit_waits_for_the_producer_role_until_its_timeout(
         sink.commit("w", 0, staged(sink, some(0, 3)))
 
 
-def test_a_commit_to_a_closed_or_deleted_queue_is_an_error(make: Callable[..., KindKeys]) -> None:
+def test_a_commit_to_a_closed_or_deleted_queue_is_an_error(make: Callable[..., Place]) -> None:
     place = make()
     with Sink(place.options()) as sink:
         rows = staged(sink, some(0, 3))
@@ -227,7 +225,7 @@ def test_a_commit_to_a_closed_or_deleted_queue_is_an_error(make: Callable[..., K
             sink.commit("w", 0, rows)
 
 
-def test_after_a_commit_the_queue_has_a_token_only_if_it_has_room(make: Callable[..., KindKeys]) -> None:
+def test_after_a_commit_the_queue_has_a_token_only_if_it_has_room(make: Callable[..., Place]) -> None:
     place = make(bound=3)
     with Sink(place.options()) as sink:
         sink.commit("w", 0, staged(sink, some(0, 2)))

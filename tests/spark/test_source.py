@@ -17,14 +17,14 @@ from pressure.spark import RowsGoneError, ownership
 from pressure.spark import source as module
 from pressure.spark.source import Source, State, slices
 
-from .conftest import KindKeys, each_of, some
+from .conftest import Place, each_of, some
 
 SHORT = 0.3
 """Seconds of a lease that is to run out."""
 
 
 @contextmanager
-def reading(place: KindKeys, **options: object) -> Iterator[Source]:
+def reading(place: Place, **options: object) -> Iterator[Source]:
     source = Source(place.options(**options))
     try:
         yield source
@@ -37,7 +37,7 @@ def values(source: Source, start: int, end: int, state: State | None = None) -> 
     return [value for _, rows in found for value in rows.values]
 
 
-def test_rows_are_claimed_in_parts_and_acknowledged(place: KindKeys) -> None:
+def test_rows_are_claimed_in_parts_and_acknowledged(place: Place) -> None:
     place.put(*some(0, 25))
     with reading(place) as source:
         assert source.state.first == 0
@@ -54,7 +54,7 @@ def test_rows_are_claimed_in_parts_and_acknowledged(place: KindKeys) -> None:
     assert place.look() == []
 
 
-def test_claimed_rows_are_read_again_by_the_next_run(place: KindKeys) -> None:
+def test_claimed_rows_are_read_again_by_the_next_run(place: Place) -> None:
     place.put(*some(0, 30))
     with reading(place) as source:
         source.advance(0, 10)
@@ -67,7 +67,7 @@ def test_claimed_rows_are_read_again_by_the_next_run(place: KindKeys) -> None:
         assert values(source, 10, 15) == some(10, 15)
 
 
-def test_a_claim_missing_from_the_checkpoint_is_part_of_the_next_batch(place: KindKeys) -> None:
+def test_a_claim_missing_from_the_checkpoint_is_part_of_the_next_batch(place: Place) -> None:
     place.put(*some(0, 30))
     with reading(place) as source:
         source.advance(0, 10)
@@ -77,7 +77,7 @@ def test_a_claim_missing_from_the_checkpoint_is_part_of_the_next_batch(place: Ki
         assert source.state.claimed == 12
 
 
-def test_draining_ends_at_the_given_offset(place: KindKeys) -> None:
+def test_draining_ends_at_the_given_offset(place: Place) -> None:
     place.put(*some(0, 12))
     with reading(place) as source:
         end = source.state.claimed + source.waiting()
@@ -88,7 +88,7 @@ def test_draining_ends_at_the_given_offset(place: KindKeys) -> None:
         assert seen == [0, 5, 10, 12]
 
 
-def test_a_second_query_on_one_queue_is_refused(place: KindKeys) -> None:
+def test_a_second_query_on_one_queue_is_refused(place: Place) -> None:
     place.put(*some(0, 3))
     with (
         reading(place, lease=SHORT, timeout=0.1) as source,
@@ -99,7 +99,7 @@ def test_a_second_query_on_one_queue_is_refused(place: KindKeys) -> None:
             other.advance(0, None)
 
 
-def test_a_query_whose_lease_expired_is_replaced_and_refused(place: KindKeys) -> None:
+def test_a_query_whose_lease_expired_is_replaced_and_refused(place: Place) -> None:
     place.put(*some(0, 3))
     with reading(place, lease=SHORT) as dead, reading(place, lease=SHORT) as source:
         dead.advance(0, None)
@@ -123,7 +123,7 @@ input()
 
 
 @contextmanager
-def owner_elsewhere(place: KindKeys) -> Iterator[subprocess.Popen[str]]:
+def owner_elsewhere(place: Place) -> Iterator[subprocess.Popen[str]]:
     """A process that owns the queue, for a long time."""
     given = {"queue": place.name, "url": place.url, "kind": place.kind, "lease": "300"}
     command = [sys.executable, "-c", OWNER, json.dumps(given)]
@@ -136,7 +136,7 @@ def owner_elsewhere(place: KindKeys) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_a_killed_owner_is_replaced_at_once(make: Callable[..., KindKeys]) -> None:
+def test_a_killed_owner_is_replaced_at_once(make: Callable[..., Place]) -> None:
     place = make()
     with owner_elsewhere(place) as process, reading(place, lease=5, timeout=1) as source:
         process.kill()
@@ -146,7 +146,7 @@ def test_a_killed_owner_is_replaced_at_once(make: Callable[..., KindKeys]) -> No
 
 @pytest.mark.parametrize("gone", [True, False], ids=["its process seems to be gone", "it is not connected"])
 def test_an_owner_that_may_be_alive_is_not_replaced(
-    make: Callable[..., KindKeys], gone: bool, monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., Place], gone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(*((ownership, "_ended", lambda _: True) if gone else (ownership, "connected", set)))
     place = make()
@@ -158,7 +158,7 @@ def test_an_owner_that_may_be_alive_is_not_replaced(
         assert source.state
 
 
-def test_the_lease_of_a_stream_is_renewed(place: KindKeys, raw: redis.Redis) -> None:
+def test_the_lease_of_a_stream_is_renewed(place: Place, raw: redis.Redis) -> None:
     with reading(place, lease=SHORT) as source:
         owner = source._keys[0]
         assert source.state
@@ -171,7 +171,7 @@ def test_the_lease_of_a_stream_is_renewed(place: KindKeys, raw: redis.Redis) -> 
     pytest.fail(f"never renewed: {lefts[-5:]}")
 
 
-def test_offsets_that_were_acknowledged_or_are_of_another_stream_are_refused(place: KindKeys) -> None:
+def test_offsets_that_were_acknowledged_or_are_of_another_stream_are_refused(place: Place) -> None:
     place.put(*some(0, 10))
     with reading(place) as source:
         source.advance(0, None)
@@ -191,7 +191,7 @@ def test_offsets_that_were_acknowledged_or_are_of_another_stream_are_refused(pla
             values(source, 9, 11)
 
 
-def test_a_reader_with_an_older_state_reads_the_same_rows(place: KindKeys) -> None:
+def test_a_reader_with_an_older_state_reads_the_same_rows(place: Place) -> None:
     place.put(*some(0, 10))
     with reading(place) as source:
         source.advance(0, None)
@@ -200,9 +200,7 @@ def test_a_reader_with_an_older_state_reads_the_same_rows(place: KindKeys) -> No
         assert values(source, 6, 9, older) == some(6, 9)
 
 
-def test_rows_are_claimed_and_read_in_several_replies(
-    place: KindKeys, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_claimed_and_read_in_several_replies(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "READ_TOGETHER", 7)
     monkeypatch.setattr(module, "CLAIMED_TOGETHER", 9)
     place.put(*some(0, 40))
@@ -211,7 +209,7 @@ def test_rows_are_claimed_and_read_in_several_replies(
         assert values(source, 3, 39) == some(3, 39)
 
 
-def test_rows_of_a_reliable_queue_have_ids_and_delivery_counts(make: Callable[..., KindKeys]) -> None:
+def test_rows_of_a_reliable_queue_have_ids_and_delivery_counts(make: Callable[..., Place]) -> None:
     place = make("reliable")
     ids = place.queue.push(b"a", b"b c")
     (message,) = place.queue.pop()
@@ -228,7 +226,7 @@ def test_rows_of_a_reliable_queue_have_ids_and_delivery_counts(make: Callable[..
 
 
 def test_rows_of_items_in_envelopes_have_the_ids_of_the_envelopes(
-    make: Callable[..., KindKeys], raw: redis.Redis
+    make: Callable[..., Place], raw: redis.Redis
 ) -> None:
     place = make("backup")
     mark = b"0123456789abcdef" * 2
@@ -242,7 +240,7 @@ def test_rows_of_items_in_envelopes_have_the_ids_of_the_envelopes(
 # The pressure queue: the consumer's role, the token, the counters.
 
 
-def test_a_stream_holds_the_consumer_role(make: Callable[..., KindKeys]) -> None:
+def test_a_stream_holds_the_consumer_role(make: Callable[..., Place]) -> None:
     place = make(bound=5)
     place.put(*some(0, 5))
     with reading(place) as source:
@@ -261,7 +259,7 @@ def test_a_stream_holds_the_consumer_role(make: Callable[..., KindKeys]) -> None
     assert place.queue.get_nowait() == b"next"
 
 
-def test_a_stream_waits_for_the_consumer_role(make: Callable[..., KindKeys]) -> None:
+def test_a_stream_waits_for_the_consumer_role(make: Callable[..., Place]) -> None:
     place = make()
     place.put(b"a")
     with (
@@ -273,7 +271,7 @@ def test_a_stream_waits_for_the_consumer_role(make: Callable[..., KindKeys]) -> 
 
 
 def test_a_stream_reads_unacknowledged_messages_of_a_dead_consumer_first(
-    make: Callable[..., KindKeys], raw: redis.Redis
+    make: Callable[..., Place], raw: redis.Redis
 ) -> None:
     place = make()
     place.put(*some(0, 3))
@@ -283,7 +281,7 @@ def test_a_stream_reads_unacknowledged_messages_of_a_dead_consumer_first(
         assert values(source, 0, 3) == some(0, 3)
 
 
-def test_a_repair_by_force_ends_the_stream(make: Callable[..., KindKeys]) -> None:
+def test_a_repair_by_force_ends_the_stream(make: Callable[..., Place]) -> None:
     place = make()
     place.put(*some(0, 3))
     with reading(place) as source:
@@ -304,7 +302,7 @@ def test_a_repair_by_force_ends_the_stream(make: Callable[..., KindKeys]) -> Non
 
 
 def test_a_stream_whose_queue_is_deleted_ends_with_an_error(
-    make: Callable[..., KindKeys], raw: redis.Redis
+    make: Callable[..., Place], raw: redis.Redis
 ) -> None:
     place = make()
     place.put(*some(0, 3))

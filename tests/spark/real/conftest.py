@@ -14,7 +14,7 @@ import redis
 import pressure.spark
 from conformance.targets import Address
 from pressure.spark.sessions import QUIET
-from tests.spark.conftest import KindKeys
+from tests.spark.conftest import Place
 
 QUICK = {
     **QUIET,
@@ -40,14 +40,14 @@ def spark(spark_installed: None) -> Iterator[Any]:
 
 
 @pytest.fixture
-def on_real(real_server: Address) -> Iterator[Callable[..., KindKeys]]:
+def on_real(real_server: Address) -> Iterator[Callable[..., Place]]:
     """Makes queues on a real server."""
     with redis.Redis.from_url(real_server.url) as client:
         client.flushall()
     with ExitStack() as stack:
-        yield lambda kind="pressure", bound=0: KindKeys(real_server.url, kind, stack, bound)
+        yield lambda kind="pressure", bound=0: Place(real_server.url, kind, stack, bound)
 
 
-def options(place: KindKeys, **more: object) -> dict[str, str]:
+def options(place: Place, **more: object) -> dict[str, str]:
     given = {"queue": place.name, "url": place.url, "kind": place.kind, "lease": 2}
     return {name: str(value) for name, value in {**given, **more}.items()}

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import redis
 
-from tests.spark.conftest import KindKeys, some
+from tests.spark.conftest import Place, some
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark_installed")]
 
@@ -38,7 +38,7 @@ MOMENTS = {
 
 
 @contextmanager
-def program(place: KindKeys, target: KindKeys, checkpoint: Path, master: str = "local[2]") -> Iterator[Any]:
+def program(place: Place, target: Place, checkpoint: Path, master: str = "local[2]") -> Iterator[Any]:
     words = [place.url, place.name, target.name, str(checkpoint), master, "1000"]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.spark.real.program", *words],
@@ -60,7 +60,7 @@ STARVED = "connect back"
 class Feed:
     """Rows for one queue, each run with some of its own: an orphan may have done what the next run would do."""
 
-    def __init__(self, place: KindKeys) -> None:
+    def __init__(self, place: Place) -> None:
         self.place = place
         self.rows = 0
 
@@ -97,7 +97,7 @@ def heard_of(moment: str, raw: Any) -> Iterator[Heard]:
         yield Heard(moment, messages, time.monotonic() + LIMIT)
 
 
-def killed_at(moment: str, feed: Feed, target: KindKeys, checkpoint: Path, raw: redis.Redis) -> None:
+def killed_at(moment: str, feed: Feed, target: Place, checkpoint: Path, raw: redis.Redis) -> None:
     """Run it until that moment, and kill it there."""
     with heard_of(moment, raw) as heard:
         feed.more()
@@ -105,7 +105,7 @@ def killed_at(moment: str, feed: Feed, target: KindKeys, checkpoint: Path, raw: 
             feed.more()
 
 
-def came(heard: Heard, place: KindKeys, target: KindKeys, checkpoint: Path) -> bool:
+def came(heard: Heard, place: Place, target: Place, checkpoint: Path) -> bool:
     """Whether it was killed; False if it ended before that."""
     with program(place, target, checkpoint) as process:
         if heard.comes(process):
@@ -119,7 +119,7 @@ def check(status: int, errors: str) -> None:
     assert status == 0 or STARVED in errors, errors[-4000:]
 
 
-def run_to_its_end(place: KindKeys, target: KindKeys, checkpoint: Path, master: str = "local[2]") -> None:
+def run_to_its_end(place: Place, target: Place, checkpoint: Path, master: str = "local[2]") -> None:
     """Before 4.2 a run that had a batch to do again may end with that."""
     deadline = time.monotonic() + LIMIT
     while place.queue.length() or place.queue.stats().unacknowledged:

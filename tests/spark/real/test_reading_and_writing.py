@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.spark.conftest import KindKeys, some
+from tests.spark.conftest import Place, some
 
 from .conftest import options
 
 pytestmark = pytest.mark.spark
 
 
-def test_rows_are_read_as_json_and_written_as_json_in_the_order_of_a_key(spark: Any, place: KindKeys) -> None:
+def test_rows_are_read_as_json_and_written_as_json_in_the_order_of_a_key(spark: Any, place: Place) -> None:
     """Read as JSON, written as JSON in order of a key, looked at twice."""
     place.put(*(b'{"n": %d, "s": "x"}' % number for number in range(2500)))
     given = options(place, format="json", schema="n INT, s STRING")
@@ -29,7 +29,7 @@ def test_rows_are_read_as_json_and_written_as_json_in_the_order_of_a_key(spark: 
     assert place.look()[2500:] == [b'{"n": %d, "s": "x"}' % -number for number in range(2498, -1, -2)]
 
 
-def test_the_rows_of_a_task_that_failed_and_was_retried_are_written_once(spark: Any, place: KindKeys) -> None:
+def test_the_rows_of_a_task_that_failed_and_was_retried_are_written_once(spark: Any, place: Place) -> None:
     """Their first attempt has staged rows already when it fails."""
 
     def moody(batches: Any) -> Any:
@@ -45,7 +45,7 @@ def test_the_rows_of_a_task_that_failed_and_was_retried_are_written_once(spark: 
     assert place.look() == some(0, 3000)
 
 
-def test_a_write_with_a_writer_name_is_done_once(spark: Any, place: KindKeys) -> None:
+def test_a_write_with_a_writer_name_is_done_once(spark: Any, place: Place) -> None:
     table = spark.range(0, 10, 1, 1).selectExpr("concat('row ', id) AS value")
     for _ in range(2):
         table.write.format("pressure").options(**options(place, writer="once")).mode("append").save()
@@ -54,7 +54,7 @@ def test_a_write_with_a_writer_name_is_done_once(spark: Any, place: KindKeys) ->
     assert place.look() == [*some(0, 10), *some(0, 10)]
 
 
-def wrong(spark: Any, place: KindKeys) -> list[tuple[Any, str]]:
+def wrong(spark: Any, place: Place) -> list[tuple[Any, str]]:
     """What cannot be meant, and what is told of it."""
     table = spark.range(3)
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import pressure.spark
-from tests.spark.conftest import KindKeys, some
+from tests.spark.conftest import Place, some
 
 from .conftest import options
 
 pytestmark = pytest.mark.spark
 
 
-def drained(spark: Any, place: KindKeys, target: KindKeys, checkpoint: Path, **given: object) -> Any:
+def drained(spark: Any, place: Place, target: Place, checkpoint: Path, **given: object) -> Any:
     """Run a query from one queue to another until there is nothing left."""
     rows = spark.readStream.format("pressure").options(**options(place, format="text", **given)).load()
     query = (
@@ -27,7 +27,7 @@ def drained(spark: Any, place: KindKeys, target: KindKeys, checkpoint: Path, **g
     return query
 
 
-def test_a_queue_is_drained_into_another(spark: Any, place: KindKeys, make: Any, tmp_path: Path) -> None:
+def test_a_queue_is_drained_into_another(spark: Any, place: Place, make: Any, tmp_path: Path) -> None:
     target = make(place.kind)
     in_parts = spark.version >= "4.2"
     given = {"rowsPerBatch": 1000} if in_parts else {}
