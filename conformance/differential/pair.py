@@ -18,6 +18,7 @@ from itertools import zip_longest
 from typing import Final
 
 from miniredis.engine import Config, Engine, Environment, Instant, Session
+from miniredis.engine.keyspace import Database
 from miniredis.scripting import new_interpreter
 
 from ..wire import Hangup, RawConnection, encode, reply_end
@@ -27,7 +28,8 @@ from .pushes import in_front, in_some_order, without_redirection
 from .replies import LISTENING, split
 from .rival import Rival
 from .sizes import MENTIONS_CLIENT, work_of
-from .tolerated import equal
+from .tolerated import SCANS, equal
+from .walks import Ask, Walks
 
 __all__ = ["Difference", "Pair", "Step"]
 
@@ -150,7 +152,8 @@ class Pair:
         environment = Environment(new_interpreter=new_interpreter)
         self.engine = Engine(Config(DIRECTIVES), now(), environment=environment)
         self.engine.active_expire = not any(step.command in TELLING for step in steps)
-        self.engine.connect(now(), address="127.0.0.1:1")  # where the real server has the one that looks on
+        self.watcher = self.engine.connect(now(), address="127.0.0.1:1")  # as the real server's ``control``
+        self.walks = Walks()
         self._reset_real()
         self.clients = [Client(name, self) for name in "abcd"[:CLIENTS]]
         try:
@@ -235,7 +238,32 @@ class Pair:
             if difference := self._compare(listener, heard.get(listener.session.id)):
                 return difference
         self._follow_transaction(client, step)
-        return self._check_rest()
+        return self._check_rest() or self._walk(client, step)
+
+    def _walk(self, client: Client, step: Step) -> Difference | None:
+        """Goes on with what scans have begun, and compares what the servers have given at the end."""
+        if self.engine.conditions.pause is not None or self.engine.conditions.monitors:
+            return None
+        fault = self.walks.after(step.command, self._ask_watcher, self._ask_control)
+        if step.command in SCANS and client.session.transaction is None and client.session.waiter is None:
+            key = None if step.command == "scan" or len(step.words) < 3 else step.words[1].encode("latin-1")
+            self.walks.begin(client.session.db, key)
+        return fault and Difference("nobody", *fault)
+
+    def _ask_watcher(self, database: Database) -> Ask:
+        def ask(words: tuple[bytes, ...]) -> bytes:
+            self.watcher.db = database
+            self.engine.receive(self.watcher, encode(*words), now())
+            return self.watcher.take_output()
+
+        return ask
+
+    def _ask_control(self, database: Database) -> Ask:
+        def ask(words: tuple[bytes, ...]) -> bytes:
+            self.control.command("SELECT", str(database.index))
+            return self.control.command(*words)
+
+        return ask
 
     def _ask_engine(self, client: Client, step: Step) -> dict[int, bytes]:
         data = client.data(step.words, self.clients, real=False)

@@ -103,6 +103,7 @@ NARROW: Final = (
     "select reset set get",
     "client|tracking client|caching get mget set del",
     "client|kill client|list client|id client|info client|setname ping",
+    "sscan hscan zscan sadd srem hset hdel zadd zrem",
 )
 
 EVERYTHING: Final = tuple(f"@{group}" for group in GROUPS)

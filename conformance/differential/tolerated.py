@@ -15,7 +15,7 @@ from typing import Final
 from .replies import LISTENING, Tree, is_push, tree
 from .values import MILLISECOND_TIMES, TIMES
 
-__all__ = ["TOLERATED", "Tolerated", "equal"]
+__all__ = ["SCANS", "TOLERATED", "Tolerated", "equal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def string_form(reply: Tree) -> object:
 
 
 def scanned(reply: Tree) -> object:
-    """The kinds of what SCAN returns: which keys come with which cursor is each server's own."""
+    """The kinds of what SCAN returns: the order is each server's own, and ``walks`` compares the rest."""
     return (
         shape(reply) if isinstance(reply, bytes) or len(reply[1]) != 2 else (reply[0], kind_of(reply[1][0]))
     )

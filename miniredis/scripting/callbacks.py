@@ -31,7 +31,7 @@ COLLECT: Final = 4
 """The command was not run: garbage is to be collected first."""
 
 LITTLE: Final = 1024
-"""Bytes of a reply for which memory is not looked at: if they were too many, the next command is refused."""
+"""Bytes of a reply that are handed over unchecked: if they were too many, the next command is refused."""
 
 REFUSALS: Final = {Need.COLLECTION: COLLECT, Need.ROOM: NO_MEMORY}
 LEVELS: Final = (logging.DEBUG, logging.INFO, logging.INFO, logging.WARNING)

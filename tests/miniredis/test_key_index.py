@@ -74,6 +74,15 @@ def test_a_walk_does_not_end_with_an_empty_step_where_the_last_names_have_gone()
     assert index.walk(3, 1) == (0, [b"b"])
 
 
+def test_names_that_have_gone_are_forgotten() -> None:
+    index = KeyIndex([b"stays"])
+    for number in range(1000):
+        index.add(b"%d" % number)
+        index.remove(b"%d" % number)
+    assert len(index._gone) < 20
+    assert len(index._names) < 40
+
+
 @pytest.mark.parametrize("count", [1, 3, 30, 70])
 def test_names_are_drawn_evenly_from_those_that_remain(count: int) -> None:
     index, luck = KeyIndex([b"%d" % number for number in range(150)]), random.Random(1)  # noqa: S311

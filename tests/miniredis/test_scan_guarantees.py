@@ -105,6 +105,20 @@ def test_a_walk_misses_no_element_that_is_there_all_the_time(
     assert stay <= given
 
 
+def test_scan_gives_each_key_that_is_replaced_meanwhile(client: redis.Redis) -> None:
+    names = NAMES[:SIZE]
+    client.mset(dict.fromkeys(names, "v"))
+    given: list[Any] = []
+    cursor = -1
+    while cursor:
+        cursor, found = client.scan(max(cursor, 0), count=7)
+        given += found
+        for name in names:
+            client.set("other", "w")
+            client.rename("other", name)
+    assert set(given) - {"other"} == set(names)
+
+
 def test_a_walk_through_a_set_goes_on_after_spop_has_taken_most_of_it(client: redis.Redis) -> None:
     client.sadd(KEY, *NAMES)
     cursor, given = client.sscan(KEY, 0, count=60)

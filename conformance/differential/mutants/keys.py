@@ -10,6 +10,12 @@ __all__ = ["KEYS"]
 
 KEYS: Final = (
     fault(
+        "a scan gives the last element of a step again in the next",
+        "key_index.py",
+        "bisect_left(self._numbers, cursor) if",
+        "bisect_left(self._numbers, cursor + 1) if",
+    ),
+    fault(
         "SET keeps the time to live",
         "keyspace.py",
         "        if not keep_ttl:\n            self.deadlines",
