@@ -11,8 +11,8 @@ import miniredis.engine
 FOLDER = Path(miniredis.engine.__file__).parent
 
 ALLOWED = {
-    "__future__", "bisect", "collections", "dataclasses", "decimal", "functools", "hiredis", "heapq", "io",
-    "itertools", "math", "operator", "random", "re", "struct", "typing",
+    "__future__", "array", "bisect", "collections", "dataclasses", "decimal", "functools", "hiredis", "heapq",
+    "io", "itertools", "math", "operator", "random", "re", "struct", "typing",
 }  # fmt: skip
 """Modules that only compute; hiredis is a parser, and of io, BytesIO may be used. Neither trio nor socket nor
 a clock is among them."""
