@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -85,9 +84,11 @@ FLAGS_OF: Final[dict[bytes, Callable[[Engine, bytes], Flags | None]]] = {
 
 def may_write(engine: Engine, command: Command, args: list[bytes]) -> bool:
     """Whether a request may write: as its script says, or else as its command is declared."""
-    if command.name in FLAGS_OF:
-        with contextlib.suppress(CommandError):
-            flags = FLAGS_OF[command.name](engine, args[1])
-            if flags is not None:
-                return b"no-writes" not in flags
-    return not WRITING.isdisjoint(command.flags)
+    declared = not WRITING.isdisjoint(command.flags)
+    if command.name not in FLAGS_OF:
+        return declared
+    try:
+        flags = FLAGS_OF[command.name](engine, args[1])
+    except CommandError:
+        return declared
+    return declared if flags is None else b"no-writes" not in flags

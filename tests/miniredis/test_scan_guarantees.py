@@ -112,7 +112,7 @@ def test_scan_gives_each_key_that_is_replaced_meanwhile(client: redis.Redis) -> 
     cursor = -1
     while cursor:
         cursor, found = client.scan(max(cursor, 0), count=7)
-        given += found
+        given += map(str, found)
         for name in names:
             client.set("other", "w")
             client.rename("other", name)
