@@ -123,17 +123,7 @@ NOT_THERE: Final = (
     ),
 )
 
-EVACUATE: Final = (
-    "Server is able to evacuate enough keys when num of keys surpasses limit by more than defined "
-    "initial effort"
-)
-
 FAULTS: Final = (
-    Row(
-        "unit/introspection",
-        ("CLIENT LIST", "CLIENT INFO"),
-        "fault: qbuf and argv-mem are 0 during a request",
-    ),
     Row(
         "unit/slowlog",
         (
@@ -143,41 +133,6 @@ FAULTS: Final = (
             "SLOWLOG - can clean older entries",
         ),
         "fault: the time of DEBUG SLEEP does not count, since the server sleeps after the command",
-    ),
-    Row(
-        "unit/scripting",
-        ("Script check unpack with massive arguments",),
-        "fault: redis.call takes fewer than 8,000 arguments",
-    ),
-    Row(
-        "unit/scripting",
-        ("SORT BY <constant> output gets ordered for scripting",),
-        "fault: in a script, SORT of a set BY a constant does not sort by bytes",
-    ),
-    Row(
-        "unit/type/stream-cgroups",
-        ("XGROUP DESTROY should unblock XREADGROUP with -NOGROUP",),
-        "fault: the error of a client that is unblocked is not counted in INFO errorstats",
-    ),
-    Row(
-        "unit/tracking",
-        (
-            "Tracking gets notification on tracking table key eviction",
-            EVACUATE,
-        ),
-        "fault: a smaller tracking-table-max-keys tells no client; the tests wait for the messages for ever",
-        runs=False,
-    ),
-    Row(
-        "unit/pause",
-        ("Test read-only scripts in mutli-exec are not blocked by pause RO",),
-        "fault: the transaction is held until the pause ends; the test waits for ever",
-        runs=False,
-    ),
-    Row(
-        "unit/pause",
-        ("Test both active and passive expires are skipped during client pause",),
-        "fault: keys expire during a pause",
     ),
 )
 """What miniredis should do and does not: each row goes with the fault."""
