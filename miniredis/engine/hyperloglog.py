@@ -302,8 +302,8 @@ LENGTHS: Final = bytes(run.length if run.size == 1 else 0 for run in FIRSTS)
 """Of the runs of one byte, by that; 0 stands for those of two."""
 
 BLOCK_SIZE: Final = 64
-BLOCK: Final = re.compile(rb"[^\x40-\x7f]{%d}" % BLOCK_SIZE, re.DOTALL).match
-"""Many runs of one byte."""
+BLOCK: Final = re.compile(rb"[^\x40-\x7f]{64}", re.DOTALL).match
+"""So many runs of one byte."""
 
 
 def run_of(value: int, length: int) -> bytes:

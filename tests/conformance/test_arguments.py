@@ -150,7 +150,7 @@ def test_a_user_who_may_not_ping_is_told_which_permission_is_missing() -> None:
 
 def test_a_missing_or_wrong_password_is_refused_with_advice_and_never_shown() -> None:
     with miniredis.start(requirepass="secret", databases=1) as server:
-        assert refused(server.url) == (
+        assert refused(server.public_url) == (
             f"URL wants a password: write redis://USER:PASSWORD@{server.host}:{server.port} "
             "(NOAUTH Authentication required.)"
         )
