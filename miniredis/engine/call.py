@@ -47,7 +47,7 @@ def call(session: Session, command: Command, args: list[bytes]) -> Reply:
         if engine.effects is None:
             reply = handler(session, args)
         else:
-            reply = engine.effects.of(session, command, args, handler)
+            reply = engine.effects.record(session, command, args, handler)
     except CommandError as error:
         reply = statistics.failed(command, error)
     calls = statistics[command]

@@ -1,7 +1,7 @@
 """The one stream of changes: whatever happens to a key is a ``Change``, and all who must know hear of it.
 
-The keyspace makes them, and tells only of keys that somebody heeds. Those who hear, in Redis's order: blocked
-clients (``waiting.py``), WATCH (``keyspace.py``), then tracked keys and keyspace events (``news.py``).
+The keyspace makes them, and tells only of keys that somebody heeds. WATCH hears first (``keyspace.py``), then
+blocked clients (``waiting.py``), then tracked keys and keyspace events (``news.py``) and ``effects.py``.
 """
 
 from __future__ import annotations

@@ -60,9 +60,7 @@ class Conditions:
         if self.pause is not None:
             self.pause.until = max(until, self.pause.until)
             self.pause.writes_only &= writes_only
-        elif (
-            until > now.monotonic
-        ):  # else it is over already, and while the clock stands still nothing ends it
+        elif until > now.monotonic:  # else it is over; where the clock stands still, nothing would end it
             self.pause = Pause(until, writes_only)
         self._changed()
 

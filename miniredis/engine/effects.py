@@ -53,7 +53,7 @@ class Effects:
 
     # What the executor tells
 
-    def of(self, session: Session, command: Command, args: list[bytes], run: Handler) -> Reply:
+    def record(self, session: Session, command: Command, args: list[bytes], run: Handler) -> Reply:
         """Runs a command, or lets a client that was blocked in it go on, and keeps what that did."""
         before, is_outermost, self._runs = self._keyspace.changes, not self._runs, True
         reply: Reply | CommandError
@@ -88,9 +88,11 @@ class Effects:
         self._unit.append((database, effect))
 
     def hear(self, change: Change) -> None:
-        """A key whose time has come is an effect of its own."""
+        """What no command asked for is an effect, too: a key whose time has come, and ``Engine.reset``."""
         if change.event == "expired" and change.key is not None:
             self._unit.append((change.database, [b"DEL", change.key]))
+        elif change.event == "flush" and not self._runs:
+            self._unit.append((0, [b"FLUSHALL"]))
 
     def fail(self) -> None:
         """A command of ours failed unexpectedly: what it has done by then is done."""

@@ -252,4 +252,4 @@ def serve(waiter: Waiter, database: Database, key: bytes, value: Any) -> Reply:
     effects, command = waiter.session.engine.effects, waiter.session.last_command
     if effects is None or command is None:
         return waiter.serve(database, key, value)
-    return effects.of(waiter.session, command, waiter.args, lambda *_: waiter.serve(database, key, value))
+    return effects.record(waiter.session, command, waiter.args, lambda *_: waiter.serve(database, key, value))

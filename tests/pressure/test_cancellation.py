@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ import pressure.trio
 from pressure import Queue
 
 from .conftest import PREFIX, invariant, server_fixture, wait_long
-from .coroutines import COROUTINES, AnyQueue
+from .coroutines import COROUTINES, AnyQueue, blocked, cancelled_while_blocked, running
 
 JOBS = PREFIX + "jobs"
 
@@ -32,50 +31,6 @@ def flavour(request: pytest.FixtureRequest) -> str:
 
 
 # Cancellation
-async def blocked(raw: redis.Redis) -> None:
-    """Until a client is blocked; lets others run meanwhile."""
-    while not raw.info("clients")["blocked_clients"]:
-        await (asyncio.sleep(0.001) if "aio" in running() else trio.sleep(0.001))
-
-
-def running() -> str:
-    with suppress(RuntimeError):
-        asyncio.get_running_loop()
-        return "aio"
-    return "trio"
-
-
-async def cancelled_while_blocked(
-    raw: redis.Redis, work: Callable[[], Awaitable[Any]], at: Callable[[], Awaitable[Any]]
-) -> Any:
-    """Starts work, does something once it is blocked, and cancels it; its result, or None."""
-    if running() == "aio":
-
-        async def whole() -> Any:
-            return await work()
-
-        task = asyncio.create_task(whole())
-        await blocked(raw)
-        await at()
-        task.cancel()
-        try:
-            return await task
-        except asyncio.CancelledError:
-            return None
-    result = None
-    async with trio.open_nursery() as nursery:
-
-        async def in_scope(task_status: trio.TaskStatus[trio.CancelScope]) -> None:
-            nonlocal result
-            with trio.CancelScope() as scope:
-                task_status.started(scope)
-                result = await work()
-
-        scope = await nursery.start(in_scope)
-        await blocked(raw)
-        await at()
-        scope.cancel()
-    return result
 
 
 async def nothing() -> None:

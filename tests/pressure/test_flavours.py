@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 import redis
-import trio
 
 import pressure.aio
 import pressure.trio
 from pressure import QueueEmptyError
 
 from .conftest import PREFIX, invariant, server_fixture, until
-from .coroutines import COROUTINES, AnyQueue
+from .coroutines import COROUTINES, AnyQueue, cancelled_while_blocked
 
 JOBS = PREFIX + "jobs"
 server_address = server_fixture("embedded_server", "real_server")
@@ -85,59 +81,6 @@ def test_arguments_are_checked_before_anything_is_sent(play: Callable[..., None]
 def test_another_type_of_client_is_a_type_error(flavour: str) -> None:
     with pytest.raises(TypeError, match=r"client must be of class redis\."):
         COROUTINES[flavour]("jobs", client=object())
-
-
-# Cancellation
-
-
-async def blocked(raw: redis.Redis) -> None:
-    """Until a client is blocked; lets others run meanwhile."""
-    while not raw.info("clients")["blocked_clients"]:
-        await (asyncio.sleep(0.001) if "aio" in running() else trio.sleep(0.001))
-
-
-def running() -> str:
-    with suppress(RuntimeError):
-        asyncio.get_running_loop()
-        return "aio"
-    return "trio"
-
-
-async def cancelled_while_blocked(
-    raw: redis.Redis, work: Callable[[], Awaitable[Any]], at: Callable[[], Awaitable[Any]]
-) -> Any:
-    """Starts work, does something once it is blocked, and cancels it; its result, or None."""
-    if running() == "aio":
-
-        async def whole() -> Any:
-            return await work()
-
-        task = asyncio.create_task(whole())
-        await blocked(raw)
-        await at()
-        task.cancel()
-        try:
-            return await task
-        except asyncio.CancelledError:
-            return None
-    result = None
-    async with trio.open_nursery() as nursery:
-
-        async def in_scope(task_status: trio.TaskStatus[trio.CancelScope]) -> None:
-            nonlocal result
-            with trio.CancelScope() as scope:
-                task_status.started(scope)
-                result = await work()
-
-        scope = await nursery.start(in_scope)
-        await blocked(raw)
-        await at()
-        scope.cancel()
-    return result
-
-
-async def nothing() -> None:
-    """Does nothing."""
 
 
 # Connections
