@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from . import errors
 from .errors import CommandError
 from .rdb import BadDataError, BadPayloadError, opened, sealed
+from .rdb.kinds import LIBRARY
 from .rdb.reader import Reader, string
 from .requests import split_arguments
 from .script_flags import check_flags
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from .session import Session
 
 __all__ = ["POLICIES", "Libraries", "Library"]
-
-LIBRARY: Final = 0xF5
-"""What a library begins with in a payload."""
 
 POLICIES: Final = (b"APPEND", b"REPLACE", b"FLUSH")
 """What FUNCTION RESTORE may do about what is there."""
