@@ -90,6 +90,7 @@ def load(
     *,
     keeps_expired: bool = False,
     checks: bool = True,
+    is_whole: bool = False,
 ) -> Loaded:
     """Puts all that is in a snapshot into empty databases.
 
@@ -100,6 +101,7 @@ def load(
         packing: how much is packed.
         keeps_expired: loads keys that have expired, too: the commands of an append-only file may follow.
         checks: whether the checksum must be right (``rdbchecksum``).
+        is_whole: nothing may follow the snapshot: behind a damaged byte that reads as its end, much would.
 
     Raises:
         BadSnapshotError: the data is damaged, or has what is not here. Databases and libraries are empty
@@ -108,6 +110,8 @@ def load(
     loading = Loading(data, keyspace, libraries, packing, keeps_expired=keeps_expired)
     try:
         loading.run(checks=checks)
+        if is_whole and not loading.reader.is_over:
+            raise loading.refusal("the snapshot ends here, and the file does not")
     except BadDataError:
         loading.undo()
         raise loading.refusal(loading.damage) from None
