@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
+from .journal.saving import SnapshotFile, is_wanted
 from .logs import VERBOSE, ServerLog
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class TickRunner:
         self.is_open = True
         self.is_here = True
         self.log = ServerLog(engine.config)
+        self._snapshots: SnapshotFile | None = None
         self._leaving: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
         self._token = trio.lowlevel.current_trio_token()
@@ -207,6 +209,30 @@ class TickRunner:
         if engine.shutdown_requested:
             self.call_soon(self._stop.set)
 
+    # The file
+
+    def open_snapshots(self) -> None:
+        """Loads the data that the server saved, and lets it save them from now on, if it is to.
+
+        Raises:
+            ConfigurationError, DamagedSnapshotError, OSError: as ``SnapshotFile``.
+        """
+        engine = self.engine
+        if is_wanted(engine.config):
+            self._snapshots = SnapshotFile(engine, self.log, self._do_soon)
+            self._snapshots.load()
+            engine.environment = engine.environment._replace(snapshots=self._snapshots)
+
+    def _do_soon(self, function: Callable[[], object]) -> None:
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._do_and_settle, function)
+
+    def _do_and_settle(self, function: Callable[[], object]) -> None:
+        with self.lock:
+            if self.is_open:
+                function()
+                self.settle(self.clock.now())
+
     def _log_faults(self) -> None:
         for session, fault in self.engine.take_faults():
             failed = CLOSED % session.id if session else AGAIN
@@ -290,6 +316,8 @@ class TickRunner:
             for session, outlet in tuple(self._outlets.items()):
                 outlet.hang_up()
                 self.disconnect(session, now)
+            if self._snapshots is not None:
+                self._snapshots.close()
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copies of descriptors; server and clients are the parent's."""

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from .instant import Instant
     from .script_interfaces import NewInterpreter
 
-__all__ = ["Environment"]
+__all__ = ["Environment", "SnapshotInterface"]
+
+
+class SnapshotInterface(Protocol):
+    """What the engine asks of the file that its data are saved to."""
+
+    def save(self) -> None:
+        """Saves them now; raises ``OSError``."""
+
+    def start(self) -> None:
+        """Begins to save them beside other work, which ends with ``Saves.ended``; raises ``OSError``."""
+
+    def cancel(self) -> None:
+        """Ends what ``start`` began, without another word."""
 
 
 class Environment(NamedTuple):
@@ -26,6 +39,7 @@ class Environment(NamedTuple):
         clock: tells what time it is, which goes on while a script runs; None where time stands still.
         new_interpreter: makes what runs scripts; None where there are to be none.
         let_others_in: called now and then while a script runs for too long.
+        snapshots: saves the data to a file; None where there is none.
     """
 
     pid: int = 0
@@ -38,3 +52,4 @@ class Environment(NamedTuple):
     clock: Callable[[], Instant] | None = None
     new_interpreter: NewInterpreter | None = None
     let_others_in: Callable[[], None] = lambda: None
+    snapshots: SnapshotInterface | None = None
