@@ -18,6 +18,7 @@ from .arguments import NOT_SUPPORTED, likely_name
 from .descriptors import TooFewError, fit_open_files_limit
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config import UnknownDirectiveError
+from .journal.rdb_file import DamagedSnapshotError
 from .logs import VERBOSE, ServerLog, log
 from .server import Server, serve
 
@@ -139,7 +140,7 @@ def run(config: Config) -> int:
     try:
         fit_open_files_limit(config)
         trio.run(partial(serve, config=config, alone=True, task_status=Announcer(config)))
-    except TooFewError as refusal:
+    except (ConfigurationError, DamagedSnapshotError, TooFewError) as refusal:
         log.error("%s", refusal)
         return 1
     except OSError as error:

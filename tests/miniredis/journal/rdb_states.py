@@ -21,7 +21,17 @@ from miniredis.engine.rdb import snapshot
 from miniredis.engine.rdb.loading import Loaded, load
 from miniredis.process import this_process
 
-__all__ = ["FAR", "fill", "fill_at_random", "loaded", "new_engine", "of_engine", "portrait", "real_in"]
+__all__ = [
+    "FAR",
+    "LIBRARY",
+    "fill",
+    "fill_at_random",
+    "loaded",
+    "new_engine",
+    "of_engine",
+    "portrait",
+    "real_in",
+]
 
 FAR: Final = 32_503_680_000_000
 """The year 3000 in milliseconds."""
