@@ -18,7 +18,7 @@ from .arguments import NOT_SUPPORTED, likely_name
 from .descriptors import TooFewError, fit_open_files_limit
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config import UnknownDirectiveError
-from .journal.rdb_file import DamagedSnapshotError
+from .journal.damage import DamagedFileError
 from .logs import VERBOSE, ServerLog, log
 from .server import Server, serve
 
@@ -29,7 +29,8 @@ usage: miniredis [--DIRECTIVE VALUE ...] ...
        miniredis --help | --version
 
 Runs a Redis-compatible server that answers as redis-server {version} does.
-It keeps all data in memory, and loses it when it stops.
+It keeps all data in memory, and loses it when it stops, unless --save or --dbfilename
+is given.
 
 Directives are redis-server's, as flags. These are used most, with their defaults:
 
@@ -41,6 +42,10 @@ Directives are redis-server's, as flags. These are used most, with their default
   --unixsocket ''          path of a Unix socket to listen on, too
   --databases 16           number of databases
   --maxclients 10000       most clients at a time
+  --dbfilename dump.rdb    file that is loaded at the start; SAVE and BGSAVE write it
+  --save ''                save it after so many SECONDS with so many CHANGES, and at
+                           the end
+  --dir .                  folder of that file
   --loglevel notice        debug, verbose, notice or warning
 
 Of a directive whose feature miniredis does not have, such as --appendonly or
@@ -50,8 +55,8 @@ read.
 The first line on stdout is 'listening on redis://HOST:PORT'. The log goes to stderr.
 SIGINT (Ctrl-C), SIGTERM and the command SHUTDOWN stop the server.
 
-Exit status: 0 it was stopped; 1 it cannot listen on its address, or the limit on
-open files is too low; 2 a flag is wrong.
+Exit status: 0 it was stopped; 1 it cannot listen on its address, the limit on open
+files is too low, or the data cannot be loaded; 2 a flag is wrong.
 """
 
 USAGE_ERROR: Final = 2
@@ -140,7 +145,7 @@ def run(config: Config) -> int:
     try:
         fit_open_files_limit(config)
         trio.run(partial(serve, config=config, alone=True, task_status=Announcer(config)))
-    except (ConfigurationError, DamagedSnapshotError, TooFewError) as refusal:
+    except (ConfigurationError, DamagedFileError, TooFewError) as refusal:
         log.error("%s", refusal)
         return 1
     except OSError as error:

@@ -45,7 +45,8 @@ def start(
 ) -> EmbeddedServer:
     """Starts a server on a thread of this process; returns when clients can connect.
 
-    It listens on a free port of 127.0.0.1, and keeps its data in memory only::
+    It listens on a free port of 127.0.0.1, and keeps its data in memory; with ``save`` or ``dbfilename`` also
+    in a file::
 
         with miniredis.start() as server:  # leaving the block stops it, as server.stop() does
             client = redis.Redis(host=server.host, port=server.port)
@@ -75,6 +76,7 @@ def start(
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
         ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
         ValueError: there is no such ``clock`` or ``loop``.
+        DamagedFileError: the file with the data cannot be loaded.
         OSError: the server cannot listen where it was told to, for example as the port is in use.
     """
     check_loop("start", loop)

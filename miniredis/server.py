@@ -273,6 +273,7 @@ async def serve(
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
         ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
         ValueError: there is no such ``clock`` or ``loop``.
+        DamagedFileError: the file with the data cannot be loaded.
         OSError: the server cannot listen where it was told to, for example as the port is in use.
         RuntimeError: no Trio program runs here.
     """

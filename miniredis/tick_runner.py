@@ -215,7 +215,7 @@ class TickRunner:
         """Loads the data that the server saved, and lets it save them from now on, if it is to.
 
         Raises:
-            ConfigurationError, DamagedSnapshotError, OSError: as ``SnapshotFile``.
+            ConfigurationError, DamagedFileError, OSError: as ``SnapshotFile``.
         """
         engine = self.engine
         if is_wanted(engine.config):

@@ -31,7 +31,7 @@ class Saves:
 
     Attributes:
         points: after how many seconds with how many changes the data are saved by themselves.
-        is_scheduled: BGSAVE is to begin when the tick ends.
+        awaits_time: a save may begin by itself.
         last: when the data were saved last, in seconds of wall time; at first when the engine was made.
         has_failed: the last save beside other work failed.
         began: when the save under way beside other work began, in seconds; None if none is.
@@ -45,7 +45,7 @@ class Saves:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.points: list[tuple[int, int]] = []
-        self.is_scheduled = False
+        self.awaits_time = False
         self.last = self._now
         self.has_failed = False
         self.began: int | None = None
@@ -54,6 +54,7 @@ class Saves:
         self._tried = 0
         self._saved = self._saved_by_child = 0  # how many changes of the keyspace there were by then
         self._stops_writes = True
+        self._is_scheduled = False  # to begin when the tick ends
 
     @property
     def _now(self) -> int:
@@ -68,16 +69,12 @@ class Saves:
         """How many changes no file has."""
         return self._engine.keyspace.changes - self._saved
 
-    @property
-    def awaits_time(self) -> bool:
-        """Whether a save may begin by itself."""
-        return self.is_scheduled or bool(self.points)
-
     def configure(self, config: Config) -> None:
         """Takes the directives over."""
         numbers = [int(word) for word in config["save"].split()]
         self.points = list(zip(numbers[::2], numbers[1::2], strict=True))
         self._stops_writes = config["stop-writes-on-bgsave-error"] == "yes"
+        self._schedule(self._is_scheduled)
         self._tell_conditions()
 
     def check_points(self, value: str) -> None:
@@ -142,10 +139,14 @@ class Saves:
 
     def schedule(self) -> None:
         """BGSAVE in a transaction: it begins when the tick ends."""
-        self.is_scheduled = self._file is not None
+        self._schedule(self._file is not None)
+
+    def _schedule(self, is_scheduled: bool) -> None:
+        self._is_scheduled = is_scheduled
+        self.awaits_time = is_scheduled or bool(self.points)
 
     def _begin(self) -> bool:
-        self.is_scheduled = False
+        self._schedule(False)
         if self._file is None:
             return False
         self.count += 1
@@ -193,7 +194,7 @@ class Saves:
     def _due(self) -> int | None:
         if self.began is not None or self._file is None:
             return None
-        if self.is_scheduled:
+        if self._is_scheduled:
             due = [0]
         else:
             due = [self.last + seconds + 1 for seconds, changes in self.points if self.changes >= changes]

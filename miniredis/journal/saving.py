@@ -71,7 +71,7 @@ class SnapshotFile:
         """Loads the file into an engine that never had any data; where there is no file it stays empty.
 
         Raises:
-            DamagedSnapshotError: the file cannot be loaded.
+            DamagedFileError: the file cannot be loaded.
             OSError: it cannot be read.
         """
         if self._engine.keyspace.changes or any(map(len, self._engine.keyspace.databases)):

@@ -23,7 +23,7 @@ from conformance.wire import Hangup, RawConnection
 from miniredis import Config, ConfigurationError
 from miniredis.clock import ClockChoice
 from miniredis.journal import rdb_file, saving
-from miniredis.journal.rdb_file import DamagedSnapshotError
+from miniredis.journal.damage import DamagedFileError
 
 from ...waiting import PATIENCE, until
 from .rdb_states import FAR, LIBRARY, fill, loaded, new_engine, portrait, real_in
@@ -480,7 +480,7 @@ def test_a_server_without_save_and_dbfilename_touches_no_file(
 def test_a_damaged_file_stops_the_start_and_stays_as_it_is(folder: Path) -> None:
     path = folder / "dump.rdb"
     path.write_bytes(b"REDIS0010\x00\x01k\x20v")
-    with pytest.raises(DamagedSnapshotError, match=rf"{path}: at byte 13: a key of type 0 is damaged"):
+    with pytest.raises(DamagedFileError, match=rf"{path}: at byte 13: a key of type 0 is damaged"):
         started(folder)
     assert path.read_bytes() == b"REDIS0010\x00\x01k\x20v"
     flags = ["--port", "0", "--dbfilename", "dump.rdb", "--dir", str(folder)]

@@ -19,8 +19,9 @@ from conformance.targets import Address
 from miniredis import Engine
 from miniredis.engine.rdb.crc64 import crc64
 from miniredis.engine.rdb.loading import NEWEST, BadSnapshotError
+from miniredis.journal.damage import DamagedFileError
 from miniredis.journal.disk import Disk
-from miniredis.journal.rdb_file import DamagedSnapshotError, load_file, save_file
+from miniredis.journal.rdb_file import load_file, save_file
 
 from .rdb_states import FAR, fill, fill_at_random, loaded, new_engine, of_engine, portrait, real_in
 
@@ -286,7 +287,7 @@ def test_the_directive_rdbchecksum_says_whether_there_is_one_and_whether_it_coun
     save_file(Disk(), path, without)
     assert path.read_bytes().endswith(END + bytes(8))
     path.write_bytes(signed(b"\x00\x01k\x01v")[:-8] + b"\x01" * 8)
-    with pytest.raises(DamagedSnapshotError, match=r"dump\.rdb: at byte 23: the checksum is wrong"):
+    with pytest.raises(DamagedFileError, match=r"dump\.rdb: at byte 23: the checksum is wrong"):
         load_file(Disk(), path, new_engine())
     load_file(Disk(), path, without)
     assert keys(without) == 1
@@ -383,9 +384,7 @@ def test_a_length_that_the_file_does_not_justify_takes_no_memory(body: bytes) ->
 def test_data_behind_the_end_is_no_part_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "dump.rdb"
     path.write_bytes(b"REDIS0010\xff" + bytes(8) + b"\x00\x01k\x01v\xff")
-    with pytest.raises(
-        DamagedSnapshotError, match="at byte 18: the snapshot ends here, and the file does not"
-    ):
+    with pytest.raises(DamagedFileError, match="at byte 18: the snapshot ends here, and the file does not"):
         load_file(Disk(), path, new_engine())
 
 
