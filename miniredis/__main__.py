@@ -18,6 +18,7 @@ from .arguments import NOT_SUPPORTED, likely_name
 from .descriptors import TooFewError, fit_open_files_limit
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config import UnknownDirectiveError
+from .journal.damage import DamagedFileError
 from .logs import VERBOSE, ServerLog, log
 from .server import Server, serve
 
@@ -28,7 +29,8 @@ usage: miniredis [--DIRECTIVE VALUE ...] ...
        miniredis --help | --version
 
 Runs a Redis-compatible server that answers as redis-server {version} does.
-It keeps all data in memory, and loses it when it stops.
+It keeps all data in memory, and loses it when it stops, unless --appendonly
+is yes.
 
 Directives are redis-server's, as flags. These are used most, with their defaults:
 
@@ -40,17 +42,21 @@ Directives are redis-server's, as flags. These are used most, with their default
   --unixsocket ''          path of a Unix socket to listen on, too
   --databases 16           number of databases
   --maxclients 10000       most clients at a time
+  --appendonly no          yes: keep the data in an append-only file
+  --appendfsync everysec   when it is on the disk: always (before each reply),
+                           everysec, or no (when the system likes)
+  --dir .                  directory of that file
   --loglevel notice        debug, verbose, notice or warning
 
-Of a directive whose feature miniredis does not have, such as --appendonly or
---maxmemory, only the value that turns it off is accepted. No configuration file is
+Of a directive whose feature miniredis does not have, such as --maxmemory or
+--cluster-enabled, only the value that turns it off is accepted. No configuration file is
 read.
 
 The first line on stdout is 'listening on redis://HOST:PORT'. The log goes to stderr.
 SIGINT (Ctrl-C), SIGTERM and the command SHUTDOWN stop the server.
 
-Exit status: 0 it was stopped; 1 it cannot listen on its address, or the limit on
-open files is too low; 2 a flag is wrong.
+Exit status: 0 it was stopped; 1 it cannot listen on its address, the limit on
+open files is too low, the disk failed, or its data is damaged; 2 a flag is wrong.
 """
 
 USAGE_ERROR: Final = 2
@@ -145,10 +151,15 @@ def run(config: Config) -> int:
     except OSError as error:
         log.error("%s%s", error.strerror, advice(error))
         return 1
+    except DamagedFileError as error:
+        log.error("%s", error)
+        return 1
     return 0
 
 
 def advice(error: OSError) -> str:
+    if error.filename:
+        return f": {error.filename}"
     return "; --port 0 picks a free port" if error.errno == errno.EADDRINUSE else ""
 
 

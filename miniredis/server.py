@@ -230,6 +230,8 @@ class Server:
         finally:
             self._runner.close()
             loop.close()
+        if self._runner.failure is not None:
+            raise self._runner.failure
 
 
 async def serve(
@@ -282,10 +284,11 @@ async def serve(
     config = checked_config("serve", directives, config, engine)
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
+        engine.config.learn("dir", str(Path(engine.config["dir"]).absolute()))
         runner = TickRunner(engine, time_source, this_process())
+        runner.open_journal()
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
-        engine.config.learn("dir", str(Path.cwd()))
         # before the caller goes on: it may leave no descriptor for what the loop needs
         await server._run(new_loop(loop, runner, listeners, alone=alone), task_status)
 

@@ -1,4 +1,4 @@
-"""What is special about the server now: CLIENT PAUSE, DEBUG SLEEP, a busy script, and clients that MONITOR.
+"""What is special about the server now: CLIENT PAUSE, DEBUG SLEEP, a busy script, a bad disk, and MONITOR.
 
 With any of these, requests go through the gate one by one; ``is_quiet`` tells that there is none.
 """
@@ -41,6 +41,7 @@ class Conditions:
         pause: the one there is.
         asleep_until: DEBUG SLEEP lasts so long, in monotonic microseconds; 0 when awake.
         busy: a script has been running for too long.
+        disk_error: why the append-only file cannot be written; empty if it can.
         monitors: the clients that are shown every command.
         is_quiet: none of these.
     """
@@ -49,11 +50,12 @@ class Conditions:
         self.pause: Pause | None = None
         self.asleep_until = 0
         self.busy = False
+        self.disk_error = ""
         self.monitors: dict[Session, None] = {}
         self.is_quiet = True
 
     def _changed(self) -> None:
-        self.is_quiet = not (self.pause or self.asleep_until or self.busy or self.monitors)
+        self.is_quiet = not (self.pause or self.asleep_until or self.busy or self.disk_error or self.monitors)
 
     def start_pause(self, now: Instant, until: int, *, writes_only: bool) -> None:
         """Holds commands up until a monotonic time; a pause there is can only grow."""
@@ -89,6 +91,13 @@ class Conditions:
         """A script has been running for too long, or is over."""
         self.busy = busy
         self._changed()
+
+    def fail_disk(self, error: OSError | None) -> None:
+        """The append-only file cannot be written, or can again: without an error."""
+        disk_error = (error.strerror or str(error)) if error else ""
+        if disk_error != self.disk_error:
+            self.disk_error = disk_error
+            self._changed()
 
     def start_monitoring(self, session: Session) -> None:
         """MONITOR: a client is shown every command from now on."""

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from .instant import Instant
     from .script_interfaces import NewInterpreter
 
 __all__ = ["Environment"]
+
+
+class JournalInterface(Protocol):
+    """What commands ask of the append-only file."""
+
+    def rewrite(self) -> bool:
+        """Rewrites it soon; False if that is being done already."""
+
+    def facts(self) -> Mapping[str, int | str]:
+        """What INFO tells of it."""
 
 
 class Environment(NamedTuple):
@@ -26,6 +36,7 @@ class Environment(NamedTuple):
         clock: tells what time it is, which goes on while a script runs; None where time stands still.
         new_interpreter: makes what runs scripts; None where there are to be none.
         let_others_in: called now and then while a script runs for too long.
+        journal: keeps the data in an append-only file; None where there is none.
     """
 
     pid: int = 0
@@ -38,3 +49,4 @@ class Environment(NamedTuple):
     clock: Callable[[], Instant] | None = None
     new_interpreter: NewInterpreter | None = None
     let_others_in: Callable[[], None] = lambda: None
+    journal: JournalInterface | None = None

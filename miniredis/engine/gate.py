@@ -70,6 +70,12 @@ def transaction(session: Session, command: Command, _args: list[bytes]) -> bytes
     return errors.NOT_IN_TRANSACTION if is_refused else None
 
 
+def disk(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    trouble = session.engine.conditions.disk_error
+    is_refused = trouble and (does(session, command, {"write"}) or command.name == b"ping")
+    return errors.disk_failed(trouble) if is_refused else None
+
+
 def subscription(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
     is_open = not session.subscriptions or session.resp > 2 or command.name in OF_SUBSCRIBERS
     return None if is_open else errors.only_for_listeners(command.name)
@@ -90,6 +96,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     directive,
     authentication,
     transaction,
+    disk,
     subscription,
     busy,
     monitor,

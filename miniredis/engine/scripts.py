@@ -246,6 +246,8 @@ class Scripts:
             refusal = errors.NOT_FROM_SCRIPTS
         elif run.is_read_only and ("write" in command.flags or "may_replicate" in command.flags):
             refusal = errors.READ_ONLY_SCRIPT
+        elif engine.conditions.disk_error and "write" in command.flags:
+            refusal = errors.disk_failed(engine.conditions.disk_error)
         if refusal is not None or command is None:
             return engine.statistics.rejected(command, CommandError(refusal or errors.UNKNOWN_IN_SCRIPT))
         session.last_command = command

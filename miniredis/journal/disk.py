@@ -1,4 +1,4 @@
-"""The disk, as the journal uses it: all operations on files go through here, so that tests can let them fail."""
+"""The disk, as the journal uses it: every operation on files is here, so that tests can let it fail."""
 
 from __future__ import annotations
 
