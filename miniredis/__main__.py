@@ -29,8 +29,8 @@ usage: miniredis [--DIRECTIVE VALUE ...] ...
        miniredis --help | --version
 
 Runs a Redis-compatible server that answers as redis-server {version} does.
-It keeps all data in memory, and loses it when it stops, unless --appendonly
-is yes.
+It keeps all data in memory, and loses it when it stops, unless --appendonly, --save
+or --dbfilename is given.
 
 Directives are redis-server's, as flags. These are used most, with their defaults:
 
@@ -43,9 +43,12 @@ Directives are redis-server's, as flags. These are used most, with their default
   --databases 16           number of databases
   --maxclients 10000       most clients at a time
   --appendonly no          yes: keep the data in an append-only file
-  --appendfsync everysec   when it is on the disk: always (before each reply),
-                           everysec, or no (when the system likes)
-  --dir .                  directory of that file
+  --appendfsync everysec   when what is written there is on the disk: always (before
+                           each reply), everysec, or no (when the system likes)
+  --dbfilename dump.rdb    file that is loaded at the start; SAVE and BGSAVE write it
+  --save ''                save it after so many SECONDS with so many CHANGES, and at
+                           the end
+  --dir .                  folder of these files
   --loglevel notice        debug, verbose, notice or warning
 
 Of a directive whose feature miniredis does not have, such as --maxmemory or
@@ -55,8 +58,8 @@ read.
 The first line on stdout is 'listening on redis://HOST:PORT'. The log goes to stderr.
 SIGINT (Ctrl-C), SIGTERM and the command SHUTDOWN stop the server.
 
-Exit status: 0 it was stopped; 1 it cannot listen on its address, the limit on
-open files is too low, the disk failed, or its data is damaged; 2 a flag is wrong.
+Exit status: 0 it was stopped; 1 it cannot listen on its address, the limit on open
+files is too low, the disk failed, or the data cannot be loaded; 2 a flag is wrong.
 """
 
 USAGE_ERROR: Final = 2
@@ -145,7 +148,7 @@ def run(config: Config) -> int:
     try:
         fit_open_files_limit(config)
         trio.run(partial(serve, config=config, alone=True, task_status=Announcer(config)))
-    except TooFewError as refusal:
+    except (ConfigurationError, DamagedFileError, TooFewError) as refusal:
         log.error("%s", refusal)
         return 1
     except OSError as error:

@@ -45,8 +45,8 @@ def start(
 ) -> EmbeddedServer:
     """Starts a server on a thread of this process; returns when clients can connect.
 
-    It listens on a free port of 127.0.0.1, and keeps its data in memory, and also on disk if
-    ``appendonly="yes"``::
+    It listens on a free port of 127.0.0.1, and keeps its data in memory; with ``appendonly``, ``save`` or
+    ``dbfilename`` also on disk::
 
         with miniredis.start() as server:  # leaving the block stops it, as server.stop() does
             client = redis.Redis(host=server.host, port=server.port)
@@ -76,7 +76,7 @@ def start(
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
         ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
         ValueError: there is no such ``clock`` or ``loop``.
-        DamagedFileError: the append-only file cannot be read.
+        DamagedFileError: the data on disk cannot be loaded.
         OSError: the server cannot listen where it was told to, for example as the port is in use; or the disk
             fails.
     """

@@ -275,6 +275,7 @@ async def serve(
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
         ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
         ValueError: there is no such ``clock`` or ``loop``.
+        DamagedFileError: the file with the data cannot be loaded.
         OSError: the server cannot listen where it was told to, for example as the port is in use.
         RuntimeError: no Trio program runs here.
     """
@@ -286,7 +287,7 @@ async def serve(
     with listening(config) as listeners:
         engine.config.learn("dir", str(Path(engine.config["dir"]).absolute()))
         runner = TickRunner(engine, time_source, this_process())
-        runner.open_journal()
+        runner.open_files()
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
         # before the caller goes on: it may leave no descriptor for what the loop needs

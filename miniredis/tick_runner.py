@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Environment, Instant, Session
     from .journal.journal import Journal
+    from .journal.saving import SnapshotFile
     from .outlets import Loop, Outlet
 
 __all__ = ["PARENTS", "RE_ENTRANT", "TickRunner"]
@@ -83,6 +84,7 @@ class TickRunner:
         self.log = ServerLog(engine.config)
         self.journal: Journal | None = None
         self.failure: OSError | None = None  # of the disk: the server has stopped because of it
+        self._snapshots: SnapshotFile | None = None
         self._leaving: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
         self._token = trio.lowlevel.current_trio_token()
@@ -218,15 +220,25 @@ class TickRunner:
 
     # The disk
 
-    def open_journal(self) -> None:
-        """Loads the data that the server had, and keeps on disk from now on what changes, if it is to.
+    def open_files(self) -> None:
+        """Loads the data that the server had, and keeps them on disk from now on, if it is to.
+
+        Where there is an append-only file, nothing else is loaded, as in Redis.
 
         Raises:
-            ConfigurationError, DamagedFileError, OSError: as ``Journal``.
+            ConfigurationError, DamagedFileError, OSError: as ``Journal`` and ``SnapshotFile``.
         """
-        engine = self.engine
-        if engine.config["appendonly"] == "yes":
-            from .journal.journal import Journal  # most servers have none
+        engine, config = self.engine, self.engine.config
+        # loaded only here: most servers have no files
+        if config["save"] or "dbfilename" in config.given:
+            from .journal.saving import SnapshotFile
+
+            self._snapshots = SnapshotFile(engine, self.log, self._do_soon)
+            engine.environment = engine.environment._replace(snapshots=self._snapshots)
+            if config["appendonly"] == "no":
+                self._snapshots.load()
+        if config["appendonly"] == "yes":
+            from .journal.journal import Journal
 
             self.journal = Journal(engine, self.log, later=self._do_soon)
             engine.environment = engine.environment._replace(journal=self.journal)
@@ -335,6 +347,8 @@ class TickRunner:
             for session, outlet in tuple(self._outlets.items()):
                 outlet.hang_up()
                 self.disconnect(session, now)
+            if self._snapshots is not None:
+                self._snapshots.close()
             if self.journal is not None:
                 self._close_journal(self.journal)
 

@@ -142,7 +142,7 @@ ONLY_AT_START: Final = "miniredis turns its append-only file on, and loads it, a
 MINIREDIS: Final = Table(
     (
         Tag("needs:repl", "miniredis has no replication"),
-        Tag("needs:save", "miniredis keeps all data in memory: there is no SAVE or BGSAVE"),
+        Tag("needs:save", "these tests need a file, and miniredis has one only if it starts with it"),
         Tag("needs:config-maxmemory", "miniredis has no limit on memory, and evicts nothing"),
         Tag("needs:latency", "miniredis has no LATENCY"),
         Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream"),

@@ -31,6 +31,7 @@ from .packing import Packing
 from .registry import AT_ONCE
 from .replies import NO_REPLY, QUEUED, Reply
 from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
+from .saves import Saves
 from .scripts import Scripts
 from .session import Session
 from .waiting import Waiter, Waiting
@@ -102,6 +103,8 @@ class Engine:
         self._input_limit = 0
         self._awaits_time = False  # whether anything will happen by itself one day
         self.backlogs = Backlogs()
+        self.saves = Saves(self)
+        self.config.guard("save", self.saves.check_points)
         self.config.listen(self._configured)
         self._unblocked: deque[Session] = deque()
         self._lane = FastLane()
@@ -217,6 +220,7 @@ class Engine:
             or self.keyspace.expiries
             or self.backlogs.over
             or self.conditions.pause is not None
+            or self.saves.awaits_time
         )
         if self._awaits_time and now.monotonic >= self._time_passes_from:
             try:
@@ -246,6 +250,7 @@ class Engine:
             self.statistics.start_lap()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
+        self.saves.begin_if_due()
 
     def next_deadline(self, leisure: int = 0) -> int | None:
         """When ``settle`` must be called again even if no client sends anything; None if it need not be.
@@ -265,6 +270,7 @@ class Engine:
             self._next_expiry(leisure),
             pause.until if pause else None,
             self.backlogs.next_deadline(),
+            self.saves.next_deadline(),
         ]
         first = min((when for when in due if when is not None), default=None)
         return first if first is None else max(first, self._time_passes_from)
@@ -291,7 +297,13 @@ class Engine:
         self._advance(now)
         self.statistics.start_lap()
         self.keyspace.flush()
+        self.saves.flushed()
         self.waiting.serve_ready()
+
+    def end_save(self, now: Instant, *, has_succeeded: bool) -> None:
+        """The save that went on beside other work is over."""
+        self._advance(now)
+        self.saves.ended(has_succeeded=has_succeeded)
 
     def record_effects(self) -> None:
         """Collects from now on what commands do, for ``take_effects``."""
@@ -393,6 +405,7 @@ class Engine:
         self.news.configure(self.config)
         self.statistics.configure(self.config)
         self.packing = Packing.of(self.config)
+        self.saves.configure(self.config)
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")

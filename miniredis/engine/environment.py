@@ -9,7 +9,20 @@ if TYPE_CHECKING:
     from .instant import Instant
     from .script_interfaces import NewInterpreter
 
-__all__ = ["Environment"]
+__all__ = ["Environment", "SnapshotInterface"]
+
+
+class SnapshotInterface(Protocol):
+    """What the engine asks of the file that its data are saved to."""
+
+    def save(self) -> None:
+        """Saves them now; raises ``OSError``."""
+
+    def start(self) -> None:
+        """Begins to save them beside other work, which ends with ``Saves.ended``; raises ``OSError``."""
+
+    def cancel(self) -> None:
+        """Ends what ``start`` began, without another word."""
 
 
 class JournalInterface(Protocol):
@@ -36,6 +49,7 @@ class Environment(NamedTuple):
         clock: tells what time it is, which goes on while a script runs; None where time stands still.
         new_interpreter: makes what runs scripts; None where there are to be none.
         let_others_in: called now and then while a script runs for too long.
+        snapshots: saves the data to a file; None where there is none.
         journal: keeps the data in an append-only file; None where there is none.
     """
 
@@ -49,4 +63,5 @@ class Environment(NamedTuple):
     clock: Callable[[], Instant] | None = None
     new_interpreter: NewInterpreter | None = None
     let_others_in: Callable[[], None] = lambda: None
+    snapshots: SnapshotInterface | None = None
     journal: JournalInterface | None = None

@@ -294,6 +294,15 @@ NO_LIBRARY_CODE = b"ERR Failed loading library data"
 
 # Server
 NO_CONFIG_FILE = b"ERR The server is running without a config file"
+NOT_SAVED = b"ERR"
+SAVING = b"ERR Background save already in progress"
+CANNOT_SAVE = (
+    b"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. "
+    b"Commands that may modify the data set are disabled, because this instance is configured to report "
+    b"errors during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). "
+    b"Please check the Redis logs for details about the RDB error."
+)
+NO_SHUTDOWN_NOW = b"ERR Errors trying to SHUTDOWN. Check logs."
 NO_SHUTDOWN = b"ERR No shutdown in progress."
 
 

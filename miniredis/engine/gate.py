@@ -71,9 +71,8 @@ def transaction(session: Session, command: Command, _args: list[bytes]) -> bytes
 
 
 def disk(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
-    trouble = session.engine.conditions.disk_error
-    is_refused = trouble and (does(session, command, {"write"}) or command.name == b"ping")
-    return errors.disk_failed(trouble) if is_refused else None
+    refusal = session.engine.conditions.write_refusal
+    return refusal if refusal and (command.name == b"ping" or does(session, command, {"write"})) else None
 
 
 def subscription(session: Session, command: Command, _args: list[bytes]) -> bytes | None:

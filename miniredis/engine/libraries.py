@@ -127,7 +127,8 @@ class Libraries:
             keys: how many of these are keys.
             is_read_only: it may not write, whatever it says of itself.
         """
-        is_read_only |= check_flags(frozenset(function.flags), is_read_only=is_read_only)
+        flags, refusal = frozenset(function.flags), self._engine.conditions.write_refusal
+        is_read_only |= check_flags(flags, is_read_only=is_read_only, write_refusal=refusal)
         assert self._interpreter is not None
         scripts = self._engine.scripts
         scripts.begin(client, function.name, request, is_function=True, is_read_only=is_read_only)

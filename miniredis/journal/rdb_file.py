@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..engine.rdb import snapshot
 from ..engine.rdb.loading import BadSnapshotError, Loaded, load
+from .damage import DamagedFileError
 
 if TYPE_CHECKING:
     from ..engine import Engine
 
-__all__ = ["DamagedSnapshotError", "FileSystem", "load_file", "save_file", "temporary"]
+__all__ = ["FileSystem", "load_file", "save_file", "temporary"]
 
 
 class FileSystem(Protocol):
@@ -32,18 +33,6 @@ class FileSystem(Protocol):
 
     def read(self, path: Path) -> bytes:
         """What a file holds."""
-
-
-class DamagedSnapshotError(Exception):
-    """A snapshot cannot be loaded; the file was not changed, and nothing of it was loaded.
-
-    Attributes:
-        path: the file.
-    """
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
-        self.path = path
 
 
 def temporary(path: Path, process: int) -> Path:
@@ -77,7 +66,7 @@ def load_file(disk: FileSystem, path: Path, engine: Engine) -> Loaded | None:
     """Puts all data of a file into an engine that has none; None where there is no such file.
 
     Raises:
-        DamagedSnapshotError: it is damaged, or has what is not here; the engine is empty.
+        DamagedFileError: it is damaged, or has what is not here; the engine is empty.
         OSError: it cannot be read.
     """
     try:
@@ -88,4 +77,4 @@ def load_file(disk: FileSystem, path: Path, engine: Engine) -> Loaded | None:
     try:
         return load(data, engine.keyspace, engine.libraries, engine.packing, checks=checks, is_whole=True)
     except BadSnapshotError as error:
-        raise DamagedSnapshotError(path, str(error)) from None
+        raise DamagedFileError(path, str(error)) from None
