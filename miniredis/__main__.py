@@ -29,8 +29,8 @@ usage: miniredis [--DIRECTIVE VALUE ...] ...
        miniredis --help | --version
 
 Runs a Redis-compatible server that answers as redis-server {version} does.
-It keeps all data in memory, and loses it when it stops, unless --appendonly, --save
-or --dbfilename is given.
+It keeps all data in memory, and loses it when it stops, unless --appendonly,
+--save or --dbfilename is given.
 
 Directives are redis-server's, as flags. These are used most, with their defaults:
 
@@ -52,8 +52,8 @@ Directives are redis-server's, as flags. These are used most, with their default
   --loglevel notice        debug, verbose, notice or warning
 
 Of a directive whose feature miniredis does not have, such as --maxmemory or
---cluster-enabled, only the value that turns it off is accepted. No configuration file is
-read.
+--cluster-enabled, only the value that turns it off is accepted. No configuration
+file is read.
 
 The first line on stdout is 'listening on redis://HOST:PORT'. The log goes to stderr.
 SIGINT (Ctrl-C), SIGTERM and the command SHUTDOWN stop the server.
