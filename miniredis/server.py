@@ -230,6 +230,8 @@ class Server:
         finally:
             self._runner.close()
             loop.close()
+        if self._runner.failure is not None:
+            raise self._runner.failure
 
 
 async def serve(
@@ -285,7 +287,7 @@ async def serve(
     with listening(config) as listeners:
         engine.config.learn("dir", str(Path(engine.config["dir"]).absolute()))
         runner = TickRunner(engine, time_source, this_process())
-        runner.open_snapshots()
+        runner.open_files()
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
         # before the caller goes on: it may leave no descriptor for what the loop needs

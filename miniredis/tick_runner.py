@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from .journal.saving import SnapshotFile, is_wanted
 from .logs import VERBOSE, ServerLog
 
 if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Environment, Instant, Session
+    from .journal.journal import Journal
+    from .journal.saving import SnapshotFile
     from .outlets import Loop, Outlet
 
 __all__ = ["PARENTS", "RE_ENTRANT", "TickRunner"]
@@ -46,6 +47,8 @@ BUSY = (
 CLOSED = "a command of client %d failed, and its connection was closed"
 AGAIN = "expiry or a timeout failed; the server tries again in a second"
 
+LOST = "cannot write the append-only file, and appendfsync is 'always', so the server stops: %s"
+
 GAP: Final = 0.001
 """Seconds for which a script that runs for too long lets other threads have the lock, now and then."""
 
@@ -65,6 +68,7 @@ class TickRunner:
         is_open: the server has not stopped, and runs in this process.
         is_here: this process runs the server; it was not forked from that process.
         log: what the server logs.
+        journal: keeps the data on disk; None if nothing does.
         loop: moves the bytes of clients with sockets; the loop itself sets it.
     """
 
@@ -78,6 +82,8 @@ class TickRunner:
         self.is_open = True
         self.is_here = True
         self.log = ServerLog(engine.config)
+        self.journal: Journal | None = None
+        self.failure: OSError | None = None  # of the disk: the server has stopped because of it
         self._snapshots: SnapshotFile | None = None
         self._leaving: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
@@ -196,7 +202,10 @@ class TickRunner:
         engine, outlets = self.engine, self._outlets
         if self._leaving:
             self._disconnect_leaving(now)
-        for session in engine.settle(now):
+        due_sessions = engine.settle(now)
+        if self.journal is not None and not self._keep(self.journal):
+            return
+        for session in due_sessions:
             outlet = outlets.get(session)
             if outlet is not None:
                 outlet.flush(now)
@@ -209,19 +218,41 @@ class TickRunner:
         if engine.shutdown_requested:
             self.call_soon(self._stop.set)
 
-    # The file
+    # The disk
 
-    def open_snapshots(self) -> None:
-        """Loads the data that the server saved, and lets it save them from now on, if it is to.
+    def open_files(self) -> None:
+        """Loads the data that the server had, and keeps them on disk from now on, if it is to.
+
+        Where there is an append-only file, nothing else is loaded, as in Redis.
 
         Raises:
-            ConfigurationError, DamagedFileError, OSError: as ``SnapshotFile``.
+            ConfigurationError, DamagedFileError, OSError: as ``Journal`` and ``SnapshotFile``.
         """
-        engine = self.engine
-        if is_wanted(engine.config):
+        engine, config = self.engine, self.engine.config
+        # loaded only here: most servers have no files
+        if config["save"] or "dbfilename" in config.given:
+            from .journal.saving import SnapshotFile
+
             self._snapshots = SnapshotFile(engine, self.log, self._do_soon)
-            self._snapshots.load()
             engine.environment = engine.environment._replace(snapshots=self._snapshots)
+            if config["appendonly"] == "no":
+                self._snapshots.load()
+        if config["appendonly"] == "yes":
+            from .journal.journal import Journal
+
+            self.journal = Journal(engine, self.log, later=self._do_soon)
+            engine.environment = engine.environment._replace(journal=self.journal)
+
+    def _keep(self, journal: Journal) -> bool:
+        """Writes what the tick did; where that cannot be, nobody is told that it was done."""
+        try:
+            journal.write(self.engine.take_effects())
+        except OSError as error:
+            self.log.critical(LOST, error)
+            self.failure = error
+            self.close()
+            self.call_soon(self._stop.set)
+        return self.failure is None
 
     def _do_soon(self, function: Callable[[], object]) -> None:
         with contextlib.suppress(trio.RunFinishedError):
@@ -318,6 +349,17 @@ class TickRunner:
                 self.disconnect(session, now)
             if self._snapshots is not None:
                 self._snapshots.close()
+            if self.journal is not None:
+                self._close_journal(self.journal)
+
+    def _close_journal(self, journal: Journal) -> None:
+        try:
+            journal.write(self.engine.take_effects())
+            journal.close()
+        except OSError as error:
+            self.log.critical(LOST, error)
+            self.failure = error
+        self.engine.stop_recording()
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copies of descriptors; server and clients are the parent's."""
@@ -326,4 +368,6 @@ class TickRunner:
         for outlet in self._outlets.values():
             outlet.leave_to_parent()
         self._outlets.clear()
+        if self.journal is not None:
+            self.journal.leave_to_parent()
         self.loop.leave_to_parent()

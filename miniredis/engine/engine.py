@@ -234,7 +234,7 @@ class Engine:
             self._awaits_time = True  # perhaps
         if self.keyspace.heeds_all and not self.conditions.busy:
             self.news.end_tick()
-        if self.effects is not None:
+        if self.effects is not None and not self.conditions.busy:
             self.effects.close_unit()  # what time has brought
         due, self.outbox = self.outbox, {}
         return due
@@ -310,6 +310,17 @@ class Engine:
         if self.effects is None:
             self.effects = Effects(self.keyspace)
             self.keyspace.listen(self.effects.hear)
+
+    def begin_effects(self) -> None:
+        """What is taken next is read by itself: it says first which database it is for."""
+        if self.effects is not None:
+            self.effects.forget_database()
+
+    def stop_recording(self) -> None:
+        """Collects no more."""
+        if self.effects is not None:
+            self.keyspace.unlisten(self.effects.hear)
+            self.effects = None
 
     def take_effects(self) -> list[list[bytes]]:
         """What was done since the last time, as commands that do it again; their names come first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -25,6 +25,16 @@ class SnapshotInterface(Protocol):
         """Ends what ``start`` began, without another word."""
 
 
+class JournalInterface(Protocol):
+    """What commands ask of the append-only file."""
+
+    def rewrite(self) -> bool:
+        """Rewrites it soon; False if that is being done already."""
+
+    def facts(self) -> Mapping[str, int | str]:
+        """What INFO tells of it."""
+
+
 class Environment(NamedTuple):
     """The process around an engine. Without any, an engine has no process, runs no scripts, and never times.
 
@@ -40,6 +50,7 @@ class Environment(NamedTuple):
         new_interpreter: makes what runs scripts; None where there are to be none.
         let_others_in: called now and then while a script runs for too long.
         snapshots: saves the data to a file; None where there is none.
+        journal: keeps the data in an append-only file; None where there is none.
     """
 
     pid: int = 0
@@ -53,3 +64,4 @@ class Environment(NamedTuple):
     new_interpreter: NewInterpreter | None = None
     let_others_in: Callable[[], None] = lambda: None
     snapshots: SnapshotInterface | None = None
+    journal: JournalInterface | None = None

@@ -245,6 +245,10 @@ KEYS_ARITY = b"ERR Invalid number of arguments specified for command"
 KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
 
 # Scripts
+NO_REWRITING = (
+    b"ERR Can't execute an AOF background rewriting. Please check the server logs for more information."
+)
+REWRITING = b"ERR Background append only file rewriting already in progress"
 NO_LUA = (
     b"ERR unknown command: scripts need lupa, which is not installed: pip install 'pressure-queues[lua]' "
     b"(in a checkout: pip install '.[lua]')"
@@ -515,6 +519,11 @@ def shebang_option(option: bytes) -> bytes:
 def shebang_flag(flag: bytes) -> bytes:
     """A script's first line has a flag that is none."""
     return b"ERR Unexpected flag in script shebang: " + until_nul(flag)
+
+
+def disk_failed(reason: str) -> bytes:
+    """Nothing may be written while it cannot be kept."""
+    return b"MISCONF Errors writing to the AOF file: " + reason.encode()
 
 
 def no_block_in_script(command: bytes) -> bytes:

@@ -109,6 +109,7 @@ def human(size: float) -> str:
 
 
 def persistence(engine: Engine) -> Fields:
+    journal = engine.environment.journal
     saves, now = engine.saves, engine.now.wall // 1_000_000
     return {
         "loading": 0,
@@ -122,13 +123,14 @@ def persistence(engine: Engine) -> Fields:
         "rdb_saves": saves.count,
         "rdb_last_load_keys_expired": saves.expired,
         "rdb_last_load_keys_loaded": saves.loaded,
-        "aof_enabled": 0,
+        "aof_enabled": int(journal is not None),
         "aof_rewrite_in_progress": 0,
         "aof_rewrite_scheduled": 0,
         "aof_last_rewrite_time_sec": -1,
         "aof_current_rewrite_time_sec": -1,
         "aof_last_bgrewrite_status": "ok",
-        "aof_last_write_status": "ok",
+        "aof_last_write_status": "err" if engine.conditions.disk_error else "ok",
+        **(journal.facts() if journal else {}),
     }
 
 

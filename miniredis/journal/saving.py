@@ -15,20 +15,15 @@ from .disk import Disk
 from .rdb_file import load_file, save_file, temporary
 
 if TYPE_CHECKING:
-    from ..engine import Config, Engine
+    from ..engine import Engine
     from ..logs import ServerLog
 
-__all__ = ["SnapshotFile", "is_wanted"]
+__all__ = ["SnapshotFile"]
 
 NO_FOLDER = "No such file or directory"
 
 FAILED = "cannot save the data to %s: %s"
 CHILD_FAILED = "cannot save the data to %s beside other work; SAVE tells why"
-
-
-def is_wanted(config: Config) -> bool:
-    """Whether a server may read and write a file: it was given save points, or the name of one."""
-    return bool(config["save"]) or "dbfilename" in config.given
 
 
 class SnapshotFile:
