@@ -31,6 +31,10 @@ class JournalInterface(Protocol):
     def rewrite(self) -> bool:
         """Rewrites it soon; False if that is being done already."""
 
+    @property
+    def is_rewriting(self) -> bool:
+        """Whether it is being rewritten now."""
+
     def facts(self) -> Mapping[str, int | str]:
         """What INFO tells of it."""
 
