@@ -154,9 +154,6 @@ def run(config: Config) -> int:
     except OSError as error:
         log.error("%s%s", error.strerror, advice(error))
         return 1
-    except DamagedFileError as error:
-        log.error("%s", error)
-        return 1
     return 0
 
 

@@ -335,7 +335,7 @@ def test_unknown_directives_and_values_are_refused() -> None:
         ("port", "x"),
         ("port", "70000"),
         ("cluster-enabled", "yes"),
-        ("save", "1 1"),
+        ("save", "1"),
     ]:
         with pytest.raises(ConfigurationError):
             Config({name: value})
