@@ -69,11 +69,13 @@ class SnapshotFile:
             DamagedFileError: the file cannot be loaded.
             OSError: it cannot be read.
         """
-        if self._engine.keyspace.changes or any(map(len, self._engine.keyspace.databases)):
+        engine = self._engine
+        has_data = engine.keyspace.changes or any(map(len, engine.keyspace.databases))
+        if has_data or not engine.config["dbfilename"]:
             return
-        found = load_file(self._disk, self.path, self._engine)
+        found = load_file(self._disk, self.path, engine)
         if found is not None:
-            self._engine.saves.loaded, self._engine.saves.expired = found.keys, found.expired
+            engine.saves.loaded, engine.saves.expired = found.keys, found.expired
             self._log.info("loaded %d keys from %s", found.keys, self.path)
 
     def save(self) -> None:

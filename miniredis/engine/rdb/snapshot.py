@@ -59,7 +59,9 @@ def write(
     yield bytes(block) + (checksum.value if has_checksum else 0).to_bytes(8, "little")
 
 
-def pieces(keyspace: Keyspace, libraries: Iterable[bytes], memory: int, *, aof_base: bool) -> Iterator[bytes]:
+def pieces(
+    keyspace: Keyspace, libraries: Iterable[bytes], memory: int, *, aof_base: bool
+) -> Iterator[bytes | memoryview]:
     yield MAGIC + b"%0*d" % (VERSION_DIGITS, VERSION)
     yield aux(b"redis-ver", REDIS_VERSION.encode())
     yield aux(b"redis-bits", b"64")
@@ -80,10 +82,10 @@ def aux(name: bytes, value: bytes) -> bytes:
     return bytes([AUX]) + string(name) + string_or_integer(value)
 
 
-def keys_of(db: Database) -> Iterator[bytes]:
+def keys_of(db: Database) -> Iterator[bytes | memoryview]:
     for key, value in db.values.items():
         payload = DUMPERS[type(value)](value)
         if key in db.deadlines:
             yield bytes([EXPIRY_MILLISECONDS]) + db.deadlines[key].to_bytes(8, "little", signed=True)
         yield payload[:1] + string_or_integer(key)
-        yield payload[1:]
+        yield memoryview(payload)[1:]

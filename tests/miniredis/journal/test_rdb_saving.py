@@ -492,6 +492,13 @@ def test_a_damaged_file_stops_the_start_and_stays_as_it_is(folder: Path) -> None
     assert "Traceback" not in done.stderr
 
 
+def test_a_server_with_an_empty_file_name_starts_and_cannot_save(folder: Path) -> None:
+    with miniredis.start(dbfilename="", dir=folder) as server, server.client() as client:
+        with pytest.raises(redis.ResponseError):
+            client.save()
+        assert not list(folder.iterdir())
+
+
 def test_a_folder_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="No such file or directory"):
         started(tmp_path / "nowhere")
