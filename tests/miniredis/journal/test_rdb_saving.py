@@ -364,6 +364,14 @@ def test_a_save_waits_for_the_rewriting_of_the_append_only_file(gate: Gate, fold
         assert kept.await_save()["rdb_saves"] == 1
 
 
+def test_a_rewriting_that_is_asked_for_during_a_save_is_scheduled(gate: Gate, folder: Path) -> None:
+    with started(folder, appendonly="yes") as server, RawConnection("127.0.0.1", server.port) as raw:
+        assert raw.command("BGSAVE") == b"+Background saving started\r\n"
+        assert raw.command("BGREWRITEAOF") == b"+Background append only file rewriting scheduled\r\n"
+        gate.open()
+        until(lambda: server.client().info("persistence")["aof_rewrites"] == 1)
+
+
 @contextmanager
 def hold_rewriting(gate: Gate) -> Iterator[None]:
     """The child that rewrites waits at the gate, too."""
