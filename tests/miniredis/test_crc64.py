@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from miniredis.engine.rdb.crc64 import CHUNK, POLYNOMIAL, SPARSE, by_table, crc64
+from miniredis.engine.rdb.crc64 import CHUNK, POLYNOMIAL, SPARSE, Checksum, by_table, crc64
 
 LUCK = random.Random(64)  # noqa: S311
 
@@ -36,6 +36,15 @@ def test_long_data_has_the_checksum_that_the_table_gives(size: int) -> None:
         bytes(size // 2) + b"x" * (size - size // 2),
     ):
         assert crc64(data) == by_table(data)
+
+
+def test_the_checksum_of_pieces_is_that_of_the_whole() -> None:
+    data, checksum, at = LUCK.randbytes(3 * CHUNK), Checksum(), 0
+    while at < len(data):
+        size = LUCK.choice((0, 1, 7, 400, 5000, CHUNK - 1, CHUNK + 1))
+        checksum.update(data[at : at + size])
+        at += size
+        assert checksum.value == crc64(data[:at])
 
 
 def test_crc64_is_much_faster_than_the_byte_table() -> None:

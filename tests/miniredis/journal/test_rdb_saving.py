@@ -555,6 +555,19 @@ def test_a_server_with_an_empty_file_name_starts_and_cannot_save(folder: Path) -
         assert not list(folder.iterdir())
 
 
+def test_beside_an_append_only_file_the_snapshot_is_not_loaded(redis_7_0: Address, folder: Path) -> None:
+    with started(folder) as server, server.client() as client:
+        client.set("k", "v")
+        client.save()
+    with real_in(folder, "--appendonly", "yes") as port, redis.Redis(port=port) as client:
+        assert client.dbsize() == 0
+    shutil.rmtree(folder / "appendonlydir")
+    with started(folder, appendonly="yes") as server, server.client() as client:
+        assert client.dbsize() == 0
+        client.save()
+    assert loaded((folder / "dump.rdb").read_bytes(), new_engine()).keys == 0
+
+
 def test_a_folder_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="No such file or directory"):
         started(tmp_path / "nowhere")
