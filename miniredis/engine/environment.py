@@ -31,6 +31,9 @@ class JournalInterface(Protocol):
     def rewrite(self) -> bool:
         """Rewrites it soon; False if that is being done already."""
 
+    def reload(self) -> bool:
+        """Loads all data again; False if that failed."""
+
     def facts(self) -> Mapping[str, int | str]:
         """What INFO tells of it."""
 
