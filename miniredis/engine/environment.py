@@ -34,6 +34,10 @@ class JournalInterface(Protocol):
     def reload(self) -> bool:
         """Loads all data again; False if that failed."""
 
+    @property
+    def is_rewriting(self) -> bool:
+        """Whether it is being rewritten now."""
+
     def facts(self) -> Mapping[str, int | str]:
         """What INFO tells of it."""
 

@@ -217,9 +217,14 @@ class Journal:
 
     # Rewriting
 
+    @property
+    def is_rewriting(self) -> bool:
+        """Whether a child rewrites the file now."""
+        return self._rewriting.child is not None
+
     def rewrite(self) -> bool:
         """Rewrites the file when the tick ends; False if that is being done already."""
-        if self._rewriting.child is not None:
+        if self.is_rewriting:
             return False
         self._rewriting.is_asked_for = True
         return True
