@@ -31,6 +31,9 @@ class JournalInterface(Protocol):
     def rewrite(self) -> bool:
         """Rewrites it soon; False if that is being done already."""
 
+    def reload(self) -> bool:
+        """Loads all data again; False if that failed."""
+
     @property
     def is_rewriting(self) -> bool:
         """Whether it is being rewritten now."""

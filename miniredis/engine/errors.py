@@ -245,6 +245,7 @@ KEYS_ARITY = b"ERR Invalid number of arguments specified for command"
 KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
 
 # Scripts
+NOT_LOADED = b"ERR Error trying to load the AOF files, check server logs."
 NO_REWRITING = (
     b"ERR Can't execute an AOF background rewriting. Please check the server logs for more information."
 )

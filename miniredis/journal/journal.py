@@ -197,6 +197,24 @@ class Journal:
         if self._rewriting.child is None and not file.pending:
             self._rewrite_if_needed()
 
+    def reload(self) -> bool:
+        """Loads all data again, as at the start; False, with all data gone, if they cannot be loaded."""
+        engine = self._engine
+        self.write(engine.take_effects())
+        effects, engine.effects = engine.effects, None
+        changes = engine.keyspace.changes
+        engine.keyspace.flush()
+        engine.libraries.flush()
+        try:
+            load(self._disk, self.folder, self._manifest, engine)
+        except (DamagedFileError, OSError) as error:
+            self._log.error("cannot load the append-only file: %s", error)
+            return False
+        finally:
+            engine.effects = effects
+            engine.keyspace.changes = changes
+        return True
+
     # Rewriting
 
     @property
