@@ -507,6 +507,14 @@ def test_a_server_that_is_stopped_saves_where_there_are_save_points(
     assert (folder / "dump.rdb").exists() == is_saved
 
 
+def test_save_points_alone_give_a_server_its_file(folder: Path) -> None:
+    with miniredis.start(save="3600 100", dir=folder) as server, server.client() as client:
+        client.set("k", "v")
+    assert [each.name for each in folder.iterdir()] == ["dump.rdb"]
+    with miniredis.start(save="3600 100", dir=folder) as server, server.client() as client:
+        assert client.get("k") == b"v"
+
+
 def test_reset_empties_the_file_where_there_are_save_points(folder: Path) -> None:
     with started(folder, save="3600 100") as server, server.client() as client:
         client.set("k", "v")
