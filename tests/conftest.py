@@ -187,6 +187,18 @@ def server_address(request: pytest.FixtureRequest) -> Address:
     return address
 
 
+ANY_LOOP = pytest.mark.parametrize(
+    "server_address",
+    [
+        "miniredis",
+        "redis-server",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("streams", "in-process")),
+    ],
+    indirect=True,
+)
+"""For what the engine decides, however bytes are carried: one loop in the default run, the others in the slow one."""
+
+
 @pytest.fixture
 def empty_server(server_address: Address) -> Address:
     """A server of either kind, with nothing on it."""

@@ -34,8 +34,8 @@ def outcome(target: Target, *pairs: Pair, **fields: str) -> Outcome:
 @pytest.mark.parametrize(
     "group",
     [
-        *("hand-over", "crowd", "length", "expiring", "memory", "start", "pressure", "kinds", "healing-own"),
-        pytest.param("healing", marks=pytest.mark.slow),  # nobody is dead before ten seconds are over
+        *("hand-over", "crowd", "length", "expiring", "memory", "kinds", "healing-own"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("start", "pressure", "healing")),
     ],
 )
 def test_rows_without_other_programs_run_from_end_to_end(group: str, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ SERVERS = ["embedded_server", "real_server"]
     ("server", "plain"),
     [
         pytest.param("embedded_server", True, id="embedded_server-plain"),
-        pytest.param("real_server", False, id="real_server-scripts"),
+        pytest.param("real_server", False, id="real_server-scripts", marks=pytest.mark.slow),
         pytest.param("embedded_server", False, id="embedded_server-scripts", marks=pytest.mark.slow),
         pytest.param("real_server", True, id="real_server-plain", marks=pytest.mark.slow),
     ],

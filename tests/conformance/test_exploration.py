@@ -106,7 +106,10 @@ def test_exploring_reaches_the_final_states_of_all_runs(name: str, scripts: bool
     assert runs >= found.ends
 
 
-@pytest.mark.parametrize("name", ["one-each", "two-producers-full", "two-consumers", "close-beside"])
+@pytest.mark.parametrize(
+    "name",
+    ["one-each", "two-producers-full", "two-consumers", pytest.param("close-beside", marks=pytest.mark.slow)],
+)
 def test_states_of_a_client_with_the_same_digest_are_the_same(name: str) -> None:
     merged, exact = Game(SCENARIOS[name]), Game(SCENARIOS[name], exact=True)
     assert ends_of(merged) == ends_of(exact)
@@ -256,7 +259,11 @@ MORE = {
 }
 
 
-@pytest.fixture(params=BROKEN)
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.slow] if name == "takes no token" else []) for name in BROKEN
+    ]
+)
 def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[Scenario, Violation]:
     """A scenario with clients of which something is wrong, and what is to be found."""
     name, patches, what, schedule = BROKEN[request.param]

@@ -99,14 +99,15 @@ class Server:
         self.process.wait()
 
 
-def server_fixture(*names: str) -> Any:
+def server_fixture(*names: str, slow: tuple[str, ...] = ()) -> Any:
     """The fixture ``server_address`` of a module whose tests run on these servers.
 
     Args:
         *names: Names in ``SERVERS``, or fixtures; what follows a comma is for other fixtures.
+        slow: More of them, for the slow run.
     """
 
-    @pytest.fixture(params=names)
+    @pytest.fixture(params=[*names, *(pytest.param(name, marks=pytest.mark.slow) for name in slow)])
     def server_address(request: pytest.FixtureRequest) -> Address:
         name = request.param.partition(",")[0]
         address: Address = request.getfixturevalue(SERVERS.get(name, name))
