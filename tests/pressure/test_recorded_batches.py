@@ -8,7 +8,6 @@ from __future__ import annotations
 import pytest
 
 from pressure.protocol.liveness import PROBE_INTERVAL
-
 from tests.cases import check_each
 
 from .recorded_batches import DISTURBANCES, FILE, GROUPS, lines_of

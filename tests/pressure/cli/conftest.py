@@ -16,6 +16,7 @@ from typing import IO, Any, TypeAlias
 
 import pytest
 
+from conformance.forking import Forked, ForkServer
 from pressure.cli import main
 from tests.pressure.conftest import ROOT
 
@@ -67,7 +68,9 @@ MAINS = {
 
 
 @pytest.fixture(params=MAINS)
-def start(request: pytest.FixtureRequest, redis_url: str) -> Iterator[Callable[..., Process]]:
+def start(
+    request: pytest.FixtureRequest, redis_url: str, fork_server: ForkServer
+) -> Iterator[Callable[..., Process]]:
     """Starts a command with or without rich."""
     if request.param == "rich":
         pytest.importorskip("rich")
@@ -76,7 +79,7 @@ def start(request: pytest.FixtureRequest, redis_url: str) -> Iterator[Callable[.
 
     def call(*arguments: str, **options: Any) -> Process:
         line = [sys.executable, "-c", MAINS[request.param], *arguments]
-        running.append(subprocess.Popen(line, env=environment, **options))
+        running.append(Forked(fork_server, line, env=environment, **options))
         return running[-1]
 
     yield call
