@@ -14,7 +14,6 @@ import io
 import json
 import os
 import runpy
-import signal
 import socket
 import sys
 from contextlib import suppress
@@ -27,19 +26,20 @@ def main() -> None:
         with suppress(ImportError):  # an extra
             importlib.import_module(name)
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who wait
     orders = socket.socket(fileno=0)
     while True:
         _, given, *_ = socket.recv_fds(orders, 1, 5)
         if not given:
             return
         if not os.fork():
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             orders.detach()
             run_or_wait(*given)
             return
         for each in given:
             os.close(each)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:  # of those who wait, who has ended
+                pass
 
 
 def run_or_wait(stdin: int, stdout: int, stderr: int, order: int, answer: int) -> None:

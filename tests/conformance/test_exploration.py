@@ -243,6 +243,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "leaves no mark": ("forced", {"healing.release_commands": leaves_no_mark}, ":producer_free has 2 elements: the role is there twice", "p1*2 r*3 p1"),
     "restores no counters": ("full-dies", {"repair.restore_counters": counts_nothing}, "after a repair the counters are wrong by 1 messages, 1 bytes", "p*3 c c!dies-waiting p~ p*3"),
 }  # fmt: skip
+MANY_STATES = {"takes no token", "keeps its role on errors"}
 FORCED = Scenario("forced", (*SCENARIOS["two-producers"].members, Member("r", (FORCED_REPAIR,))), 2, tries=2)
 MODULES = {
     "healing": healing,
@@ -260,9 +261,7 @@ MORE = {
 
 
 @pytest.fixture(
-    params=[
-        pytest.param(name, marks=[pytest.mark.slow] if name == "takes no token" else []) for name in BROKEN
-    ]
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name in MANY_STATES else []) for name in BROKEN]
 )
 def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[Scenario, Violation]:
     """A scenario with clients of which something is wrong, and what is to be found."""
@@ -305,6 +304,7 @@ def test_a_schedule_found_at_random_is_shrunk(broken: tuple[Scenario, Violation]
     assert len(found.violation.schedule) == len(expected.schedule)
 
 
+@pytest.mark.slow
 def test_shrinking_leaves_no_move_that_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waits, "_closed_meanwhile", eats_the_mark)
     game = Game(SCENARIOS["close-beside"])
