@@ -1,6 +1,6 @@
 """A Redis-compatible server inside your Python process, for tests and for small programs.
 
-It answers as redis-server does (of the version ``VERSION``), and keeps its data in memory only::
+It answers as redis-server does (of the version ``VERSION``), and keeps its data in memory, on disk if asked::
 
     import miniredis
     import redis
@@ -17,12 +17,14 @@ timeouts. ``Engine`` is the server without sockets, threads and clocks.
 from .clock import HeldClock
 from .embedded import EmbeddedServer, start
 from .engine import VERSION, Config, ConfigurationError, Engine, Instant
+from .journal.damage import DamagedFileError
 from .server import Server, serve
 
 __all__ = [
     "VERSION",
     "Config",
     "ConfigurationError",
+    "DamagedFileError",
     "EmbeddedServer",
     "Engine",
     "HeldClock",

@@ -18,6 +18,7 @@ from .arguments import NOT_SUPPORTED, likely_name
 from .descriptors import TooFewError, fit_open_files_limit
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config import UnknownDirectiveError
+from .journal.damage import DamagedFileError
 from .logs import VERBOSE, ServerLog, log
 from .server import Server, serve
 
@@ -28,7 +29,8 @@ usage: miniredis [--DIRECTIVE VALUE ...] ...
        miniredis --help | --version
 
 Runs a Redis-compatible server that answers as redis-server {version} does.
-It keeps all data in memory, and loses it when it stops.
+It keeps all data in memory, and loses it when it stops, unless --appendonly,
+--save or --dbfilename is given.
 
 Directives are redis-server's, as flags. These are used most, with their defaults:
 
@@ -40,17 +42,24 @@ Directives are redis-server's, as flags. These are used most, with their default
   --unixsocket ''          path of a Unix socket to listen on, too
   --databases 16           number of databases
   --maxclients 10000       most clients at a time
+  --appendonly no          yes: keep the data in an append-only file
+  --appendfsync everysec   when what is written there is on the disk: always (before
+                           each reply), everysec, or no (when the system likes)
+  --dbfilename dump.rdb    file that is loaded at the start; SAVE and BGSAVE write it
+  --save ''                save it after so many SECONDS with so many CHANGES, and at
+                           the end
+  --dir .                  folder of these files
   --loglevel notice        debug, verbose, notice or warning
 
-Of a directive whose feature miniredis does not have, such as --appendonly or
---maxmemory, only the value that turns it off is accepted. No configuration file is
-read.
+Of a directive whose feature miniredis does not have, such as --maxmemory or
+--cluster-enabled, only the value that turns it off is accepted. No configuration
+file is read.
 
 The first line on stdout is 'listening on redis://HOST:PORT'. The log goes to stderr.
 SIGINT (Ctrl-C), SIGTERM and the command SHUTDOWN stop the server.
 
-Exit status: 0 it was stopped; 1 it cannot listen on its address, or the limit on
-open files is too low; 2 a flag is wrong.
+Exit status: 0 it was stopped; 1 it cannot listen on its address, the limit on open
+files is too low, the disk failed, or the data cannot be loaded; 2 a flag is wrong.
 """
 
 USAGE_ERROR: Final = 2
@@ -139,7 +148,7 @@ def run(config: Config) -> int:
     try:
         fit_open_files_limit(config)
         trio.run(partial(serve, config=config, alone=True, task_status=Announcer(config)))
-    except TooFewError as refusal:
+    except (ConfigurationError, DamagedFileError, TooFewError) as refusal:
         log.error("%s", refusal)
         return 1
     except OSError as error:
@@ -149,6 +158,8 @@ def run(config: Config) -> int:
 
 
 def advice(error: OSError) -> str:
+    if error.filename:
+        return f": {error.filename}"
     return "; --port 0 picks a free port" if error.errno == errno.EADDRINUSE else ""
 
 

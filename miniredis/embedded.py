@@ -45,7 +45,8 @@ def start(
 ) -> EmbeddedServer:
     """Starts a server on a thread of this process; returns when clients can connect.
 
-    It listens on a free port of 127.0.0.1, and keeps its data in memory only::
+    It listens on a free port of 127.0.0.1, and keeps its data in memory; with ``appendonly``, ``save`` or
+    ``dbfilename`` also on disk::
 
         with miniredis.start() as server:  # leaving the block stops it, as server.stop() does
             client = redis.Redis(host=server.host, port=server.port)
@@ -68,14 +69,16 @@ def start(
             ``port=6379`` (a free one if omitted), ``bind="127.0.0.1 -::1"`` (several words in one str),
             ``unixsocket="/tmp/redis.sock"``, ``requirepass="secret"``, ``databases=4``, ``maxclients=100``,
             ``notify_keyspace_events="KEA"``. True and False mean ``yes`` and ``no``. Of a directive whose
-            feature miniredis does not have, such as ``appendonly`` or ``maxmemory``, only the value that
+            feature miniredis does not have, such as ``maxmemory`` or ``cluster_enabled``, only the value that
             turns it off is accepted.
 
     Raises:
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
         ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
         ValueError: there is no such ``clock`` or ``loop``.
-        OSError: the server cannot listen where it was told to, for example as the port is in use.
+        DamagedFileError: the data on disk cannot be loaded.
+        OSError: the server cannot listen where it was told to, for example as the port is in use; or the disk
+            fails.
     """
     check_loop("start", loop)
     config = checked_config("start", directives, engine=engine)
@@ -116,5 +119,7 @@ class Launch:
             trio.run(partial(serve, **options))
         except BaseException as error:
             if self.server.done():
+                if isinstance(error, OSError):
+                    return  # the disk failed, as the log says
                 raise
             self.server.set_exception(error)

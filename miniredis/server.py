@@ -230,6 +230,8 @@ class Server:
         finally:
             self._runner.close()
             loop.close()
+        if self._runner.failure is not None:
+            raise self._runner.failure
 
 
 async def serve(
@@ -273,6 +275,7 @@ async def serve(
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
         ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
         ValueError: there is no such ``clock`` or ``loop``.
+        DamagedFileError: the file with the data cannot be loaded.
         OSError: the server cannot listen where it was told to, for example as the port is in use.
         RuntimeError: no Trio program runs here.
     """
@@ -282,10 +285,11 @@ async def serve(
     config = checked_config("serve", directives, config, engine)
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
+        engine.config.learn("dir", str(Path(engine.config["dir"]).absolute()))
         runner = TickRunner(engine, time_source, this_process())
+        runner.open_files()
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
-        engine.config.learn("dir", str(Path.cwd()))
         # before the caller goes on: it may leave no descriptor for what the loop needs
         await server._run(new_loop(loop, runner, listeners, alone=alone), task_status)
 

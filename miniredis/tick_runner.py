@@ -23,6 +23,8 @@ from .logs import VERBOSE, ServerLog
 if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Environment, Instant, Session
+    from .journal.journal import Journal
+    from .journal.saving import SnapshotFile
     from .outlets import Loop, Outlet
 
 __all__ = ["PARENTS", "RE_ENTRANT", "TickRunner"]
@@ -45,6 +47,8 @@ BUSY = (
 CLOSED = "a command of client %d failed, and its connection was closed"
 AGAIN = "expiry or a timeout failed; the server tries again in a second"
 
+LOST = "cannot write the append-only file, and appendfsync is 'always', so the server stops: %s"
+
 GAP: Final = 0.001
 """Seconds for which a script that runs for too long lets other threads have the lock, now and then."""
 
@@ -64,6 +68,7 @@ class TickRunner:
         is_open: the server has not stopped, and runs in this process.
         is_here: this process runs the server; it was not forked from that process.
         log: what the server logs.
+        journal: keeps the data on disk; None if nothing does.
         loop: moves the bytes of clients with sockets; the loop itself sets it.
     """
 
@@ -77,6 +82,9 @@ class TickRunner:
         self.is_open = True
         self.is_here = True
         self.log = ServerLog(engine.config)
+        self.journal: Journal | None = None
+        self.failure: OSError | None = None  # of the disk: the server has stopped because of it
+        self._snapshots: SnapshotFile | None = None
         self._leaving: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
         self._token = trio.lowlevel.current_trio_token()
@@ -194,7 +202,10 @@ class TickRunner:
         engine, outlets = self.engine, self._outlets
         if self._leaving:
             self._disconnect_leaving(now)
-        for session in engine.settle(now):
+        due_sessions = engine.settle(now)
+        if self.journal is not None and not self._keep(self.journal):
+            return
+        for session in due_sessions:
             outlet = outlets.get(session)
             if outlet is not None:
                 outlet.flush(now)
@@ -206,6 +217,52 @@ class TickRunner:
             self.call_soon(self._set_alarm)
         if engine.shutdown_requested:
             self.call_soon(self._stop.set)
+
+    # The disk
+
+    def open_files(self) -> None:
+        """Loads the data that the server had, and keeps them on disk from now on, if it is to.
+
+        Where there is an append-only file, nothing else is loaded, as in Redis.
+
+        Raises:
+            ConfigurationError, DamagedFileError, OSError: as ``Journal`` and ``SnapshotFile``.
+        """
+        engine, config = self.engine, self.engine.config
+        # loaded only here: most servers have no files
+        if config["save"] or "dbfilename" in config.given:
+            from .journal.saving import SnapshotFile
+
+            self._snapshots = SnapshotFile(engine, self.log, self._do_soon)
+            engine.environment = engine.environment._replace(snapshots=self._snapshots)
+            if config["appendonly"] == "no":
+                self._snapshots.load()
+        if config["appendonly"] == "yes":
+            from .journal.journal import Journal
+
+            self.journal = Journal(engine, self.log, later=self._do_soon)
+            engine.environment = engine.environment._replace(journal=self.journal)
+
+    def _keep(self, journal: Journal) -> bool:
+        """Writes what the tick did; where that cannot be, nobody is told that it was done."""
+        try:
+            journal.write(self.engine.take_effects())
+        except OSError as error:
+            self.log.critical(LOST, error)
+            self.failure = error
+            self.close()
+            self.call_soon(self._stop.set)
+        return self.failure is None
+
+    def _do_soon(self, function: Callable[[], object]) -> None:
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._do_and_settle, function)
+
+    def _do_and_settle(self, function: Callable[[], object]) -> None:
+        with self.lock:
+            if self.is_open:
+                function()
+                self.settle(self.clock.now())
 
     def _log_faults(self) -> None:
         for session, fault in self.engine.take_faults():
@@ -290,6 +347,19 @@ class TickRunner:
             for session, outlet in tuple(self._outlets.items()):
                 outlet.hang_up()
                 self.disconnect(session, now)
+            if self._snapshots is not None:
+                self._snapshots.close()
+            if self.journal is not None:
+                self._close_journal(self.journal)
+
+    def _close_journal(self, journal: Journal) -> None:
+        try:
+            journal.write(self.engine.take_effects())
+            journal.close()
+        except OSError as error:
+            self.log.critical(LOST, error)
+            self.failure = error
+        self.engine.stop_recording()
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copies of descriptors; server and clients are the parent's."""
@@ -298,4 +368,6 @@ class TickRunner:
         for outlet in self._outlets.values():
             outlet.leave_to_parent()
         self._outlets.clear()
+        if self.journal is not None:
+            self.journal.leave_to_parent()
         self.loop.leave_to_parent()

@@ -20,8 +20,10 @@ GROUPS: Final = (
 """The groups of commands that are compared."""
 
 LEFT_OUT: Final = {
+    "bgsave": "it writes a file; tests/miniredis/journal compares it",
     "monitor": "what it prints has times in it; tests/miniredis/test_monitor_and_slowlog.py compares it",
     "pfselftest": "it takes a real server seconds",
+    "save": "it writes a file; tests/miniredis/journal compares it",
     "script|debug": "it makes a real server fork, and wait for a debugger",
     "shutdown": "it ends the server",
 }

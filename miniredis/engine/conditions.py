@@ -1,4 +1,4 @@
-"""What is special about the server now: CLIENT PAUSE, DEBUG SLEEP, a busy script, and clients that MONITOR.
+"""What is special about the server now: CLIENT PAUSE, DEBUG SLEEP, a busy script, a bad disk, and MONITOR.
 
 With any of these, requests go through the gate one by one; ``is_quiet`` tells that there is none.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .client_flags import MONITORS
+from .errors import CANNOT_SAVE, disk_failed
 from .observing import monitor_line
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Conditions:
         pause: the one there is.
         asleep_until: DEBUG SLEEP lasts so long, in monotonic microseconds; 0 when awake.
         busy: a script has been running for too long.
+        disk_error: why the append-only file cannot be written; empty if it can.
+        write_refusal: why nothing may be written; None if it may.
         monitors: the clients that are shown every command.
         is_quiet: none of these.
     """
@@ -49,11 +52,19 @@ class Conditions:
         self.pause: Pause | None = None
         self.asleep_until = 0
         self.busy = False
+        self.disk_error = ""
+        self._cannot_save = False
+        self.write_refusal: bytes | None = None
         self.monitors: dict[Session, None] = {}
         self.is_quiet = True
 
     def _changed(self) -> None:
-        self.is_quiet = not (self.pause or self.asleep_until or self.busy or self.monitors)
+        self.write_refusal = CANNOT_SAVE if self._cannot_save else None
+        if self.write_refusal is None and self.disk_error:
+            self.write_refusal = disk_failed(self.disk_error)
+        self.is_quiet = not (
+            self.pause or self.asleep_until or self.busy or self.write_refusal or self.monitors
+        )
 
     def start_pause(self, now: Instant, until: int, *, writes_only: bool) -> None:
         """Holds commands up until a monotonic time; a pause there is can only grow."""
@@ -88,6 +99,18 @@ class Conditions:
     def be_busy(self, busy: bool) -> None:
         """A script has been running for too long, or is over."""
         self.busy = busy
+        self._changed()
+
+    def fail_disk(self, error: OSError | None) -> None:
+        """The append-only file cannot be written, or can again: without an error."""
+        disk_error = (error.strerror or str(error)) if error else ""
+        if disk_error != self.disk_error:
+            self.disk_error = disk_error
+            self._changed()
+
+    def cannot_save(self, is_so: bool) -> None:
+        """The data cannot be saved to their file, and so nothing may be written; or it may again."""
+        self._cannot_save = is_so
         self._changed()
 
     def start_monitoring(self, session: Session) -> None:

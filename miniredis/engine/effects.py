@@ -113,6 +113,10 @@ class Effects:
         if len(unit) > 1:
             self._stream.append([b"EXEC"])
 
+    def forget_database(self) -> None:
+        """What comes next is read by itself."""
+        self._selected = None
+
     def _select(self, database: int) -> None:
         if database != self._selected:
             self._selected = database

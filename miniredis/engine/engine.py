@@ -31,6 +31,7 @@ from .packing import Packing
 from .registry import AT_ONCE
 from .replies import NO_REPLY, QUEUED, Reply
 from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
+from .saves import Saves
 from .scripts import Scripts
 from .session import Session
 from .waiting import Waiter, Waiting
@@ -102,6 +103,8 @@ class Engine:
         self._input_limit = 0
         self._awaits_time = False  # whether anything will happen by itself one day
         self.backlogs = Backlogs()
+        self.saves = Saves(self)
+        self.config.guard("save", self.saves.check_points)
         self.config.listen(self._configured)
         self._unblocked: deque[Session] = deque()
         self._lane = FastLane()
@@ -217,6 +220,7 @@ class Engine:
             or self.keyspace.expiries
             or self.backlogs.over
             or self.conditions.pause is not None
+            or self.saves.awaits_time
         )
         if self._awaits_time and now.monotonic >= self._time_passes_from:
             try:
@@ -230,7 +234,7 @@ class Engine:
             self._awaits_time = True  # perhaps
         if self.keyspace.heeds_all and not self.conditions.busy:
             self.news.end_tick()
-        if self.effects is not None:
+        if self.effects is not None and not self.conditions.busy:
             self.effects.close_unit()  # what time has brought
         due, self.outbox = self.outbox, {}
         return due
@@ -246,6 +250,7 @@ class Engine:
             self.statistics.start_lap()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
+        self.saves.begin_if_due()
 
     def next_deadline(self, leisure: int = 0) -> int | None:
         """When ``settle`` must be called again even if no client sends anything; None if it need not be.
@@ -265,6 +270,7 @@ class Engine:
             self._next_expiry(leisure),
             pause.until if pause else None,
             self.backlogs.next_deadline(),
+            self.saves.next_deadline(),
         ]
         first = min((when for when in due if when is not None), default=None)
         return first if first is None else max(first, self._time_passes_from)
@@ -291,13 +297,30 @@ class Engine:
         self._advance(now)
         self.statistics.start_lap()
         self.keyspace.flush()
+        self.saves.flushed()
         self.waiting.serve_ready()
+
+    def end_save(self, now: Instant, *, has_succeeded: bool) -> None:
+        """The save that went on beside other work is over."""
+        self._advance(now)
+        self.saves.ended(has_succeeded=has_succeeded)
 
     def record_effects(self) -> None:
         """Collects from now on what commands do, for ``take_effects``."""
         if self.effects is None:
             self.effects = Effects(self.keyspace)
             self.keyspace.listen(self.effects.hear)
+
+    def begin_effects(self) -> None:
+        """What is taken next is read by itself: it says first which database it is for."""
+        if self.effects is not None:
+            self.effects.forget_database()
+
+    def stop_recording(self) -> None:
+        """Collects no more."""
+        if self.effects is not None:
+            self.keyspace.unlisten(self.effects.hear)
+            self.effects = None
 
     def take_effects(self) -> list[list[bytes]]:
         """What was done since the last time, as commands that do it again; their names come first."""
@@ -382,6 +405,7 @@ class Engine:
         self.news.configure(self.config)
         self.statistics.configure(self.config)
         self.packing = Packing.of(self.config)
+        self.saves.configure(self.config)
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from .instant import Instant
     from .script_interfaces import NewInterpreter
 
-__all__ = ["Environment"]
+__all__ = ["Environment", "SnapshotInterface"]
+
+
+class SnapshotInterface(Protocol):
+    """What the engine asks of the file that its data are saved to."""
+
+    def save(self) -> None:
+        """Saves them now; raises ``OSError``."""
+
+    def start(self) -> None:
+        """Begins to save them beside other work, which ends with ``Saves.ended``; raises ``OSError``."""
+
+    def cancel(self) -> None:
+        """Ends what ``start`` began, without another word."""
+
+
+class JournalInterface(Protocol):
+    """What commands ask of the append-only file."""
+
+    def rewrite(self) -> bool:
+        """Rewrites it soon; False if that is being done already."""
+
+    def facts(self) -> Mapping[str, int | str]:
+        """What INFO tells of it."""
 
 
 class Environment(NamedTuple):
@@ -26,6 +49,8 @@ class Environment(NamedTuple):
         clock: tells what time it is, which goes on while a script runs; None where time stands still.
         new_interpreter: makes what runs scripts; None where there are to be none.
         let_others_in: called now and then while a script runs for too long.
+        snapshots: saves the data to a file; None where there is none.
+        journal: keeps the data in an append-only file; None where there is none.
     """
 
     pid: int = 0
@@ -38,3 +63,5 @@ class Environment(NamedTuple):
     clock: Callable[[], Instant] | None = None
     new_interpreter: NewInterpreter | None = None
     let_others_in: Callable[[], None] = lambda: None
+    snapshots: SnapshotInterface | None = None
+    journal: JournalInterface | None = None

@@ -245,6 +245,10 @@ KEYS_ARITY = b"ERR Invalid number of arguments specified for command"
 KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
 
 # Scripts
+NO_REWRITING = (
+    b"ERR Can't execute an AOF background rewriting. Please check the server logs for more information."
+)
+REWRITING = b"ERR Background append only file rewriting already in progress"
 NO_LUA = (
     b"ERR unknown command: scripts need lupa, which is not installed: pip install 'pressure-queues[lua]' "
     b"(in a checkout: pip install '.[lua]')"
@@ -290,6 +294,15 @@ NO_LIBRARY_CODE = b"ERR Failed loading library data"
 
 # Server
 NO_CONFIG_FILE = b"ERR The server is running without a config file"
+NOT_SAVED = b"ERR"
+SAVING = b"ERR Background save already in progress"
+CANNOT_SAVE = (
+    b"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. "
+    b"Commands that may modify the data set are disabled, because this instance is configured to report "
+    b"errors during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). "
+    b"Please check the Redis logs for details about the RDB error."
+)
+NO_SHUTDOWN_NOW = b"ERR Errors trying to SHUTDOWN. Check logs."
 NO_SHUTDOWN = b"ERR No shutdown in progress."
 
 
@@ -506,6 +519,11 @@ def shebang_option(option: bytes) -> bytes:
 def shebang_flag(flag: bytes) -> bytes:
     """A script's first line has a flag that is none."""
     return b"ERR Unexpected flag in script shebang: " + until_nul(flag)
+
+
+def disk_failed(reason: str) -> bytes:
+    """Nothing may be written while it cannot be kept."""
+    return b"MISCONF Errors writing to the AOF file: " + reason.encode()
 
 
 def no_block_in_script(command: bytes) -> bytes:

@@ -70,6 +70,11 @@ def transaction(session: Session, command: Command, _args: list[bytes]) -> bytes
     return errors.NOT_IN_TRANSACTION if is_refused else None
 
 
+def disk(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    refusal = session.engine.conditions.write_refusal
+    return refusal if refusal and (command.name == b"ping" or does(session, command, {"write"})) else None
+
+
 def subscription(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
     is_open = not session.subscriptions or session.resp > 2 or command.name in OF_SUBSCRIBERS
     return None if is_open else errors.only_for_listeners(command.name)
@@ -90,6 +95,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     directive,
     authentication,
     transaction,
+    disk,
     subscription,
     busy,
     monitor,

@@ -1,7 +1,7 @@
 """INFO: facts about the server, in Redis's sections and field names.
 
 A section is a function in the table at the end. Fields about what only Redis's own build has are left out;
-what this server never does (saving, replicating, evicting) is told as it would be where it never happened.
+what this server never does (replicating, evicting) is told as it would be where it never happened.
 """
 
 from __future__ import annotations
@@ -109,23 +109,28 @@ def human(size: float) -> str:
 
 
 def persistence(engine: Engine) -> Fields:
+    journal = engine.environment.journal
+    saves, now = engine.saves, engine.now.wall // 1_000_000
     return {
         "loading": 0,
         "async_loading": 0,
-        "rdb_changes_since_last_save": engine.keyspace.changes,
-        "rdb_bgsave_in_progress": 0,
-        "rdb_last_save_time": engine.started.wall // 1_000_000,
-        "rdb_last_bgsave_status": "ok",
-        "rdb_last_bgsave_time_sec": -1,
-        "rdb_current_bgsave_time_sec": -1,
-        "rdb_saves": 0,
-        "aof_enabled": 0,
+        "rdb_changes_since_last_save": saves.changes,
+        "rdb_bgsave_in_progress": 0 if saves.began is None else 1,
+        "rdb_last_save_time": saves.last,
+        "rdb_last_bgsave_status": "err" if saves.has_failed else "ok",
+        "rdb_last_bgsave_time_sec": saves.duration,
+        "rdb_current_bgsave_time_sec": -1 if saves.began is None else now - saves.began,
+        "rdb_saves": saves.count,
+        "rdb_last_load_keys_expired": saves.expired,
+        "rdb_last_load_keys_loaded": saves.loaded,
+        "aof_enabled": int(journal is not None),
         "aof_rewrite_in_progress": 0,
         "aof_rewrite_scheduled": 0,
         "aof_last_rewrite_time_sec": -1,
         "aof_current_rewrite_time_sec": -1,
         "aof_last_bgrewrite_status": "ok",
-        "aof_last_write_status": "ok",
+        "aof_last_write_status": "err" if engine.conditions.disk_error else "ok",
+        **(journal.facts() if journal else {}),
     }
 
 
@@ -148,7 +153,7 @@ def stats(engine: Engine) -> Fields:
         "pubsub_patterns": len(engine.news.publishing.listeners[PATTERNS]),
         "pubsubshard_channels": len(engine.news.publishing.listeners[SHARDS]),
         "latest_fork_usec": 0,
-        "total_forks": 0,
+        "total_forks": engine.saves.forks,
         "migrate_cached_sockets": 0,
         "tracking_total_keys": len(engine.news.tracking.readers),
         "tracking_total_items": engine.news.tracking.items,

@@ -364,9 +364,12 @@ class Database:
         return True
 
     def expire(self, key: bytes) -> None:
-        """Removes a key because its time has come."""
-        self.keyspace.expired += 1
+        """Removes a key because its time has come; it is no change of the command that met it."""
+        keyspace = self.keyspace
+        changes = keyspace.changes
         self.delete(key, "expired")
+        keyspace.changes = changes
+        keyspace.expired += 1
 
     def clear(self) -> None:
         """Removes every key; ``Keyspace.flush`` tells of it."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from . import errors
 from .errors import CommandError
 from .rdb import BadDataError, BadPayloadError, opened, sealed
+from .rdb.kinds import LIBRARY
 from .rdb.reader import Reader, string
 from .requests import split_arguments
 from .script_flags import check_flags
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from .session import Session
 
 __all__ = ["POLICIES", "Libraries", "Library"]
-
-LIBRARY: Final = 0xF5
-"""What a library begins with in a payload."""
 
 POLICIES: Final = (b"APPEND", b"REPLACE", b"FLUSH")
 """What FUNCTION RESTORE may do about what is there."""
@@ -129,7 +127,8 @@ class Libraries:
             keys: how many of these are keys.
             is_read_only: it may not write, whatever it says of itself.
         """
-        is_read_only |= check_flags(frozenset(function.flags), is_read_only=is_read_only)
+        flags, refusal = frozenset(function.flags), self._engine.conditions.write_refusal
+        is_read_only |= check_flags(flags, is_read_only=is_read_only, write_refusal=refusal)
         assert self._interpreter is not None
         scripts = self._engine.scripts
         scripts.begin(client, function.name, request, is_function=True, is_read_only=is_read_only)

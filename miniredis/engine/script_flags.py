@@ -50,10 +50,12 @@ def read_flags(text: bytes) -> list[bytes]:
     return flags
 
 
-def check_flags(flags: Flags | None, *, is_read_only: bool) -> bool:
+def check_flags(flags: Flags | None, *, is_read_only: bool, write_refusal: bytes | None) -> bool:
     """Whether the script may only read, as it says; raises ``CommandError`` if it may not be run so."""
     if flags is None:
         return False
+    if write_refusal and b"no-writes" not in flags:
+        raise CommandError(write_refusal)
     if is_read_only and b"no-writes" not in flags:
         raise CommandError(errors.SCRIPT_WRITES)
     return b"no-writes" in flags

@@ -197,7 +197,8 @@ class Scripts:
             keys: how many of these are keys.
             is_read_only: it may not write, whatever it says of itself.
         """
-        is_read_only |= check_flags(script.flags, is_read_only=is_read_only)
+        refusal = self._engine.conditions.write_refusal
+        is_read_only |= check_flags(script.flags, is_read_only=is_read_only, write_refusal=refusal)
         interpreter = self.interpreter
         self.begin(client, script.sha, request, is_function=False, is_read_only=is_read_only)
         try:
@@ -246,6 +247,8 @@ class Scripts:
             refusal = errors.NOT_FROM_SCRIPTS
         elif run.is_read_only and ("write" in command.flags or "may_replicate" in command.flags):
             refusal = errors.READ_ONLY_SCRIPT
+        elif engine.conditions.write_refusal and "write" in command.flags:
+            refusal = engine.conditions.write_refusal
         if refusal is not None or command is None:
             return engine.statistics.rejected(command, CommandError(refusal or errors.UNKNOWN_IN_SCRIPT))
         session.last_command = command

@@ -85,6 +85,9 @@ class Session:
     is_script = False
     """Whether it stands for a script."""
 
+    must_obey = False
+    """Whether what it says was checked when it was new: it does again what a file says."""
+
     __slots__ = (
         "_late", "_pushed", "address", "after_reply", "batch", "created", "db", "descriptor", "engine",
         "flags", "id", "last_active", "last_command", "local_address", "name", "outgoing", "parser",

@@ -76,7 +76,7 @@ def test_a_port_in_use_is_named_in_the_error() -> None:
         (["--port"], "--port: wrong number of arguments\n"),
         (["--databases", "0"], "--databases 0: argument must be between 1 and 2147483647 inclusive\n"),
         (["--loglevel", "x"], "--loglevel x: argument(s) must be one of the following: debug, verbose, notice, warning\n"),
-        (["--port", "0", "--appendonly", "yes"], "--appendonly yes: not supported by miniredis, which accepts only 'no' (the default)\n"),
+        (["--port", "0", "--cluster-enabled", "yes"], "--cluster-enabled yes: not supported by miniredis, which accepts only 'no' (the default)\n"),
         (["redis.conf"], "'redis.conf' is not a flag, and miniredis reads no configuration file: give directives as flags, such as --port 6379\n"),
         (["-p", "6379"], "unknown flag -p: flags start with two dashes, such as --port 6379\n"),
     ],
@@ -127,7 +127,7 @@ def test_help_shows_the_flags_in_at_most_85_columns(
 def test_the_defaults_in_the_help_are_the_real_ones(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--help"])
     shown = dict(re.findall(r"^  --([a-z-]+) (\S+)  ", capsys.readouterr().out, re.MULTILINE))
-    assert len(shown) == 8
+    assert len(shown) == 13
     assert {name: miniredis.Config()[name] for name in shown} == {
         name: value.replace("''", "") for name, value in shown.items()
     }

@@ -191,6 +191,22 @@ def test_effects_that_are_run_again_make_the_same_keys(path: Path) -> None:
     check_each(scenarios(path), play)
 
 
+@pytest.mark.parametrize(
+    "words", [("GET", "k"), ("DEL", "k"), ("TTL", "k"), ("SPOP", "k"), ("EXISTS", "k", "k")]
+)
+def test_whoever_meets_an_expired_key_propagates_its_end_and_no_command(words: tuple[str, ...]) -> None:
+    engine = Engine(now=Instant(0, 0))
+    engine.record_effects()
+    session = engine.connect(Instant(0, 0))
+    engine.receive(session, encode("SET", "k", "v", "PX", "1"), Instant(0, 0))
+    assert engine.take_effects()
+    before = engine.keyspace.changes
+    engine.receive(session, encode(*words), Instant(50_000, 0))
+    engine.settle(Instant(50_000, 0))
+    assert engine.take_effects() == [[b"DEL", b"k"]]
+    assert engine.keyspace.changes == before
+
+
 def test_a_reset_from_outside_is_an_effect() -> None:
     now = Instant(0, 0)
     engine = Engine(now=now)

@@ -334,8 +334,8 @@ def test_unknown_directives_and_values_are_refused() -> None:
         ("nosuch", "1"),
         ("port", "x"),
         ("port", "70000"),
-        ("appendonly", "yes"),
-        ("save", "1 1"),
+        ("cluster-enabled", "yes"),
+        ("save", "1"),
     ]:
         with pytest.raises(ConfigurationError):
             Config({name: value})

@@ -75,7 +75,9 @@ def docs(address: tuple[str, int], name: str) -> dict[bytes, Any]:
     while len(answers) < 2:
         answer = reader.gets()
         if answer is False:
-            reader.feed(client.socket.recv(1 << 20))
+            data = client.socket.recv(1 << 20)
+            assert data, "the server has hung up"
+            reader.feed(data)
         else:
             answers.append(answer)
     client.close()

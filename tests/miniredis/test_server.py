@@ -116,8 +116,8 @@ def test_start_on_a_port_in_use_fails_and_leaves_no_thread(server: miniredis.Ser
 def test_start_refuses_unknown_and_unsupported_directives() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'nosuch'"):
         miniredis.start(nosuch=1)
-    with pytest.raises(miniredis.ConfigurationError, match="appendonly='yes': not supported by miniredis"):
-        miniredis.start(appendonly="yes")
+    with pytest.raises(miniredis.ConfigurationError, match="timeout='5': not supported by miniredis"):
+        miniredis.start(timeout=5)
 
 
 def test_several_addresses_share_the_port() -> None:

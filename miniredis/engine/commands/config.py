@@ -83,6 +83,7 @@ def config_resetstat(session: Session, args: list[bytes]) -> Reply:
     """Counts from zero again what INFO tells of commands, connections and keys."""
     session.engine.statistics.reset()
     session.engine.keyspace.reset_statistics()
+    session.engine.saves.reset_statistics()
     return OK
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from .. import errors
+from ..client_flags import EXECUTING
 from ..errors import CommandError
 from ..info import report
 from ..keyspace import Database
 from ..numbers import read_range
 from ..registry import command
-from ..replies import NO_REPLY, OK, Reply, Verbatim
+from ..replies import NO_REPLY, OK, Reply, Verbatim, status
 from ..session import Session
 from .connection import MAX32, MIN32, database
 
 ALL_SHARDS = "request_policy:all_shards response_policy:all_succeeded"
 GLOB = set(b"*?[")
 ADMIN = "admin noscript loading stale"
+STARTED: Final = status(b"Background saving started")
+SCHEDULED: Final = status(b"Background saving scheduled")
 
 
 @command(
@@ -62,6 +67,8 @@ def flush(session: Session, args: list[bytes], database: Database | None) -> Rep
     if len(args) > 2 or (len(args) == 2 and args[1].upper() not in {b"SYNC", b"ASYNC"}):
         raise CommandError(errors.SYNTAX)
     session.engine.keyspace.flush(database)
+    if database is None:
+        session.engine.saves.flushed()
     return OK
 
 
@@ -107,6 +114,33 @@ def role(session: Session, args: list[bytes]) -> Reply:
     return [b"master", 0, []]
 
 
+@command("SAVE", 1, "admin noscript no_async_loading no_multi", acl="", since="1.0.0")
+def save(session: Session, args: list[bytes]) -> Reply:
+    """Saves all data to a file; the server does nothing else meanwhile."""
+    session.engine.saves.save()
+    return OK
+
+
+@command(
+    "BGSAVE",
+    -1,
+    "admin noscript no_async_loading",
+    acl="",
+    since="1.0.0",
+    syntax="[SCHEDULE@3.2.2]",
+)
+def bgsave(session: Session, args: list[bytes]) -> Reply:
+    """Begins to save all data to a file, beside other work; in a transaction it begins soon."""
+    if len(args) > 2 or (len(args) == 2 and args[1].upper() != b"SCHEDULE"):
+        raise CommandError(errors.SYNTAX)
+    saves = session.engine.saves
+    if session.flags & EXECUTING and saves.began is None:
+        saves.schedule()
+        return SCHEDULED
+    saves.start()
+    return STARTED
+
+
 @command(
     "LASTSAVE",
     1,
@@ -116,8 +150,8 @@ def role(session: Session, args: list[bytes]) -> Reply:
     since="1.0.0",
 )
 def lastsave(session: Session, args: list[bytes]) -> Reply:
-    """When the data were last saved, in seconds since the epoch: the start, for nothing is ever saved."""
-    return session.engine.started.wall // 1_000_000
+    """When the data were last saved, in seconds since the epoch; the start if they were not."""
+    return session.engine.saves.last
 
 
 @command(
@@ -129,7 +163,7 @@ def lastsave(session: Session, args: list[bytes]) -> Reply:
     syntax="[nosave_save(NOSAVE|SAVE)] [NOW@7.0.0] [FORCE@7.0.0] [ABORT@7.0.0]",
 )
 def shutdown(session: Session, args: list[bytes]) -> Reply:
-    """Stops the server; with nothing to save, its options change nothing."""
+    """Saves the data, if the directive save or SAVE asks for it, and stops the server."""
     options = {word.upper() for word in args[1:]}
     if not options <= {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:
         raise CommandError(errors.SYNTAX)
@@ -137,5 +171,9 @@ def shutdown(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX if len(args) > 2 else errors.NO_SHUTDOWN)
     if session.engine.conditions.busy and b"NOSAVE" not in options:
         raise CommandError(session.engine.scripts.busy_text)
+    if b"NOSAVE" in options:
+        session.engine.saves.cancel()
+    elif not session.engine.saves.write_at_end(is_asked_for=b"SAVE" in options) and b"FORCE" not in options:
+        raise CommandError(errors.NO_SHUTDOWN_NOW)
     session.engine.shutdown_requested = True
     return NO_REPLY

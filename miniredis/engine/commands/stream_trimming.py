@@ -46,13 +46,13 @@ class Trimming:
     approximately: bool = False
     limit: int | None = None
 
-    def check(self, *, needed: bool) -> None:
-        """Raises ``CommandError`` for options that do not go together."""
+    def check(self, session: Session, *, needed: bool) -> None:
+        """Raises ``CommandError`` for options that do not go together, as a limit does only in effects."""
         if self.limit and not self.strategy:
             raise CommandError(errors.STREAM_LIMIT_ALONE)
         if needed and not self.strategy:
             raise CommandError(errors.STREAM_NO_STRATEGY)
-        if self.limit is not None and not self.approximately:
+        if self.limit is not None and not (self.approximately or session.must_obey):
             raise CommandError(errors.STREAM_LIMIT_EXACT)
 
     def apply(self, stream: Stream, limits: Limits) -> int:
@@ -116,7 +116,7 @@ def xtrim(session: Session, args: list[bytes]) -> Reply:
         if after == at:
             raise CommandError(errors.SYNTAX)
         at = after
-    trimming.check(needed=True)
+    trimming.check(session, needed=True)
     stream = session.db.lookup_write(args[1], STREAM)
     if stream is None:
         return 0

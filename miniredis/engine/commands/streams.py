@@ -67,7 +67,7 @@ class Addition:
 def xadd(session: Session, args: list[bytes]) -> Reply:
     """Appends an entry to a stream and tells its id; may trim the stream by the way."""
     db, key = session.db, args[1]
-    addition = read_addition(args)
+    addition = read_addition(session, args)
     stream = db.lookup_write(key, STREAM)
     if stream is None and not addition.creates:
         return None
@@ -92,7 +92,7 @@ def add(session: Session, key: bytes, stream: Stream | None, addition: Addition)
     return id_text(number)
 
 
-def read_addition(args: list[bytes]) -> Addition:
+def read_addition(session: Session, args: list[bytes]) -> Addition:
     addition = Addition(Trimming())
     at = 2
     while at < len(args) and args[at] != b"*":
@@ -102,7 +102,7 @@ def read_addition(args: list[bytes]) -> Addition:
             break
         addition.creates &= after != at
         at = max(after, at + 1)
-    addition.trimming.check(needed=False)
+    addition.trimming.check(session, needed=False)
     addition.content = args[at + 1 :]
     if not addition.content or len(addition.content) % 2:
         raise CommandError(errors.wrong_arity(b"xadd"))

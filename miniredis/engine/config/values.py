@@ -84,6 +84,9 @@ class Config:
         given: values by the directives' names; the others have redis-server's defaults. A value is a str, or
             a list of words as they stand after the name on a command line.
 
+    Attributes:
+        given: the directives whose values were given, by their own names.
+
     Raises:
         ConfigurationError: there is no such directive, redis-server would refuse the value, too, or miniredis
             does not have the feature that it asks for.
@@ -95,6 +98,7 @@ class Config:
         self._integers: dict[str, int] = {}
         self._listeners: list[Callable[[], None]] = []
         self._guards: dict[str, Callable[[str], None]] = {}
+        self.given = frozenset(map(canonical, given or ()))
         for name, value in (given or {}).items():
             self._begin_with(name, value)
 

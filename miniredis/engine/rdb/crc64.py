@@ -1,4 +1,4 @@
-"""The checksum at the end of a payload: CRC-64 with the polynomial of Jones, bits reflected.
+"""The checksum at the end of a payload or a file: CRC-64 with the polynomial of Jones, bits reflected.
 
 A table takes eight bytes at a time, which is slow in Python. So long data is first replaced by short data
 with the same checksum. To a checksum, data is a polynomial over two elements, its first bit the highest
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["crc64"]
+__all__ = ["Checksum", "crc64"]
 
 POLYNOMIAL: Final = 0x95AC9329AC4BC9B5
 
@@ -30,12 +30,28 @@ tables: list[list[int]] = []
 """For each of eight bytes in a row, what it does to the sum; made when first needed."""
 
 
-def crc64(data: bytes) -> int:
-    """The checksum of some bytes, in time that goes with their number."""
-    rest = b""
-    for at in range(0, len(data), CHUNK):
-        rest = shortened(rest + data[at : at + CHUNK])
-    return by_table(rest)
+class Checksum:
+    """The checksum of bytes that come in pieces, in time that goes with their number."""
+
+    def __init__(self) -> None:
+        self._rest = b""  # few bytes with the checksum of all so far
+
+    def update(self, data: bytes | bytearray | memoryview) -> None:
+        """Takes the next piece in; few large pieces take less time than many small ones."""
+        for at in range(0, len(data), CHUNK):
+            self._rest = shortened(self._rest + data[at : at + CHUNK])
+
+    @property
+    def value(self) -> int:
+        """The checksum of all pieces so far."""
+        return by_table(self._rest)
+
+
+def crc64(data: bytes | memoryview) -> int:
+    """The checksum of some bytes."""
+    checksum = Checksum()
+    checksum.update(data)
+    return checksum.value
 
 
 def shortened(data: bytes) -> bytes:

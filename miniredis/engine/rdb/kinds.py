@@ -1,4 +1,4 @@
-"""The types of the format: the first byte of a payload."""
+"""The types of the format: the first byte of a payload, and what stands before each key of a file."""
 
 from __future__ import annotations
 
@@ -22,3 +22,21 @@ HASH_LISTPACK: Final = 16
 SORTED_SET_LISTPACK: Final = 17
 QUICKLIST_2: Final = 18
 STREAM_2: Final = 19
+
+SET_LISTPACK: Final = 20
+STREAM_3: Final = 21
+"""Redis 7.2 and newer write these two; Redis 7.0 does not read them."""
+
+SLOT_INFO: Final = 0xF4
+LIBRARY: Final = 0xF5
+LIBRARY_BEFORE_7_0: Final = 0xF6
+MODULE_AUX: Final = 0xF7
+IDLE: Final = 0xF8
+FREQUENCY: Final = 0xF9
+AUX: Final = 0xFA
+RESIZE: Final = 0xFB
+EXPIRY_MILLISECONDS: Final = 0xFC
+EXPIRY_SECONDS: Final = 0xFD
+SELECT: Final = 0xFE
+END: Final = 0xFF
+"""No types, but opcodes: what else may stand in a file."""

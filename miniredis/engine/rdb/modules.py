@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from .reader import BadDataError, Reader, length, string
 
-__all__ = ["END", "load_of", "module_id", "read_text", "read_unsigned", "text", "unsigned"]
+__all__ = ["END", "load_of", "module_id", "module_name", "read_text", "read_unsigned", "text", "unsigned"]
 
 ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 NAME_LENGTH: Final = 9
@@ -32,6 +32,12 @@ def module_id(name: str, version: int) -> int:
     for letter in name:
         number = number << 6 | ALPHABET.index(letter)
     return number << 10 | version
+
+
+def module_name(number: int) -> str:
+    """The name of the type that has a number."""
+    letters = (number >> 10 + 6 * place & 63 for place in reversed(range(NAME_LENGTH)))
+    return "".join(ALPHABET[letter] for letter in letters)
 
 
 def unsigned(number: int) -> bytes:

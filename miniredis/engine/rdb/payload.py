@@ -20,7 +20,18 @@ from .crc64 import crc64
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
 
-__all__ = ["BadDataError", "BadPayloadError", "dump", "opened", "restore", "sealed"]
+__all__ = [
+    "DUMPERS",
+    "FILE_LOADERS",
+    "VERSION",
+    "BadDataError",
+    "BadPayloadError",
+    "dump",
+    "opened",
+    "restore",
+    "sealed",
+    "string_or_integer",
+]
 
 VERSION: Final = 10
 FOOTER: Final = 10
@@ -87,11 +98,16 @@ def check_seal(payload: bytes) -> None:
 
 
 def dump_string(text: bytes) -> bytes:
+    return bytes([kinds.STRING]) + string_or_integer(text)
+
+
+def string_or_integer(text: bytes) -> bytes:
+    """A string, as an integer of 1, 2 or 4 bytes if it reads as one."""
     number = parse_integer(text)
     for form, width in enumerate((1, 2, 4)):
         if number is not None and fits(number, width):
-            return bytes([kinds.STRING, 0xC0 | form]) + number.to_bytes(width, "little", signed=True)
-    return bytes([kinds.STRING]) + string(text)
+            return bytes([0xC0 | form]) + number.to_bytes(width, "little", signed=True)
+    return string(text)
 
 
 def dump_list(values: ListValue) -> bytes:
@@ -181,3 +197,10 @@ LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
     kinds.STREAM_2: lambda reader, _: streams.load_stream(reader),
 }
 """How each type of the format is read."""
+
+FILE_LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
+    **LOADERS,
+    kinds.SET_LISTPACK: sets.load_listpack,
+    kinds.STREAM_3: lambda reader, _: streams.load_newer_stream(reader),
+}
+"""How each type is read in a file, also those of newer versions. RESTORE refuses them, as Redis 7.0 does."""

@@ -35,6 +35,11 @@ class Reader:
         return taken
 
     @property
+    def at(self) -> int:
+        """How many bytes have been read."""
+        return self._at
+
+    @property
     def is_over(self) -> bool:
         """Whether all has been read."""
         return self._at >= len(self._data)

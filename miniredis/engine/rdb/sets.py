@@ -1,4 +1,4 @@
-"""Sets in a payload, in every form that Redis up to 7.0 writes."""
+"""Sets in a payload, in every form that Redis writes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from ..numbers import fits
 from ..packing import Packing
 from ..sets import SetValue
 from .kinds import INTSET, SET
+from .packed import read_listpack
 from .reader import BadDataError, Reader, length, string
 
-__all__ = ["dump_set", "load_intset", "load_set"]
+__all__ = ["dump_set", "load_intset", "load_listpack", "load_set"]
 
 WIDTHS: Final = (2, 4, 8)
 """How many bytes the integers of an intset have."""
@@ -47,6 +48,11 @@ def load_intset(reader: Reader, packing: Packing) -> SetValue:
         raise BadDataError
     numbers = (int.from_bytes(body.take(width), "little", signed=True) for _ in range(count))
     return set_of([b"%d" % number for number in numbers], packing)
+
+
+def load_listpack(reader: Reader, packing: Packing) -> SetValue:
+    """A listpack of members, as Redis 7.2 and newer have it."""
+    return set_of(read_listpack(reader.string()), packing)
 
 
 def set_of(members: list[bytes], packing: Packing) -> SetValue:

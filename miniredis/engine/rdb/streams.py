@@ -1,6 +1,7 @@
 """Streams in a payload: nodes as listpacks, then what the stream knows of itself, then its groups.
 
-Redis up to 6.2 knew less of a stream; what is missing is made up as Redis 7.0 does.
+Redis up to 6.2 knew less of a stream; what is missing is made up as Redis 7.0 does. Redis 7.2 and newer also
+write when a consumer was last given something, which Redis 7.0 does not know.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .kinds import STREAM_2
 from .packed import read_listpack
 from .reader import BadDataError, Reader, length, string
 
-__all__ = ["dump_stream", "load_old_stream", "load_stream"]
+__all__ = ["dump_stream", "load_newer_stream", "load_old_stream", "load_stream"]
 
 ID_BYTES: Final = 16
 UNKNOWN: Final = SEQUENCE
@@ -78,14 +79,19 @@ def milliseconds(time: int) -> bytes:
 # Reading
 
 
-def load_stream(reader: Reader) -> Stream:
+def load_stream(reader: Reader, *, has_active_times: bool = False) -> Stream:
     """A stream as Redis 7.0 writes it; raises ``BadDataError``."""
     stream = read_entries(reader)
     read_two(reader)  # the first id, which the entries tell
     stream.max_deleted = read_two(reader)
     stream.added = reader.length()
-    read_groups(reader, stream, counts=True)
+    read_groups(reader, stream, counts=True, has_active_times=has_active_times)
     return stream
+
+
+def load_newer_stream(reader: Reader) -> Stream:
+    """A stream as Redis 7.2 and newer write it; raises ``BadDataError``."""
+    return load_stream(reader, has_active_times=True)
 
 
 def load_old_stream(reader: Reader) -> Stream:
@@ -177,7 +183,7 @@ class Elements:
         return number
 
 
-def read_groups(reader: Reader, stream: Stream, *, counts: bool) -> None:
+def read_groups(reader: Reader, stream: Stream, *, counts: bool, has_active_times: bool = False) -> None:
     for _ in range(reader.length()):
         name, group = reader.string(), Group(read_two(reader))
         if name in stream.groups:
@@ -187,11 +193,11 @@ def read_groups(reader: Reader, stream: Stream, *, counts: bool) -> None:
             group.entries_read = None if read == UNKNOWN else wrapped(read)
         else:
             group.entries_read = entries_up_to(stream, group.last)
-        read_pending(reader, group)
+        read_pending(reader, group, has_active_times=has_active_times)
         stream.groups[name] = group
 
 
-def read_pending(reader: Reader, group: Group) -> None:
+def read_pending(reader: Reader, group: Group, *, has_active_times: bool) -> None:
     """What is pending in a group, and with which of its consumers: with each exactly one."""
     deliveries: dict[int, tuple[int, int]] = {}
     for _ in range(reader.length()):
@@ -203,6 +209,8 @@ def read_pending(reader: Reader, group: Group) -> None:
         name, seen = reader.string(), read_time(reader)
         if name in group.consumers:
             raise BadDataError
+        if has_active_times:
+            read_time(reader)
         read_holdings(reader, group, group.create_consumer(name, seen), deliveries)
     if deliveries:
         raise BadDataError

@@ -1,0 +1,26 @@
+"""BGREWRITEAOF."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import errors
+from ..client_flags import EXECUTING
+from ..errors import CommandError
+from ..registry import command
+from ..replies import Reply, status
+from ..session import Session
+
+STARTED: Final = status(b"Background append only file rewriting started")
+SCHEDULED: Final = status(b"Background append only file rewriting scheduled")
+
+
+@command("BGREWRITEAOF", 1, "admin noscript no_async_loading", acl="", since="1.0.0")
+def bgrewriteaof(session: Session, args: list[bytes]) -> Reply:
+    """Rewrites the append-only file beside other work; without one there is nothing to rewrite."""
+    journal = session.engine.environment.journal
+    if journal is None:
+        raise CommandError(errors.NO_REWRITING)
+    if not journal.rewrite():
+        raise CommandError(errors.REWRITING)
+    return SCHEDULED if session.flags & EXECUTING else STARTED

@@ -1,0 +1,272 @@
+"""Loads a snapshot, whichever version of Redis up to 8.0 wrote it, into empty databases.
+
+Data of types that are not here is refused by its name, never left out. To read one more opcode, write a
+method of ``Loading`` and give it its row in ``OPCODES``; for one more type of value see ``payload``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol
+
+from ..errors import CommandError
+from ..keyspace import Keyspace
+from ..packing import Packing
+from .crc64 import crc64
+from .kinds import (
+    AUX,
+    END,
+    EXPIRY_MILLISECONDS,
+    EXPIRY_SECONDS,
+    FREQUENCY,
+    IDLE,
+    LIBRARY,
+    LIBRARY_BEFORE_7_0,
+    MODULE_AUX,
+    RESIZE,
+    SELECT,
+    SLOT_INFO,
+)
+from .modules import module_name
+from .payload import FILE_LOADERS
+from .reader import BadDataError, Reader
+from .snapshot import MAGIC, VERSION_DIGITS
+
+__all__ = ["BadSnapshotError", "Loaded", "load"]
+
+NEWEST: Final = 12
+"""The last version of the format that is read: that of Redis 8.0."""
+
+CHECKED_FROM: Final = 5
+"""The first version whose files end with a checksum."""
+
+
+class BadSnapshotError(Exception):
+    """A file is no snapshot that can be loaded; nothing of it was.
+
+    Attributes:
+        offset: how many bytes of the file had been read when this was found.
+        reason: what is wrong.
+    """
+
+    def __init__(self, offset: int, reason: str) -> None:
+        super().__init__(offset, reason)
+        self.offset = offset
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"at byte {self.offset}: {self.reason}"
+
+
+class Loaded(NamedTuple):
+    """What ``load`` found.
+
+    Attributes:
+        keys: how many keys were loaded.
+        expired: how many keys had expired, and were not.
+        end: how many bytes the snapshot has; what stands behind it is no part of it.
+    """
+
+    keys: int
+    expired: int
+    end: int
+
+
+class Shelf(Protocol):
+    """Where libraries go; ``Libraries`` is one."""
+
+    def load(self, code: bytes, *, replace: bool) -> object:
+        """Takes a library in; raises ``CommandError`` for what is none."""
+
+    def flush(self) -> None:
+        """Takes all libraries away."""
+
+
+def load(
+    data: bytes,
+    keyspace: Keyspace,
+    libraries: Shelf,
+    packing: Packing,
+    *,
+    keeps_expired: bool = False,
+    checks: bool = True,
+    is_whole: bool = False,
+) -> Loaded:
+    """Puts all that is in a snapshot into empty databases.
+
+    Args:
+        data: the bytes of a file that begins with a snapshot.
+        keyspace: has the databases, and the wall time.
+        libraries: where libraries go.
+        packing: how much is packed.
+        keeps_expired: loads keys that have expired, too: the commands of an append-only file may follow.
+        checks: whether the checksum must be right (``rdbchecksum``).
+        is_whole: nothing may follow the snapshot: behind a damaged byte that reads as its end, much would.
+
+    Raises:
+        BadSnapshotError: the data is damaged, or has what is not here. Databases and libraries are empty
+            then.
+    """
+    loading = Loading(data, keyspace, libraries, packing, keeps_expired=keeps_expired)
+    try:
+        loading.run(checks=checks)
+        if is_whole and not loading.reader.is_over:
+            raise loading.refusal("the snapshot ends here, and the file does not")
+    except BadDataError:
+        loading.undo()
+        raise loading.refusal(loading.damage) from None
+    except BadSnapshotError:
+        loading.undo()
+        raise
+    return Loaded(loading.keys, loading.expired, loading.reader.at)
+
+
+class Loading:
+    """A snapshot on its way into a keyspace; ``load`` explains the arguments.
+
+    Attributes:
+        reader: where the snapshot comes from.
+        keys: how many keys were loaded.
+        expired: how many had expired.
+        damage: what is wrong if the data cannot be read further.
+    """
+
+    def __init__(
+        self, data: bytes, keyspace: Keyspace, libraries: Shelf, packing: Packing, *, keeps_expired: bool
+    ) -> None:
+        self.reader = Reader(data)
+        self.keys = self.expired = 0
+        self.damage = "the file does not begin as a snapshot does"
+        self._data = data
+        self._keyspace = keyspace
+        self._libraries = libraries
+        self._packing = packing
+        self._keeps_expired = keeps_expired
+        self._db = keyspace.databases[0]
+        self._deadline: int | None = None
+        self._idle = 0
+
+    def run(self, *, checks: bool) -> None:
+        """Loads everything; raises ``BadDataError`` or ``BadSnapshotError``."""
+        version = self._read_version()
+        self.damage = "the file ends too early"
+        while (code := self.reader.byte()) != END:
+            if code in OPCODES:
+                self.damage = f"what follows opcode {code} is damaged, or cut off"
+                OPCODES[code](self)
+            elif code in FILE_LOADERS:
+                self._load_key(code)
+            else:
+                raise self.refusal(f"there is no type {code} here")
+            self.damage = "the file ends too early"
+        if version >= CHECKED_FROM:
+            self._check_sum(checks=checks)
+
+    def refusal(self, reason: str) -> BadSnapshotError:
+        """The error for what was read last."""
+        return BadSnapshotError(self.reader.at, reason)
+
+    def undo(self) -> None:
+        """Takes away what was loaded."""
+        self._libraries.flush()
+        for db in self._keyspace.databases:
+            db.clear()
+
+    def _read_version(self) -> int:
+        magic, digits = self.reader.take(len(MAGIC)), self.reader.take(VERSION_DIGITS)
+        if magic != MAGIC or not digits.isdigit():
+            raise BadDataError
+        if not 1 <= int(digits) <= NEWEST:
+            raise self.refusal(f"version {int(digits)} of the format is not one of 1 to {NEWEST}")
+        return int(digits)
+
+    def _check_sum(self, *, checks: bool) -> None:
+        checked = memoryview(self._data)[: self.reader.at]
+        expected = int.from_bytes(self.reader.take(8), "little")
+        if checks and expected and crc64(checked) != expected:
+            raise self.refusal("the checksum is wrong: the file is damaged")
+
+    def _load_key(self, kind: int) -> None:
+        self.damage = f"a key of type {kind} is damaged, or cut off"
+        key = self.reader.string()
+        value = FILE_LOADERS[kind](self.reader, self._packing)
+        if key in self._db.values:
+            raise self.refusal(f"key {key!r} is there twice in database {self._db.index}")
+        deadline, idle = self._deadline, self._idle
+        self._deadline, self._idle = None, 0
+        if deadline is not None and deadline < self._keyspace.milliseconds and not self._keeps_expired:
+            self.expired += 1
+            return
+        self._db.create(key, value, None, deadline=deadline)
+        self._db.used[key] -= idle
+        self.keys += 1
+
+    def _set_deadline(self, width: int, milliseconds: int) -> None:
+        time = int.from_bytes(self.reader.take(width), "little", signed=True)
+        self._deadline = None if time == -1 else time * milliseconds
+
+    # The opcodes
+
+    def select(self) -> None:
+        """The keys that follow are those of another database."""
+        index, databases = self.reader.length(), self._keyspace.databases
+        if index >= len(databases):
+            raise self.refusal(
+                f"there is a database {index}, and the directive databases is {len(databases)}"
+            )
+        self._db = databases[index]
+
+    def expiry_seconds(self) -> None:
+        """When the next key expires, as Redis 2.4 wrote it."""
+        self._set_deadline(4, 1000)
+
+    def expiry_milliseconds(self) -> None:
+        """When the next key expires."""
+        self._set_deadline(8, 1)
+
+    def idle(self) -> None:
+        """For how many seconds the next key has not been used."""
+        self._idle = min(1000 * self.reader.length(), self._keyspace.milliseconds)
+
+    def library(self) -> None:
+        """A library of functions."""
+        code = self.reader.string()
+        try:
+            self._libraries.load(code, replace=False)
+        except CommandError as error:
+            reason = error.message.decode(errors="replace")
+            raise self.refusal(f"a library cannot be loaded: {reason}") from None
+
+    def library_before_7_0(self) -> None:
+        """A library as release candidates of Redis 7.0 wrote it."""
+        raise self.refusal("it has functions in the form of a release candidate of Redis 7.0")
+
+    def module(self) -> None:
+        """What a module keeps beside its keys."""
+        raise self.refusal(f"it has data of the module type {module_name(self.reader.length())!r}")
+
+    def skip_text(self) -> None:
+        """A field about the file: its name and its value."""
+        for _ in range(2):
+            self.reader.string()
+
+    def skip(self, count: int) -> None:
+        """So many numbers, which are only hints."""
+        for _ in range(count):
+            self.reader.length()
+
+
+OPCODES: Final[dict[int, Callable[[Loading], object]]] = {
+    SLOT_INFO: lambda loading: loading.skip(3),  # slot, keys, keys that expire
+    LIBRARY: Loading.library,
+    LIBRARY_BEFORE_7_0: Loading.library_before_7_0,
+    MODULE_AUX: Loading.module,
+    IDLE: Loading.idle,
+    FREQUENCY: lambda loading: loading.reader.byte(),  # how often a key is used is not kept here
+    AUX: Loading.skip_text,
+    RESIZE: lambda loading: loading.skip(2),  # keys, keys that expire
+    EXPIRY_MILLISECONDS: Loading.expiry_milliseconds,
+    EXPIRY_SECONDS: Loading.expiry_seconds,
+    SELECT: Loading.select,
+}
+"""What each opcode does."""

@@ -1,0 +1,91 @@
+"""Snapshots: all keys and libraries of a server as one RDB file, as Redis 7.0 writes it.
+
+``write`` makes the bytes of such a file, and ``load`` in ``loading`` reads them; neither opens a file. A file
+is a head, then opcodes, each a byte with what belongs to it, then a checksum. A byte that is no opcode is the
+type of a value: its key follows, then the value as DUMP writes it, for which see ``payload``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ..keyspace import Database, Keyspace
+from ..version import VERSION as REDIS_VERSION
+from .crc64 import Checksum
+from .kinds import AUX, END, EXPIRY_MILLISECONDS, LIBRARY, RESIZE, SELECT
+from .payload import DUMPERS, VERSION, string_or_integer
+from .reader import length, string
+
+__all__ = ["MAGIC", "VERSION_DIGITS", "write"]
+
+MAGIC: Final = b"REDIS"
+VERSION_DIGITS: Final = 4
+"""What a file begins with: this word, and the version in so many digits."""
+
+BLOCK: Final = 1 << 18
+"""About how many bytes ``write`` gives at a time."""
+
+
+def write(
+    keyspace: Keyspace,
+    libraries: Iterable[bytes],
+    *,
+    memory: int = 0,
+    aof_base: bool = False,
+    has_checksum: bool = True,
+) -> Iterator[bytes]:
+    """The bytes of a snapshot, a block at a time.
+
+    Keys that have expired and are still there are written, with their expiry.
+
+    Args:
+        keyspace: the databases, which must not change meanwhile, and the wall time.
+        libraries: the code of each.
+        memory: how many bytes the server uses, for those who inspect the file.
+        aof_base: whether it is the base of an append-only file.
+        has_checksum: whether to write one; else 0 stands for none (``rdbchecksum no``).
+    """
+    checksum = Checksum()
+    block = bytearray()
+    for piece in pieces(keyspace, libraries, memory, aof_base=aof_base):
+        block += piece
+        if len(block) >= BLOCK:
+            yield (full := bytes(block))
+            if has_checksum:
+                checksum.update(full)
+            block.clear()
+    checksum.update(block)
+    yield bytes(block) + (checksum.value if has_checksum else 0).to_bytes(8, "little")
+
+
+def pieces(
+    keyspace: Keyspace, libraries: Iterable[bytes], memory: int, *, aof_base: bool
+) -> Iterator[bytes | memoryview]:
+    yield MAGIC + b"%0*d" % (VERSION_DIGITS, VERSION)
+    yield aux(b"redis-ver", REDIS_VERSION.encode())
+    yield aux(b"redis-bits", b"64")
+    yield aux(b"ctime", b"%d" % (keyspace.milliseconds // 1000))
+    yield aux(b"used-mem", b"%d" % memory)
+    yield aux(b"aof-base", b"%d" % aof_base)
+    for code in libraries:
+        yield bytes([LIBRARY]) + string(code)
+    for db in keyspace.databases:
+        if db.values:
+            yield bytes([SELECT]) + length(db.index)
+            yield bytes([RESIZE]) + length(len(db.values)) + length(len(db.deadlines))
+            yield from keys_of(db)
+    yield bytes([END])
+
+
+def aux(name: bytes, value: bytes) -> bytes:
+    return bytes([AUX]) + string(name) + string_or_integer(value)
+
+
+def keys_of(db: Database) -> Iterator[bytes | memoryview]:
+    for key, value in db.values.items():
+        payload = DUMPERS[type(value)](value)
+        if key in db.deadlines:
+            yield bytes([EXPIRY_MILLISECONDS]) + db.deadlines[key].to_bytes(8, "little", signed=True)
+        yield payload[:1] + string_or_integer(key)
+        yield memoryview(payload)[1:]

@@ -1,0 +1,19 @@
+"""What is said of a file that cannot be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["DamagedFileError"]
+
+
+class DamagedFileError(Exception):
+    """A file of the server's data cannot be read; nothing of it was changed, and the server does not start.
+
+    Attributes:
+        path: which file.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path

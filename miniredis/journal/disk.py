@@ -1,0 +1,123 @@
+"""The disk, as the journal uses it: every operation on files is here, so that tests can let it fail."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = ["Disk", "File"]
+
+
+class File:
+    """A file that is written at its end.
+
+    Args:
+        path: where it is.
+        flags: those of ``os.open``, beside those for writing.
+
+    Attributes:
+        size: its length in bytes, as far as it was written here.
+    """
+
+    def __init__(self, path: Path, flags: int) -> None:
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o644)
+        self.size = os.fstat(self._descriptor).st_size
+
+    def write(self, data: bytes) -> None:
+        """Writes all of it; ``size`` tells how much was written where that fails."""
+        rest = memoryview(data)
+        while rest:
+            written = os.write(self._descriptor, rest)
+            self.size += written
+            rest = rest[written:]
+
+    def sync(self) -> None:
+        """Makes what was written durable."""
+        os.fdatasync(self._descriptor) if hasattr(os, "fdatasync") else os.fsync(self._descriptor)
+
+    def truncate(self, size: int) -> None:
+        """Cuts what is behind a length."""
+        os.ftruncate(self._descriptor, size)
+        self.size = size
+
+    def close(self) -> None:
+        """Closes it."""
+        os.close(self._descriptor)
+
+
+class Disk:
+    """The file system. All of it raises ``OSError``."""
+
+    def append(self, path: Path) -> File:
+        """Opens a file, new or not, to write behind what is there."""
+        return File(path, os.O_CREAT | os.O_APPEND)
+
+    def create(self, path: Path) -> File:
+        """Opens a file to write it from the beginning."""
+        return File(path, os.O_CREAT | os.O_TRUNC)
+
+    def read(self, path: Path) -> bytes:
+        """What a file holds."""
+        return path.read_bytes()
+
+    def size(self, path: Path) -> int:
+        """How many bytes a file has."""
+        return path.stat().st_size
+
+    def exists(self, path: Path) -> bool:
+        """Whether there is such a file."""
+        return path.exists()
+
+    def list(self, folder: Path) -> list[Path]:
+        """The files in a folder."""
+        return sorted(folder.iterdir())
+
+    def make_folder(self, path: Path) -> None:
+        """Makes a folder, if it is not there."""
+        if not path.is_dir():
+            path.mkdir(mode=0o755, exist_ok=True)
+            self.sync_folder(path.parent)
+
+    def rename(self, path: Path, new: Path) -> None:
+        """Renames a file, in place of one that is there; ``sync_folder`` makes that durable."""
+        path.replace(new)
+
+    def remove(self, path: Path) -> None:
+        """Removes a file."""
+        path.unlink()
+
+    def sync_folder(self, path: Path) -> None:
+        """Makes durable which files a folder has."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def replace(self, path: Path, content: Iterable[bytes], temporary: Path) -> None:
+        """Writes a file so that it holds either what it held before or all of this, whatever happens."""
+        file = self.create(temporary)
+        try:
+            for piece in content:
+                file.write(piece)
+            file.sync()
+        finally:
+            file.close()
+        self.rename(temporary, path)
+        self.sync_folder(path.parent)
+
+    def lock(self, folder: Path) -> int:
+        """Keeps a folder to this process until the descriptor is closed; ``BlockingIOError`` if held."""
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def unlock(self, descriptor: int) -> None:
+        """Gives up what ``lock`` returned."""
+        os.close(descriptor)

@@ -1,0 +1,80 @@
+"""A file with a snapshot of all data, Redis's ``dump.rdb``: whole at every moment, and read at the start.
+
+A snapshot is written to a temporary file beside it, made durable, and renamed. So a crash, or a full disk,
+leaves the file as it was before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ..engine.rdb import snapshot
+from ..engine.rdb.loading import BadSnapshotError, Loaded, load
+from .damage import DamagedFileError
+
+if TYPE_CHECKING:
+    from ..engine import Engine
+
+__all__ = ["FileSystem", "load_file", "save_file", "temporary"]
+
+
+class FileSystem(Protocol):
+    """What is asked of a disk; all of it raises ``OSError``. ``Disk`` is one."""
+
+    def replace(self, path: Path, content: Iterable[bytes], temporary: Path) -> None:
+        """Writes a file so that it holds what it held before or all of this, whatever happens."""
+
+    def remove(self, path: Path) -> None:
+        """Removes a file."""
+
+    def read(self, path: Path) -> bytes:
+        """What a file holds."""
+
+
+def temporary(path: Path, process: int) -> Path:
+    """The file that a process writes before it renames it to ``path``, named as Redis names it."""
+    return path.with_name(f"temp-{process}.rdb")
+
+
+def save_file(disk: FileSystem, path: Path, engine: Engine) -> None:
+    """Writes all data of an engine to a file.
+
+    Raises:
+        OSError: the disk fails; the file is as it was.
+    """
+    codes = [library.code for library in engine.libraries.libraries]
+    blocks = snapshot.write(
+        engine.keyspace,
+        codes,
+        memory=engine.environment.memory(),
+        has_checksum=engine.config["rdbchecksum"] == "yes",
+    )
+    unfinished = temporary(path, os.getpid())
+    try:
+        disk.replace(path, blocks, unfinished)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            disk.remove(unfinished)
+        raise
+
+
+def load_file(disk: FileSystem, path: Path, engine: Engine) -> Loaded | None:
+    """Puts all data of a file into an engine that has none; None where there is no such file.
+
+    Raises:
+        DamagedFileError: it is damaged, or has what is not here; the engine is empty.
+        OSError: it cannot be read.
+    """
+    try:
+        data = disk.read(path)
+    except FileNotFoundError:
+        return None
+    checks = engine.config["rdbchecksum"] == "yes"
+    try:
+        return load(data, engine.keyspace, engine.libraries, engine.packing, checks=checks, is_whole=True)
+    except BadSnapshotError as error:
+        raise DamagedFileError(path, str(error)) from None

@@ -1,0 +1,148 @@
+"""A disk in memory that loses what was not made durable, and fails at whichever operation a test says."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from miniredis.journal.disk import Disk, File
+
+__all__ = ["Killed", "MemoryDisk", "works"]
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+Plan: TypeAlias = Callable[[int, str], None]
+
+
+def works(_number: int, _name: str) -> None:
+    """The plan of a disk that does not fail."""
+
+
+class Inode:
+    """What a file holds, and what of it would be there after a power loss."""
+
+    def __init__(self) -> None:
+        self.data = self.durable = b""
+
+
+class MemoryFile(File):
+    """One that is open."""
+
+    def __init__(self, inode: Inode, disk: MemoryDisk) -> None:
+        self.inode, self._disk = inode, disk
+        self.size = len(inode.data)
+
+    def write(self, data: bytes) -> None:
+        def half() -> None:
+            self._add(data[: len(data) // 2])
+
+        self._disk.step("write", half)
+        self._add(data)
+
+    def _add(self, data: bytes) -> None:
+        self.inode.data += data
+        self.size = len(self.inode.data)
+
+    def sync(self) -> None:
+        self._disk.step("sync")
+        self.inode.durable = self.inode.data
+
+    def truncate(self, size: int) -> None:
+        self._disk.step("truncate")
+        self.inode.data = self.inode.data[:size]
+        self.size = size
+
+    def close(self) -> None:
+        self._disk.step("close")
+
+
+class MemoryDisk(Disk):
+    """The files of one server, and of those that come after it.
+
+    Attributes:
+        steps: the operations so far, by name.
+        plan: called before each operation with its number and name; raises what it is to fail with.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[Path, Inode] = {}
+        self._durable: dict[Path, Inode] = {}
+        self.steps: list[str] = []
+        self.plan: Plan = works
+
+    def step(self, name: str, half: Callable[[], None] = lambda: None) -> None:
+        """An operation is about to be done; one that fails may be done halfway."""
+        self.steps.append(name)
+        try:
+            self.plan(len(self.steps), name)
+        except BaseException:
+            half()
+            raise
+
+    def lose_power(self, seed: int) -> None:
+        """Only what was made durable is left, and some of what was not: the beginning of files."""
+        chance = random.Random(seed)  # noqa: S311  (nothing here is secret)
+        for path, inode in self._entries.items():
+            if path not in self._durable and chance.random() < 0.5:
+                self._durable[path] = inode  # the entry reached the disk by itself
+        self._entries = dict(self._durable)
+        for inode in self._entries.values():
+            rest = inode.data[len(inode.durable) :] if inode.data.startswith(inode.durable) else b""
+            inode.data = inode.durable = inode.durable + rest[: chance.randint(0, len(rest))]
+
+    def append(self, path: Path) -> File:
+        self.step("open")
+        return MemoryFile(self._entries.setdefault(path, Inode()), self)
+
+    def create(self, path: Path) -> File:
+        self.step("create")
+        self._entries[path] = Inode()
+        return MemoryFile(self._entries[path], self)
+
+    def read(self, path: Path) -> bytes:
+        self.step("read")
+        return self._found(path).data
+
+    def size(self, path: Path) -> int:
+        return len(self._found(path).data)
+
+    def _found(self, path: Path) -> Inode:
+        if path not in self._entries:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        return self._entries[path]
+
+    def exists(self, path: Path) -> bool:
+        return path in self._entries
+
+    def list(self, folder: Path) -> list[Path]:
+        return sorted(path for path in self._entries if path.parent == folder)
+
+    def make_folder(self, path: Path) -> None:
+        self.step("mkdir")
+
+    def rename(self, path: Path, new: Path) -> None:
+        self.step("rename")
+        self._entries[new] = self._entries.pop(path)
+
+    def remove(self, path: Path) -> None:
+        self.step("remove")
+        self._found(path)
+        del self._entries[path]
+
+    def sync_folder(self, path: Path) -> None:
+        self.step("sync folder")
+        kept = {name: inode for name, inode in self._durable.items() if name.parent != path}
+        self._durable = kept | {name: inode for name, inode in self._entries.items() if name.parent == path}
+
+    def lock(self, folder: Path) -> int:
+        return 0
+
+    def unlock(self, descriptor: int) -> None:
+        pass

@@ -1,0 +1,316 @@
+"""The append-only file on a real disk: killed servers, real Redis's files, and damage."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+import miniredis
+from conformance.processes import at_free_port, end, start_real
+from conformance.programs import find_real_redis
+from conformance.targets import Address
+from miniredis import DamagedFileError
+
+from ...waiting import until
+from .rdb_states import fill, fill_at_random, portrait
+
+AT_ONCE: Final = Retry(NoBackoff(), 0)
+"""A client that does not connect again."""
+
+DURABLE: Final = ("--appendonly", "yes", "--appendfsync", "always")
+
+
+@contextmanager
+def process_in(folder: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A miniredis in a process of its own."""
+
+    def command(port: int) -> list[str]:
+        words = ["-m", "miniredis", "--port", str(port), "--dir", str(folder), *DURABLE, *flags]
+        return [sys.executable, *words]
+
+    with at_free_port("miniredis", command) as started:
+        yield started
+
+
+@contextmanager
+def real_durable(folder: Path, *flags: str) -> Iterator[int]:
+    process, port = start_real(find_real_redis(), folder, "--enable-debug-command", "yes", *DURABLE, *flags)
+    try:
+        yield port
+    finally:
+        end(process)
+
+
+def ours(folder: Path, **directives: Any) -> miniredis.EmbeddedServer:
+    return miniredis.start(
+        appendonly="yes", appendfsync="always", dir=folder, enable_debug_command="yes", **directives
+    )
+
+
+# Kills
+
+
+class Crowd:
+    """Clients that push until the server dies, each to lists of its own; they note what was answered.
+
+    Attributes:
+        acknowledged: by list, how many elements there are at least.
+    """
+
+    def __init__(self, port: int, begin: dict[str, int]) -> None:
+        self.acknowledged = dict(begin)
+        self._port = port
+        self._threads = [threading.Thread(target=self._work, args=(number,)) for number in range(4)]
+        for thread in self._threads:
+            thread.start()
+
+    def _work(self, client_number: int) -> None:
+        names = [f"{kind}:{client_number}" for kind in ("plain", "transaction", "script")]
+        client = redis.Redis(port=self._port, retry=AT_ONCE)
+        try:
+            while True:
+                for name in names:
+                    self._push(client, name, self.acknowledged.get(name, 0))
+        except redis.ConnectionError:
+            client.close()
+
+    def _push(self, client: redis.Redis, name: str, at: int) -> None:
+        numbers = [at, at + 1, at + 2]
+        if name.startswith("plain"):
+            client.rpush(name, *numbers)
+        elif name.startswith("transaction"):
+            with client.pipeline(transaction=True) as pipeline:
+                for number in numbers:
+                    pipeline.rpush(name, number)
+                pipeline.execute()
+        else:
+            client.eval(
+                "for _, each in ipairs(ARGV) do redis.call('RPUSH', KEYS[1], each) end", 1, name, *numbers
+            )
+        self.acknowledged[name] = at + 3
+
+    def join(self) -> dict[str, int]:
+        for thread in self._threads:
+            thread.join()
+        return self.acknowledged
+
+
+def check_lists(port: int, acknowledged: dict[str, int]) -> dict[str, int]:
+    """Every list has what was answered, in order, and the three at most that were not, as a whole."""
+    found = {}
+    with redis.Redis(port=port, decode_responses=True) as client:
+        for name, length in acknowledged.items():
+            elements: Any = client.lrange(name, 0, -1)
+            assert elements == [str(number) for number in range(len(elements))], name
+            assert len(elements) in (length, length + 3), f"{name}: {length} answered, {len(elements)} found"
+            found[name] = len(elements)
+    return found
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(500, marks=pytest.mark.slow)])
+def test_no_kill_loses_what_was_answered(kills: int, tmp_path: Path) -> None:
+    """Also in the middle of rewritings, which are frequent here, and of the start."""
+    luck = random.Random(kills)  # noqa: S311
+    flags = ("--auto-aof-rewrite-min-size", "20kb", "--auto-aof-rewrite-percentage", "30")
+    acknowledged: dict[str, int] = {}
+    for _ in range(kills):
+        with process_in(tmp_path, *flags) as (process, port):
+            acknowledged = check_lists(port, acknowledged)
+            crowd = Crowd(port, acknowledged)
+            pushes = luck.randrange(10, 400)
+            before = sum(acknowledged.values())
+            until(lambda: sum(crowd.acknowledged.values()) - before >= pushes, "were enough pushed")  # noqa: B023
+            process.kill()
+            acknowledged = crowd.join()
+        if luck.random() < 0.5:
+            kill_while_it_starts(tmp_path, luck)
+    with process_in(tmp_path, *flags) as (_, port):
+        check_lists(port, acknowledged)
+
+
+def kill_while_it_starts(folder: Path, luck: random.Random) -> None:
+    words = ["-m", "miniredis", "--port", "0", "--dir", str(folder), *DURABLE]
+    process = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        process.wait(luck.random() * 0.5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def test_a_stopped_server_has_written_all_with_every_policy(tmp_path: Path) -> None:
+    for policy in ("always", "everysec", "no"):
+        folder = tmp_path / policy
+        folder.mkdir()
+        with process_in(folder, "--appendfsync", policy) as (process, port):
+            with redis.Redis(port=port) as client:
+                client.set("k", policy)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait() == 0
+        with ours(folder) as server, server.client() as client:
+            assert client.get("k") == policy.encode()
+
+
+# Between miniredis and a real server
+
+
+@pytest.fixture(params=[1, 2])
+def seed(request: pytest.FixtureRequest) -> int:
+    number: int = request.param
+    return number
+
+
+@pytest.mark.parametrize("preamble", ["yes", "no"])
+def test_a_real_server_starts_with_our_files(
+    redis_7_0: Address, seed: int, preamble: str, tmp_path: Path
+) -> None:
+    with ours(tmp_path, aof_use_rdb_preamble=preamble) as server:
+        with redis.Redis(port=server.port) as client:
+            fill(client)
+            client.bgrewriteaof()
+            until(lambda: rewrites(client) == 1, "is it rewritten")
+        fill_at_random((server.host, server.port), (redis_7_0.host, redis_7_0.port), seed)
+        seen = portrait(server.port)
+    with real_durable(tmp_path) as port:
+        assert portrait(port) == seen
+
+
+def test_miniredis_starts_with_the_files_of_a_real_server(
+    redis_7_0: Address, seed: int, tmp_path: Path
+) -> None:
+    with real_durable(tmp_path) as port, redis.Redis(port=port) as client:
+        fill(client)
+        client.bgrewriteaof()
+        until(lambda: rewrites(client) == 1, "is it rewritten")
+        fill_at_random(("127.0.0.1", port), (redis_7_0.host, redis_7_0.port), seed)
+        seen = portrait(port)
+    with ours(tmp_path) as server:
+        assert portrait(server.port) == seen
+
+
+def rewrites(client: redis.Redis) -> int:
+    told: Any = client.info("persistence")
+    return int(told["aof_rewrites"]) if not told["aof_rewrite_in_progress"] else -1
+
+
+def test_rewriting_is_answered_as_a_real_server_does(redis_7_0: Address, tmp_path: Path) -> None:
+    assert redis_7_0.url
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+    with ours(tmp_path / "ours") as server, real_durable(tmp_path / "theirs") as port:
+        replies = []
+        for each in (server.port, port):
+            with redis.Redis(port=each) as client, client.pipeline() as pipeline:
+                raw: Any = pipeline
+                raw.execute_command("BGREWRITEAOF")
+                raw.ping()
+                replies.append([str(reply) for reply in pipeline.execute()])
+            with redis.Redis(port=each) as client:
+                until(lambda: rewrites(client) == 1, "is it rewritten")
+        assert replies[0] == replies[1]
+
+
+# What is refused
+
+
+def test_two_servers_cannot_use_one_folder(tmp_path: Path) -> None:
+    with ours(tmp_path), pytest.raises(BlockingIOError, match="another server keeps its data in"):
+        ours(tmp_path)
+    ours(tmp_path).stop()
+
+
+def test_the_command_names_what_it_cannot_use(tmp_path: Path) -> None:
+    with ours(tmp_path) as server, server.client() as client:
+        client.set("a", "1")
+        assert "another server keeps its data" in refused(tmp_path)
+    (file,) = (tmp_path / "appendonlydir").glob("*.incr.aof")
+    file.write_bytes(file.read_bytes() + b"what?")
+    assert f"{file}: it is no append-only file at byte" in refused(tmp_path)
+    assert "No such file or directory" in refused(tmp_path / "none")
+
+
+def refused(folder: Path) -> str:
+    """What a server that does not start says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "miniredis", "--port", "0", "--dir", str(folder), *DURABLE],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    return done.stderr
+
+
+@pytest.mark.parametrize("files", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_damaged_file_stops_the_start_or_is_read_up_to_its_torn_end(files: int, tmp_path: Path) -> None:
+    """One byte is changed, or the file is cut: what is loaded then is what stood before, whole."""
+    with ours(tmp_path) as server, server.client() as client:
+        for number in range(50):
+            client.rpush("l", f"element {number}")
+    (file,) = (tmp_path / "appendonlydir").glob("*.incr.aof")
+    whole = file.read_bytes()
+    luck = random.Random(files)  # noqa: S311
+    for _ in range(files):
+        at = luck.randrange(len(whole))
+        file.write_bytes(whole[:at] + luck.choice((b"", bytes([luck.randrange(256)]) + whole[at + 1 :])))
+        try:
+            server = ours(tmp_path)
+        except DamagedFileError as error:
+            assert str(file) in str(error)  # noqa: PT017
+            continue
+        with server, server.client() as client:
+            found = client.lrange("l", 0, -1)
+        changed = [number for number, each in enumerate(found) if each != b"element %d" % number]
+        assert len(changed) <= 1, "one byte is in one element"
+
+
+# The disk
+
+
+def test_a_full_disk_ends_a_server_that_promised_to_keep_all(tmp_path: Path) -> None:
+    """Its clients are hung up on, and nothing that was not kept was answered."""
+    script = "ulimit -f 8; trap '' XFSZ; exec \"$@\""
+    with at_free_port(
+        "miniredis",
+        lambda port: [
+            "bash", "-c", script, "-", sys.executable, "-X", "faulthandler", "-m", "miniredis",
+            "--port", str(port), "--dir", str(tmp_path), *DURABLE,
+        ],
+    ) as (process, port), redis.Redis(port=port, retry=AT_ONCE) as client:  # fmt: skip
+        answered = push_until_it_hangs_up(client)
+        assert process.wait() == 1
+    with ours(tmp_path) as server, server.client() as client:
+        assert client.llen("l") == answered > 20
+
+
+def push_until_it_hangs_up(client: redis.Redis) -> int:
+    """How many elements were answered."""
+    answered = 0
+    try:
+        while True:
+            client.rpush("l", "x" * 100)
+            answered += 1
+    except redis.ConnectionError:
+        return answered
+
+
+def test_everysec_syncs_and_tells_how_it_stands(tmp_path: Path) -> None:
+    with ours(tmp_path) as server, server.client() as client:
+        client.config_set("appendfsync", "everysec")
+        client.set("k", "v")
+        began = time.monotonic()
+        until(lambda: not client.info("persistence")["aof_pending_bio_fsync"], "is it on the disk")
+        assert time.monotonic() - began < 60
+        told = client.info("persistence")
+    assert (told["aof_enabled"], told["aof_last_write_status"], told["aof_buffer_length"]) == (1, "ok", 0)

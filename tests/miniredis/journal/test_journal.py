@@ -1,0 +1,386 @@
+"""The journal on a disk in memory, which fails, loses power or ends the process at every operation in turn."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.wire import encode
+from miniredis import Config, DamagedFileError, Engine
+from miniredis.engine import Instant
+from miniredis.journal.child import Child
+from miniredis.journal.disk import Disk
+from miniredis.journal.journal import Journal
+from miniredis.logs import ServerLog
+from miniredis.scripting import new_interpreter
+
+from .memory_disk import Killed, MemoryDisk, works
+
+NOW = Instant(1_700_000_000_000_000, 0)
+
+
+class Server:
+    """An engine with its journal; each command is a tick of its own.
+
+    Attributes:
+        acknowledged: the numbers that were pushed and answered.
+    """
+
+    def __init__(self, disk: Disk, **directives: str) -> None:
+        given = {"appendonly": "yes", "appendfsync": "always"} | {
+            name.replace("_", "-"): value for name, value in directives.items()
+        }
+        self.engine = Engine(Config(given), NOW)
+        self.engine.move_into(self.engine.environment._replace(new_interpreter=new_interpreter))
+        self.later: list[Callable[[], object]] = []
+        self.journal = Journal(
+            self.engine, ServerLog(self.engine.config), self.later.append, disk, start_child=InThisProcess
+        )
+        self.engine.environment = self.engine.environment._replace(journal=self.journal)
+        self.session = self.engine.connect(NOW)
+
+    def ask(self, *words: str | int) -> bytes:
+        self.engine.receive(self.session, encode(*map(str, words)), NOW)
+        self.engine.settle(NOW)
+        self.journal.write(self.engine.take_effects())
+        while self.later:
+            self.later.pop(0)()
+        return self.session.take_output()
+
+
+class InThisProcess(Child):
+    """Does the work of a child at once."""
+
+    def __init__(self, work: Callable[[], None], when_over: Callable[[bool], None]) -> None:
+        self.pid = os.getpid()
+        succeeded = True
+        try:
+            work()
+        except OSError:
+            succeeded = False
+        when_over(succeeded)
+
+    def kill(self) -> None:
+        """It is over."""
+
+
+def elements(disk: Disk) -> list[int]:
+    """What is in the list after a start."""
+    server = Server(disk)
+    deque = server.engine.keyspace.databases[0].values.get(b"l", ())
+    return [int(each) for each in deque]  # type: ignore[arg-type,union-attr]
+
+
+# Kills and power losses
+
+
+def work(disk: Disk, acknowledged: list[int]) -> None:
+    """Pushes, in transactions and scripts, too, and rewrites twice."""
+    server = Server(disk)
+    for number in range(0, 40, 4):
+        server.ask("RPUSH", "l", number)
+        acknowledged.append(number)
+        server.ask("MULTI")
+        server.ask("RPUSH", "l", number + 1)
+        server.ask("RPUSH", "l", number + 2)
+        server.ask("EXEC")
+        acknowledged += [number + 1, number + 2]
+        server.ask("EVAL", "redis.call('INCR', 'n') redis.call('RPUSH', 'l', ARGV[1])", 0, number + 3)
+        acknowledged.append(number + 3)
+        if number in {12, 24}:
+            server.ask("BGREWRITEAOF")
+    server.journal.close()
+
+
+def operations() -> int:
+    disk = MemoryDisk()
+    work(disk, [])
+    return len(disk.steps)
+
+
+@pytest.mark.parametrize("power", [False, True], ids=["kill", "power loss"])
+def test_what_was_acknowledged_is_there_after_the_process_ends_at_any_operation(power: bool) -> None:
+    for at in range(1, operations() + 1):
+        disk = MemoryDisk()
+        acknowledged = interrupted(disk, at)
+        if power:
+            disk.lose_power(at)
+        check(disk, acknowledged, f"operation {at}, {disk.steps[-1]}")
+
+
+def test_what_was_acknowledged_is_there_after_the_next_start_ends_at_any_operation_too() -> None:
+    middle = operations() // 2
+    for at in range(1, 30):
+        disk = MemoryDisk()
+        acknowledged = interrupted(disk, middle)
+        disk.lose_power(at)
+        disk.plan = killing(len(disk.steps) + at)
+        try:
+            elements(disk)
+        except Killed:
+            disk.lose_power(at)
+        check(disk, acknowledged, f"operation {at} of the start")
+
+
+def killing(at: int) -> Callable[[int, str], None]:
+    def plan(number: int, _: str) -> None:
+        if number >= at:
+            raise Killed
+
+    return plan
+
+
+def interrupted(disk: MemoryDisk, at: int) -> list[int]:
+    """What was acknowledged until the process ended at an operation."""
+    disk.plan = killing(at)
+    acknowledged: list[int] = []
+    with pytest.raises(Killed):
+        work(disk, acknowledged)
+    return acknowledged
+
+
+def check(disk: MemoryDisk, acknowledged: list[int], when: str) -> None:
+    disk.plan = works
+    found = elements(disk)
+    assert found[: len(acknowledged)] == acknowledged, when
+    rest = found[len(acknowledged) :]
+    assert rest in ([], [len(acknowledged)], [len(acknowledged), len(acknowledged) + 1]), when
+    if len(rest) == 2 or (rest and rest[0] % 4 in {1, 2}):
+        assert (len(rest), rest[0] % 4) == (2, 1), f"{when}: half a transaction"
+    assert found == elements(disk), f"{when}: the second start finds something else"
+
+
+# Disks that fail
+
+
+@pytest.mark.parametrize("operation", ["write", "sync"])
+def test_with_always_a_failing_disk_is_an_error_before_anything_is_answered(operation: str) -> None:
+    disk = MemoryDisk()
+    server = Server(disk)
+    disk.plan = failing(operation)
+    with pytest.raises(OSError, match="No space left"):
+        server.ask("RPUSH", "l", 1)
+
+
+def failing(*operations: str) -> Callable[[int, str], None]:
+    def plan(_: int, name: str) -> None:
+        if name in operations:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return plan
+
+
+@pytest.mark.parametrize("can_truncate", [True, False])
+def test_without_always_writing_commands_are_refused_until_the_disk_works_again(can_truncate: bool) -> None:
+    disk = MemoryDisk()
+    server = Server(disk, appendfsync="no")
+    disk.plan = failing("write") if can_truncate else failing("write", "truncate")
+    assert server.ask("RPUSH", "l", 1) == b":1\r\n"  # as Redis: it learns of it afterwards
+    refused = b"-MISCONF Errors writing to the AOF file: No space left on device\r\n"
+    assert server.ask("RPUSH", "l", 2) == refused
+    assert server.ask("PING") == refused
+    assert server.ask("EVAL", "return redis.call('LPOP', 'l')", 0).startswith(b"-MISCONF Errors writing")
+    assert server.ask("LLEN", "l") == b":1\r\n"
+    disk.plan = works
+    server.ask("LLEN", "l")  # the end of this tick writes the rest
+    assert server.ask("RPUSH", "l", 3) == b":2\r\n"
+    server.journal.close()
+    assert elements(disk) == [1, 3]
+
+
+@pytest.mark.parametrize("operation", ["create", "write", "sync", "rename", "sync folder", "open", "close"])
+def test_a_rewriting_that_fails_anywhere_loses_nothing_and_can_be_repeated(operation: str) -> None:
+    """Of operations that are done several times each one fails once."""
+    for place in range(1, 4):
+        disk = MemoryDisk()
+        server = Server(disk, appendfsync="no")
+        server.ask("RPUSH", "l", 1)
+        disk.plan = failing_once(operation, place)
+        server.ask("BGREWRITEAOF")
+        server.ask("RPUSH", "l", 2)
+        disk.plan = works
+        server.ask("PING")
+        server.ask("RPUSH", "l", 3)
+        server.ask("BGREWRITEAOF")
+        server.ask("RPUSH", "l", 4)
+        server.journal.close()
+        assert elements(disk) == [1, 2, 3, 4], f"{operation} {place}"
+
+
+def failing_once(operation: str, place: int) -> Callable[[int, str], None]:
+    left = [place]
+
+    def plan(number: int, name: str) -> None:
+        if name == operation:
+            left[0] -= 1
+            if left[0] == 0:
+                failing(operation)(number, name)
+
+    return plan
+
+
+# Rewriting
+
+
+def test_rewriting_begins_by_itself_where_the_file_has_grown_enough() -> None:
+    disk = MemoryDisk()
+    server = Server(disk, auto_aof_rewrite_min_size="2kb", auto_aof_rewrite_percentage="50")
+    sizes = []
+    for _ in range(200):
+        server.ask("SET", "k", "v" * 50)
+        sizes.append(server.journal.size)
+    assert max(sizes) < 2500
+    assert sizes[-1] < max(sizes)
+    assert server.journal.facts()["aof_rewrites"] > 1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("preamble", ["yes", "no"])
+def test_a_base_in_either_form_has_all_data(preamble: str) -> None:
+    disk = MemoryDisk()
+    server = Server(disk, aof_use_rdb_preamble=preamble)
+    for words in (
+        ("SET", "s", "v", "PXAT", 1_800_000_000_000), ("HSET", "h", "f", "v"), ("SADD", "t", "a", "b"),
+        ("ZADD", "z", 1.5, "m"), ("XADD", "x", "1-1", "f", "v"), ("SELECT", 3), ("RPUSH", "l", "a"),
+        ("FUNCTION", "LOAD", "#!lua name=lib\nredis.register_function('f', function() return 1 end)"),
+    ):  # fmt: skip
+        assert not server.ask(*words).startswith(b"-")
+    server.ask("BGREWRITEAOF")
+    server.journal.close()
+    before = state(server.engine)
+    again = Server(disk)
+    assert state(again.engine) == before
+    assert again.ask("FCALL", "f", 0) == b":1\r\n"
+    assert [path.suffix for path in disk.list(server.journal.folder) if ".base" in path.name] == [
+        ".rdb" if preamble == "yes" else ".aof"
+    ]
+
+
+def state(engine: Engine) -> list[tuple[int, bytes, Any, Any]]:
+    from miniredis.engine.rdb import dump
+
+    return [
+        (db.index, key, dump(value), db.deadlines.get(key))
+        for db in engine.keyspace.databases
+        for key, value in db.values.items()
+    ]
+
+
+# Time
+
+
+def test_keys_that_expired_while_the_server_was_away_are_gone_and_say_so() -> None:
+    disk = MemoryDisk()
+    server = Server(disk)
+    server.ask("SET", "k", "v", "PX", 1000)
+    server.ask("GETEX", "k", "PX", 2000)
+    server.journal.close()
+    again = Server(disk)
+    later = Instant(NOW.wall + 3_000_000, NOW.monotonic)
+    again.engine.receive(again.session, encode("GET", "k"), later)
+    again.engine.settle(later)
+    assert again.session.take_output() == b"$-1\r\n"
+    assert again.engine.take_effects()[-1] == [b"DEL", b"k"]
+
+
+def test_a_key_that_an_effect_makes_permanent_is_there_though_its_time_had_come() -> None:
+    disk = MemoryDisk()
+    server = Server(disk)
+    server.ask("SET", "k", "v", "PXAT", NOW.wall // 1000 + 10)
+    server.ask("PERSIST", "k")
+    server.journal.close()
+    again = Server(disk)
+    assert again.ask("TTL", "k") == b":-1\r\n"
+    assert again.ask("OBJECT", "IDLETIME", "k") == b":0\r\n"
+
+
+# Files that are wrong
+
+
+def test_an_engine_with_data_cannot_begin_a_journal(caplog: pytest.LogCaptureFixture) -> None:
+    engine = Engine(Config({"appendonly": "yes"}), NOW)
+    session = engine.connect(NOW)
+    engine.receive(session, encode("SET", "k", "v"), NOW)
+    with pytest.raises(ValueError, match="the engine has data already"):
+        Journal(engine, ServerLog(engine.config), lambda _: None, MemoryDisk())
+
+
+def damaged(disk: MemoryDisk, change: Callable[[bytes], bytes], ending: str = ".1.incr.aof") -> None:
+    server = Server(disk)
+    server.ask("SET", "a", "1")
+    server.ask("SET", "b", "2")
+    server.journal.close()
+    path = next(path for path in disk.list(server.journal.folder) if path.name.endswith(ending))
+    inode = disk._entries[path]
+    inode.data = inode.durable = change(inode.data)
+
+
+def test_a_torn_end_is_cut_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    disk = MemoryDisk()
+    damaged(disk, lambda data: data[:-3])
+    with caplog.at_level(logging.WARNING, "miniredis"):
+        server = Server(disk)
+    assert "is cut to its first" in caplog.text
+    assert server.ask("MGET", "a", "b") == b"*2\r\n$1\r\n1\r\n$-1\r\n"
+    server.ask("SET", "c", "3")
+    server.journal.close()
+    assert Server(disk).ask("MGET", "a", "b", "c") == b"*3\r\n$1\r\n1\r\n$-1\r\n$1\r\n3\r\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda data: data.replace(b"*3\r\n$3\r\nSET\r\n$1\r\nb", b"?3\r\n$3\r\nSET\r\n$1\r\nb"), "at byte 50"),
+        (lambda data: data.replace(b"$1\r\nb", b"!1\r\nb"), "at byte 63"),
+        (lambda data: data.replace(b"$1\r\nb", b"$x\r\nb"), "at byte 63"),
+        (lambda data: data + b"SET c 3\r\n", "at byte 77"),
+        (lambda data: data.replace(b"SET\r\n$1\r\nb", b"SAT\r\n$1\r\nb"), "Unknown command 'SAT'"),
+        (lambda data: b"*0\r\n" + data, "at byte 4"),
+    ],
+)  # fmt: skip
+def test_what_is_no_command_stops_the_start_and_is_named(change: Callable[[bytes], bytes], told: str) -> None:
+    disk = MemoryDisk()
+    damaged(disk, change)
+    with pytest.raises(DamagedFileError, match=told):
+        Server(disk)
+
+
+def test_a_torn_file_is_not_cut_where_it_may_not_be_or_is_not_the_last() -> None:
+    disk = MemoryDisk()
+    damaged(disk, lambda data: data[:-3])
+    with pytest.raises(DamagedFileError, match=r"ends in the middle of a command .* at byte 50"):
+        Server(disk, aof_load_truncated="no")
+    disk = MemoryDisk()
+    damaged(disk, lambda data: data[:-3], ".base.rdb")
+    with pytest.raises(DamagedFileError):
+        Server(disk)
+
+
+def test_a_file_that_the_manifest_names_and_that_is_gone_stops_the_start() -> None:
+    disk = MemoryDisk()
+    server = Server(disk)
+    server.journal.close()
+    disk.remove(next(path for path in disk.list(server.journal.folder) if path.name.endswith(".incr.aof")))
+    with pytest.raises(DamagedFileError, match="is not there"):
+        Server(disk)
+
+
+def test_the_one_file_of_redis_6_becomes_the_base() -> None:
+    for at in range(1, 12):
+        disk = MemoryDisk()
+        old = Journal.top_of(Config({})) / "appendonly.aof"
+        file = disk.create(old)
+        file.write(encode("SELECT", "0") + encode("RPUSH", "l", "1", "2"))
+        file.sync()
+        disk.sync_folder(old.parent)
+        disk.plan = killing(len(disk.steps) + at)
+        try:
+            elements(disk)
+        except Killed:
+            disk.lose_power(at)
+        disk.plan = works
+        assert elements(disk) == [1, 2], at
