@@ -161,7 +161,6 @@ MINIREDIS: Final = Table(
             "Can't execute an AOF background rewriting",
             ONLY_AT_START,
         ),
-        Cause("wrong number of arguments for 'reload'. Try DEBUG HELP", "miniredis has no file to load"),
         Cause(
             "wrong number of arguments for 'loadaof'. Try DEBUG HELP",
             ONLY_AT_START,

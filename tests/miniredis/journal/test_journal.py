@@ -79,9 +79,9 @@ def elements(disk: Disk) -> list[int]:
 # Kills and power losses
 
 
-def work(disk: Disk, acknowledged: list[int]) -> None:
+def work(disk: Disk, acknowledged: list[int], **directives: str) -> None:
     """Pushes, in transactions and scripts, too, and rewrites twice."""
-    server = Server(disk)
+    server = Server(disk, **directives)
     for number in range(0, 40, 4):
         server.ask("RPUSH", "l", number)
         acknowledged.append(number)
@@ -97,9 +97,9 @@ def work(disk: Disk, acknowledged: list[int]) -> None:
     server.journal.close()
 
 
-def operations() -> int:
+def operations(**directives: str) -> int:
     disk = MemoryDisk()
-    work(disk, [])
+    work(disk, [], **directives)
     return len(disk.steps)
 
 
@@ -111,6 +111,19 @@ def test_what_was_acknowledged_is_there_after_the_process_ends_at_any_operation(
         if power:
             disk.lose_power(at)
         check(disk, acknowledged, f"operation {at}, {disk.steps[-1]}")
+
+
+def test_without_always_a_power_loss_leaves_the_beginning_of_what_was_acknowledged_and_the_server_starts() -> (
+    None
+):
+    for at in range(1, operations(appendfsync="no") + 1):
+        disk = MemoryDisk()
+        interrupted(disk, at, appendfsync="no")
+        disk.lose_power(at)
+        disk.plan = works
+        found = elements(disk)
+        assert found == list(range(len(found))), f"operation {at}, {disk.steps[-1]}"
+        assert len(found) % 4 != 2, f"operation {at}: half a transaction"
 
 
 def test_what_was_acknowledged_is_there_after_the_next_start_ends_at_any_operation_too() -> None:
@@ -135,12 +148,12 @@ def killing(at: int) -> Callable[[int, str], None]:
     return plan
 
 
-def interrupted(disk: MemoryDisk, at: int) -> list[int]:
+def interrupted(disk: MemoryDisk, at: int, **directives: str) -> list[int]:
     """What was acknowledged until the process ended at an operation."""
     disk.plan = killing(at)
     acknowledged: list[int] = []
     with pytest.raises(Killed):
-        work(disk, acknowledged)
+        work(disk, acknowledged, **directives)
     return acknowledged
 
 
@@ -268,6 +281,30 @@ def state(engine: Engine) -> list[tuple[int, bytes, Any, Any]]:
         for db in engine.keyspace.databases
         for key, value in db.values.items()
     ]
+
+
+def test_debug_loadaof_and_reload_read_back_all_data() -> None:
+    disk = MemoryDisk()
+    server = Server(disk, enable_debug_command="yes")
+    for words in (
+        ("RPUSH", "l", 1),
+        ("SELECT", 2),
+        ("XADD", "x", "*", "f", "v"),
+        ("SET", "k", "v", "PX", 100),
+    ):
+        server.ask(*words)
+    before, size = state(server.engine), server.journal.size
+    for command in ("LOADAOF", "RELOAD"):
+        assert server.ask("DEBUG", command) == b"+OK\r\n"
+        assert state(server.engine) == before
+    assert server.journal.size == size, "nothing was propagated"
+    server.ask("SET", "k", "w")
+    server.journal.close()
+    assert Server(disk).engine.keyspace.databases[2].values[b"k"] == b"w"
+    damaged(disk := MemoryDisk(), lambda data: data)
+    server = Server(disk, enable_debug_command="yes")
+    disk.plan = failing("read")
+    assert server.ask("DEBUG", "LOADAOF").startswith(b"-ERR Error trying to load the AOF files")
 
 
 # Time
