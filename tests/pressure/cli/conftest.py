@@ -1,8 +1,8 @@
 """The helpers that the tests of the ``pressure`` command share.
 
-Tests that call the command in this process run on miniredis and on a real Redis. Each process that starts takes a
-fifth of a second, so those that start some run on miniredis alone in the default run, on a real Redis in the slow
-one; killed producers and consumers run on both, in tests/pressure/test_crashes.py.
+Tests that call the command in this process run on miniredis and on a real Redis. Those that start processes run on
+miniredis alone in the default run, on a real Redis in the slow one, and so do killed producers and consumers, in
+tests/pressure/test_crashes.py.
 """
 
 from __future__ import annotations
