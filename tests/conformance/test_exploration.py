@@ -353,7 +353,9 @@ def test_a_repair_that_trusts_that_time_has_passed_when_it_has_not_does_no_harm(
     assert explore(Game(SCENARIOS["leases"], scripts=scripts, free=True)).violation is None
 
 
-@MODES
+@pytest.mark.parametrize(
+    "scripts", [pytest.param(False, id="plain", marks=pytest.mark.slow), pytest.param(True, id="scripts")]
+)
 def test_a_forced_repair_at_any_moment_never_lets_two_hold_a_role(scripts: bool) -> None:
     assert explore(Game(FORCED, scripts=scripts)).violation is None
 

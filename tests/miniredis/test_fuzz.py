@@ -61,6 +61,7 @@ def test_a_malformed_reply_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(kind.startswith("HalfAReplyError") for kind in findings.faults)
 
 
+@pytest.mark.slow
 def test_memory_that_grows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     hoard: list[list[str]] = []
 
