@@ -194,7 +194,8 @@ class Journal:
         if data or file.pending:
             file.write(data)
         self._engine.conditions.fail_disk(file.error)
-        if self._rewriting.child is None and not file.pending:
+        is_between = not (file.pending or self._engine.conditions.busy)  # not in the middle of a script
+        if is_between and self._rewriting.child is None:
             self._rewrite_if_needed()
 
     def reload(self) -> bool:
