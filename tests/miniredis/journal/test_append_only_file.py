@@ -167,13 +167,13 @@ def test_a_stopped_server_has_written_all_with_every_policy(tmp_path: Path) -> N
 # Between miniredis and a real server
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=[1, *(pytest.param(number, marks=pytest.mark.slow) for number in range(2, 101))])
 def seed(request: pytest.FixtureRequest) -> int:
     number: int = request.param
     return number
 
 
-@pytest.mark.parametrize("preamble", ["yes", "no"])
+@pytest.mark.parametrize("preamble", ["yes", pytest.param("no", marks=pytest.mark.slow)])
 def test_a_real_server_starts_with_our_files(
     redis_7_0: Address, seed: int, preamble: str, tmp_path: Path
 ) -> None:
