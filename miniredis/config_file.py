@@ -108,9 +108,8 @@ class Directives:
         own = canonical(name)
         if own == "dir":
             values = [self._enter(name, values[0])]
-        if own in CUMULATIVE and list(values) != [""]:
-            values = [*self._given.get(own, ()), *values]
-        self._given[own] = list(values)
+        before = self._given.get(own, []) if own in CUMULATIVE and list(values) != [""] else []
+        self._given[own] = [*(before if before != [""] else []), *values]
 
     def read_file(self, name: str) -> None:
         """Reads the configuration file of a command line."""
@@ -153,7 +152,7 @@ class Directives:
             try:
                 self.obey(words)
             except ConfigurationError as refusal:
-                reason = explained(refusal, f"{source}:{number}")
+                reason = explained(words, refusal, f"{source}:{number}")
                 raise BadFileError.at_line(number, line, reason) from None
 
     def _enter(self, name: str, folder: str) -> str:
@@ -167,10 +166,11 @@ class Directives:
         return str(self._folder)
 
 
-def explained(refusal: ConfigurationError, where: str) -> str:
+def explained(words: Sequence[str], refusal: ConfigurationError, where: str) -> str:
     """Why a line of a file is refused: redis-server's reason, or which feature is not there."""
-    name = refusal.directive.lower()
-    if name in NOT_SUPPORTED or "." in name:  # a dot makes it a directive of a module
+    name = words[0].lower()
+    is_known = name in NOT_SUPPORTED - {"include"} or "." in name  # a dot makes it a module's directive
+    if is_known and len(words) > 1:
         return f"{where}: {name}: not supported by miniredis"
     if refusal.explanation != refusal.reason:
         return f"{where}: {name}: {refusal.explanation}"
