@@ -28,14 +28,15 @@ from .server import Server, run_server
 __all__ = ["main"]
 
 USAGE = """\
-usage: miniredis [--DIRECTIVE VALUE ...] ...
+usage: miniredis [REDIS.CONF | -] [--DIRECTIVE VALUE ...] ...
        miniredis --help | --version
 
 Runs a Redis-compatible server that answers as redis-server {version} does.
 It keeps all data in memory, and loses it when it stops, unless --appendonly,
 --save or --dbfilename is given.
 
-Directives are redis-server's, as flags. These are used most, with their defaults:
+Directives are redis-server's: in a file with its syntax, or on standard input (-),
+and as flags, which count after it. These are used most, with their defaults:
 
   --port 6379              TCP port; 0 picks a free one
   --bind 127.0.0.1         addresses to listen on; one that starts with '-', such
@@ -53,16 +54,20 @@ Directives are redis-server's, as flags. These are used most, with their default
                            the end
   --dir .                  folder of these files
   --loglevel notice        debug, verbose, notice or warning
+  --logfile ''             file that the log goes to, instead of stderr
+  --daemonize no           yes: run in the background
+  --pidfile ''             file with the process id while the server runs
+  --supervised no          systemd, upstart or auto: tell it when clients can connect
 
 Of a directive whose feature miniredis does not have, such as --maxmemory or
---cluster-enabled, only the value that turns it off is accepted. No configuration
-file is read.
+--cluster-enabled, only the value that turns it off is accepted.
 
 The first line on stdout is 'listening on redis://HOST:PORT'. The log goes to stderr.
 SIGINT (Ctrl-C), SIGTERM and the command SHUTDOWN stop the server.
 
 Exit status: 0 it was stopped; 1 it cannot listen on its address, the limit on open
-files is too low, the disk failed, or the data cannot be loaded; 2 a flag is wrong.
+files is too low, the disk failed, or the data or the configuration file cannot be
+loaded; 2 a flag is wrong.
 """
 
 USAGE_ERROR: Final = 2

@@ -127,7 +127,7 @@ def test_help_shows_the_flags_in_at_most_85_columns(
 def test_the_defaults_in_the_help_are_the_real_ones(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--help"])
     shown = dict(re.findall(r"^  --([a-z-]+) (\S+)  ", capsys.readouterr().out, re.MULTILINE))
-    assert len(shown) == 13
+    assert len(shown) == 17
     assert {name: miniredis.Config()[name] for name in shown} == {
         name: value.replace("''", "") for name, value in shown.items()
     }

@@ -24,7 +24,7 @@ def values(program: str, folder: Path, names: list[str], *words: str, stdin: str
     """What CONFIG GET shows of some directives after a start."""
     with running(program, folder, *words, stdin=stdin) as (_, client):
         until(lambda: is_up(client), f"{program} answers")
-        return [client.config_get(name)[name] for name in names]
+        return [str(client.config_get(name)[name]) for name in names]
 
 
 # What a file means

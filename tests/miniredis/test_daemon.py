@@ -53,7 +53,7 @@ def test_a_daemon_has_a_session_a_log_and_a_pid_file_of_its_own(program: str, tm
     with in_background(tmp_path) as (client, pid):
         until(lambda: (tmp_path / "data" / "pid").read_text() == f"{pid}\n", "the pid file is there")
         assert os.getsid(pid) == pid
-        assert {os.readlink(f"/proc/{pid}/fd/{each}") for each in range(3)} == {os.devnull}
+        assert {str(Path(f"/proc/{pid}/fd/{each}").readlink()) for each in range(3)} == {os.devnull}
         assert client.config_get("daemonize") == {"daemonize": "yes"}
         until(lambda: "eady to accept connections" in (tmp_path / "data" / "log").read_text(), "it logs")
         client.shutdown()
@@ -169,7 +169,7 @@ def test_start_refuses_what_concerns_the_process_of_its_caller(name: str, value:
     with pytest.raises(
         miniredis.ConfigurationError, match=f"^{name}='{value}': only the command 'miniredis'"
     ):
-        miniredis.start(**{name: value})
+        miniredis.start(**{name: value})  # type: ignore[arg-type]
     with pytest.raises(
         miniredis.ConfigurationError, match=f"^{name}='{value}': only the command 'miniredis'"
     ):
