@@ -120,10 +120,12 @@ def read_command_line(words: Sequence[str]) -> Config:
     directives = Directives()
     if rest and not rest[0].startswith("-"):
         directives.read_file(rest.pop(0))
-    for end in (0, -1):
-        if rest and rest[end] == "-":
-            rest.pop(end)
-            directives.read_stdin()
+    elif rest[:1] == ["-"]:
+        directives.read_stdin()
+        rest.pop(0)
+    if rest[-1:] == ["-"]:
+        directives.read_stdin()
+        rest.pop()
     for flag in flags_in(rest):
         try:
             directives.obey(flag)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import re
 import signal
 import subprocess
@@ -77,7 +78,7 @@ def test_a_port_in_use_is_named_in_the_error() -> None:
         (["--databases", "0"], "--databases 0: argument must be between 1 and 2147483647 inclusive\n"),
         (["--loglevel", "x"], "--loglevel x: argument(s) must be one of the following: debug, verbose, notice, warning\n"),
         (["--port", "0", "--cluster-enabled", "yes"], "--cluster-enabled yes: not supported by miniredis, which accepts only 'no' (the default)\n"),
-        (["-", "redis.conf"], "'redis.conf' is neither the configuration file, which comes first, nor a flag\n"),
+        ([os.devnull, "redis.conf"], "'redis.conf' is neither the configuration file, which comes first, nor a flag\n"),
         (["-p", "6379"], "unknown flag -p: flags start with two dashes, such as --port 6379\n"),
     ],
 )  # fmt: skip
