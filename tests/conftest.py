@@ -22,6 +22,7 @@ import pressure.protocol.liveness
 from conformance.capabilities import is_no_redis_7_0
 from conformance.environment import Environment
 from conformance.flavours import FLAVOURS
+from conformance.forking import ForkServer
 from conformance.programs import wheels_redis
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 
@@ -99,6 +100,13 @@ def quick_probes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pressure.protocol.liveness, "PROBE_INTERVAL", 0.05)
         yield
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """Forks processes that have imported our clients: they cost a tenth of a process that Python starts."""
+    with ForkServer("pressure.cli", "pressure.aio", "pressure.trio", "conformance.flavours") as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -185,6 +193,18 @@ def server_address(request: pytest.FixtureRequest) -> Address:
     """A server of either kind, with whatever earlier tests left on it."""
     address: Address = request.getfixturevalue(SERVERS[request.param])
     return address
+
+
+ANY_LOOP = pytest.mark.parametrize(
+    "server_address",
+    [
+        "miniredis",
+        "redis-server",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("streams", "in-process")),
+    ],
+    indirect=True,
+)
+"""For what the engine decides, however bytes are carried: one loop in the default run, the others in the slow one."""
 
 
 @pytest.fixture

@@ -1,29 +1,24 @@
 """Runs the suite in a process of its own, on a changed copy of a package.
 
-Most of such a run would be spent on imports; so a court keeps processes that have imported what nobody
-changes, and they divide (``divide``).
+Most of such a run would be spent on imports; so a court has a process that has imported what nobody
+changes, and forks the others (``forking``).
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
-import os
 import re
-import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Self
 
 from .. import environment, runner, wire
 from ..__main__ import main
+from ..forking import Forked, ForkServer
 from .model import Guilty
 
 __all__ = ["Court", "changed_copy"]
@@ -45,14 +40,13 @@ class Court:
     """Holds trials, as many at a time as threads ask for; leaving its ``with`` block ends its processes."""
 
     def __init__(self) -> None:
-        self._free: list[subprocess.Popen[str]] = []
-        self._stack = ExitStack()
+        self._server = ForkServer(*SHARED)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        self._server.__exit__()
 
     def convicted_of(self, party: Guilty, *, patient: bool = False) -> dict[str, str]:
         """The clauses, of those that the party names, by which it fails on an embedded server, and why.
@@ -63,44 +57,24 @@ class Court:
 
         Raises:
             ValueError: the change does not fit the file: its text is not there, or more than once.
-            TimeoutError: the trial does not end.
+            subprocess.TimeoutExpired: the trial does not end.
         """
         options = ["--target", "embedded", "--client", party.client]
         options += [word for clause in party.clauses for word in ("--clause", clause)]
         with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
             changed_copy(party, Path(folder))
-            output = Path(folder, "output")
-            status = self._held(folder, "main" if patient else "hurried", str(output), *options)
-            said = output.read_text()
+            code = f"import {__name__} as trial; raise SystemExit(trial.{'main' if patient else 'hurried'}())"
+            with Path(folder, "output").open("w+") as output:
+                trial = Forked(
+                    self._server, [sys.executable, "-c", code, *options], cwd=folder,
+                    stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                )  # fmt: skip
+                status = trial.wait(LIMIT)
+                output.seek(0)
+                said = output.read()
         if status not in {0, 1}:
             raise ValueError(f"{party.name}: the suite did not run\n{said}")
         return dict(re.findall(r"^  failed (\S+): (.*)$", said, re.MULTILINE))
-
-    def _held(self, *trial: str) -> int:
-        process = self._free.pop() if self._free else self._stack.enter_context(dividing())
-        assert process.stdin is not None
-        assert process.stdout is not None
-        print(json.dumps(trial), file=process.stdin, flush=True)
-        if not select.select([process.stdout], [], [], LIMIT)[0]:
-            raise TimeoutError(f"{trial} does not end")
-        status = int(process.stdout.readline())
-        self._free.append(process)
-        return status
-
-
-@contextmanager
-def dividing() -> Iterator[subprocess.Popen[str]]:
-    """A process that divides, in a group of its own."""
-    program = Path(__file__).with_name("divide.py")
-    process = subprocess.Popen(  # noqa: S603  (our own program)
-        [sys.executable, "-P", program, *SHARED],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    with process:
-        try:
-            yield process
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def hurried() -> int:

@@ -137,7 +137,7 @@ FAULTS: Final = (
 )
 """What miniredis should do and does not: each row goes with the fault."""
 
-ONLY_AT_START: Final = "miniredis turns its append-only file on, and loads it, at the start only"
+ONLY_AT_START: Final = "miniredis turns its append-only file on at the start only"
 
 MINIREDIS: Final = Table(
     (
@@ -149,22 +149,15 @@ MINIREDIS: Final = Table(
         Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream-cgroups"),
     ),
     (
-        Cause(
-            "(possibly related to argument 'appendonly')",
-            ONLY_AT_START,
-        ),
+        Cause("(possibly related to argument 'appendonly')", ONLY_AT_START),
         Cause("(possibly related to argument 'maxmemory')", "miniredis has no limit on memory"),
         Cause("(possibly related to argument 'min-replicas-to-write')", "miniredis has no replication"),
         Cause("unknown command 'SYNC'", "miniredis has no replication"),
         Cause("unknown command 'acl'", "miniredis has no ACL"),
+        Cause("Can't execute an AOF background rewriting", ONLY_AT_START),
         Cause(
-            "Can't execute an AOF background rewriting",
-            ONLY_AT_START,
-        ),
-        Cause("wrong number of arguments for 'reload'. Try DEBUG HELP", "miniredis has no file to load"),
-        Cause(
-            "wrong number of arguments for 'loadaof'. Try DEBUG HELP",
-            ONLY_AT_START,
+            "wrong number of arguments for 'reload'. Try DEBUG HELP",
+            "miniredis reloads what it has in memory: NOSAVE, NOFLUSH and MERGE are about a file",
         ),
         Cause(
             "wrong number of arguments for 'pause-cron'. Try DEBUG HELP",

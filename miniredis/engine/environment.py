@@ -31,6 +31,13 @@ class JournalInterface(Protocol):
     def rewrite(self) -> bool:
         """Rewrites it soon; False if that is being done already."""
 
+    def reload(self) -> bool:
+        """Loads all data again; False if that failed."""
+
+    @property
+    def is_rewriting(self) -> bool:
+        """Whether it is being rewritten now."""
+
     def facts(self) -> Mapping[str, int | str]:
         """What INFO tells of it."""
 

@@ -245,6 +245,7 @@ KEYS_ARITY = b"ERR Invalid number of arguments specified for command"
 KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
 
 # Scripts
+NOT_LOADED = b"ERR Error trying to load the AOF files, check server logs."
 NO_REWRITING = (
     b"ERR Can't execute an AOF background rewriting. Please check the server logs for more information."
 )
@@ -297,6 +298,10 @@ NO_CONFIG_FILE = b"ERR The server is running without a config file"
 NOT_REWRITTEN = b"ERR Rewriting config file: Operation not supported"
 NOT_SAVED = b"ERR"
 SAVING = b"ERR Background save already in progress"
+REWRITING_NOW = (
+    b"ERR Another child process is active (AOF?): can't BGSAVE right now. "
+    b"Use BGSAVE SCHEDULE in order to schedule a BGSAVE whenever possible."
+)
 CANNOT_SAVE = (
     b"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. "
     b"Commands that may modify the data set are disabled, because this instance is configured to report "

@@ -65,6 +65,12 @@ class Saves:
         return self._engine.environment.snapshots
 
     @property
+    def must_wait(self) -> bool:
+        """Whether the append-only file is being rewritten: then nothing is saved beside it, as in Redis."""
+        journal = self._engine.environment.journal
+        return journal is not None and journal.is_rewriting
+
+    @property
     def changes(self) -> int:
         """How many changes no file has."""
         return self._engine.keyspace.changes - self._saved
@@ -134,6 +140,8 @@ class Saves:
         """BGSAVE. Raises ``CommandError`` if it cannot be begun."""
         if self.began is not None:
             raise CommandError(errors.SAVING)
+        if self.must_wait:
+            raise CommandError(errors.REWRITING_NOW)
         if not self._begin():
             raise CommandError(errors.NOT_SAVED)
 
@@ -192,7 +200,7 @@ class Saves:
         return None if due is None else now.monotonic + max(due * SECOND - now.wall, 0)
 
     def _due(self) -> int | None:
-        if self.began is not None or self._file is None:
+        if self.began is not None or self._file is None or self.must_wait:
             return None
         if self._is_scheduled:
             due = [0]

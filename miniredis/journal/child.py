@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import warnings
 from collections.abc import Callable
+from typing import Final
 
 __all__ = ["Child"]
+
+DONE: Final = b"."
+"""What the child says when it has succeeded. Its exit status is lost where a program ignores SIGCHLD."""
 
 
 class Child:
@@ -29,37 +34,49 @@ class Child:
     """
 
     def __init__(self, work: Callable[[], None], when_over: Callable[[bool], None]) -> None:
-        self.pid = fork()
-        if self.pid == 0:
-            do_and_exit(work)
+        self._news, tell = os.pipe()
+        try:
+            self.pid = fork()
+        except OSError:
+            os.close(self._news)
+            raise
+        else:
+            if self.pid == 0:
+                do_and_exit(work, tell)
+        finally:
+            os.close(tell)
         self._when_over = when_over
         self._is_over = False
         self._thread = threading.Thread(target=self._wait, name="miniredis child", daemon=True)
         self._thread.start()
 
     def _wait(self) -> None:
-        _, status = os.waitpid(self.pid, 0)
+        has_succeeded = os.read(self._news, 1) == DONE  # nothing once the child is gone
+        os.close(self._news)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
         self._is_over = True
-        self._when_over(status == 0)
+        self._when_over(has_succeeded)
 
     def kill(self) -> None:
         """Ends it before it is done, and waits until it is gone."""
         if not self._is_over:
-            os.kill(self.pid, signal.SIGKILL)  # until the thread has waited for it, its number is its own
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)  # until the thread has waited for it, its number is its own
         self._thread.join()
 
 
 def fork() -> int:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads; the work uses none
-        return os.fork()
+    # Python warns that threads may hold locks; the work uses none. The filter stays: to take it away again
+    # could take away that of another thread.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning, __name__)
+    return os.fork()
 
 
-def do_and_exit(work: Callable[[], None]) -> None:
-    status = 1
+def do_and_exit(work: Callable[[], None], tell: int) -> None:
     try:
         signal.set_wakeup_fd(-1)
         work()
-        status = 0
+        os.write(tell, DONE)
     finally:
-        os._exit(status)
+        os._exit(0)

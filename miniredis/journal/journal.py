@@ -194,14 +194,38 @@ class Journal:
         if data or file.pending:
             file.write(data)
         self._engine.conditions.fail_disk(file.error)
-        if self._rewriting.child is None and not file.pending:
+        is_between = not (file.pending or self._engine.conditions.busy)  # not in the middle of a script
+        if is_between and self._rewriting.child is None:
             self._rewrite_if_needed()
+
+    def reload(self) -> bool:
+        """Loads all data again, as at the start; False, with all data gone, if they cannot be loaded."""
+        engine = self._engine
+        self.write(engine.take_effects())
+        effects, engine.effects = engine.effects, None
+        changes = engine.keyspace.changes
+        engine.keyspace.flush()
+        engine.libraries.flush()
+        try:
+            load(self._disk, self.folder, self._manifest, engine)
+        except (DamagedFileError, OSError) as error:
+            self._log.error("cannot load the append-only file: %s", error)
+            return False
+        finally:
+            engine.effects = effects
+            engine.keyspace.changes = changes
+        return True
 
     # Rewriting
 
+    @property
+    def is_rewriting(self) -> bool:
+        """Whether a child rewrites the file now."""
+        return self._rewriting.child is not None
+
     def rewrite(self) -> bool:
         """Rewrites the file when the tick ends; False if that is being done already."""
-        if self._rewriting.child is not None:
+        if self.is_rewriting:
             return False
         self._rewriting.is_asked_for = True
         return True

@@ -89,11 +89,8 @@ def test_our_client_is_judged_as_a_process(
     assert f"protocol-0.15 {embedded_server.url}: " not in said
 
 
-@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
-def test_a_client_in_another_language_shares_a_queue_with_ours(
-    server: str, request: pytest.FixtureRequest
-) -> None:
-    (outcome,) = judged(request.getfixturevalue(server), textbook(), "queue.beside-ours")
+def test_a_client_in_another_language_shares_a_queue_with_ours(address: Address) -> None:
+    (outcome,) = judged(address, textbook(), "queue.beside-ours")
     assert outcome.verdict == "passed", outcome.reason
 
 

@@ -34,8 +34,11 @@ def outcome(target: Target, *pairs: Pair, **fields: str) -> Outcome:
 @pytest.mark.parametrize(
     "group",
     [
-        *("hand-over", "crowd", "length", "expiring", "memory", "start", "pressure", "kinds", "healing-own"),
-        pytest.param("healing", marks=pytest.mark.slow),  # nobody is dead before ten seconds are over
+        *("hand-over", "expiring", "kinds", "healing-own"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("crowd", "length", "memory", "start", "pressure", "healing")
+        ),
     ],
 )
 def test_rows_without_other_programs_run_from_end_to_end(group: str, tmp_path: Path) -> None:
@@ -133,7 +136,7 @@ def test_a_row_whose_peer_is_missing_is_not_available_and_says_why(
 @pytest.mark.usefixtures("real_server")  # the row has no ratio without one
 def test_a_chart_has_a_bar_for_each_ratio(tmp_path: Path) -> None:
     drawn = tmp_path / "found.svg"
-    assert command.main(["--rows", "start", *TINY, "--chart", str(drawn)]) == 0
+    assert command.main(["--rows", "kinds", *TINY, "--chart", str(drawn)]) == 0
     assert drawn.read_text().startswith("<svg")
     outcomes = [
         outcome(Target(1), Pair(3.0, 1.0)),

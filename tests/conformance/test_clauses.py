@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import redis
+from _pytest.mark.structures import ParameterSet
 
 import pressure
 from conformance.capabilities import LACKS, capabilities_of
@@ -37,6 +38,17 @@ TEXTBOOK = {"decided.textbook", "decided.textbook-first", "decided.textbook-move
 
 #: What is asked of a server alone, however its bytes are carried.
 ANSWERS = {"list-notes", "redismq"}
+
+#: Families that take seconds: the first command of the README, which CI begins with, plays them on both servers.
+SLOW = {"many states", "simulation", "history", "textbook"}
+
+
+def marked(*values: str, slow: bool) -> ParameterSet:
+    return pytest.param(*values, marks=[pytest.mark.slow] if slow else [])
+
+
+def is_long(group: str) -> bool:
+    return group.partition(",")[0] in SLOW
 
 
 def groups() -> dict[str, list[Clause]]:
@@ -84,7 +96,7 @@ def servers(clauses: list[Clause]) -> list[str]:
 @pytest.mark.parametrize(
     ("group", "server"),
     [
-        pytest.param(name, server, marks=[pytest.mark.slow] if name.startswith("many states") else [])
+        marked(name, server, slow=is_long(name) or server == "streams_server")
         for name, group in GROUPS.items()
         for server in servers(group)
     ],
@@ -111,15 +123,12 @@ def expect_passed(clauses: list[Clause], address: Address, client: Client) -> No
 
 
 def is_slow(group: str, flavour: str, server: str) -> bool:
-    """What has coroutines is played on miniredis in the slow run only.
-
-    So is the long group: without scripts a client sends other commands, with coroutines it sends the same.
-    """
-    return flavour in {"aio", "trio"} and (server == "embedded_server" or group == "textbook")
+    """In the default run each flavour is played on one server: those with coroutines send what the usual one sends."""
+    return is_long(group) or (flavour == "plain") != (server == "embedded_server")
 
 
 FLAVOURED = [
-    pytest.param(group, flavour, server, marks=[pytest.mark.slow] if is_slow(group, flavour, server) else [])
+    marked(group, flavour, server, slow=is_slow(group, flavour, server))
     for group, clauses in GROUPS.items() if any(map(is_ours, clauses))
     for flavour in FLAVOURS if flavour != "sync"
     for server in ("embedded_server", "real_server")

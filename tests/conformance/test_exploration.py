@@ -106,7 +106,10 @@ def test_exploring_reaches_the_final_states_of_all_runs(name: str, scripts: bool
     assert runs >= found.ends
 
 
-@pytest.mark.parametrize("name", ["one-each", "two-producers-full", "two-consumers", "close-beside"])
+@pytest.mark.parametrize(
+    "name",
+    ["one-each", "two-producers-full", "two-consumers", pytest.param("close-beside", marks=pytest.mark.slow)],
+)
 def test_states_of_a_client_with_the_same_digest_are_the_same(name: str) -> None:
     merged, exact = Game(SCENARIOS[name]), Game(SCENARIOS[name], exact=True)
     assert ends_of(merged) == ends_of(exact)
@@ -240,6 +243,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "leaves no mark": ("forced", {"healing.release_commands": leaves_no_mark}, ":producer_free has 2 elements: the role is there twice", "p1*2 r*3 p1"),
     "restores no counters": ("full-dies", {"repair.restore_counters": counts_nothing}, "after a repair the counters are wrong by 1 messages, 1 bytes", "p*3 c c!dies-waiting p~ p*3"),
 }  # fmt: skip
+MANY_STATES = {"takes no token", "keeps its role on errors"}
 FORCED = Scenario("forced", (*SCENARIOS["two-producers"].members, Member("r", (FORCED_REPAIR,))), 2, tries=2)
 MODULES = {
     "healing": healing,
@@ -256,7 +260,9 @@ MORE = {
 }
 
 
-@pytest.fixture(params=BROKEN)
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name in MANY_STATES else []) for name in BROKEN]
+)
 def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[Scenario, Violation]:
     """A scenario with clients of which something is wrong, and what is to be found."""
     name, patches, what, schedule = BROKEN[request.param]
@@ -298,6 +304,7 @@ def test_a_schedule_found_at_random_is_shrunk(broken: tuple[Scenario, Violation]
     assert len(found.violation.schedule) == len(expected.schedule)
 
 
+@pytest.mark.slow
 def test_shrinking_leaves_no_move_that_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waits, "_closed_meanwhile", eats_the_mark)
     game = Game(SCENARIOS["close-beside"])
@@ -346,7 +353,9 @@ def test_a_repair_that_trusts_that_time_has_passed_when_it_has_not_does_no_harm(
     assert explore(Game(SCENARIOS["leases"], scripts=scripts, free=True)).violation is None
 
 
-@MODES
+@pytest.mark.parametrize(
+    "scripts", [pytest.param(False, id="plain", marks=pytest.mark.slow), pytest.param(True, id="scripts")]
+)
 def test_a_forced_repair_at_any_moment_never_lets_two_hold_a_role(scripts: bool) -> None:
     assert explore(Game(FORCED, scripts=scripts)).violation is None
 

@@ -103,7 +103,9 @@ def test_a_close_ends_a_waiting_get_in_every_interleaving() -> None:
         pytest.param(CLOSE, id="close"),
     ],
 )
-@pytest.mark.parametrize("values", [[], [b"a"]], ids=["empty", "full"])
+@pytest.mark.parametrize(
+    "values", [pytest.param([], id="empty"), pytest.param([b"a"], id="full", marks=pytest.mark.slow)]
+)
 def test_an_operation_beside_a_delete_succeeds_or_finds_no_queue_in_every_interleaving(
     what: Any, values: list[bytes]
 ) -> None:

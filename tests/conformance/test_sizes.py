@@ -155,7 +155,14 @@ def test_a_quadratic_command_fails(race: Race) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "what"), [("lrange", "key, a list"), ("strlen", "key: letters"), ("sadd", "member repeated")]
+    ("command", "what"),
+    [
+        ("lrange", "key, a list"),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("strlen", "key: letters"), ("sadd", "member repeated"))
+        ),
+    ],
 )
 def test_a_linear_command_passes(race: Race, command: str, what: str) -> None:
     assert not verdict(race.run(growth_of(command, what)))

@@ -7,6 +7,9 @@ find it in their folder. A block marked ``sh`` is run by bash with a server of i
 ``REDIS_URL``. A block marked ``shell`` is not run: it installs something, runs for long or needs what a test does
 not have. What an example imports beyond the extra ``test`` may
 be missing: then it is skipped.
+
+Each ``pressure`` and ``python`` in a shell example is a process, so the guides that have many are for the slow run:
+``pytest -m "not spark" tests/guides``.
 """
 
 from __future__ import annotations
@@ -48,8 +51,14 @@ def is_in_spark(block: Block) -> bool:
     return "pressure.spark" in block.code or "--from-jsonl" in block.code
 
 
+MANY_PROCESSES = {"pressure/README.md", "pressure/COMMAND-LINE.md", "conformance/HISTORIES.md"}
+
+
 def example(block: Block) -> ParameterSet:
-    return pytest.param(block, id=str(block), marks=[pytest.mark.spark] if is_in_spark(block) else [])
+    marks = [pytest.mark.spark] if is_in_spark(block) else []
+    if block.language == "sh" and block.guide in MANY_PROCESSES:
+        marks.append(pytest.mark.slow)
+    return pytest.param(block, id=str(block), marks=marks)
 
 
 def missing(block: Block, *files: str) -> str:

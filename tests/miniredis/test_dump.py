@@ -59,7 +59,7 @@ def pack_as_usual(client: redis.Redis) -> None:
     client.config_set("set-max-intset-entries", 512)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=ELEMENTS)
 @example(value=b"")
 @example(value=b"x" * 70_000)
@@ -70,7 +70,7 @@ def test_each_server_restores_strings_that_the_other_dumped(clients: list[redis.
         assert taker.get("k") == value
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     values=st.lists(ELEMENTS, min_size=1, max_size=30),
     times=sizes(10_000, 1),
@@ -94,7 +94,7 @@ def test_each_server_restores_lists_that_the_other_dumped(
 PAIRS = st.dictionaries(ELEMENTS.map(lambda text: text[:100]), ELEMENTS, min_size=1, max_size=30)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fields=PAIRS, most=st.sampled_from([0, 5, 512]), longest=st.sampled_from([64, 1 << 30]))
 def test_each_server_restores_hashes_that_the_other_dumped(
     clients: list[redis.Redis], fields: dict[bytes, bytes], most: int, longest: int
@@ -111,7 +111,7 @@ def test_each_server_restores_hashes_that_the_other_dumped(
         assert taker.object("encoding", "k") == giver.object("encoding", "k")
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     members=st.sets(ELEMENTS, min_size=1, max_size=30)
     | st.sets(st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-40_000, 40_000), min_size=1, max_size=30),
@@ -263,7 +263,7 @@ def values_of_about(size: int) -> list[Value]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("payloads", [5000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("payloads", [2000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_a_randomly_damaged_payload_is_refused_or_restores_a_value(payloads: int) -> None:
     rng = random.Random(1)  # noqa: S311
     bodies = [dump(value)[:-10] for value in values_of_about(40)]

@@ -42,7 +42,9 @@ def element(rng: random.Random) -> str:
     return str(rng.randrange(10 ** rng.choice([1, 3, 6])))
 
 
-@pytest.mark.parametrize("most", [0, 17, 100, 600, 3000])
+@pytest.mark.parametrize(
+    "most", [0, 17, 600, *(pytest.param(most, marks=pytest.mark.slow) for most in (100, 3000))]
+)
 def test_pfadd_and_pfmerge_store_the_bytes_that_redis_stores(both: Both, most: int) -> None:
     rng = random.Random(most)  # noqa: S311
     both("CONFIG", "SET", "hll-sparse-max-bytes", most)

@@ -47,7 +47,7 @@ def test_incrbyfloat_gives_the_sums_of_a_real_server(embedded_server: Address, r
         RawConnection(embedded_server.host, embedded_server.port) as ours,
         RawConnection(real_server.host, real_server.port) as theirs,
     ):
-        for _ in range(25):
+        for _ in range(10):
             sums = [(number(rng), number(rng)) for _ in range(50)]
             data = b"".join(encode("SET", "f", a) + encode("INCRBYFLOAT", "f", b) for a, b in sums)
             for each in (ours, theirs):

@@ -12,9 +12,11 @@ import redis
 
 from conformance.targets import Address
 
+from ..conftest import ANY_LOOP
+
 MEMBERS = {b"m%d" % number for number in range(1000)}
 FIELDS = {member: b"v" + member for member in MEMBERS}
-DRAWS = 300
+DRAWS = 100
 
 
 @pytest.fixture
@@ -48,6 +50,7 @@ def walk(client: redis.Redis, *words: object) -> list[bytes]:
 # Walking
 
 
+@ANY_LOOP
 @pytest.mark.parametrize("count", [1, 10, 5000])
 def test_a_scan_returns_every_member(client: redis.Redis, count: int) -> None:
     fill(client)
@@ -89,6 +92,7 @@ def test_a_scan_returns_members_that_stay_while_others_are_removed(client: redis
 # Drawing
 
 
+@ANY_LOOP
 def test_random_choices_return_every_member_eventually(client: redis.Redis) -> None:
     client.sadd("s", *"abcde")
     client.hset("h", mapping={name: name for name in "abcde"})

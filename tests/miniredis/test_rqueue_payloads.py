@@ -47,7 +47,7 @@ def some_queue(chance: random.Random, longest: int = 300) -> RQueue:
     return queue
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_a_restored_queue_equals_the_dumped_one(chance: random.Random) -> None:
     queue = some_queue(chance, longest=2000)
@@ -171,7 +171,7 @@ def test_a_payload_of_another_module_type_is_refused(number: int) -> None:
 def test_a_damaged_queue_payload_is_refused_or_restores_a_usable_queue() -> None:
     chance = random.Random(2)  # noqa: S311
     refused = 0
-    for _ in range(2000):
+    for _ in range(800):
         body = bytearray(dump(some_queue(chance))[:-10])
         for _ in range(chance.randrange(1, 4)):
             body[chance.randrange(1, len(body))] = chance.randrange(256)
@@ -184,7 +184,7 @@ def test_a_damaged_queue_payload_is_refused_or_restores_a_usable_queue() -> None
         queue.push([b"x"], NOW)
         popped = queue.pop(1 << 40, NOW)
         assert {each for each, _ in popped} <= set(queue.acknowledge(list(queue.delivered)))
-    assert refused > 500
+    assert refused > 200
 
 
 # The last ids

@@ -12,6 +12,7 @@ import pytest
 import miniredis
 from conformance.wire import Hangup, RawConnection
 
+from ..conftest import ANY_LOOP
 from ..waiting import PATIENCE, until
 
 pytest.importorskip("lupa")
@@ -177,6 +178,7 @@ HARD: Final = {
 """What a real server is lost to, for ever or for minutes."""
 
 
+@ANY_LOOP
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script_kill_ends_a_script(name: str, bench: Bench, request: pytest.FixtureRequest) -> None:
     if name in HARD and "redis-server" in request.node.name:

@@ -27,7 +27,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[redis.Redis]:
         client.function_flush()
 
 
-@pytest.mark.parametrize("size", [MB, 100 * MB, pytest.param(512 * 1024 * 1024, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [MB, 20 * MB, pytest.param(512 * 1024 * 1024, marks=pytest.mark.slow)])
 def test_a_script_returns_a_long_value_that_it_popped(client: redis.Redis, size: int) -> None:
     client.rpush("list", b"x" * size)
     taken = client.eval("return redis.call('RPOP', KEYS[1])", 1, "list")

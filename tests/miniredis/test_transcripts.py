@@ -7,7 +7,7 @@ import redis
 
 from conformance.targets import Address, program
 from tests.cases import check_each
-from tests.conftest import is_7_0, skip_unless_7_0
+from tests.conftest import ANY_LOOP, is_7_0, skip_unless_7_0
 
 from .record_older import scenarios_on_6_2
 from .transcript import TRANSCRIPTS, Player, Scenario, read
@@ -15,6 +15,7 @@ from .transcript import TRANSCRIPTS, Player, Scenario, read
 FILES = {path.stem: {each.title: each for each in read(path)} for path in sorted(TRANSCRIPTS.glob("*.txt"))}
 
 
+@ANY_LOOP
 @pytest.mark.parametrize("name", FILES)
 def test_every_conversation_of_a_transcript_gets_the_recorded_replies(
     name: str, server_address: Address, address: tuple[str, int]

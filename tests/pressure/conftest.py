@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import redis
 
+from conformance.forking import Forked, ForkServer
 from conformance.targets import Address, NoRealRedisError, find_real_redis, start_real
 from pressure import Queue
 from tests.conftest import SERVERS
@@ -99,14 +100,15 @@ class Server:
         self.process.wait()
 
 
-def server_fixture(*names: str) -> Any:
+def server_fixture(*names: str, slow: tuple[str, ...] = ()) -> Any:
     """The fixture ``server_address`` of a module whose tests run on these servers.
 
     Args:
         *names: Names in ``SERVERS``, or fixtures; what follows a comma is for other fixtures.
+        slow: More of them, for the slow run.
     """
 
-    @pytest.fixture(params=names)
+    @pytest.fixture(params=[*names, *(pytest.param(name, marks=pytest.mark.slow) for name in slow)])
     def server_address(request: pytest.FixtureRequest) -> Address:
         name = request.param.partition(",")[0]
         address: Address = request.getfixturevalue(SERVERS.get(name, name))
@@ -245,16 +247,15 @@ def waiting(raw: redis.Redis, count: int = 1) -> None:
 
 
 @pytest.fixture
-def cli(redis_url: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+def cli(redis_url: str, fork_server: ForkServer) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     """Starts ``pressure`` commands; what still runs at the end is killed."""
     running: list[subprocess.Popen[bytes]] = []
 
     def start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "REDIS_URL": redis_url, "PYTHONPATH": str(ROOT)}
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pressure", *arguments], env=environment, **{**pipes, **options}
-        )
+        line = [sys.executable, "-m", "pressure", *arguments]
+        process = Forked(fork_server, line, env=environment, **{**pipes, **options})
         running.append(process)
         return process
 

@@ -34,7 +34,7 @@ from pressure.protocol.operation import Batch, Pause, Wait
 from .recorded_batches_changes import CHANGES, Change, refused_on
 from .recorded_batches_tables import ACTS, CHOSEN, MEANWHILE, OPERATIONS, SITUATIONS, command
 
-__all__ = ["FILE", "GROUPS", "lines_of"]
+__all__ = ["DISTURBANCES", "FILE", "GROUPS", "lines_of"]
 
 FILE: Final = Path(__file__).with_name("recorded_batches.txt")
 
@@ -203,13 +203,18 @@ SCRIPTED: Final = {"put", "put_many", "get", "get_many", "close", "receive", "se
 GROUPS: Final = tuple(groups())
 
 
-def lines_of(operation: str, situation: str, scripts: bool) -> Iterator[str]:
+DISTURBANCES: Final = (*CHANGES, *ACTS)
+
+
+def lines_of(
+    operation: str, situation: str, scripts: bool, disturbances: Iterable[str] = DISTURBANCES
+) -> Iterator[str]:
     """What the file keeps of an operation in a situation."""
     yield f"# {operation} | {situation} | {'scripts' if scripts else 'batches'}"
     stage = Stage(situation, scripts)
     trace, actor = stage.play(operation)
     yield from (f"  {line}" for line in trace)
-    for disturbance in (*CHANGES, *ACTS):
+    for disturbance in disturbances:
         if disturbance == "refused on" and operation.partition(" ")[0] not in SCRIPTED:
             continue  # the first refusal ends it
         digest, count = hashlib.sha256(), 0

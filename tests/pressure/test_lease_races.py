@@ -53,11 +53,11 @@ DISTURBED: dict[str, tuple[int, tuple[Any, ...], list[Any]]] = {
 }
 
 #: How a client sends an operation, and how often its lease is renewed meanwhile. Twice is in hundreds of orders: in
-#: the default run a second attempt is disturbed, too, of the two operations that have the fewest messages.
+#: the default run a second attempt is disturbed, too, of the operation that has the fewest messages.
 WAYS = [
     pytest.param(
         name, scripts, times,
-        marks=[pytest.mark.slow] if times == 2 and name not in {"put", "get"} else [],
+        marks=[pytest.mark.slow] if times == 2 and name != "get" else [],
         id=f"{name}-{'scripts' if scripts else 'plain'}-{times}",
     )
     for name in DISTURBED for scripts, times in ((True, 1), (False, 1), (False, 2))

@@ -1,12 +1,17 @@
-"""Each operation sends the recorded batches; ``recorded_batches`` says how to read a difference."""
+"""Each operation sends the recorded batches; ``recorded_batches`` says how to read a difference.
+
+All disturbances: ``pytest -n 2 -m slow tests/pressure/test_recorded_batches.py``.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from pressure.protocol.liveness import PROBE_INTERVAL
+from tests.cases import check_each
 
-from .recorded_batches import FILE, GROUPS, lines_of
+from .recorded_batches import DISTURBANCES, FILE, GROUPS, lines_of
+from .recorded_batches_tables import CHOSEN
 
 
 def recorded() -> dict[str, list[str]]:
@@ -27,8 +32,28 @@ def looks_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)
 
 
-@pytest.mark.parametrize(("operation", "situation", "scripts"), GROUPS)
-def test_each_operation_sends_the_recorded_batches(operation: str, situation: str, scripts: bool) -> None:
+@pytest.mark.parametrize("operation", CHOSEN)
+def test_each_operation_sends_the_recorded_batches(operation: str) -> None:
+    def check(group: tuple[str, str, bool]) -> None:
+        lines = [*lines_of(*group, disturbances=())]
+        assert lines == [line for line in RECORDED[lines[0]] if not line.startswith(DIGESTS)]
+
+    check_each({str(group): group for group in GROUPS if group[0] == operation}, check)
+
+
+DIGESTS = tuple(f"  {each}: " for each in DISTURBANCES)
+
+#: In which each operation that has a choice is disturbed in the default run.
+TELLING = {"one", "fed", "deadlock"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "situation", "scripts"),
+    [pytest.param(*each, marks=[] if each[1] in TELLING else [pytest.mark.slow]) for each in GROUPS],
+)
+def test_each_disturbed_operation_sends_the_recorded_batches(
+    operation: str, situation: str, scripts: bool
+) -> None:
     lines = list(lines_of(operation, situation, scripts))
     assert lines == RECORDED[lines[0]]
 

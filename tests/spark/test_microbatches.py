@@ -140,7 +140,16 @@ ROUTES = {
 }
 
 
-@pytest.mark.parametrize("old", [False, True], ids=["4.2", "4.0"])
+@pytest.mark.parametrize(
+    ("server", "old"),
+    [
+        pytest.param("embedded_server", False, id="embedded_server-4.2"),
+        pytest.param("real_server", True, id="real_server-4.0"),
+        pytest.param("embedded_server", True, id="embedded_server-4.0", marks=pytest.mark.slow),
+        pytest.param("real_server", False, id="real_server-4.2", marks=pytest.mark.slow),
+    ],
+    indirect=["server"],
+)
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_stream_killed_at_every_step_loses_and_doubles_no_row(
     make: Callable[..., Place], route: str, old: bool

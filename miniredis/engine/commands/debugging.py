@@ -24,6 +24,7 @@ from ..sets import SetValue
 from ..sorted_sets import SortedSet
 from ..streams import Stream
 from .objects import encoding, idle_seconds, reference_count
+from .reloading import debug_loadaof, debug_reload
 
 # DEBUG
 
@@ -168,9 +169,11 @@ ANY_NUMBER: Final = 0
 PARTS: Final[dict[tuple[bytes, int], Part]] = {
     (b"DIGEST", 2): debug_digest,
     (b"DIGEST-VALUE", ANY_NUMBER): debug_digest_value,
+    (b"LOADAOF", 2): debug_loadaof,
     (b"OBJECT", 3): debug_object,
     (b"PROTOCOL", 3): debug_protocol,
     (b"QUICKLIST-PACKED-THRESHOLD", 3): debug_quicklist_packed_threshold,
+    (b"RELOAD", 2): debug_reload,
     (b"SET-ACTIVE-EXPIRE", 3): debug_set_active_expire,
     (b"SLEEP", 3): debug_sleep,
     (b"HELP", 2): debug_help,

@@ -23,4 +23,5 @@ def bgrewriteaof(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.NO_REWRITING)
     if not journal.rewrite():
         raise CommandError(errors.REWRITING)
-    return SCHEDULED if session.flags & EXECUTING else STARTED
+    must_wait = session.flags & EXECUTING or session.engine.saves.began is not None
+    return SCHEDULED if must_wait else STARTED

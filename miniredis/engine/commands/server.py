@@ -134,7 +134,8 @@ def bgsave(session: Session, args: list[bytes]) -> Reply:
     if len(args) > 2 or (len(args) == 2 and args[1].upper() != b"SCHEDULE"):
         raise CommandError(errors.SYNTAX)
     saves = session.engine.saves
-    if session.flags & EXECUTING and saves.began is None:
+    may_wait = session.flags & EXECUTING or len(args) > 1
+    if (session.flags & EXECUTING or saves.must_wait) and may_wait and saves.began is None:
         saves.schedule()
         return SCHEDULED
     saves.start()

@@ -1,4 +1,4 @@
-"""Small runs of chaos, and a long one: no message is lost, and the queue does not stand still."""
+"""A small run of chaos, and a long one: no message is lost, and the queue does not stand still."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def redis_server() -> Path:
         pytest.skip(str(error))
 
 
+@pytest.mark.slow
 def test_no_message_is_lost_where_clients_and_servers_die() -> None:
     found = run(SMALL)
     assert found.wrong == ()

@@ -42,7 +42,8 @@ RANDOM_GROUPS: Final = {
     "bitmap", "geo", "hash", "hyperloglog", "list", "set", "sorted-set", "stream", "string",
 }  # fmt: skip
 RANDOM_DATABASES: Final = range(10, 16)
-BLOCKING: Final = ("BL", "BRPOP", "BZ", "XREAD")
+SPARED: Final = ("BL", "BRPOP", "BZ", "XREAD", "PFSELFTEST")
+"""How the names of commands begin that may block, or that take a real server seconds."""
 
 SIZES: Final = (1, 100, 700)
 """How many elements make each encoding of each type."""
@@ -104,7 +105,7 @@ def fill_at_random(server: tuple[str, int], docs: tuple[str, int], seed: int) ->
     with RawConnection(*docs) as connection:
         names: Any = redis.Redis(*docs, decode_responses=True).command_list()
         forms = [form for form in read_forms(connection, sorted(names)) if form.group in RANDOM_GROUPS]
-    forms = [form for form in forms if not form.name.upper().startswith(BLOCKING)]
+    forms = [form for form in forms if not form.name.upper().startswith(SPARED)]
     with RawConnection(*server) as connection:
         for number in range(600):
             if not number % 100:

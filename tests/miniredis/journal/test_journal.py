@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import logging
 import os
 from collections.abc import Callable
@@ -31,22 +32,23 @@ class Server:
         acknowledged: the numbers that were pushed and answered.
     """
 
-    def __init__(self, disk: Disk, **directives: str) -> None:
+    def __init__(self, disk: Disk, now: Instant = NOW, **directives: Any) -> None:
         given = {"appendonly": "yes", "appendfsync": "always"} | {
             name.replace("_", "-"): value for name, value in directives.items()
         }
-        self.engine = Engine(Config(given), NOW)
+        self.now = now
+        self.engine = Engine(Config(given), now)
         self.engine.move_into(self.engine.environment._replace(new_interpreter=new_interpreter))
         self.later: list[Callable[[], object]] = []
         self.journal = Journal(
             self.engine, ServerLog(self.engine.config), self.later.append, disk, start_child=InThisProcess
         )
         self.engine.environment = self.engine.environment._replace(journal=self.journal)
-        self.session = self.engine.connect(NOW)
+        self.session = self.engine.connect(now)
 
     def ask(self, *words: str | int) -> bytes:
-        self.engine.receive(self.session, encode(*map(str, words)), NOW)
-        self.engine.settle(NOW)
+        self.engine.receive(self.session, encode(*map(str, words)), self.now)
+        self.engine.settle(self.now)
         self.journal.write(self.engine.take_effects())
         while self.later:
             self.later.pop(0)()
@@ -79,9 +81,9 @@ def elements(disk: Disk) -> list[int]:
 # Kills and power losses
 
 
-def work(disk: Disk, acknowledged: list[int]) -> None:
+def work(disk: Disk, acknowledged: list[int], **directives: Any) -> None:
     """Pushes, in transactions and scripts, too, and rewrites twice."""
-    server = Server(disk)
+    server = Server(disk, **directives)
     for number in range(0, 40, 4):
         server.ask("RPUSH", "l", number)
         acknowledged.append(number)
@@ -97,9 +99,9 @@ def work(disk: Disk, acknowledged: list[int]) -> None:
     server.journal.close()
 
 
-def operations() -> int:
+def operations(**directives: str) -> int:
     disk = MemoryDisk()
-    work(disk, [])
+    work(disk, [], **directives)
     return len(disk.steps)
 
 
@@ -111,6 +113,19 @@ def test_what_was_acknowledged_is_there_after_the_process_ends_at_any_operation(
         if power:
             disk.lose_power(at)
         check(disk, acknowledged, f"operation {at}, {disk.steps[-1]}")
+
+
+def test_without_always_a_power_loss_leaves_the_beginning_of_what_was_acknowledged_and_the_server_starts() -> (
+    None
+):
+    for at in range(1, operations(appendfsync="no") + 1):
+        disk = MemoryDisk()
+        interrupted(disk, at, appendfsync="no")
+        disk.lose_power(at)
+        disk.plan = works
+        found = elements(disk)
+        assert found == list(range(len(found))), f"operation {at}, {disk.steps[-1]}"
+        assert len(found) % 4 != 2, f"operation {at}: half a transaction"
 
 
 def test_what_was_acknowledged_is_there_after_the_next_start_ends_at_any_operation_too() -> None:
@@ -135,12 +150,12 @@ def killing(at: int) -> Callable[[int, str], None]:
     return plan
 
 
-def interrupted(disk: MemoryDisk, at: int) -> list[int]:
+def interrupted(disk: MemoryDisk, at: int, **directives: str) -> list[int]:
     """What was acknowledged until the process ended at an operation."""
     disk.plan = killing(at)
     acknowledged: list[int] = []
     with pytest.raises(Killed):
-        work(disk, acknowledged)
+        work(disk, acknowledged, **directives)
     return acknowledged
 
 
@@ -153,6 +168,34 @@ def check(disk: MemoryDisk, acknowledged: list[int], when: str) -> None:
     if len(rest) == 2 or (rest and rest[0] % 4 in {1, 2}):
         assert (len(rest), rest[0] % 4) == (2, 1), f"{when}: half a transaction"
     assert found == elements(disk), f"{when}: the second start finds something else"
+
+
+def test_a_script_that_lets_others_in_is_there_whole_or_not_at_all() -> None:
+    """Ticks of others come in its middle, which write what was done before, and may not rewrite half of it."""
+    disk = MemoryDisk()
+    server = Server(disk, busy_reply_threshold="1")
+    engine, seconds = server.engine, itertools.count()
+    others: list[Any] = []
+
+    def let_others_in() -> None:
+        if engine.keyspace.databases[0].values:
+            server.journal.rewrite()
+        engine.settle(NOW)
+        others.append(engine.take_effects())
+        server.journal.write(others[-1])
+
+    engine.move_into(
+        engine.environment._replace(
+            stopwatch=lambda: float(next(seconds)), clock=lambda: NOW, let_others_in=let_others_in
+        )
+    )
+    server.ask("EVAL", "for n = 1, 300000 do if n % 100000 == 0 then redis.call('RPUSH', 'l', n) end end", 0)
+    assert others
+    assert not any(others)
+    server.ask("PING")
+    assert server.journal.facts()["aof_rewrites"] == 1
+    server.journal.close()
+    assert elements(disk) == [100_000, 200_000, 300_000]
 
 
 # Disks that fail
@@ -270,6 +313,30 @@ def state(engine: Engine) -> list[tuple[int, bytes, Any, Any]]:
     ]
 
 
+def test_debug_loadaof_and_reload_read_back_all_data() -> None:
+    disk = MemoryDisk()
+    server = Server(disk, enable_debug_command="yes")
+    for words in (
+        ("RPUSH", "l", 1),
+        ("SELECT", 2),
+        ("XADD", "x", "*", "f", "v"),
+        ("SET", "k", "v", "PX", 100),
+    ):
+        server.ask(*words)
+    before, size = state(server.engine), server.journal.size
+    for command in ("LOADAOF", "RELOAD"):
+        assert server.ask("DEBUG", command) == b"+OK\r\n"
+        assert state(server.engine) == before
+    assert server.journal.size == size, "nothing was propagated"
+    server.ask("SET", "k", "w")
+    server.journal.close()
+    assert Server(disk).engine.keyspace.databases[2].values[b"k"] == b"w"
+    damaged(disk := MemoryDisk(), lambda data: data)
+    server = Server(disk, enable_debug_command="yes")
+    disk.plan = failing("read")
+    assert server.ask("DEBUG", "LOADAOF").startswith(b"-ERR Error trying to load the AOF files")
+
+
 # Time
 
 
@@ -293,7 +360,7 @@ def test_a_key_that_an_effect_makes_permanent_is_there_though_its_time_had_come(
     server.ask("SET", "k", "v", "PXAT", NOW.wall // 1000 + 10)
     server.ask("PERSIST", "k")
     server.journal.close()
-    again = Server(disk)
+    again = Server(disk, now=Instant(NOW.wall + 3_000_000, 0))
     assert again.ask("TTL", "k") == b":-1\r\n"
     assert again.ask("OBJECT", "IDLETIME", "k") == b":0\r\n"
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from conformance.targets import Address
 from conformance.wire import Hangup, RawConnection
 from miniredis import Config, ConfigurationError
 from miniredis.clock import ClockChoice
-from miniredis.journal import rdb_file, saving
+from miniredis.journal import rdb_file, rewriting, saving, snapshots
 from miniredis.journal.damage import DamagedFileError
 
 from ...waiting import PATIENCE, until
@@ -301,13 +302,17 @@ class Gate:
         real = rdb_file.save_file
 
         def save_file(*args: Any) -> None:
-            if os.getpid() != parent:
-                os.close(self._go)
-                os.read(self._stay, 1)
+            self.wait()
             real(*args)
 
-        parent = os.getpid()
+        self._parent = os.getpid()
         patch.setattr(saving, "save_file", save_file)
+
+    def wait(self) -> None:
+        """Waits, if this is the child."""
+        if os.getpid() != self._parent:
+            os.close(self._go)
+            os.read(self._stay, 1)
 
     def open(self) -> None:
         os.write(self._go, b".")
@@ -337,6 +342,48 @@ def test_a_second_save_is_refused_while_one_is_under_way(gate: Gate, ours: Kept)
     gate.open()
     ours.await_save()
     assert ours.ask("SAVE") == b"+OK\r\n"
+
+
+def test_a_save_waits_for_the_rewriting_of_the_append_only_file(gate: Gate, folder: Path) -> None:
+    refused = (
+        b"-ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE in order"
+    )
+    with (
+        started(folder, appendonly="yes") as server,
+        RawConnection("127.0.0.1", server.port) as raw,
+        hold_rewriting(gate),
+    ):
+        kept = Kept(server.port, folder / "dump.rdb", raw)
+        assert kept.ask("BGREWRITEAOF") == b"+Background append only file rewriting started\r\n"
+        assert kept.ask("BGSAVE").startswith(refused)
+        assert kept.ask("BGSAVE", "SCHEDULE") == b"+Background saving scheduled\r\n"
+        assert kept.told()["rdb_saves"] == 0
+        gate.open()
+        gate.open()
+        until(kept.path.exists)
+        assert kept.await_save()["rdb_saves"] == 1
+
+
+def test_a_rewriting_that_is_asked_for_during_a_save_is_scheduled(gate: Gate, folder: Path) -> None:
+    with started(folder, appendonly="yes") as server, RawConnection("127.0.0.1", server.port) as raw:
+        assert raw.command("BGSAVE") == b"+Background saving started\r\n"
+        assert raw.command("BGREWRITEAOF") == b"+Background append only file rewriting scheduled\r\n"
+        gate.open()
+        until(lambda: server.client().info("persistence")["aof_rewrites"] == 1)
+
+
+@contextmanager
+def hold_rewriting(gate: Gate) -> Iterator[None]:
+    """The child that rewrites waits at the gate, too."""
+    real = snapshots.base_of
+
+    def base_of(engine: Any) -> Any:
+        gate.wait()
+        return real(engine)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rewriting, "base_of", base_of)
+        yield
 
 
 def test_a_snapshot_is_of_the_moment_when_it_was_asked_for(gate: Gate, ours: Kept) -> None:
@@ -381,6 +428,15 @@ def test_what_makes_a_save_pointless_ends_it(way: str, gate: Gate, folder: Path)
             raw.send("SHUTDOWN", "NOSAVE")
         until(lambda: not is_alive(process))
         until(lambda: not list(folder.iterdir()))
+
+
+def test_a_program_that_ignores_the_end_of_children_can_save(ours: Kept) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # then the system keeps no exit status
+    try:
+        ours.ask("BGSAVE")
+        assert ours.await_save()["rdb_last_bgsave_status"] == "ok"
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 def test_a_child_that_was_killed_is_a_failed_save(gate: Gate, folder: Path) -> None:

@@ -1,8 +1,8 @@
 """The helpers that the tests of the ``pressure`` command share.
 
-Tests that call the command in this process run on miniredis and on a real Redis. Each process that starts takes a
-fifth of a second, so those that start some run on miniredis alone in the default run, on a real Redis in the slow
-one; killed producers and consumers run on both, in tests/pressure/test_crashes.py.
+Tests that call the command in this process run on miniredis and on a real Redis. Those that start processes run on
+miniredis alone in the default run, on a real Redis in the slow one, and so do killed producers and consumers, in
+tests/pressure/test_crashes.py.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import IO, Any, TypeAlias
 
 import pytest
 
+from conformance.forking import Forked, ForkServer
 from pressure.cli import main
 from tests.pressure.conftest import ROOT
 
@@ -67,7 +68,9 @@ MAINS = {
 
 
 @pytest.fixture(params=MAINS)
-def start(request: pytest.FixtureRequest, redis_url: str) -> Iterator[Callable[..., Process]]:
+def start(
+    request: pytest.FixtureRequest, redis_url: str, fork_server: ForkServer
+) -> Iterator[Callable[..., Process]]:
     """Starts a command with or without rich."""
     if request.param == "rich":
         pytest.importorskip("rich")
@@ -76,7 +79,7 @@ def start(request: pytest.FixtureRequest, redis_url: str) -> Iterator[Callable[.
 
     def call(*arguments: str, **options: Any) -> Process:
         line = [sys.executable, "-c", MAINS[request.param], *arguments]
-        running.append(subprocess.Popen(line, env=environment, **options))
+        running.append(Forked(fork_server, line, env=environment, **options))
         return running[-1]
 
     yield call

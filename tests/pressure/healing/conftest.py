@@ -12,6 +12,7 @@ import pytest
 import redis
 
 from conformance.flavours import FLAVOURS, MAKERS
+from conformance.forking import Forked, ForkServer
 from tests.pressure.conftest import DEADLINE, PREFIX, ROOT, execute, until
 
 from ..conftest import server_fixture
@@ -52,14 +53,14 @@ def make(flavour: str, redis_url: str) -> Iterator[Make]:
 
 
 @pytest.fixture
-def start(flavour: str, redis_url: str) -> Iterator[Start]:
+def start(flavour: str, redis_url: str, fork_server: ForkServer) -> Iterator[Start]:
     """Starts processes that do one thing each, and returns when they are about to; see ``worker``."""
     running: list[subprocess.Popen[str]] = []
 
     def process(work: str, pid: str = "") -> subprocess.Popen[str]:
         words = [sys.executable, "-m", "tests.pressure.healing.worker", flavour, redis_url, work, pid]
         running.append(
-            subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            Forked(fork_server, words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         )
         assert said(running[-1]) == "begun"
         return running[-1]

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 import redis
 
+from conformance.forking import Forked, ForkServer
 from pressure import QueueInUseError
 from tests.pressure.conftest import DEADLINE, ROOT, Task, invariant, until
 
@@ -76,15 +77,17 @@ PARENT_DIES: Final = "print(child, flush=True) or os._exit(1) if child else sys.
 
 
 @pytest.fixture
-def parent(flavour: str, redis_url: str) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+def parent(
+    flavour: str, redis_url: str, fork_server: ForkServer
+) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
     """Starts such a process."""
     running: list[subprocess.Popen[str]] = []
 
     def start(after: str) -> subprocess.Popen[str]:
         program = PROGRAMS[flavour].replace("{words}", "").replace("{after}", after)
         running.append(
-            subprocess.Popen(
-                [sys.executable, "-c", program, redis_url],
+            Forked(
+                fork_server, [sys.executable, "-c", program, redis_url],
                 cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             )
         )  # fmt: skip

@@ -125,7 +125,16 @@ def rest_of_reliable(env: Environment) -> Iterator[bytes]:
 REST = {"BackupQueue": rest_of_backup, "RingQueue": rest_of_ring, "ReliableQueue": rest_of_reliable}
 
 
-@pytest.fixture(params=[each for each in SETTINGS if "sync" in each.split() or "plain" in each])
+DEFAULT = {"miniredis, sync", "redis-server, plain batches"}
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(each, marks=[] if each in DEFAULT else [pytest.mark.slow])
+        for each in SETTINGS
+        if "sync" in each.split() or "plain" in each
+    ]
+)
 def setting(request: pytest.FixtureRequest) -> str:
     """What carries the messages makes no difference here."""
     return str(request.param)
