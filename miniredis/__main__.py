@@ -1,10 +1,10 @@
-"""The ``miniredis`` command: redis-server's directives as flags, one server in the foreground."""
+"""The ``miniredis`` command: one server, with the configuration file and the flags of redis-server."""
 
 from __future__ import annotations
 
 import errno
 import importlib.metadata
-import logging
+import os
 import shlex
 import signal
 import sys
@@ -15,24 +15,28 @@ from typing import Final
 import trio
 
 from .arguments import NOT_SUPPORTED, likely_name
+from .clock import chosen
+from .config_file import BadFileError, Directives, split_words
+from .daemon import CommandProcess, log_to
 from .descriptors import TooFewError, fit_open_files_limit
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config import UnknownDirectiveError
 from .journal.damage import DamagedFileError
-from .logs import VERBOSE, ServerLog, log
-from .server import Server, serve
+from .logs import ServerLog, log
+from .server import Server, run_server
 
 __all__ = ["main"]
 
 USAGE = """\
-usage: miniredis [--DIRECTIVE VALUE ...] ...
+usage: miniredis [REDIS.CONF | -] [--DIRECTIVE VALUE ...] ...
        miniredis --help | --version
 
 Runs a Redis-compatible server that answers as redis-server {version} does.
 It keeps all data in memory, and loses it when it stops, unless --appendonly,
 --save or --dbfilename is given.
 
-Directives are redis-server's, as flags. These are used most, with their defaults:
+Directives are redis-server's: in a file with its syntax, or on standard input (-),
+and as flags, which count after it. These are used most, with their defaults:
 
   --port 6379              TCP port; 0 picks a free one
   --bind 127.0.0.1         addresses to listen on; one that starts with '-', such
@@ -50,16 +54,20 @@ Directives are redis-server's, as flags. These are used most, with their default
                            the end
   --dir .                  folder of these files
   --loglevel notice        debug, verbose, notice or warning
+  --logfile ''             file that the log goes to, instead of stderr
+  --daemonize no           yes: run in the background
+  --pidfile ''             file with the process id while the server runs
+  --supervised no          systemd, upstart or auto: tell it when clients can connect
 
 Of a directive whose feature miniredis does not have, such as --maxmemory or
---cluster-enabled, only the value that turns it off is accepted. No configuration
-file is read.
+--cluster-enabled, only the value that turns it off is accepted.
 
 The first line on stdout is 'listening on redis://HOST:PORT'. The log goes to stderr.
 SIGINT (Ctrl-C), SIGTERM and the command SHUTDOWN stop the server.
 
 Exit status: 0 it was stopped; 1 it cannot listen on its address, the limit on open
-files is too low, the disk failed, or the data cannot be loaded; 2 a flag is wrong.
+files is too low, the disk failed, or the data or the configuration file cannot be
+loaded; 2 a flag is wrong.
 """
 
 USAGE_ERROR: Final = 2
@@ -81,13 +89,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"miniredis {version} (answers as redis-server {VERSION})")  # noqa: T201
         return 0
     try:
-        config = read_flags(words)
+        config = read_command_line(words)
+        os.chdir(config["dir"])  # as redis-server does: the names of other files are relative to it
+        open_log(config)
     except BadFlagError as refusal:
         print(f"miniredis: error: {refusal}\nRun 'miniredis --help' for the flags.", file=sys.stderr)  # noqa: T201
         return USAGE_ERROR
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
-    logging.addLevelName(VERBOSE, "VERBOSE")
-    log.setLevel(logging.DEBUG)  # each server's loglevel says what of it is logged
+    except BadFileError as refusal:
+        print(refusal, file=sys.stderr)  # noqa: T201
+        return 1
     return run(config)
 
 
@@ -95,33 +105,68 @@ class BadFlagError(Exception):
     """A word of the command line that miniredis does not accept; the text names it."""
 
 
-def read_flags(words: Sequence[str]) -> Config:
-    """The configuration that flags such as ``--port 6379 --bind 127.0.0.1 ::1`` ask for.
+def read_command_line(words: Sequence[str]) -> Config:
+    """The configuration that a file, standard input and flags ask for together.
+
+    Args:
+        words: such as ``redis.conf --port 6379 --bind 127.0.0.1 ::1``. A ``-`` at either end stands for
+            standard input.
 
     Raises:
-        BadFlagError: redis-server would not accept them either, or miniredis lacks what they ask for.
+        BadFileError: the file cannot be used.
+        BadFlagError: redis-server would not accept the flags either, or miniredis lacks what they ask for.
     """
-    flags: list[tuple[str, list[str]]] = []
+    rest = list(words)
+    directives = Directives()
+    if rest and not rest[0].startswith("-"):
+        directives.read_file(rest.pop(0))
+    elif rest[:1] == ["-"]:
+        directives.read_stdin()
+        rest.pop(0)
+    if rest[-1:] == ["-"]:
+        directives.read_stdin()
+        rest.pop()
+    for flag in flags_in(rest):
+        try:
+            directives.obey(flag)
+        except ConfigurationError as refusal:
+            raise BadFlagError(explain(flag[0], flag[1:], refusal)) from None
+    return directives.config()
+
+
+def flags_in(words: Sequence[str]) -> list[list[str]]:
+    """The directives of flags: a name and its values each.
+
+    As in redis-server, the word after a flag's name is a value, even if it starts with dashes; but ``--save``
+    may stand alone, and then its value is empty. A flag and its values may be one word (``"--save 900 1"``).
+    """
+    flags: list[list[str]] = []
     for word in words:
-        if word.startswith("--"):
-            flags.append((word.removeprefix("--"), []))
+        is_flag = word.startswith("--")
+        if is_flag and lacks_save(flags):
+            flags[-1].append("")
+        if is_flag and (not flags or len(flags[-1]) > 1):
+            flags.append(split_words(os.fsencode(word.removeprefix("--"))) or [word.removeprefix("--")])
         elif flags:
-            flags[-1][1].append(word)
-        elif word.startswith("-") and word != "-":
+            flags[-1].append(word)
+        elif word.startswith("-"):
             raise BadFlagError(f"unknown flag {word}: flags start with two dashes, such as --port 6379")
         else:
-            raise BadFlagError(
-                f"{word!r} is not a flag, and miniredis reads no configuration file: give directives as "
-                "flags, such as --port 6379"
-            )
-    given: dict[str, list[str]] = {}
-    for name, values in flags:
-        try:
-            Config({name: values})
-        except ConfigurationError as refusal:
-            raise BadFlagError(explain(name, values, refusal)) from None
-        given[name] = values
-    return Config(given)
+            raise BadFlagError(f"{word!r} is neither the configuration file, which comes first, nor a flag")
+    if lacks_save(flags):
+        flags[-1].append("")
+    return flags
+
+
+def lacks_save(flags: list[list[str]]) -> bool:
+    return bool(flags) and [word.lower() for word in flags[-1]] == ["save"]
+
+
+def open_log(config: Config) -> None:
+    try:
+        log_to(config["logfile"])
+    except OSError as error:
+        raise BadFileError.log_file(error) from None
 
 
 def explain(name: str, values: Sequence[str], refusal: ConfigurationError) -> str:
@@ -132,7 +177,7 @@ def explain(name: str, values: Sequence[str], refusal: ConfigurationError) -> st
         return text
     if assigned:
         return f"{text} (write --{flag} {value})"
-    if name in NOT_SUPPORTED:
+    if name.lower() in NOT_SUPPORTED:
         return f"{text} (not supported by miniredis)"
     meant = likely_name(name, ["help", "version"])
     return f"{text} (did you mean --{meant}?)" if meant else text
@@ -145,15 +190,19 @@ def run(config: Config) -> int:
     """
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    process = CommandProcess(config)
     try:
         fit_open_files_limit(config)
-        trio.run(partial(serve, config=config, alone=True, task_status=Announcer(config)))
+        announcer = Announcer(config, process)
+        trio.run(partial(run_server, config, time_source=chosen(None), alone=True, task_status=announcer))
     except (ConfigurationError, DamagedFileError, TooFewError) as refusal:
         log.error("%s", refusal)
         return 1
     except OSError as error:
         log.error("%s%s", error.strerror, advice(error))
         return 1
+    finally:
+        process.ended()
     return 0
 
 
@@ -166,8 +215,9 @@ def advice(error: OSError) -> str:
 class Announcer:
     """Is handed the server as soon as clients can connect."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, process: CommandProcess) -> None:
         self._log = ServerLog(config)
+        self._process = process
 
     def started(self, server: Server) -> None:
         """Says where it listens, and lets signals stop it."""
@@ -178,6 +228,7 @@ class Announcer:
 
         signal.signal(signal.SIGINT, stop)
         signal.signal(signal.SIGTERM, stop)
+        self._process.ready()
         print(f"listening on {server.public_url}", flush=True)  # noqa: T201
         self._log.info("ready to accept connections on %s", server.public_url)
 

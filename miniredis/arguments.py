@@ -39,6 +39,10 @@ FURTHEST: Final = 10_000_000_000
 NOT_SUPPORTED: Final = {"include", "loadmodule", "rename-command", "sentinel", "user"}
 """What redis-server understands beside directives, and miniredis does not."""
 
+FOR_THE_COMMAND: Final = (
+    "only the command 'miniredis' takes this: here the process, and its log, are the program's"
+)
+
 OTHER_NAMES: Final = {
     "address": "bind",
     "host": "bind",
@@ -79,8 +83,17 @@ def checked_config(
             "so give it alone"
         )
     if engine is not None:
-        return engine.config
-    return config or configured(caller, directives)
+        config = engine.config
+    elif config is None:
+        config = configured(caller, directives)
+    refuse_what_is_for_the_command(config)
+    return config
+
+
+def refuse_what_is_for_the_command(config: Config) -> None:
+    for name, directive in DIRECTIVES.items():
+        if "command" in directive.traits and config[name] != directive.default:
+            raise ConfigurationError(name, FOR_THE_COMMAND, config[name])
 
 
 def configured(caller: str, directives: Mapping[str, DirectiveValue]) -> Config:

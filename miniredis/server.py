@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 import trio
 
 from .arguments import DirectiveValue, as_microseconds, check_is_trio, check_loop, checked_config, kind
-from .clock import ClockChoice, chosen
+from .clock import Clock, ClockChoice, chosen
 from .engine import Config, Engine
 from .forks import leave_to_parent_on_fork
 from .listeners import Listener, listening
@@ -283,6 +283,28 @@ async def serve(
     check_loop("serve", loop)
     time_source = chosen(clock)
     config = checked_config("serve", directives, config, engine)
+    await run_server(
+        config,
+        engine=engine,
+        time_source=time_source,
+        loop=loop,
+        alone=alone,
+        handle=handle,
+        task_status=task_status,
+    )
+
+
+async def run_server(
+    config: Config,
+    *,
+    engine: Engine | None = None,
+    time_source: Clock,
+    loop: LoopChoice = None,
+    alone: bool = False,
+    handle: type[Server] = Server,
+    task_status: Started = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Does what ``serve`` does, with arguments that were checked."""
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
         engine.config.learn("dir", str(Path(engine.config["dir"]).absolute()))

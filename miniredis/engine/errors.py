@@ -295,6 +295,7 @@ NO_LIBRARY_CODE = b"ERR Failed loading library data"
 
 # Server
 NO_CONFIG_FILE = b"ERR The server is running without a config file"
+NOT_REWRITTEN = b"ERR Rewriting config file: Operation not supported"
 NOT_SAVED = b"ERR"
 SAVING = b"ERR Background save already in progress"
 REWRITING_NOW = (

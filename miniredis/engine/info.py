@@ -49,7 +49,7 @@ def server(engine: Engine) -> Fields:
         "monotonic_clock": "POSIX clock_gettime",
         "multiplexing_api": engine.environment.poller,
         "process_id": engine.environment.pid,
-        "process_supervised": "no",
+        "process_supervised": engine.config["supervised"],
         "run_id": engine.run_id.decode(),
         "tcp_port": engine.config.integer("port"),
         "server_time_usec": engine.now.wall,
@@ -59,7 +59,7 @@ def server(engine: Engine) -> Fields:
         "configured_hz": engine.config["hz"],
         "lru_clock": engine.now.wall // 1_000_000 & 0xFFFFFF,
         "executable": engine.environment.executable,
-        "config_file": "",
+        "config_file": engine.config.file,
         "io_threads_active": 0,
     }
 

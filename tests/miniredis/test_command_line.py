@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import re
 import signal
 import subprocess
@@ -69,7 +70,7 @@ def test_a_port_in_use_is_named_in_the_error() -> None:
         (["--prt", "1"], "--prt 1: Bad directive or wrong number of arguments (did you mean --port?)\n"),
         (["--password", "1"], "--password 1: Bad directive or wrong number of arguments (did you mean --requirepass?)\n"),
         (["--port=6379"], "--port=6379: Bad directive or wrong number of arguments (write --port 6379)\n"),
-        (["--include", "f"], "--include f: Bad directive or wrong number of arguments (not supported by miniredis)\n"),
+        (["--user", "x"], "--user x: Bad directive or wrong number of arguments (not supported by miniredis)\n"),
         (["--port", "abc"], "--port abc: argument couldn't be parsed into an integer\n"),
         (["--port", "70000"], "--port 70000: argument must be between 0 and 65535 inclusive\n"),
         (["--port", "1", "2"], "--port 1 2: wrong number of arguments\n"),
@@ -77,7 +78,7 @@ def test_a_port_in_use_is_named_in_the_error() -> None:
         (["--databases", "0"], "--databases 0: argument must be between 1 and 2147483647 inclusive\n"),
         (["--loglevel", "x"], "--loglevel x: argument(s) must be one of the following: debug, verbose, notice, warning\n"),
         (["--port", "0", "--cluster-enabled", "yes"], "--cluster-enabled yes: not supported by miniredis, which accepts only 'no' (the default)\n"),
-        (["redis.conf"], "'redis.conf' is not a flag, and miniredis reads no configuration file: give directives as flags, such as --port 6379\n"),
+        ([os.devnull, "redis.conf"], "'redis.conf' is neither the configuration file, which comes first, nor a flag\n"),
         (["-p", "6379"], "unknown flag -p: flags start with two dashes, such as --port 6379\n"),
     ],
 )  # fmt: skip
@@ -127,7 +128,7 @@ def test_help_shows_the_flags_in_at_most_85_columns(
 def test_the_defaults_in_the_help_are_the_real_ones(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--help"])
     shown = dict(re.findall(r"^  --([a-z-]+) (\S+)  ", capsys.readouterr().out, re.MULTILINE))
-    assert len(shown) == 13
+    assert len(shown) == 17
     assert {name: miniredis.Config()[name] for name in shown} == {
         name: value.replace("''", "") for name, value in shown.items()
     }

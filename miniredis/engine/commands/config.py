@@ -89,8 +89,8 @@ def config_resetstat(session: Session, args: list[bytes]) -> Reply:
 
 @command("CONFIG REWRITE", 2, ADMIN, acl="", since="2.8.0")
 def config_rewrite(session: Session, args: list[bytes]) -> Reply:
-    """Writes the configuration to its file, which this server has none of."""
-    raise CommandError(errors.NO_CONFIG_FILE)
+    """Would write the configuration to its file, which this server leaves as it is."""
+    raise CommandError(errors.NOT_REWRITTEN if session.engine.config.file else errors.NO_CONFIG_FILE)
 
 
 @command("CONFIG HELP", 2, "loading stale", acl="", since="5.0.0")

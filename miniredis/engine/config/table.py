@@ -12,6 +12,7 @@ A row has the default, the kind of value, and traits:
     secret      its value does not show in the slow log
     hidden      found by its name, and by no pattern
     words       its value may be several words
+    command     only the command ``miniredis`` may change it, whose process is its own
 
 The tests in ``test_config`` hold each row to a real server. To add a directive, add a row.
 """
@@ -145,7 +146,7 @@ DIRECTIVES: Final = {
     "cluster-require-full-coverage": ignored("yes", switch),
     "crash-log-enabled": ignored("yes", switch),
     "crash-memcheck-enabled": ignored("yes", switch),
-    "daemonize": off("no", switch, "immutable"),
+    "daemonize": works("no", switch, "immutable command"),
     "databases": works("16", integer(1, MAX32), "immutable"),
     "dbfilename": works("dump.rdb", file_name("dbfilename", "filename", may_be_empty=True), "protected"),
     "dir": works(".", text, "protected"),
@@ -176,7 +177,7 @@ DIRECTIVES: Final = {
     "list-compress-depth": ignored("0", integer(0, MAX32)),
     "list-max-listpack-size": ignored("-2", integer(MIN32, MAX32)),
     "loading-process-events-interval-bytes": ignored("2097152", integer(1024, MAX32), "hidden"),
-    "logfile": off("", text, "immutable"),
+    "logfile": works("", text, "immutable command"),
     "loglevel": works("notice", one_of("debug", "verbose", "notice", "warning")),
     "lua-enable-deprecated-api": ignored("no", switch, "hidden immutable"),
     "masterauth": ignored("", whole_text, "secret"),
@@ -193,7 +194,7 @@ DIRECTIVES: Final = {
     "notify-keyspace-events": works("", event_classes),
     "oom-score-adj": off("no", one_of("no", "yes", "relative", "absolute")),
     "oom-score-adj-values": ignored("0 200 800", oom_scores, "words"),
-    "pidfile": off("", text, "immutable"),
+    "pidfile": works("", text, "immutable command"),
     "port": works("6379", integer(0, 65535), "settled"),
     "proc-title-template": ignored("{title} {listen-addr} {server-mode}", title_template),
     "propagation-error-behavior": ignored("ignore", one_of("ignore", "panic", "panic-on-replicas")),
@@ -238,7 +239,7 @@ DIRECTIVES: Final = {
     "stop-writes-on-bgsave-error": works("yes", switch),
     "stream-node-max-bytes": works("4096", memory(0, MAX)),
     "stream-node-max-entries": works("100", integer(0, MAX)),
-    "supervised": off("no", one_of("upstart", "systemd", "auto", "no"), "immutable"),
+    "supervised": works("no", one_of("upstart", "systemd", "auto", "no"), "immutable command"),
     "syslog-enabled": off("no", switch, "immutable"),
     "syslog-facility": ignored(
         "local0", one_of("user", *(f"local{number}" for number in range(8))), "immutable"

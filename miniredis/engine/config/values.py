@@ -8,7 +8,14 @@ from typing import Final
 from ..glob import compile_glob
 from .table import ALIASES, DIRECTIVES, Directive
 
-__all__ = ["Config", "ConfigurationError", "UnknownDirectiveError", "directive_named", "names_matching"]
+__all__ = [
+    "Config",
+    "ConfigurationError",
+    "UnknownDirectiveError",
+    "canonical",
+    "directive_named",
+    "names_matching",
+]
 
 
 class ConfigurationError(ValueError):
@@ -83,9 +90,11 @@ class Config:
     Args:
         given: values by the directives' names; the others have redis-server's defaults. A value is a str, or
             a list of words as they stand after the name on a command line.
+        file: the path of the configuration file that they come from; empty if there is none.
 
     Attributes:
         given: the directives whose values were given, by their own names.
+        file: as above.
 
     Raises:
         ConfigurationError: there is no such directive, redis-server would refuse the value, too, or miniredis
@@ -93,12 +102,13 @@ class Config:
         TypeError: a value is neither a str nor a list of them.
     """
 
-    def __init__(self, given: Mapping[str, str | Sequence[str]] | None = None) -> None:
+    def __init__(self, given: Mapping[str, str | Sequence[str]] | None = None, *, file: str = "") -> None:
         self._values = {name: directive.default for name, directive in DIRECTIVES.items()}
         self._integers: dict[str, int] = {}
         self._listeners: list[Callable[[], None]] = []
         self._guards: dict[str, Callable[[str], None]] = {}
         self.given = frozenset(map(canonical, given or ()))
+        self.file = file
         for name, value in (given or {}).items():
             self._begin_with(name, value)
 

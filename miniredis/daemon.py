@@ -1,0 +1,133 @@
+"""What the command does with its process: its log, the background, its pid file, and who supervises it.
+
+``daemonize``, ``logfile``, ``pidfile`` and ``supervised`` do what they do in redis-server. None of this is
+for ``start`` and ``serve``, whose process belongs to the program that calls them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import logging.handlers
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Final
+
+from .engine import Config
+from .logs import VERBOSE, log
+
+__all__ = ["CommandProcess", "log_to"]
+
+DEFAULT_PID_FILE: Final = "/var/run/redis.pid"
+"""Where redis-server writes its process id in the background, unless ``pidfile`` says where."""
+
+FORMAT: Final = "%(asctime)s %(levelname)s %(message)s"
+
+
+def log_to(file: str) -> None:
+    """Sends the log to a file, after what is there already; to stderr where the name is empty.
+
+    A file that is moved away while the server runs, as logrotate does it, is created again.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    handler = logging.handlers.WatchedFileHandler(file) if file else logging.StreamHandler(sys.stderr)
+    logging.basicConfig(handlers=[handler], format=FORMAT)
+    logging.addLevelName(VERBOSE, "VERBOSE")
+    log.setLevel(logging.DEBUG)  # each server's loglevel says what of it is logged
+
+
+class CommandProcess:
+    """The process of the command. Create it before any thread starts: it may be another process afterwards.
+
+    Args:
+        config: its directives.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._supervisor = supervisor(config["supervised"])
+        config.learn("supervised", self._supervisor or "no")
+        is_background = config["daemonize"] == "yes" and not self._supervisor
+        if is_background:
+            go_to_background()
+            if not config["pidfile"]:
+                config.learn("pidfile", DEFAULT_PID_FILE)
+        self._pid_file = config["pidfile"]
+        self._has_pid_file = False
+
+    def ready(self) -> None:
+        """Clients can connect: writes the pid file if it can, as redis-server does, and tells systemd."""
+        if self._pid_file:
+            try:
+                Path(self._pid_file).write_text(f"{os.getpid()}\n")
+                self._has_pid_file = True
+            except OSError as error:
+                log.warning("cannot write the pid file %s: %s", self._pid_file, error.strerror)
+        if self._supervisor == "systemd":
+            notify("STATUS=Ready to accept connections\nREADY=1\n")
+
+    def ended(self) -> None:
+        """The server has stopped: removes the pid file, and tells systemd."""
+        if self._has_pid_file:
+            with contextlib.suppress(OSError):
+                Path(self._pid_file).unlink()
+        if self._supervisor == "systemd":
+            notify("STOPPING=1\n")
+
+
+def go_to_background() -> None:
+    """Goes on in a child that has no terminal; this process ends at once, with status 0."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for each in range(3):
+        os.dup2(nothing, each)
+    if nothing > 2:
+        os.close(nothing)
+
+
+def supervisor(mode: str) -> str:
+    """Which program supervises this process, ``upstart`` or ``systemd``; empty if none does.
+
+    Args:
+        mode: the directive ``supervised``.
+    """
+    if mode == "auto":
+        mode = next((name for name, sign in SIGNS.items() if os.environ.get(sign)), "no")
+    if mode == "upstart":
+        if not os.environ.pop(SIGNS[mode], ""):
+            log.warning("upstart supervision requested, but UPSTART_JOB not found!")
+            return ""
+        os.kill(os.getpid(), signal.SIGSTOP)  # upstart sees that, and lets it continue
+        return mode
+    if mode == "systemd":
+        return mode if notify("STATUS=Redis is loading...\n") else ""
+    return ""
+
+
+SIGNS: Final = {"upstart": "UPSTART_JOB", "systemd": "NOTIFY_SOCKET"}
+"""The variables by which a supervisor is known, in the order in which redis-server looks for them."""
+
+
+def notify(state: str) -> bool:
+    """Tells systemd how the service is (sd_notify(3)). If it cannot, it logs why, and returns False."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        log.warning("systemd supervision requested, but NOTIFY_SOCKET not found!")
+        return False
+    if address.startswith("@"):  # a name that is not in the file system (unix(7))
+        address = "\0" + address[1:]
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+            systemd.sendto(state.encode(), address)
+    except OSError as error:
+        log.warning("cannot tell systemd at NOTIFY_SOCKET: %s", error.strerror)
+        return False
+    return True

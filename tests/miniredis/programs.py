@@ -1,0 +1,84 @@
+"""Both servers as programs, with the same words on their command lines."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import redis
+
+from conformance.targets import find_real_redis
+
+from ..waiting import until
+
+__all__ = ["PROGRAMS", "command", "in_background", "is_up", "running"]
+
+PROGRAMS = ["miniredis", "redis-server"]
+
+SOCKET = "s"
+
+
+def command(program: str, *words: str) -> list[str]:
+    """The command line of one of ``PROGRAMS``."""
+    return (
+        [sys.executable, "-m", "miniredis", *words]
+        if program == "miniredis"
+        else [str(find_real_redis()), *words]
+    )
+
+
+@contextmanager
+def running(
+    program: str,
+    folder: Path,
+    *words: str,
+    stdin: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[tuple[subprocess.Popen[bytes], redis.Redis]]:
+    """A server that was started in a folder, and a client of the Unix socket ``s`` that it has to have there."""
+    with subprocess.Popen(
+        command(program, *words),
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            assert process.stdin is not None
+            process.stdin.write(stdin.encode())
+            process.stdin.close()
+            with client_of(folder) as client:
+                yield process, client
+        finally:
+            process.kill()
+
+
+def client_of(folder: Path) -> redis.Redis:
+    """A client of the server whose Unix socket is ``s`` in a folder."""
+    return redis.Redis(unix_socket_path=str(folder / SOCKET), decode_responses=True)
+
+
+def is_up(client: redis.Redis) -> bool:
+    """Whether its server answers."""
+    with suppress(redis.ConnectionError):
+        return bool(client.ping())
+    return False
+
+
+@contextmanager
+def in_background(folder: Path) -> Iterator[tuple[redis.Redis, int]]:
+    """The client and the process id of a server that was started in the background; kills it at the end."""
+    with client_of(folder) as client:
+        until(lambda: is_up(client), "the server in the background answers")
+        pid = int(client.info("server")["process_id"])
+        try:
+            yield client, pid
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
