@@ -284,7 +284,7 @@ def test_a_full_disk_ends_a_server_that_promised_to_keep_all(tmp_path: Path) -> 
     with at_free_port(
         "miniredis",
         lambda port: [
-            "bash", "-c", script, "-", sys.executable, "-X", "faulthandler", "-m", "miniredis",
+            "bash", "-c", script, "-", sys.executable, "-B", "-m", "miniredis",
             "--port", str(port), "--dir", str(tmp_path), *DURABLE,
         ],
     ) as (process, port), redis.Redis(port=port, retry=AT_ONCE) as client:  # fmt: skip
