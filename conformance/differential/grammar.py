@@ -20,6 +20,7 @@ GROUPS: Final = (
 """The groups of commands that are compared."""
 
 LEFT_OUT: Final = {
+    "bgrewriteaof": "it writes a file; tests/miniredis/journal compares it",
     "bgsave": "it writes a file; tests/miniredis/journal compares it",
     "monitor": "what it prints has times in it; tests/miniredis/test_monitor_and_slowlog.py compares it",
     "pfselftest": "it takes a real server seconds",
