@@ -7,6 +7,7 @@ import itertools
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -253,6 +254,24 @@ def test_a_rewriting_that_fails_anywhere_loses_nothing_and_can_be_repeated(opera
         server.ask("RPUSH", "l", 4)
         server.journal.close()
         assert elements(disk) == [1, 2, 3, 4], f"{operation} {place}"
+
+
+@pytest.mark.parametrize("place", range(1, 6))
+def test_a_kill_after_a_rewriting_that_failed_halfway_doubles_nothing(place: int) -> None:
+    """The folder could not be synced, so that nobody knows which manifest is on the disk."""
+    for at in range(1, 25):
+        disk = MemoryDisk()
+        server = Server(disk)
+        server.ask("RPUSH", "l", 1)
+        disk.plan = failing_once("sync folder", place)
+        server.ask("BGREWRITEAOF")
+        disk.plan = works
+        server.ask("RPUSH", "l", 2)
+        disk.plan = killing(len(disk.steps) + at)
+        with suppress(Killed):
+            server.ask("BGREWRITEAOF")
+        disk.plan = works
+        assert elements(disk) == [1, 2], f"operation {at}, {disk.steps[-1]}"
 
 
 def failing_once(operation: str, place: int) -> Callable[[int, str], None]:
