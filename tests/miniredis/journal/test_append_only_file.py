@@ -62,6 +62,9 @@ def ours(folder: Path, **directives: Any) -> miniredis.EmbeddedServer:
 
 # Kills
 
+LISTS: Final = [f"{kind}:{number}" for kind in ("plain", "transaction", "script") for number in range(4)]
+"""Three for each of four clients."""
+
 
 class Crowd:
     """Clients that push until the server dies, each to lists of its own; they note what was answered.
@@ -78,12 +81,12 @@ class Crowd:
             thread.start()
 
     def _work(self, client_number: int) -> None:
-        names = [f"{kind}:{client_number}" for kind in ("plain", "transaction", "script")]
+        names = [name for name in LISTS if name.endswith(str(client_number))]
         client = redis.Redis(port=self._port, retry=AT_ONCE)
         try:
             while True:
                 for name in names:
-                    self._push(client, name, self.acknowledged.get(name, 0))
+                    self._push(client, name, self.acknowledged[name])
         except redis.ConnectionError:
             client.close()
 
@@ -114,7 +117,7 @@ def check_lists(port: int, acknowledged: dict[str, int]) -> dict[str, int]:
     with redis.Redis(port=port, decode_responses=True) as client:
         for name, length in acknowledged.items():
             elements: Any = client.lrange(name, 0, -1)
-            assert elements == [str(number) for number in range(len(elements))], name
+            assert elements == [str(number) for number in range(len(elements))], f"{name}: {elements}"
             assert len(elements) in (length, length + 3), f"{name}: {length} answered, {len(elements)} found"
             found[name] = len(elements)
     return found
@@ -125,7 +128,7 @@ def test_no_kill_loses_what_was_answered(kills: int, tmp_path: Path) -> None:
     """Also in the middle of rewritings, which are frequent here, and of the start."""
     luck = random.Random(kills)  # noqa: S311
     flags = ("--auto-aof-rewrite-min-size", "20kb", "--auto-aof-rewrite-percentage", "30")
-    acknowledged: dict[str, int] = {}
+    acknowledged = dict.fromkeys(LISTS, 0)
     for _ in range(kills):
         with process_in(tmp_path, *flags) as (process, port):
             acknowledged = check_lists(port, acknowledged)
