@@ -119,7 +119,7 @@ class Launch:
             trio.run(partial(serve, **options))
         except BaseException as error:
             if self.server.done():
-                if isinstance(error, OSError):
-                    return  # the disk failed, as the log says
+                if error is self.server.result().failure:
+                    return  # the log tells of it
                 raise
             self.server.set_exception(error)

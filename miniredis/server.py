@@ -79,6 +79,11 @@ class Server:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"redis://{user}{host}:{self.port}"
 
+    @property
+    def failure(self) -> OSError | None:
+        """Why the server has stopped by itself: its data could not be kept; None otherwise."""
+        return self._runner.failure
+
     def reset(self) -> None:
         """Removes every key of every database, as FLUSHALL does.
 
@@ -230,8 +235,8 @@ class Server:
         finally:
             self._runner.close()
             loop.close()
-        if self._runner.failure is not None:
-            raise self._runner.failure
+        if self.failure is not None:
+            raise self.failure
 
 
 async def serve(

@@ -49,6 +49,8 @@ AGAIN = "expiry or a timeout failed; the server tries again in a second"
 
 LOST = "cannot write the append-only file, and appendfsync is 'always', so the server stops: %s"
 
+NOT_CLOSED = "cannot write the end of the append-only file: %s"
+
 GAP: Final = 0.001
 """Seconds for which a script that runs for too long lets other threads have the lock, now and then."""
 
@@ -69,6 +71,7 @@ class TickRunner:
         is_here: this process runs the server; it was not forked from that process.
         log: what the server logs.
         journal: keeps the data on disk; None if nothing does.
+        failure: of the disk; the server has stopped because of it, or could not write the rest at its end.
         loop: moves the bytes of clients with sockets; the loop itself sets it.
     """
 
@@ -83,7 +86,7 @@ class TickRunner:
         self.is_here = True
         self.log = ServerLog(engine.config)
         self.journal: Journal | None = None
-        self.failure: OSError | None = None  # of the disk: the server has stopped because of it
+        self.failure: OSError | None = None
         self._snapshots: SnapshotFile | None = None
         self._leaving: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
@@ -357,8 +360,8 @@ class TickRunner:
             journal.write(self.engine.take_effects())
             journal.close()
         except OSError as error:
-            self.log.critical(LOST, error)
-            self.failure = error
+            self.log.critical(NOT_CLOSED, error)
+            self.failure = self.failure or error
         self.engine.stop_recording()
 
     def leave_to_parent(self) -> None:

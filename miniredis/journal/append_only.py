@@ -67,6 +67,7 @@ class Syncer:
                 self._file.sync()
             except OSError as error:
                 self.error = error
+                self._is_dirty = True  # again in a second: while writes are refused, nobody else asks
             else:
                 self.error = None
             self.is_syncing = False

@@ -7,6 +7,7 @@ wrong stops the start, since nobody knows what is missing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -43,8 +44,17 @@ def load(disk: Disk, folder: Path, manifest: Manifest, engine: Engine) -> dict[P
         DamagedFileError: a file is missing or damaged, or is torn and may not be cut.
         OSError: the disk fails.
     """
-    torn: dict[Path, int] = {}
     replay = Replay(engine)
+    try:
+        return dict(load_files(disk, folder, manifest, replay, engine))
+    finally:
+        replay.end()
+
+
+def load_files(
+    disk: Disk, folder: Path, manifest: Manifest, replay: Replay, engine: Engine
+) -> Iterator[tuple[Path, int]]:
+    """Does what ``load`` does, while time stands still; tells the files that are torn."""
     may_be_torn = engine.config["aof-load-truncated"] == "yes"
     for part in manifest.files:
         path = folder / part.name
@@ -56,9 +66,7 @@ def load(disk: Disk, folder: Path, manifest: Manifest, engine: Engine) -> dict[P
                 raise DamagedFileError(path, f"{TORN} {whole}; 'aof-load-truncated yes' would cut it there")
             if part is not manifest.files[-1]:
                 raise DamagedFileError(path, f"{TORN} {whole}, and it is not the last file")
-            torn[path] = whole
-    replay.end()
-    return torn
+            yield path, whole
 
 
 TORN: Final = "the file ends in the middle of a command or transaction that begins at byte"

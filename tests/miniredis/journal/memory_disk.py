@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from miniredis.journal.disk import Disk, File
 
-__all__ = ["Killed", "MemoryDisk", "works"]
+__all__ = ["Killed", "MemoryDisk", "failing", "works"]
 
 
 class Killed(BaseException):
@@ -23,6 +23,16 @@ Plan: TypeAlias = Callable[[int, str], None]
 
 def works(_number: int, _name: str) -> None:
     """The plan of a disk that does not fail."""
+
+
+def failing(*operations: str) -> Plan:
+    """The plan of a disk that is full for some operations."""
+
+    def plan(_: int, name: str) -> None:
+        if name in operations:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return plan
 
 
 class Inode:

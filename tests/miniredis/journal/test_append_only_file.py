@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from conformance.processes import at_free_port, end, start_real
 from conformance.programs import find_real_redis
 from conformance.targets import Address
 from miniredis import DamagedFileError
+from miniredis.journal.disk import File
 
 from ...waiting import until
 from .rdb_states import fill, fill_at_random, portrait
@@ -308,12 +310,17 @@ def push_until_it_hangs_up(client: redis.Redis) -> int:
         return answered
 
 
-def test_everysec_syncs_and_tells_how_it_stands(tmp_path: Path) -> None:
-    with ours(tmp_path) as server, server.client() as client:
-        client.config_set("appendfsync", "everysec")
-        client.set("k", "v")
-        began = time.monotonic()
-        until(lambda: not client.info("persistence")["aof_pending_bio_fsync"], "is it on the disk")
-        assert time.monotonic() - began < 60
-        told = client.info("persistence")
-    assert (told["aof_enabled"], told["aof_last_write_status"], told["aof_buffer_length"]) == (1, "ok", 0)
+def test_a_server_in_this_process_tells_why_it_has_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: File) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with ours(tmp_path) as server, redis.Redis(port=server.port, retry=AT_ONCE) as client:
+        client.set("k", "kept")
+        assert server.failure is None
+        monkeypatch.setattr(File, "sync", fail)
+        with pytest.raises(redis.ConnectionError):
+            client.set("k", "not kept")
+        until(lambda: server.failure is not None, "is it told")
+        assert "Input/output error" in str(server.failure)

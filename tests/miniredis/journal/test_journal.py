@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
 import logging
 import os
@@ -21,7 +20,7 @@ from miniredis.journal.journal import Journal
 from miniredis.logs import ServerLog
 from miniredis.scripting import new_interpreter
 
-from .memory_disk import Killed, MemoryDisk, works
+from .memory_disk import Killed, MemoryDisk, failing, works
 
 NOW = Instant(1_700_000_000_000_000, 0)
 
@@ -209,14 +208,6 @@ def test_with_always_a_failing_disk_is_an_error_before_anything_is_answered(oper
     disk.plan = failing(operation)
     with pytest.raises(OSError, match="No space left"):
         server.ask("RPUSH", "l", 1)
-
-
-def failing(*operations: str) -> Callable[[int, str], None]:
-    def plan(_: int, name: str) -> None:
-        if name in operations:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    return plan
 
 
 @pytest.mark.parametrize("can_truncate", [True, False])
