@@ -18,7 +18,7 @@ from .call import answer, answer_plain
 from .client_flags import BLOCKED, CLOSING, GONE, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
 from .conditions import Conditions
 from .config import Config
-from .effects import Effects
+from .effects import Effect, EffectReader, Effects
 from .environment import Environment
 from .errors import CommandError, ProtocolError
 from .gate import is_held_up, look_up, objection, refuse, turn_away
@@ -94,7 +94,10 @@ class Engine:
         self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.conditions = Conditions()
-        self.effects: Effects | None = None  # nobody wants them
+        self._effects = Effects(self.keyspace)
+        self.effects: Effects | None = None  # nobody reads them
+        self._to_journal: list[Effect] = []
+        self._journal_reader = EffectReader(lambda effect: self._to_journal.append(effect))
         self.active_expire = True
         self.scripts = Scripts(self)
         self.libraries = Libraries(self)
@@ -307,26 +310,35 @@ class Engine:
         self._advance(now)
         self.saves.ended(has_succeeded=has_succeeded)
 
+    def read_effects(self, reader: EffectReader) -> None:
+        """Tells somebody from now on what commands do."""
+        self._effects.add_reader(reader)
+        self.effects = self._effects
+
+    def end_reading(self, reader: EffectReader) -> None:
+        """Tells it no more; where nobody else reads, nothing is recorded."""
+        self._effects.remove_reader(reader)
+        if not self._effects:
+            self.effects = None
+
     def record_effects(self) -> None:
         """Collects from now on what commands do, for ``take_effects``."""
-        if self.effects is None:
-            self.effects = Effects(self.keyspace)
-            self.keyspace.listen(self.effects.hear)
+        self.read_effects(self._journal_reader)
 
     def begin_effects(self) -> None:
         """What is taken next is read by itself: it says first which database it is for."""
-        if self.effects is not None:
-            self.effects.forget_database()
+        self._journal_reader.selected = None
 
     def stop_recording(self) -> None:
         """Collects no more."""
-        if self.effects is not None:
-            self.keyspace.unlisten(self.effects.hear)
-            self.effects = None
+        self.end_reading(self._journal_reader)
+        self.begin_effects()
+        self._to_journal.clear()
 
     def take_effects(self) -> list[list[bytes]]:
         """What was done since the last time, as commands that do it again; their names come first."""
-        return [] if self.effects is None else self.effects.take()
+        taken, self._to_journal = self._to_journal, []
+        return taken
 
     # The commands' side
 
