@@ -56,6 +56,9 @@ CLOSING: Final = 1 << 14
 GONE: Final = 1 << 15
 """It is connected no more."""
 
+REPLICA: Final = 1 << 16
+"""It is a replica: what it is sent is the stream of effects, and nothing answers it."""
+
 MUTE: Final = REPLIES_OFF | SKIPS_REPLY
 """Its replies are not sent."""
 

@@ -30,6 +30,7 @@ from .observing import Statistics
 from .packing import Packing
 from .registry import AT_ONCE
 from .replication.history import History
+from .replication.replicas import Replicas
 from .replies import NO_REPLY, QUEUED, Reply
 from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
 from .saves import Saves
@@ -108,6 +109,7 @@ class Engine:
         self._input_limit = 0
         self._awaits_time = False  # whether anything will happen by itself one day
         self.backlogs = Backlogs()
+        self.replicas = Replicas(self)
         self.saves = Saves(self)
         self.config.guard("save", self.saves.check_points)
         self.config.listen(self._configured)
@@ -226,6 +228,7 @@ class Engine:
             or self.backlogs.over
             or self.conditions.pause is not None
             or self.saves.awaits_time
+            or self.replicas.awaits_time
         )
         if self._awaits_time and now.monotonic >= self._time_passes_from:
             try:
@@ -241,6 +244,8 @@ class Engine:
             self.news.end_tick()
         if self.effects is not None and not self.conditions.busy:
             self.effects.close_unit()  # what time has brought
+        if self.replicas.all:
+            self.replicas.send_stream()
         due, self.outbox = self.outbox, {}
         return due
 
@@ -256,6 +261,7 @@ class Engine:
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
         self.saves.begin_if_due()
+        self.replicas.let_time_pass()
 
     def next_deadline(self, leisure: int = 0) -> int | None:
         """When ``settle`` must be called again even if no client sends anything; None if it need not be.
@@ -276,6 +282,7 @@ class Engine:
             pause.until if pause else None,
             self.backlogs.next_deadline(),
             self.saves.next_deadline(),
+            self.replicas.next_deadline(),
         ]
         first = min((when for when in due if when is not None), default=None)
         return first if first is None else max(first, self._time_passes_from)
@@ -415,7 +422,10 @@ class Engine:
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
         self._input_limit = self.config.integer("client-query-buffer-limit")
-        self.backlogs.configure(self.config["client-output-buffer-limit"])
+        self.backlogs.configure(
+            self.config["client-output-buffer-limit"], self.config.integer("repl-backlog-size")
+        )
+        self.replicas.acks.count()
         self.news.configure(self.config)
         self.statistics.configure(self.config)
         self.packing = Packing.of(self.config)
@@ -525,3 +535,4 @@ class Engine:
             self.waiting.remove(session.waiter)
             session.unblock()
         del self.sessions[session.id]
+        self.replicas.forget(session)

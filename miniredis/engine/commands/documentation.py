@@ -18,6 +18,7 @@ GROUPS: Final = {
     "config": "server",
     "connection": "connection",
     "debugging": "server",
+    "replicas": "server",
     "rewriting": "server",
     "documentation": "server",
     "dump": "generic",
