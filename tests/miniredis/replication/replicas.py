@@ -213,7 +213,7 @@ def one_connection(client: Any) -> Iterator[Any]:
 
 def connect(address: Address, **options: Any) -> Any:
     """A client of a server."""
-    return redis.Redis(*address, **options)
+    return redis.Redis(*address, socket_timeout=PATIENCE, **options)
 
 
 def address_of(client: Any) -> Address:
