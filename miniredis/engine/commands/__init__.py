@@ -40,6 +40,7 @@ WHEN_ASKED_FOR: Final = {
     "hyperloglogs": "hyperloglog",
     "introspection": "server",
     "lcs": "string",
+    "memory": "server",
     "objects": "generic",
     "pubsub": "pubsub",
     "rewriting": "server",
