@@ -56,6 +56,9 @@ CLOSING: Final = 1 << 14
 GONE: Final = 1 << 15
 """It is connected no more."""
 
+MASTER: Final = 1 << 17
+"""It is the master, whose stream of effects comes as commands."""
+
 MUTE: Final = REPLIES_OFF | SKIPS_REPLY
 """Its replies are not sent."""
 
