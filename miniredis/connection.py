@@ -107,6 +107,11 @@ class Connection:
         if self._appetite != READ_SIZE or len(data) == READ_SIZE:
             self._appetite = min(self._session.parser.appetite, LARGEST_READ)
 
+    @property
+    def unsent(self) -> int:
+        """How many bytes of what was flushed are not sent yet."""
+        return len(self._unsent)
+
     def flush(self, now: Instant) -> None:
         """Sends what the socket takes, and keeps the rest for later."""
         data = self._session.take_pieces()

@@ -91,6 +91,11 @@ class LocalClient:
             self._runner.disconnect(session, now)
         self._arrive()
 
+    @property
+    def unsent(self) -> int:
+        """How many bytes of what was flushed the client has not read."""
+        return len(self._inbox)
+
     def hang_up(self) -> None:
         """Ends the connection; called with the lock held."""
         self._ended = True
@@ -137,6 +142,12 @@ class WeakOutlet:
         """Hands replies to the client."""
         if client := self._client():
             client.flush(now)
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes of what was flushed the client has not read."""
+        client = self._client()
+        return client.unsent if client else 0
 
     def hang_up(self) -> None:
         """Ends the connection."""

@@ -16,6 +16,10 @@ class Outlet(Protocol):
     def flush(self, now: Instant) -> None:
         """Sends the session's output, and hangs up if the session is closing."""
 
+    @property
+    def unsent(self) -> int:
+        """How many bytes of what was flushed the client has not been sent yet."""
+
     def hang_up(self) -> None:
         """Ends the connection, as the server stops."""
 

@@ -233,7 +233,7 @@ class StreamConnection:
         session = self._session
         data = session.take_pieces()
         self._unsent.add(data)
-        if self._size > FREE and self._is_too_long(now):
+        if self.unsent > FREE and self._is_too_long(now):
             self._unsent.clear()
             self._runner.engine.hang_up(session)
             self.hang_up()
@@ -244,12 +244,12 @@ class StreamConnection:
             self._runner.call_soon(self._wake)
 
     @property
-    def _size(self) -> int:
-        """How many bytes the client has not read yet."""
+    def unsent(self) -> int:
+        """How many bytes of what was flushed are not sent yet."""
         return len(self._unsent) + self._on_the_way
 
     def _is_too_long(self, now: Instant) -> bool:
-        return self._runner.engine.backlogs.is_too_long(self._session, self._size, now)
+        return self._runner.engine.backlogs.is_too_long(self._session, self.unsent, now)
 
     def _wake(self) -> None:
         self._more.set()

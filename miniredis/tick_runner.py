@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -96,7 +96,11 @@ class TickRunner:
         self._alarm = trio.CancelScope()
         self._stop = trio.Event()
         self._gap = threading.Condition(self.lock)
-        engine.move_into(environment._replace(clock=clock.now, let_others_in=self._let_others_in))
+        engine.move_into(
+            environment._replace(
+                clock=clock.now, let_others_in=self._let_others_in, begin_snapshot=self._begin_snapshot
+            )
+        )
 
     # For the owners of clients
 
@@ -212,6 +216,8 @@ class TickRunner:
             outlet = outlets.get(session)
             if outlet is not None:
                 outlet.flush(now)
+        if engine.replicas.all:
+            self._tell_of_sent_snapshots()
         if engine.faults:
             self._log_faults()
         due = engine.next_deadline(LEISURE)
@@ -256,6 +262,22 @@ class TickRunner:
             self.close()
             self.call_soon(self._stop.set)
         return self.failure is None
+
+    # Replicas
+
+    def _begin_snapshot(
+        self, blocks: Callable[[], Iterable[bytes]], when_over: Callable[[bytes | None], None]
+    ) -> Callable[[], None]:
+        from .replication.snapshots import begin_snapshot  # few servers have replicas
+
+        return begin_snapshot(blocks, when_over, self._do_soon, self.log)
+
+    def _tell_of_sent_snapshots(self) -> None:
+        replicas = self.engine.replicas
+        for replica in replicas.sending:
+            outlet = self._outlets.get(replica.session)
+            if outlet is not None and outlet.unsent <= replica.size:
+                replicas.snapshot_was_sent(replica)
 
     def _do_soon(self, function: Callable[[], object]) -> None:
         with contextlib.suppress(trio.RunFinishedError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .client_flags import GONE
+from .client_flags import GONE, REPLICA
 
 if TYPE_CHECKING:
     from .instant import Instant
@@ -44,20 +44,30 @@ class Backlogs:
     Attributes:
         limit: for clients in general.
         listeners_limit: for those that are subscribed to something.
+        replicas_limit: for replicas.
         over: when those who have left more than the soft limit unread must go, in monotonic microseconds.
     """
 
     def __init__(self) -> None:
-        self.limit = self.listeners_limit = OutputLimit(0, 0, 0)
+        self.limit = self.listeners_limit = self.replicas_limit = OutputLimit(0, 0, 0)
         self.over: dict[Session, int] = {}
 
-    def configure(self, directive: str) -> None:
-        """Takes what ``client-output-buffer-limit`` says."""
+    def configure(self, directive: str, kept: int) -> None:
+        """Takes what ``client-output-buffer-limit`` says.
+
+        Args:
+            directive: its value.
+            kept: ``repl-backlog-size``: a replica may always leave as much unread as a new one may be given.
+        """
         self.limit = OutputLimit.of(directive, "normal")
         self.listeners_limit = OutputLimit.of(directive, "pubsub")
+        limit = OutputLimit.of(directive, "slave")
+        self.replicas_limit = limit._replace(hard=limit.hard and max(limit.hard, kept))
 
     def limit_of(self, session: Session) -> OutputLimit:
         """What a client may leave unread."""
+        if session.flags & REPLICA:
+            return self.replicas_limit
         return self.listeners_limit if session.subscriptions else self.limit
 
     def is_far_too_long(self, session: Session, size: int) -> bool:
@@ -70,6 +80,8 @@ class Backlogs:
 
         To be asked of each client that has more than ``FREE`` bytes to read, and again once it has read some.
         """
+        if session.flags & REPLICA and session.replica is not None:
+            size = session.replica.unsent_of_stream(size)
         if self.is_far_too_long(session, size):
             return True
         size -= FREE

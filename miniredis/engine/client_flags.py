@@ -56,6 +56,9 @@ CLOSING: Final = 1 << 14
 GONE: Final = 1 << 15
 """It is connected no more."""
 
+REPLICA: Final = 1 << 16
+"""It is a replica: what it is sent is the stream of effects, and nothing answers it."""
+
 MASTER: Final = 1 << 17
 """It is the master, whose stream of effects comes as commands."""
 

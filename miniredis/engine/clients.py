@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from . import errors
-from .client_flags import MONITORS, NO_EVICT, WATCH_BROKEN
+from .client_flags import MONITORS, NO_EVICT, REPLICA, WATCH_BROKEN
 from .errors import CommandError
 from .numbers import parse_integer
 from .publishing import CHANNELS, PATTERNS, SHARDS
@@ -43,7 +43,7 @@ def seconds_since(session: Session, wall: int) -> bytes:
 
 
 def flags(session: Session) -> bytes:
-    letters = b"O" if session.flags & MONITORS else b""
+    letters = b"O" if session.flags & MONITORS else b"S" if session.flags & REPLICA else b""
     if session.subscriptions:
         letters += b"P"
     if session.transaction is not None:
@@ -148,8 +148,14 @@ def by_number(text: bytes) -> Filter:
 def by_type(text: bytes) -> Filter:
     if text.lower() not in {b"normal", b"master", b"slave", b"replica", b"pubsub"}:
         raise CommandError(errors.unknown_client_type(text))
-    wanted = text.lower()
-    return lambda session: wanted == (b"pubsub" if session.subscriptions else b"normal")
+    wanted = b"replica" if text.lower() == b"slave" else text.lower()
+    return lambda session: wanted == type_of(session)
+
+
+def type_of(session: Session) -> bytes:
+    if session.flags & REPLICA:
+        return b"replica"
+    return b"pubsub" if session.subscriptions else b"normal"
 
 
 def by_user(text: bytes) -> Filter:

@@ -1,4 +1,4 @@
-"""What is special about the server now: CLIENT PAUSE, DEBUG SLEEP, a busy script, a bad disk, and MONITOR.
+"""What is special about the server now: CLIENT PAUSE, DEBUG SLEEP, a busy script, a bad disk, MONITOR...
 
 With any of these, requests go through the gate one by one; ``is_quiet`` tells that there is none.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .client_flags import MONITORS
-from .errors import CANNOT_SAVE, disk_failed
+from .errors import CANNOT_SAVE, NO_REPLICAS, disk_failed
 from .observing import monitor_line
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ class Conditions:
         asleep_until: DEBUG SLEEP lasts so long, in monotonic microseconds; 0 when awake.
         busy: a script has been running for too long.
         disk_error: why the append-only file cannot be written; empty if it can.
-        write_refusal: why nothing may be written; None if it may.
+        disk_refusal: why nothing may be written, as the disk is bad; None if it is not.
+        lacks_replicas: nothing may be written, as too few replicas have acknowledged anything lately.
+        write_refusal: either; None if all may be written.
         monitors: the clients that are shown every command.
         is_quiet: none of these.
     """
@@ -54,14 +56,17 @@ class Conditions:
         self.busy = False
         self.disk_error = ""
         self._cannot_save = False
+        self.disk_refusal: bytes | None = None
+        self.lacks_replicas = False
         self.write_refusal: bytes | None = None
         self.monitors: dict[Session, None] = {}
         self.is_quiet = True
 
     def _changed(self) -> None:
-        self.write_refusal = CANNOT_SAVE if self._cannot_save else None
-        if self.write_refusal is None and self.disk_error:
-            self.write_refusal = disk_failed(self.disk_error)
+        self.disk_refusal = CANNOT_SAVE if self._cannot_save else None
+        if self.disk_refusal is None and self.disk_error:
+            self.disk_refusal = disk_failed(self.disk_error)
+        self.write_refusal = self.disk_refusal or (NO_REPLICAS if self.lacks_replicas else None)
         self.is_quiet = not (
             self.pause or self.asleep_until or self.busy or self.write_refusal or self.monitors
         )
@@ -112,6 +117,12 @@ class Conditions:
         """The data cannot be saved to their file, and so nothing may be written; or it may again."""
         self._cannot_save = is_so
         self._changed()
+
+    def lack_replicas(self, is_so: bool) -> None:
+        """Too few replicas follow, as ``min-replicas-to-write`` has it; or enough do again."""
+        if is_so != self.lacks_replicas:
+            self.lacks_replicas = is_so
+            self._changed()
 
     def start_monitoring(self, session: Session) -> None:
         """MONITOR: a client is shown every command from now on."""

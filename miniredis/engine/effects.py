@@ -1,13 +1,13 @@
 """Effects: what commands did, as commands that do the same again wherever they are run, in Redis's words.
 
 Redis writes these to its append-only file and sends them to its replicas. Most commands are their own effect;
-``propagation.py`` has those that are not. Nothing is collected until ``Engine.record_effects`` asks for it.
+``propagation.py`` has those that are not. Nothing is recorded while there is no ``EffectReader``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .changes import Change
 from .errors import CommandError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .replies import Reply
     from .session import Session
 
-__all__ = ["Effect", "Effects"]
+__all__ = ["Effect", "EffectReader", "Effects"]
 
 Effect = list[bytes]
 """A command, its name first."""
@@ -29,8 +29,63 @@ OF_OTHERS: Final = frozenset(b"exec eval eval_ro evalsha evalsha_ro fcall fcall_
 """Commands that run others, whose effects are theirs."""
 
 
+MESSAGES: Final = frozenset((b"publish", b"spublish"))
+"""Commands that change no data, and that replicas hear of: their clients listen, too."""
+
+
+class Step(NamedTuple):
+    """One effect.
+
+    Attributes:
+        database: the index of the database it is for.
+        effect: the command.
+        is_message: it changes no data.
+    """
+
+    database: int
+    effect: Effect
+    is_message: bool = False
+
+
+class EffectReader:
+    """Who wants the effects: the append-only file, or the replicas. Each is told its databases by itself.
+
+    Args:
+        write: takes the next command.
+        hears_messages: whether it wants messages to channels, too.
+
+    Attributes:
+        selected: the database of the last effect; None if the next one must name its own.
+    """
+
+    def __init__(self, write: Callable[[Effect], None], *, hears_messages: bool = False) -> None:
+        self._write = write
+        self.hears_messages = hears_messages
+        self.selected: int | None = None
+
+    def take(self, unit: list[Step]) -> None:
+        """Takes what belongs together."""
+        if len(unit) == 1 and unit[0].is_message and not self.hears_messages:
+            return
+        write = self._write
+        self._select(unit[0].database)
+        if len(unit) > 1:
+            write([b"MULTI"])
+        for database, effect, is_message in unit:
+            if self.hears_messages or not is_message:
+                self._select(database)
+                write(effect)
+        if len(unit) > 1:
+            write([b"EXEC"])
+
+    def _select(self, database: int) -> None:
+        if database != self.selected:
+            self.selected = database
+            self._write([b"SELECT", b"%d" % database])
+
+
 class Effects:
-    """Collects the effects of one server.
+    """Records the effects of one server, as long as anybody reads them.
 
     A unit is what nothing can come between: a command with all that it ran, or what a blocked client got. If
     it has more than one effect, these are wrapped in MULTI and EXEC.
@@ -41,15 +96,31 @@ class Effects:
 
     def __init__(self, keyspace: Keyspace) -> None:
         self._keyspace = keyspace
-        self._stream: list[Effect] = []
-        self._unit: list[tuple[int, Effect]] = []  # each with its database
-        self._selected: int | None = None
+        self._readers: list[EffectReader] = []
+        self._hears_messages = False
+        self._unit: list[Step] = []
         self._runs = False  # a command, and what it runs belongs to it
 
-    def take(self) -> list[Effect]:
-        """What there is since the last time; it is the caller's from now on."""
-        taken, self._stream = self._stream, []
-        return taken
+    def add_reader(self, reader: EffectReader) -> None:
+        """Lets a reader have the effects from now on."""
+        if not self._readers:
+            self._keyspace.listen(self._hear)
+        if reader not in self._readers:
+            self._readers.append(reader)
+        self._hears_messages = any(each.hears_messages for each in self._readers)
+
+    def remove_reader(self, reader: EffectReader) -> None:
+        """Tells a reader no more; the last one ends the recording."""
+        if reader not in self._readers:
+            return
+        self._readers.remove(reader)
+        self._hears_messages = any(each.hears_messages for each in self._readers)
+        if not self._readers:
+            self._keyspace.unlisten(self._hear)
+            self._unit.clear()
+
+    def __bool__(self) -> bool:
+        return bool(self._readers)
 
     # What the executor tells
 
@@ -66,6 +137,8 @@ class Effects:
         has_changed = self._keyspace.changes != before or is_forced
         if has_changed and not waits and command.name not in OF_OTHERS:
             self._add(session, command, args, reply)
+        if self._hears_messages and command.name in MESSAGES:
+            self._unit.append(Step(session.db.index, args, is_message=True))
         if is_outermost:
             self._runs = False
             self.close_unit()
@@ -81,18 +154,18 @@ class Effects:
             effects: Iterable[Effect] = [args]
         else:
             effects = propagate(Done(session.db, args, reply))
-        self._unit += [(session.db.index, effect) for effect in effects]
+        self._unit += [Step(session.db.index, effect) for effect in effects]
 
     def add(self, database: int, effect: Effect) -> None:
         """The command that runs tells an effect itself."""
-        self._unit.append((database, effect))
+        self._unit.append(Step(database, effect))
 
-    def hear(self, change: Change) -> None:
+    def _hear(self, change: Change) -> None:
         """What no command asked for is an effect, too: a key whose time has come, and ``Engine.reset``."""
         if change.event == "expired" and change.key is not None:
-            self._unit.append((change.database, [b"DEL", change.key]))
+            self._unit.append(Step(change.database, [b"DEL", change.key]))
         elif change.event == "flush" and not self._runs:
-            self._unit.append((0, [b"FLUSHALL"]))
+            self._unit.append(Step(0, [b"FLUSHALL"]))
 
     def fail(self) -> None:
         """A command of ours failed unexpectedly: what it has done by then is done."""
@@ -101,23 +174,7 @@ class Effects:
 
     def close_unit(self) -> None:
         """Nothing more belongs to what was done."""
-        unit, self._unit = self._unit, []
-        if not unit:
-            return
-        self._select(unit[0][0])
-        if len(unit) > 1:
-            self._stream.append([b"MULTI"])
-        for database, effect in unit:
-            self._select(database)
-            self._stream.append(effect)
-        if len(unit) > 1:
-            self._stream.append([b"EXEC"])
-
-    def forget_database(self) -> None:
-        """What comes next is read by itself."""
-        self._selected = None
-
-    def _select(self, database: int) -> None:
-        if database != self._selected:
-            self._selected = database
-            self._stream.append([b"SELECT", b"%d" % database])
+        if self._unit:
+            unit, self._unit = self._unit, []
+            for reader in self._readers:
+                reader.take(unit)

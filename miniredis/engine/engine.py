@@ -18,7 +18,7 @@ from .call import answer, answer_plain
 from .client_flags import BLOCKED, CLOSING, GONE, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
 from .conditions import Conditions
 from .config import Config
-from .effects import Effects
+from .effects import Effect, EffectReader, Effects
 from .environment import Environment
 from .errors import CommandError, ProtocolError
 from .gate import is_held_up, look_up, objection, refuse, turn_away
@@ -30,6 +30,7 @@ from .observing import Statistics
 from .packing import Packing
 from .registry import AT_ONCE
 from .replication.history import History
+from .replication.replicas import Replicas
 from .replies import NO_REPLY, QUEUED, Reply
 from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
 from .saves import Saves
@@ -94,7 +95,10 @@ class Engine:
         self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.conditions = Conditions()
-        self.effects: Effects | None = None  # nobody wants them
+        self._effects = Effects(self.keyspace)
+        self.effects: Effects | None = None  # nobody reads them
+        self._to_journal: list[Effect] = []
+        self._journal_reader = EffectReader(lambda effect: self._to_journal.append(effect))
         self.active_expire = True
         self.scripts = Scripts(self)
         self.libraries = Libraries(self)
@@ -105,6 +109,7 @@ class Engine:
         self._input_limit = 0
         self._awaits_time = False  # whether anything will happen by itself one day
         self.backlogs = Backlogs()
+        self.replicas = Replicas(self)
         self.saves = Saves(self)
         self.config.guard("save", self.saves.check_points)
         self.config.listen(self._configured)
@@ -223,6 +228,7 @@ class Engine:
             or self.backlogs.over
             or self.conditions.pause is not None
             or self.saves.awaits_time
+            or self.replicas.awaits_time
         )
         if self._awaits_time and now.monotonic >= self._time_passes_from:
             try:
@@ -238,6 +244,8 @@ class Engine:
             self.news.end_tick()
         if self.effects is not None and not self.conditions.busy:
             self.effects.close_unit()  # what time has brought
+        if self.replicas.all:
+            self.replicas.send_stream()
         due, self.outbox = self.outbox, {}
         return due
 
@@ -253,6 +261,7 @@ class Engine:
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
         self.saves.begin_if_due()
+        self.replicas.let_time_pass()
 
     def next_deadline(self, leisure: int = 0) -> int | None:
         """When ``settle`` must be called again even if no client sends anything; None if it need not be.
@@ -273,6 +282,7 @@ class Engine:
             pause.until if pause else None,
             self.backlogs.next_deadline(),
             self.saves.next_deadline(),
+            self.replicas.next_deadline(),
         ]
         first = min((when for when in due if when is not None), default=None)
         return first if first is None else max(first, self._time_passes_from)
@@ -307,26 +317,35 @@ class Engine:
         self._advance(now)
         self.saves.ended(has_succeeded=has_succeeded)
 
+    def read_effects(self, reader: EffectReader) -> None:
+        """Tells somebody from now on what commands do."""
+        self._effects.add_reader(reader)
+        self.effects = self._effects
+
+    def end_reading(self, reader: EffectReader) -> None:
+        """Tells it no more; where nobody else reads, nothing is recorded."""
+        self._effects.remove_reader(reader)
+        if not self._effects:
+            self.effects = None
+
     def record_effects(self) -> None:
         """Collects from now on what commands do, for ``take_effects``."""
-        if self.effects is None:
-            self.effects = Effects(self.keyspace)
-            self.keyspace.listen(self.effects.hear)
+        self.read_effects(self._journal_reader)
 
     def begin_effects(self) -> None:
         """What is taken next is read by itself: it says first which database it is for."""
-        if self.effects is not None:
-            self.effects.forget_database()
+        self._journal_reader.selected = None
 
     def stop_recording(self) -> None:
         """Collects no more."""
-        if self.effects is not None:
-            self.keyspace.unlisten(self.effects.hear)
-            self.effects = None
+        self.end_reading(self._journal_reader)
+        self.begin_effects()
+        self._to_journal.clear()
 
     def take_effects(self) -> list[list[bytes]]:
         """What was done since the last time, as commands that do it again; their names come first."""
-        return [] if self.effects is None else self.effects.take()
+        taken, self._to_journal = self._to_journal, []
+        return taken
 
     # The commands' side
 
@@ -403,7 +422,10 @@ class Engine:
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
         self._input_limit = self.config.integer("client-query-buffer-limit")
-        self.backlogs.configure(self.config["client-output-buffer-limit"])
+        self.backlogs.configure(
+            self.config["client-output-buffer-limit"], self.config.integer("repl-backlog-size")
+        )
+        self.replicas.acks.count()
         self.news.configure(self.config)
         self.statistics.configure(self.config)
         self.packing = Packing.of(self.config)
@@ -513,3 +535,4 @@ class Engine:
             self.waiting.remove(session.waiter)
             session.unblock()
         del self.sessions[session.id]
+        self.replicas.forget(session)

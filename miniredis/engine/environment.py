@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from .instant import Instant
@@ -42,6 +42,11 @@ class JournalInterface(Protocol):
         """What INFO tells of it."""
 
 
+BeginSnapshot: TypeAlias = Callable[
+    [Callable[[], Iterable[bytes]], Callable[[bytes | None], None]], Callable[[], None]
+]
+
+
 class Environment(NamedTuple):
     """The process around an engine. Without any, an engine has no process, runs no scripts, and never times.
 
@@ -58,6 +63,9 @@ class Environment(NamedTuple):
         let_others_in: called now and then while a script runs for too long.
         snapshots: saves the data to a file; None where there is none.
         journal: keeps the data in an append-only file; None where there is none.
+        begin_snapshot: writes a snapshot for replicas beside other work, given what makes its blocks and what
+            hears its bytes, or None if it failed. It returns what cancels that, and raises ``OSError``. None
+            where everything is done at once.
     """
 
     pid: int = 0
@@ -72,3 +80,4 @@ class Environment(NamedTuple):
     let_others_in: Callable[[], None] = lambda: None
     snapshots: SnapshotInterface | None = None
     journal: JournalInterface | None = None
+    begin_snapshot: BeginSnapshot | None = None

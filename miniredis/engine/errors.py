@@ -308,6 +308,9 @@ CANNOT_SAVE = (
     b"errors during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). "
     b"Please check the Redis logs for details about the RDB error."
 )
+NO_REPLICAS = b"NOREPLICAS Not enough good replicas to write."
+SYNC_WITH_OUTPUT = b"ERR SYNC and PSYNC are invalid with pending output"
+FAILOVER_TO_MASTER = b"ERR PSYNC FAILOVER can't be sent to a master."
 NO_SHUTDOWN_NOW = b"ERR Errors trying to SHUTDOWN. Check logs."
 NO_SHUTDOWN = b"ERR No shutdown in progress."
 
@@ -525,6 +528,21 @@ def shebang_option(option: bytes) -> bytes:
 def shebang_flag(flag: bytes) -> bytes:
     """A script's first line has a flag that is none."""
     return b"ERR Unexpected flag in script shebang: " + until_nul(flag)
+
+
+def unrecognized_replconf(option: bytes) -> bytes:
+    """REPLCONF of something that is not known."""
+    return b"ERR Unrecognized REPLCONF option: " + until_nul(option)
+
+
+def unsupported_filter(word: bytes) -> bytes:
+    """REPLCONF RDB-FILTER-ONLY knows functions."""
+    return b"ERR Unsupported rdb-filter-only option: " + until_nul(word)
+
+
+def replica_address_too_long(size: int) -> bytes:
+    """REPLCONF IP-ADDRESS."""
+    return b"ERR REPLCONF ip-address provided by replica instance is too long: %d bytes" % size
 
 
 def disk_failed(reason: str) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from . import errors
-from .client_flags import IN_MULTI, MONITORS
+from .client_flags import IN_MULTI, MONITORS, REPLICA
 from .errors import CommandError
 from .registry import LOOKUP, Command, declare_rest, find
 from .script_flags import may_write
@@ -71,8 +71,13 @@ def transaction(session: Session, command: Command, _args: list[bytes]) -> bytes
 
 
 def disk(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
-    refusal = session.engine.conditions.write_refusal
+    refusal = session.engine.conditions.disk_refusal
     return refusal if refusal and (command.name == b"ping" or does(session, command, {"write"})) else None
+
+
+def replicas(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    is_refused = session.engine.conditions.lacks_replicas and does(session, command, {"write"})
+    return errors.NO_REPLICAS if is_refused else None
 
 
 def subscription(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
@@ -86,7 +91,8 @@ def busy(session: Session, command: Command, _args: list[bytes]) -> bytes | None
 
 
 def monitor(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
-    is_refused = session.flags & MONITORS and does(session, command, {"write", "readonly", "may_replicate"})
+    is_sent_only = session.flags & (MONITORS | REPLICA)
+    is_refused = is_sent_only and does(session, command, {"write", "readonly", "may_replicate"})
     return errors.MONITOR_OF_KEYS if is_refused else None
 
 
@@ -96,6 +102,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     authentication,
     transaction,
     disk,
+    replicas,
     subscription,
     busy,
     monitor,
@@ -113,7 +120,7 @@ def objection(session: Session, command: Command, args: list[bytes]) -> bytes | 
 def is_held_up(session: Session, command: Command, args: list[bytes]) -> bool:
     """Whether CLIENT PAUSE holds a command up."""
     pause = session.engine.conditions.pause
-    if pause is None or session.flags & MONITORS:
+    if pause is None or session.flags & (MONITORS | REPLICA):
         return False
     if command.name == b"exec" and session.transaction is not None:
         return session.transaction.may_write or not pause.writes_only

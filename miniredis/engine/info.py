@@ -66,7 +66,7 @@ def server(engine: Engine) -> Fields:
 
 def clients(engine: Engine) -> Fields:
     return {
-        "connected_clients": len(engine.sessions),
+        "connected_clients": len(engine.sessions) - len(engine.replicas.all),
         "cluster_connections": 0,
         "maxclients": engine.config["maxclients"],
         "blocked_clients": len(engine.waiting),
@@ -141,9 +141,9 @@ def stats(engine: Engine) -> Fields:
         "total_net_input_bytes": engine.statistics.input_bytes,
         "total_net_output_bytes": engine.statistics.output_bytes,
         "rejected_connections": engine.statistics.rejected_connections,
-        "sync_full": 0,
-        "sync_partial_ok": 0,
-        "sync_partial_err": 0,
+        "sync_full": engine.replicas.full_syncs,
+        "sync_partial_ok": engine.replicas.partial_syncs,
+        "sync_partial_err": engine.replicas.failed_partial_syncs,
         "expired_keys": engine.keyspace.expired,
         "evicted_keys": 0,
         "evicted_clients": 0,
@@ -164,10 +164,16 @@ def stats(engine: Engine) -> Fields:
 
 
 def replication(engine: Engine) -> Fields:
-    history = engine.history
+    history, replicas = engine.history, engine.replicas
     return {
         "role": "master",
-        "connected_slaves": 0,
+        "connected_slaves": len(replicas.all),
+        **({"min_slaves_good_slaves": replicas.acks.good} if replicas.acks.needed else {}),
+        **{
+            f"slave{number}": f"ip={each.address.decode()},port={each.port},state={each.state.word},"
+            f"offset={each.offset},lag={replicas.lag_of(each)}"
+            for number, each in enumerate(replicas.all.values())
+        },
         "master_failover_state": "no-failover",
         "master_replid": history.name.decode(),
         "master_replid2": history.former_name.decode(),

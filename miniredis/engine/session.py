@@ -17,6 +17,7 @@ from .client_flags import (
     MONITORS,
     MUTE,
     POSTPONED,
+    REPLICA,
     REPLIES_OFF,
     SKIPS_NEXT,
     SKIPS_REPLY,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .keyspace import Database
     from .publishing import Kind
     from .registry import Command
+    from .replication.replica import Replica
     from .requests import RequestParser
     from .tracking import Tracker
 
@@ -76,6 +78,8 @@ class Session:
         watched: the (database, key) pairs of WATCH.
         subscriptions: what it listens to, by the way in which it does; ways without any are not there.
         tracker: how it is told of changes to keys, if it is.
+        replica: what it has told as a replica, if it has.
+        reached: the offset of the stream of effects behind its last command, for WAIT.
         after_reply: the keyspace events that it is to hear of only behind the reply at hand.
         postponed: the command that CLIENT PAUSE holds up.
         batch: the bytes of the requests that were read together and are being run, for CLIENT LIST.
@@ -91,7 +95,8 @@ class Session:
     __slots__ = (
         "_late", "_pushed", "address", "after_reply", "batch", "created", "db", "descriptor", "engine",
         "flags", "id", "last_active", "last_command", "local_address", "name", "outgoing", "parser",
-        "postponed", "resp", "subscriptions", "tracker", "transaction", "waiter", "watched",
+        "postponed", "reached", "replica", "resp", "subscriptions", "tracker", "transaction", "waiter",
+        "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
@@ -113,6 +118,8 @@ class Session:
         self.waiter: Waiter | None = None
         self.subscriptions: dict[Kind, dict[bytes, None]] = {}
         self.tracker: Tracker | None = None
+        self.replica: Replica | None = None
+        self.reached = 0
         self.after_reply: frozenset[str] = NONE
         self.postponed: list[bytes] | None = None
         self.batch = 0
@@ -123,10 +130,14 @@ class Session:
     # Replies
 
     def reply(self, value: Reply) -> None:
-        """Queues a reply to be sent when the tick ends."""
-        if value is not NO_REPLY and not self.flags & MUTE:
-            self.outgoing.append(encode(value, self.resp))
-            self.engine.outbox[self] = None
+        """Queues a reply to be sent when the tick ends; a replica, which gets none, is hung up on."""
+        if value is NO_REPLY or self.flags & MUTE:
+            return
+        if self.flags & REPLICA:
+            self.engine.hang_up(self)
+            return
+        self.outgoing.append(encode(value, self.resp))
+        self.engine.outbox[self] = None
 
     def end_command(self, *, empty: bool = False) -> None:
         """A command is over: CLIENT REPLY SKIP moves on, and CLIENT CACHING has held for it.
@@ -148,7 +159,7 @@ class Session:
             data: the bytes.
             event: the keyspace event that they tell of, if any.
         """
-        if self.flags & CLOSING:
+        if self.flags & (CLOSING | REPLICA):
             return
         if event in self.after_reply:
             self._late.append(data)

@@ -196,7 +196,7 @@ class Waiting:
             if stream is not None:
                 self._serve_one(waiter, database, key, stream)
             elif waiter.when_gone is not None:
-                self._end(waiter, waiter.when_gone)
+                self.end(waiter, waiter.when_gone)
 
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> bool:
         """Lets a waiter take what it waits for; tells whether it did, and waits no more."""
@@ -211,12 +211,12 @@ class Waiting:
         except Exception as fault:
             reply = fault
         if reply is not NO_REPLY:
-            self._end(waiter, reply)
+            self.end(waiter, reply)
         if is_news:
             self._attend(waiter, False)
         return reply is not NO_REPLY
 
-    def _end(self, waiter: Waiter, reply: Reply | Exception) -> None:
+    def end(self, waiter: Waiter, reply: Reply | Exception) -> None:
         """A waiter got what it waited for, or an error: its command, counted when it blocked, is over."""
         self.remove(waiter)
         statistics, session, command = self._statistics, waiter.session, waiter.session.last_command

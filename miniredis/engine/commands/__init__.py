@@ -43,6 +43,8 @@ WHEN_ASKED_FOR: Final = {
     "memory": "server",
     "objects": "generic",
     "pubsub": "pubsub",
+    "replicas": "server",
+    "replication": "server",
     "rewriting": "server",
     "rqueue_pops": "module",
     "rqueues": "module",

@@ -235,9 +235,14 @@ def as_c_int(number: int) -> int:
     syntax="numreplicas:integer timeout:integer",
 )
 def wait(session: Session, args: list[bytes]) -> Reply:
-    """Waits for replicas to have what was written; there are none, so only the timeout ends it."""
+    """Waits until so many replicas have what this client wrote; tells how many have."""
     wanted = read_integer(args[1])
     timeout = read_milliseconds(args[2])
-    if wanted <= 0 or as_c_int(wanted) <= 0 or not session.may_block:
-        return 0
-    return session.block((), type(None), serve_nobody, timeout, when_over=0)
+    acks, offset = session.engine.replicas.acks, session.reached
+    reached = acks.reached(offset)
+    if wanted <= reached or as_c_int(wanted) <= reached or not session.may_block:
+        return reached
+    waits = session.block((), type(None), serve_nobody, timeout, when_over=reached)
+    assert session.waiter is not None
+    acks.add(session.waiter, offset, as_c_int(wanted))
+    return waits

@@ -110,8 +110,14 @@ def info(session: Session, args: list[bytes]) -> Reply:
 
 @command("ROLE", 1, "noscript loading stale fast", acl="admin dangerous", since="2.8.12")
 def role(session: Session, args: list[bytes]) -> Reply:
-    """Whether this is a master and who replicates it: it is, and nobody does."""
-    return [b"master", 0, []]
+    """Whether this is a master, and how far its replicas are."""
+    engine = session.engine
+    replicas = [
+        [each.address, b"%d" % each.port, b"%d" % each.offset]
+        for each in engine.replicas.all.values()
+        if each.is_online
+    ]
+    return [b"master", engine.history.offset, replicas]
 
 
 @command("SAVE", 1, "admin noscript no_async_loading no_multi", acl="", since="1.0.0")

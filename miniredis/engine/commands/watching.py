@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from .. import errors
-from ..client_flags import MONITORS
+from ..client_flags import MONITORS, REPLICA
 from ..errors import CommandError
 from ..help import help_on
 from ..numbers import MAX, read_range
@@ -24,7 +24,7 @@ def monitor(session: Session, args: list[bytes]) -> Reply:
     """Shows this connection every command of every client from now on."""
     if not session.may_block:
         raise CommandError(errors.MONITOR_IN_TRANSACTION)
-    if session.flags & MONITORS:
+    if session.flags & (MONITORS | REPLICA):
         return NO_REPLY
     session.engine.conditions.start_monitoring(session)
     return OK

@@ -8,7 +8,7 @@ type of a value: its key follows, then the value as DUMP writes it, for which se
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..keyspace import Database, Keyspace
 from ..value_types import TYPES
@@ -19,7 +19,7 @@ from .payload import VERSION
 from .reader import length, string
 from .strings import string_or_integer
 
-__all__ = ["MAGIC", "VERSION_DIGITS", "write"]
+__all__ = ["MAGIC", "VERSION_DIGITS", "Position", "write"]
 
 MAGIC: Final = b"REDIS"
 VERSION_DIGITS: Final = 4
@@ -29,6 +29,20 @@ BLOCK: Final = 1 << 18
 """About how many bytes ``write`` gives at a time."""
 
 
+class Position(NamedTuple):
+    """Where in the history of a master its snapshot is.
+
+    Attributes:
+        database: the one in which the stream of effects is.
+        name: of the history.
+        offset: in it.
+    """
+
+    database: int
+    name: bytes
+    offset: int
+
+
 def write(
     keyspace: Keyspace,
     libraries: Iterable[bytes],
@@ -36,6 +50,8 @@ def write(
     memory: int = 0,
     aof_base: bool = False,
     has_checksum: bool = True,
+    has_data: bool = True,
+    position: Position | None = None,
 ) -> Iterator[bytes]:
     """The bytes of a snapshot, a block at a time.
 
@@ -47,10 +63,12 @@ def write(
         memory: how many bytes the server uses, for those who inspect the file.
         aof_base: whether it is the base of an append-only file.
         has_checksum: whether to write one; else 0 stands for none (``rdbchecksum no``).
+        has_data: whether to write the keys.
+        position: for a replica, which goes on from there.
     """
     checksum = Checksum()
     block = bytearray()
-    for piece in pieces(keyspace, libraries, memory, aof_base=aof_base):
+    for piece in pieces(keyspace, libraries, memory, position, aof_base=aof_base, has_data=has_data):
         block += piece
         if len(block) >= BLOCK:
             yield (full := bytes(block))
@@ -62,17 +80,27 @@ def write(
 
 
 def pieces(
-    keyspace: Keyspace, libraries: Iterable[bytes], memory: int, *, aof_base: bool
+    keyspace: Keyspace,
+    libraries: Iterable[bytes],
+    memory: int,
+    position: Position | None,
+    *,
+    aof_base: bool,
+    has_data: bool,
 ) -> Iterator[bytes | memoryview]:
     yield MAGIC + b"%0*d" % (VERSION_DIGITS, VERSION)
     yield aux(b"redis-ver", REDIS_VERSION.encode())
     yield aux(b"redis-bits", b"64")
     yield aux(b"ctime", b"%d" % (keyspace.milliseconds // 1000))
     yield aux(b"used-mem", b"%d" % memory)
+    if position is not None:
+        yield aux(b"repl-stream-db", b"%d" % position.database)
+        yield aux(b"repl-id", position.name)
+        yield aux(b"repl-offset", b"%d" % position.offset)
     yield aux(b"aof-base", b"%d" % aof_base)
     for code in libraries:
         yield bytes([LIBRARY]) + string(code)
-    for db in keyspace.databases:
+    for db in keyspace.databases if has_data else ():
         if db.values:
             yield bytes([SELECT]) + length(db.index)
             yield bytes([RESIZE]) + length(len(db.values)) + length(len(db.deadlines))

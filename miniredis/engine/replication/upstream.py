@@ -300,7 +300,7 @@ class Upstream:
         if agreed.name != history.name:
             self._info(f"Master replication ID changed to {agreed.name.decode('latin-1')}")
             history.rename(agreed.name)
-        history.go_on()
+        history.keep_on()
         self._begin_stream(self._database)
 
     def _take_snapshot(self, transfer: Transfer, data: bytes) -> bytes | None:

@@ -156,7 +156,7 @@ def new_engine(**directives: str) -> Engine:
     return Engine(config, RealClock().now(), environment=this_process())
 
 
-def of_engine(engine: Engine, **options: bool) -> bytes:
+def of_engine(engine: Engine, **options: Any) -> bytes:
     """A snapshot of an engine."""
     codes = [library.code for library in engine.libraries.libraries]
     return b"".join(snapshot.write(engine.keyspace, codes, **options))

@@ -1,0 +1,127 @@
+"""Full synchronization: a snapshot of all data for replicas that cannot go on from where they are.
+
+The process around the engine writes the snapshot beside other work (``Environment.begin_snapshot``); where it
+cannot, it is made at once. Replicas that come meanwhile get the same one, and the stream since it was begun.
+A replica that wants another part of the data waits for the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from ..replies import LARGE, Output, Pieces
+from .replica import DATA, FUNCTIONS, Replica, State
+
+if TYPE_CHECKING:
+    from ..engine import Engine
+    from .replicas import Replicas
+
+__all__ = ["FullSync"]
+
+
+class FullSync:
+    """The snapshots of one master, one at a time.
+
+    Args:
+        engine: whose data they are.
+        replicas: those of this engine.
+    """
+
+    def __init__(self, engine: Engine, replicas: Replicas) -> None:
+        self._engine, self._replicas = engine, replicas
+        self._cancel: Callable[[], None] | None = None  # set while one is being written
+
+    def begin(self, replica: Replica) -> None:
+        """A replica needs all data."""
+        if self._cancel is None:
+            self._write(replica)
+        elif leader := self._leader_of(replica):
+            self._set_up(replica, leader.start)
+            replica.kept, replica.size = leader.kept.copy(), leader.size
+
+    def _in(self, state: State) -> list[Replica]:
+        return [each for each in self._replicas.all.values() if each.state is state]
+
+    def _leader_of(self, replica: Replica) -> Replica | None:
+        """A replica that gets what this one needs, and has all of the stream since."""
+        for each in self._in(State.SAVING):
+            has_stream = not each.is_snapshot_all or replica.is_snapshot_all
+            if each is not replica and has_stream and each.leaves_out == replica.leaves_out:
+                return each
+        return None
+
+    def _write(self, first: Replica) -> None:
+        """Begins a snapshot of the data as they are, for all who wait for such a one."""
+        engine, replicas = self._engine, self._replicas
+        replicas.send_stream()
+        blocks, start = self._blocks(first.leaves_out), engine.history.offset
+        begin = engine.environment.begin_snapshot
+        content: bytes | None = None
+        try:
+            if begin is None:
+                content = b"".join(blocks())
+            else:
+                self._cancel = begin(blocks, self._ended)
+        except OSError:  # no process can be started
+            content = b"".join(blocks())
+        for replica in self._in(State.WAITING):
+            if replica.leaves_out == first.leaves_out:
+                self._set_up(replica, start)
+        if content is not None:
+            self._ended(content)
+
+    def _blocks(self, leaves_out: frozenset[str]) -> Callable[[], Iterator[bytes]]:
+        from ..rdb import snapshot  # few servers have replicas
+
+        engine = self._engine
+        position = snapshot.Position(
+            self._replicas.selected_database, engine.history.name, engine.history.offset
+        )
+        codes = [] if FUNCTIONS in leaves_out else [each.code for each in engine.libraries.libraries]
+        return lambda: snapshot.write(
+            engine.keyspace,
+            codes,
+            memory=engine.environment.memory(),
+            has_checksum=engine.config["rdbchecksum"] == "yes",
+            has_data=DATA not in leaves_out,
+            position=position,
+        )
+
+    def _set_up(self, replica: Replica, start: int) -> None:
+        """Tells a replica from which offset it goes on; the stream behind it names its database first."""
+        replica.state, replica.start = State.SAVING, start
+        self._replicas.name_database()
+        if replica.acknowledges:
+            replica.send(b"+FULLRESYNC %b %d\r\n" % (self._engine.history.name, start))
+
+    def _ended(self, content: bytes | None) -> None:
+        """The snapshot is written, or could not be: then the replicas are to ask again."""
+        self._cancel = None
+        for replica in self._in(State.SAVING):
+            if content is None:
+                self._engine.hang_up(replica.session)
+                continue
+            replica.state = State.SENDING
+            replica.send(framed(content))
+            for data in replica.kept:
+                replica.send(data)
+            replica.kept = []
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if waiting := self._in(State.WAITING):
+            self._write(waiting[0])
+
+    def forget(self) -> None:
+        """A replica is gone: a snapshot that nobody waits for is not written to its end."""
+        if self._cancel is not None and not self._in(State.SAVING):
+            cancel, self._cancel = self._cancel, None
+            cancel()
+            self._go_on()
+
+
+def framed(content: bytes) -> Output:
+    """A snapshot behind its length, not copied if it is large."""
+    head = b"$%d\r\n" % len(content)
+    return Pieces((head, content)) if len(content) >= LARGE else head + bytes(content)
