@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from .. import errors
-from ..errors import CommandError
 from ..numbers import read_range
 from ..registry import command
 from ..replication.upstream import Address
@@ -13,6 +12,7 @@ from ..replies import OK, Reply, status
 from ..session import Session
 
 HIGHEST_PORT: Final = 65535
+SYNTAX: Final = "args(host-port{host port:integer}|no-one{NO ONE})"
 ALREADY: Final = status(b"OK Already connected to specified master")
 
 
@@ -22,7 +22,7 @@ ALREADY: Final = status(b"OK Already connected to specified master")
     "admin noscript stale no_async_loading",
     acl="",
     since="5.0.0",
-    syntax="host port",
+    syntax=SYNTAX,
 )
 def replicaof(session: Session, args: list[bytes]) -> Reply:
     """Makes this server the replica of another one, or a master (NO ONE)."""
@@ -35,7 +35,9 @@ def replicaof(session: Session, args: list[bytes]) -> Reply:
     "admin noscript stale no_async_loading",
     acl="",
     since="1.0.0",
-    syntax="host port",
+    syntax=SYNTAX,
+    deprecated="5.0.0",
+    replaced_by="`REPLICAOF`",
 )
 def slaveof(session: Session, args: list[bytes]) -> Reply:
     """The old name of REPLICAOF."""

@@ -1,4 +1,4 @@
-"""What a replica and its master say before the data come: PING, AUTH, REPLCONF, PSYNC, a line for each reply."""
+"""What a replica and its master say before the data come: PING, AUTH, REPLCONF and PSYNC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The session of a master: the stream of its effects comes as the commands of a client that must be obeyed."""
+"""The session of a master: its stream of effects is the commands of a client that must be obeyed."""
 
 from __future__ import annotations
 
@@ -77,4 +77,3 @@ class MasterSession(Session):
         """The stream is no sequence of commands: nothing behind this can be understood."""
         self.has_failed = True
         self.engine.hang_up(self)
-

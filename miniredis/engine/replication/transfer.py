@@ -1,4 +1,4 @@
-"""All data on their way from a master: the bytes of a snapshot, framed by their length or by a mark at the end."""
+"""The snapshot that a master sends: its length stands before it, or a mark behind it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Transfer:
     """The snapshot that a master sends.
 
     Attributes:
-        total: how many bytes it has; -1 while that is not known.
+        total: how many bytes it has; -1 while that is not known, 0 if the master did not say it.
         progress: how many of them have come.
     """
 
@@ -73,7 +73,7 @@ class Transfer:
             )
         self._begun = True
         if line[1:].startswith(BY_MARK) and len(line) >= 1 + len(BY_MARK) + MARK_SIZE:
-            self._mark = line[1 + len(BY_MARK) :][:MARK_SIZE]
+            self._mark, self.total = line[1 + len(BY_MARK) :][:MARK_SIZE], 0
         else:
             self.total = max(leading_long(line[1:]), 0)
 

@@ -1,10 +1,10 @@
-"""The replica's side: its master, how far the link to it is, and what is done when time passes or data come.
+"""The link of a replica to its master, and what is done when data come or time passes.
 
-The process around the engine has the connection (``Environment.link``); it tells what becomes of it by calling
-``connected``, ``receive`` and ``lost``. A link goes through the states of ``LinkState`` in their order, and
-begins anew a second after it failed. Data are replaced only when those of the master have come whole and are
-good. See ``handshake.py`` for what is said, ``transfer.py`` for the snapshot, ``master_session.py`` for the
-stream, ``replacing.py`` for taking the data in.
+The process around the engine has the connection (``Environment.link``). It calls ``connected``, ``receive``
+and ``lost``. A link goes through the states of ``LinkState`` in their order; a second after it has failed the
+next one begins. The data here are replaced only when those of the master have come whole and are good. See
+``handshake.py`` for what is said, ``transfer.py`` and ``replacing.py`` for the snapshot,
+and ``master_session.py`` for the stream.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ class Upstream:
         transfer: the snapshot that is coming, if one is.
         down_since: when the link was lost, in monotonic microseconds; None if it never was up.
         heard_at: when the master sent something last, likewise.
+        has_position: the data here are the beginning of a history, and a master may go on from there.
+        database: the number of the one that the stream is in.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -76,12 +78,14 @@ class Upstream:
         self._handshake: Handshake | None = None
         self._agreed: Agreed | None = None
         self._line = b""  # of the handshake, as far as it has come
-        self._local_address = b""
-        self._has_position = False  # the data here are the beginning of a history
+        self.database = 0
+        self._local_address, self._descriptor = b"", -1
+        self.has_position = False  # the data here are the beginning of a history
         self._due = 0  # when to connect again, or to acknowledge; monotonic microseconds
         if engine.config["replicaof"]:
             host, port = engine.config["replicaof"].rsplit(" ", 1)
             self.address = Address(host, int(port))
+            engine.replicas.follow()
 
     # What commands do
 
@@ -95,10 +99,10 @@ class Upstream:
             return False
         if self.address is None:
             self._info(
-                "Before turning into a replica, using my own master parameters to synthesize a cached master: "
-                "I may be able to synchronize with the new master with just a partial transfer."
+                "Before turning into a replica, using my own master parameters to synthesize a cached "
+                "master: I may be able to synchronize with the new master with just a partial transfer."
             )
-            self._has_position = True
+            self.has_position = True
         self._hang_up()
         self.address, self.down_since = address, None
         self._engine.config.learn("replicaof", f"{address.host} {address.port}")
@@ -113,7 +117,7 @@ class Upstream:
         if self.address is None:
             return
         self._hang_up()
-        self.address, self.down_since, self._has_position = None, None, False
+        self.address, self.down_since, self.has_position = None, None, False
         self._engine.config.learn("replicaof", "")
         self._engine.history.branch_off()
         self._change_role()
@@ -131,6 +135,12 @@ class Upstream:
         self._tell_conditions()
 
     def _change_role(self) -> None:
+        replicas = self._engine.replicas
+        if self.address is None:
+            replicas.lead()
+            replicas.disconnect_all()  # they are to hear the new name of the history
+        else:
+            replicas.follow()
         self._tell_conditions()
 
     def _tell_conditions(self) -> None:
@@ -142,13 +152,28 @@ class Upstream:
             and self.state is not LinkState.CONNECTED
             and config["replica-serve-stale-data"] == "no",
         )
+        self._engine.keep_keys_or_not()
 
-    def acknowledge(self, offset: int | None = None) -> None:
-        """Tells the master how far this replica is."""
-        session, link = self.session, self._link
-        if session is not None and link is not None and self._is_counted:
-            done = session.applied if offset is None else offset
-            link.send(pack((b"REPLCONF", b"ACK", b"%d" % done)))
+    def acknowledge(self, before: list[bytes] | None = None) -> None:
+        """Tells the master how far this replica is.
+
+        Args:
+            before: the command of the master that asks for it, which is not yet applied.
+        """
+        session = self.session
+        if session is not None and self._is_counted:
+            offset = session.applied if before is None else session.position_before(before)
+            self._say(pack((b"REPLCONF", b"ACK", b"%d" % offset)))
+
+    @property
+    def is_down(self) -> bool:
+        """Whether this is a replica whose link is not up."""
+        return self.address is not None and self.session is None
+
+    @property
+    def offset(self) -> int:
+        """How many bytes of the master's history are here; 0 if the next link begins with all data."""
+        return self._engine.history.offset if self.has_position or self.session is not None else 0
 
     @property
     def _is_counted(self) -> bool:
@@ -186,13 +211,13 @@ class Upstream:
         self.heard_at = self._engine.now.monotonic
         self._link.open(self.address.host, self.address.port)
 
-    def connected(self, local_address: str) -> None:
-        """There is a connection to the master."""
+    def connected(self, local_address: str, descriptor: int) -> None:
+        """There is a connection to the master; CLIENT LIST shows what is told of it."""
         self._info("Non blocking connect for SYNC fired the event.")
-        self._local_address = local_address.encode()
+        self._local_address, self._descriptor = local_address.encode(), descriptor
         self._enter(LinkState.HANDSHAKE)
         history = self._engine.history
-        position = Position(history.name, history.offset) if self._has_position else None
+        position = Position(history.name, history.offset) if self.has_position else None
         self._handshake = handshake(self._engine.config, position, self._info)
         self._line = b""
         self._say(next(self._handshake))
@@ -227,10 +252,10 @@ class Upstream:
             return
         self._pass_on(session)
         self.session = None
-        self._has_position = self._is_counted and not session.has_failed
+        self.has_position = self._is_counted and not session.has_failed
         self.down_since = self._engine.now.monotonic
         self._warn("Connection with master lost.")
-        if self._has_position:
+        if self.has_position:
             self._info("Caching the disconnected master state.")
         if self.address is not None:
             self._close_link()
@@ -300,8 +325,9 @@ class Upstream:
         if agreed.name != history.name:
             self._info(f"Master replication ID changed to {agreed.name.decode('latin-1')}")
             history.rename(agreed.name)
+            self._engine.replicas.disconnect_all()
         history.keep_on()
-        self._begin_stream(self._database)
+        self._begin_stream(self.database)
 
     def _take_snapshot(self, transfer: Transfer, data: bytes) -> bytes | None:
         rest = transfer.feed(data)
@@ -316,6 +342,7 @@ class Upstream:
             raise HandshakeError(
                 f"Failed trying to load the MASTER synchronization DB, the data are as they were: {error}"
             ) from None
+        self._engine.replicas.disconnect_all()  # they have the data of another history
         self._engine.history.follow(self._agreed.name, max(self._agreed.offset, 0))
         self._info("MASTER <-> REPLICA sync: Finished with success")
         self._begin_stream(database)
@@ -326,6 +353,7 @@ class Upstream:
         assert address is not None
         session = MasterSession(engine, engine.new_number(), engine.history.offset)
         session.address, session.local_address = str(address).encode(), self._local_address
+        session.descriptor = self._descriptor
         session.db = engine.keyspace.databases[database]
         engine.sessions[session.id] = self.session = session
         self._enter(LinkState.CONNECTED)
@@ -336,13 +364,12 @@ class Upstream:
 
     def _pass_on(self, session: MasterSession) -> None:
         """Counts what was applied; replicas of this replica get it as it came."""
-        applied = session.count()
-        self._database = session.db.index
-        if applied:
-            self._engine.history.append(applied)
+        self.database = session.db.index
+        if applied := session.count():
+            self._engine.replicas.pass_on(applied)
 
-    def end_tick(self) -> None:
-        """Counts what the stream has done in a tick."""
+    def count(self) -> None:
+        """Counts what the stream has done until now."""
         if self.session is not None:
             self._pass_on(self.session)
 
@@ -374,9 +401,11 @@ class Upstream:
                 self._connect()
         elif self._patience <= now:
             self._give_up()
-        elif self.session is not None and self._due <= now:
-            self.acknowledge()
-            self._due = now + SECOND
+        elif self.session is not None:
+            self._engine.run_stream(self.session)  # a script may have held it up
+            if self._due <= now:
+                self.acknowledge()
+                self._due = now + SECOND
 
     def _give_up(self) -> None:
         if self.session is not None:
