@@ -196,7 +196,7 @@ def test_directives_of_unsupported_features_accept_only_their_off_value() -> Non
     for name, value in [
         ("cluster-enabled", "yes"), ("tls-port", "1"),
         ("maxmemory", "1gb"), ("timeout", "1"),
-        ("min-replicas-to-write", "1"), ("aclfile", "x"), ("syslog-enabled", "yes"),
+        ("aclfile", "x"), ("syslog-enabled", "yes"),
     ]:  # fmt: skip
         with pytest.raises(ConfigurationError, match=f"^{name}=.*: not supported by miniredis"):
             Config({name: value})

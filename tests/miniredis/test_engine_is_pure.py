@@ -11,8 +11,8 @@ import miniredis.engine
 FOLDER = Path(miniredis.engine.__file__).parent
 
 ALLOWED = {
-    "__future__", "array", "bisect", "collections", "contextlib", "dataclasses", "decimal", "functools", "hashlib",
-    "heapq", "hiredis", "io", "itertools", "math", "operator", "random", "re", "struct", "typing",
+    "__future__", "array", "bisect", "collections", "contextlib", "dataclasses", "decimal", "enum", "functools",
+    "hashlib", "heapq", "hiredis", "io", "itertools", "math", "operator", "random", "re", "struct", "typing",
 }  # fmt: skip
 """Modules that only compute; hiredis is a parser, and of io, BytesIO may be used. Neither trio nor socket nor
 a clock is among them. The table of the modules of commands loads these by name."""

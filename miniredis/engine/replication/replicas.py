@@ -48,12 +48,16 @@ class Replicas:
         self._engine = engine
         self.all: dict[Session, Replica] = {}
         self.acks = Acks(engine, self)
-        self.full_syncs = self.partial_syncs = self.failed_partial_syncs = 0
+        self.reset_statistics()
         self._full_sync = FullSync(engine, self)
         self._reader = EffectReader(self._write, hears_messages=True)
         self._new: list[bytes] = []  # of the stream, not handed out yet
         self._second = self._none_since = 0
         self._is_master = True
+
+    def reset_statistics(self) -> None:
+        """CONFIG RESETSTAT: counts from zero again."""
+        self.full_syncs = self.partial_syncs = self.failed_partial_syncs = 0
 
     # Coming and going
 

@@ -1,0 +1,212 @@
+"""Replicas for tests: one on a raw socket, and a real redis-server; and whether two servers have the same data."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import hiredis
+import redis
+
+from conformance.processes import end, start_real
+from conformance.programs import find_real_redis
+from conformance.wire import encode
+from tests.waiting import PATIENCE, until
+
+Address = tuple[str, int]
+
+PING = [b"ping"]
+
+
+class RawReplica:
+    """A replica that says and acknowledges nothing by itself.
+
+    Attributes:
+        name: of the master's history.
+        offset: where the snapshot was in it.
+        snapshot: its bytes.
+        taken: the bytes of the stream that ``commands`` returned.
+    """
+
+    def __init__(self, master: Address, *options: str) -> None:
+        self.socket = socket.create_connection(master, timeout=PATIENCE)
+        self._buffer = b""
+        self.name, self.offset, self.snapshot, self.taken = b"", 0, b"", 0
+        if options:
+            assert self.ask("REPLCONF", *options) == b"+OK"
+
+    def say(self, *words: str | bytes) -> None:
+        """Sends a command."""
+        self.socket.sendall(encode(*(each.encode() if isinstance(each, str) else each for each in words)))
+
+    def ask(self, *words: str | bytes) -> bytes:
+        """Sends a command; returns the line that answers it."""
+        self.say(*words)
+        return self.line()
+
+    def _more(self) -> None:
+        data = self.socket.recv(1 << 20)
+        if not data:
+            raise EOFError
+        self._buffer += data
+
+    def line(self) -> bytes:
+        """The next line that is not empty."""
+        self._buffer = self._buffer.lstrip(b"\n")
+        while b"\r\n" not in self._buffer:
+            self._more()
+            self._buffer = self._buffer.lstrip(b"\n")
+        line, self._buffer = self._buffer.split(b"\r\n", 1)
+        return line
+
+    def synchronize(self, name: str | bytes = "?", start: int = -1) -> bytes:
+        """PSYNC, and the snapshot if there is to be one; returns the master's answer."""
+        answer = self.ask("PSYNC", name, str(start))
+        if answer.startswith(b"+FULLRESYNC"):
+            _, self.name, offset = answer.split()
+            self.offset = int(offset)
+            self.take_snapshot()
+        return answer
+
+    def take_snapshot(self) -> None:
+        """Reads the snapshot behind its length."""
+        size = int(self.line().removeprefix(b"$"))
+        while len(self._buffer) < size:
+            self._more()
+        self.snapshot, self._buffer = self._buffer[:size], self._buffer[size:]
+
+    def commands(self, last: list[bytes]) -> list[list[bytes]]:
+        """The stream up to a command, without signs of life."""
+        reader = hiredis.Reader()
+        reader.feed(self._buffer)
+        found = []
+        while True:
+            command = reader.gets()
+            if command is False:
+                self.socket.settimeout(PATIENCE)
+                data = self.socket.recv(1 << 20)
+                if not data:
+                    raise EOFError
+                self._buffer += data
+                reader.feed(data)
+                continue
+            size = len(encode(*command))
+            self._buffer = self._buffer[size:]
+            self.taken += size
+            if command != PING:
+                found.append(command)
+            if command == last:
+                return found
+
+    def acknowledge(self, offset: int) -> None:
+        """Tells the master how far it is."""
+        self.say("REPLCONF", "ACK", str(offset))
+
+    def is_disconnected(self) -> bool:
+        """Whether the master hangs up; what it sends before that is read."""
+        try:
+            while self.socket.recv(1 << 20):
+                pass
+        except ConnectionError:
+            pass
+        return True
+
+    def close(self) -> None:
+        """Disconnects."""
+        self.socket.close()
+
+
+@contextmanager
+def real_replica(
+    folder: Path, master: Address, *flags: str, debug: bool = True
+) -> Iterator[redis.Redis]:
+    """A client of a redis-server that is a replica of a master."""
+    extra = ("--enable-debug-command", "yes") if debug else ()
+    process, port = start_real(find_real_redis(), folder, *extra, *flags)
+    try:
+        with redis.Redis("127.0.0.1", port) as client:
+            client.replicaof(*master)
+            yield client
+    finally:
+        end(process)
+
+
+def info(client: redis.Redis) -> dict[str, Any]:
+    """What INFO says of replication."""
+    told: dict[str, Any] = client.info("replication")
+    return told
+
+
+def wait_until_up(replica: redis.Redis) -> None:
+    """Waits until a replica has its first data."""
+    until(lambda: info(replica)["master_link_status"] == "up", "the link is up")
+
+
+def wait_until_caught_up(master: redis.Redis, replica: redis.Redis) -> None:
+    """Waits until a replica has all that its master did."""
+    until(
+        lambda: (told := info(replica))["master_link_status"] == "up"
+        and told["slave_repl_offset"] == info(master)["master_repl_offset"],
+        "the replica has caught up",
+    )
+
+
+def all_data(client: redis.Redis) -> dict[object, object]:
+    """Everything that a server has: the digest and the deadline of each key, its groups if it is a stream."""
+    found: dict[object, object] = {}
+    for database in range(16):
+        client.execute_command("SELECT", database)
+        for key in sorted(client.execute_command("KEYS", "*")):
+            found[database, key] = (
+                client.execute_command("DEBUG", "DIGEST-VALUE", key),
+                client.execute_command("PEXPIRETIME", key),
+                groups(client, key),
+            )
+    client.execute_command("SELECT", 0)
+    found["functions"] = client.execute_command("FUNCTION", "DUMP")
+    return found
+
+
+def groups(client: redis.Redis, key: bytes) -> object:
+    """The groups of a stream, but for how many entries they read: Redis 7.0 does not propagate that."""
+    if client.execute_command("TYPE", key) != b"stream":
+        return None
+    told = client.execute_command("XINFO", "GROUPS", key)
+    return [[group[name] for name in (b"name", b"consumers", b"pending", b"last-delivered-id")] for group in told]
+
+
+def expect_same(master: redis.Redis, replica: redis.Redis) -> None:
+    """Waits until both have the same data; keys may expire in between, so it is asked again."""
+    with one_connection(master) as ours, one_connection(replica) as theirs:
+        wait_until_caught_up(ours, theirs)
+        found: dict[object, object] = {}
+
+        def are_same() -> bool:
+            nonlocal found
+            found = differences(ours, theirs)
+            return not found
+
+        try:
+            until(are_same, "both have the same data", limit=5)
+        except AssertionError:
+            raise AssertionError(f"on the master and on the replica: {found}") from None
+
+
+def differences(one: redis.Redis, other: redis.Redis) -> dict[object, object]:
+    """What two servers have of each key for which it is not the same."""
+    ours, theirs = all_data(one), all_data(other)
+    keys = ours.keys() | theirs.keys()
+    return {key: (ours.get(key), theirs.get(key)) for key in keys if ours.get(key) != theirs.get(key)}
+
+
+@contextmanager
+def one_connection(client: redis.Redis) -> Iterator[redis.Redis]:
+    with redis.Redis(
+        host=client.connection_pool.connection_kwargs["host"],
+        port=client.connection_pool.connection_kwargs["port"],
+        single_connection_client=True,
+    ) as single:
+        yield single
