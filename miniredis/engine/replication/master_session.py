@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..client_flags import IN_MULTI, MASTER, REPLIES_OFF
+from ..client_flags import EXECUTING, IN_MULTI, MASTER, REPLIES_OFF
 from ..requests import FastLane, RequestParser, size_of
 from ..session import Session
 
@@ -62,7 +62,7 @@ class MasterSession(Session):
 
     def position_before(self, request: list[bytes]) -> int:
         """Up to where all was applied when the request that runs began."""
-        return self._begun_at if self.transaction is not None else self._position(request)
+        return self._begun_at if self.flags & (IN_MULTI | EXECUTING) else self._position(request)
 
     def _position(self, request: list[bytes] | None) -> int:
         """Where in the stream the engine is: behind what it has run, of which one request is no part."""

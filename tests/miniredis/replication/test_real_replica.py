@@ -217,7 +217,7 @@ def test_redis_cli_saves_the_data_of_a_master(master: redis.Redis, tmp_path: Pat
     tool = find_real_redis().with_name("redis-cli")
     if not tool.exists():
         pytest.skip("needs redis-cli")
-    subprocess.run(  # noqa: S603
+    subprocess.run(
         [tool, "-p", str(address(master)[1]), "--rdb", str(tmp_path / "dump.rdb")],
         check=True, capture_output=True, timeout=60,
     )  # fmt: skip
