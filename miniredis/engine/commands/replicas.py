@@ -16,7 +16,7 @@ from ..session import Session
 
 OF_REPLICAS: Final = "admin noscript no_async_loading no_multi"
 
-LONGEST_ADDRESS: Final = 45
+LONGEST_ADDRESS: Final = 255
 
 
 def listening_port(replica: Replica, value: bytes) -> None:

@@ -120,41 +120,41 @@ class RawReplica:
 
 
 @contextmanager
-def real_replica(
-    folder: Path, master: Address, *flags: str, debug: bool = True
-) -> Iterator[redis.Redis]:
+def real_replica(folder: Path, master: Address, *flags: str, debug: bool = True) -> Iterator[Any]:
     """A client of a redis-server that is a replica of a master."""
     extra = ("--enable-debug-command", "yes") if debug else ()
     process, port = start_real(find_real_redis(), folder, *extra, *flags)
     try:
-        with redis.Redis("127.0.0.1", port) as client:
+        with connect(("127.0.0.1", port)) as client:
             client.replicaof(*master)
             yield client
     finally:
         end(process)
 
 
-def info(client: redis.Redis) -> dict[str, Any]:
+def info(client: Any) -> dict[str, Any]:
     """What INFO says of replication."""
     told: dict[str, Any] = client.info("replication")
     return told
 
 
-def wait_until_up(replica: redis.Redis) -> None:
+def wait_until_up(replica: Any) -> None:
     """Waits until a replica has its first data."""
     until(lambda: info(replica)["master_link_status"] == "up", "the link is up")
 
 
-def wait_until_caught_up(master: redis.Redis, replica: redis.Redis) -> None:
+def wait_until_caught_up(master: Any, replica: Any) -> None:
     """Waits until a replica has all that its master did."""
     until(
-        lambda: (told := info(replica))["master_link_status"] == "up"
-        and told["slave_repl_offset"] == info(master)["master_repl_offset"],
+        lambda: (
+            (told := info(replica))["master_link_status"] == "up"
+            and told["slave_repl_offset"] == info(master)["master_repl_offset"]
+        ),
         "the replica has caught up",
     )
 
 
-def all_data(client: redis.Redis) -> dict[object, object]:
+def all_data(client: Any) -> dict[object, object]:
     """Everything that a server has: the digest and the deadline of each key, its groups if it is a stream."""
     found: dict[object, object] = {}
     for database in range(16):
@@ -170,15 +170,17 @@ def all_data(client: redis.Redis) -> dict[object, object]:
     return found
 
 
-def groups(client: redis.Redis, key: bytes) -> object:
+def groups(client: Any, key: bytes) -> object:
     """The groups of a stream, but for how many entries they read: Redis 7.0 does not propagate that."""
     if client.execute_command("TYPE", key) != b"stream":
         return None
     told = client.execute_command("XINFO", "GROUPS", key)
-    return [[group[name] for name in (b"name", b"consumers", b"pending", b"last-delivered-id")] for group in told]
+    return [
+        [group[name] for name in (b"name", b"consumers", b"pending", b"last-delivered-id")] for group in told
+    ]
 
 
-def expect_same(master: redis.Redis, replica: redis.Redis) -> None:
+def expect_same(master: Any, replica: Any) -> None:
     """Waits until both have the same data; keys may expire in between, so it is asked again."""
     with one_connection(master) as ours, one_connection(replica) as theirs:
         wait_until_caught_up(ours, theirs)
@@ -195,7 +197,7 @@ def expect_same(master: redis.Redis, replica: redis.Redis) -> None:
             raise AssertionError(f"on the master and on the replica: {found}") from None
 
 
-def differences(one: redis.Redis, other: redis.Redis) -> dict[object, object]:
+def differences(one: Any, other: Any) -> dict[object, object]:
     """What two servers have of each key for which it is not the same."""
     ours, theirs = all_data(one), all_data(other)
     keys = ours.keys() | theirs.keys()
@@ -203,10 +205,17 @@ def differences(one: redis.Redis, other: redis.Redis) -> dict[object, object]:
 
 
 @contextmanager
-def one_connection(client: redis.Redis) -> Iterator[redis.Redis]:
-    with redis.Redis(
-        host=client.connection_pool.connection_kwargs["host"],
-        port=client.connection_pool.connection_kwargs["port"],
-        single_connection_client=True,
-    ) as single:
+def one_connection(client: Any) -> Iterator[Any]:
+    with connect(address_of(client), single_connection_client=True) as single:
         yield single
+
+
+def connect(address: Address, **options: Any) -> Any:
+    """A client of a server."""
+    return redis.Redis(*address, **options)
+
+
+def address_of(client: Any) -> Address:
+    """Where the server of a client is."""
+    options = client.connection_pool.connection_kwargs
+    return options["host"], options["port"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -14,7 +16,15 @@ from conformance.programs import find_real_redis
 from tests.waiting import until
 
 from ..loops import started
-from .replicas import expect_same, info, real_replica, wait_until_caught_up, wait_until_up
+from .replicas import (
+    address_of,
+    connect,
+    expect_same,
+    info,
+    real_replica,
+    wait_until_caught_up,
+    wait_until_up,
+)
 
 LIBRARY = "#!lua name=lib\nredis.register_function('f', function() return 1 end)"
 
@@ -30,12 +40,12 @@ def server(request: pytest.FixtureRequest) -> Iterator[miniredis.EmbeddedServer]
 
 
 @pytest.fixture
-def master(server: miniredis.EmbeddedServer) -> Iterator[redis.Redis]:
-    with redis.Redis(server.host, server.port) as client:
+def master(server: miniredis.EmbeddedServer) -> Iterator[Any]:
+    with connect((server.host, server.port)) as client:
         yield client
 
 
-def fill(client: redis.Redis) -> None:
+def fill(client: Any) -> None:
     """All types, in each of their forms; several databases, deadlines and a library."""
     client.set("string", b"\x00\r\n" * 10)
     client.set("long", b"x" * 300_000)
@@ -53,31 +63,29 @@ def fill(client: redis.Redis) -> None:
         client.xreadgroup("group", "consumer", {f"stream:{size}": ">"}, count=2)
     client.pfadd("distinct", *range(100))
     client.geoadd("places", (13.361389, 38.115556, "Palermo"))
-    with redis.Redis(*address(client), db=9) as other:
+    with connect(address_of(client), db=9) as other:
         other.set("elsewhere", "yes")
     client.execute_command("FUNCTION", "LOAD", "REPLACE", LIBRARY)
 
 
-def address(client: redis.Redis) -> tuple[str, int]:
-    options = client.connection_pool.connection_kwargs
-    return options["host"], options["port"]
-
-
-def test_a_replica_has_all_that_was_there_before_it(master: redis.Redis, tmp_path: Path) -> None:
+def test_a_replica_has_all_that_was_there_before_it(master: Any, tmp_path: Path) -> None:
     fill(master)
-    with real_replica(tmp_path, address(master)) as replica:
+    with real_replica(tmp_path, address_of(master)) as replica:
         wait_until_up(replica)
         expect_same(master, replica)
 
 
-def test_a_replica_has_all_that_comes_after_it(master: redis.Redis, tmp_path: Path) -> None:
-    with real_replica(tmp_path, address(master)) as replica:
+def test_a_replica_has_all_that_comes_after_it(master: Any, tmp_path: Path) -> None:
+    with real_replica(tmp_path, address_of(master)) as replica:
         wait_until_up(replica)
         fill(master)
         master.set("short", 1, px=1)
         until(lambda: not master.exists("short"), "the key has expired")
         with master.pipeline() as pipe:
-            pipe.set("a", 1).incrbyfloat("a", 0.5).spop("set:1000", 3).execute()
+            pipe.set("a", 1)
+            pipe.incrbyfloat("a", 0.5)
+            pipe.spop("set:1000", 3)
+            pipe.execute()
         master.eval("for i = 1, 3 do redis.call('RPUSH', KEYS[1], i) end", 1, "list")
         master.swapdb(0, 9)
         expect_same(master, replica)
@@ -85,8 +93,8 @@ def test_a_replica_has_all_that_comes_after_it(master: redis.Redis, tmp_path: Pa
         expect_same(master, replica)
 
 
-def test_what_a_blocked_client_got_is_popped_on_the_replica(master: redis.Redis, tmp_path: Path) -> None:
-    with real_replica(tmp_path, address(master)) as replica, redis.Redis(*address(master)) as other:
+def test_what_a_blocked_client_got_is_popped_on_the_replica(master: Any, tmp_path: Path) -> None:
+    with real_replica(tmp_path, address_of(master)) as replica, connect(address_of(master)) as other:
         wait_until_up(replica)
         connection = other.connection_pool.get_connection()
         connection.send_command("BLPOP", "jobs", 0)
@@ -97,8 +105,8 @@ def test_what_a_blocked_client_got_is_popped_on_the_replica(master: redis.Redis,
         assert replica.lrange("jobs", 0, -1) == [b"second"]
 
 
-def test_a_message_is_heard_by_those_who_listen_at_the_replica(master: redis.Redis, tmp_path: Path) -> None:
-    with real_replica(tmp_path, address(master)) as replica, replica.pubsub() as listener:
+def test_a_message_is_heard_by_those_who_listen_at_the_replica(master: Any, tmp_path: Path) -> None:
+    with real_replica(tmp_path, address_of(master)) as replica, replica.pubsub() as listener:
         wait_until_up(replica)
         listener.subscribe("news")
         until(lambda: listener.get_message(timeout=1), "it is subscribed")
@@ -107,13 +115,13 @@ def test_a_message_is_heard_by_those_who_listen_at_the_replica(master: redis.Red
         assert heard["data"] == b"hello"
 
 
-def test_both_tell_the_same_of_the_link(master: redis.Redis, tmp_path: Path) -> None:
-    with real_replica(tmp_path, address(master)) as replica:
+def test_both_tell_the_same_of_the_link(master: Any, tmp_path: Path) -> None:
+    with real_replica(tmp_path, address_of(master)) as replica:
         wait_until_up(replica)
         until(lambda: info(master)["slave0"]["state"] == "online")
         master.set("k", "v")
         assert master.wait(1, 30_000) == 1
-        ours, port = info(master), address(replica)[1]
+        ours, port = info(master), address_of(replica)[1]
         assert ours["connected_slaves"] == 1
         assert (ours["slave0"]["ip"], ours["slave0"]["port"]) == ("127.0.0.1", port)
         assert ours["master_replid"] == info(replica)["master_replid"]
@@ -123,8 +131,8 @@ def test_both_tell_the_same_of_the_link(master: redis.Redis, tmp_path: Path) -> 
         assert (role, replicas[0][:2]) == (b"master", [b"127.0.0.1", b"%d" % port])
 
 
-def test_a_replica_whose_link_is_cut_goes_on_where_it_was(master: redis.Redis, tmp_path: Path) -> None:
-    with real_replica(tmp_path, address(master)) as replica:
+def test_a_replica_whose_link_is_cut_goes_on_where_it_was(master: Any, tmp_path: Path) -> None:
+    with real_replica(tmp_path, address_of(master)) as replica:
         wait_until_up(replica)
         for turn in range(3):
             master.set("turn", turn)
@@ -136,11 +144,9 @@ def test_a_replica_whose_link_is_cut_goes_on_where_it_was(master: redis.Redis, t
         assert (stats["sync_full"], stats["sync_partial_ok"]) == (1, 3)
 
 
-def test_a_replica_that_missed_more_than_is_kept_gets_all_data_again(
-    master: redis.Redis, tmp_path: Path
-) -> None:
+def test_a_replica_that_missed_more_than_is_kept_gets_all_data_again(master: Any, tmp_path: Path) -> None:
     master.config_set("repl-backlog-size", 1 << 14)
-    with real_replica(tmp_path, address(master)) as replica:
+    with real_replica(tmp_path, address_of(master)) as replica:
         wait_until_up(replica)
         before = master.info("stats")
         with master.pipeline() as pipe:  # in one tick
@@ -153,22 +159,22 @@ def test_a_replica_that_missed_more_than_is_kept_gets_all_data_again(
             assert stats[counted] == before[counted] + 1
 
 
-def test_a_replica_that_was_killed_comes_back(master: redis.Redis, tmp_path: Path) -> None:
+def test_a_replica_that_was_killed_comes_back(master: Any, tmp_path: Path) -> None:
     for turn in range(2):
         folder = tmp_path / str(turn)
         folder.mkdir()
-        with real_replica(folder, address(master)) as replica:
+        with real_replica(folder, address_of(master)) as replica:
             wait_until_up(replica)
             master.set("turn", turn)
             expect_same(master, replica)
     until(lambda: info(master)["connected_slaves"] == 0)
 
 
-def test_a_replica_of_the_replica_is_the_same(master: redis.Redis, tmp_path: Path) -> None:
+def test_a_replica_of_the_replica_is_the_same(master: Any, tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     with (
-        real_replica(tmp_path, address(master)) as first,
-        real_replica(tmp_path / "second", address(first)) as second,
+        real_replica(tmp_path, address_of(master)) as first,
+        real_replica(tmp_path / "second", address_of(first)) as second,
     ):
         wait_until_up(first)
         wait_until_up(second)
@@ -177,13 +183,11 @@ def test_a_replica_of_the_replica_is_the_same(master: redis.Redis, tmp_path: Pat
         expect_same(master, second)
 
 
-def test_a_promoted_replica_has_a_history_that_others_can_go_on_with(
-    master: redis.Redis, tmp_path: Path
-) -> None:
+def test_a_promoted_replica_has_a_history_that_others_can_go_on_with(master: Any, tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     with (
-        real_replica(tmp_path, address(master)) as first,
-        real_replica(tmp_path / "second", address(master)) as second,
+        real_replica(tmp_path, address_of(master)) as first,
+        real_replica(tmp_path / "second", address_of(master)) as second,
     ):
         wait_until_up(first)
         wait_until_up(second)
@@ -191,17 +195,17 @@ def test_a_promoted_replica_has_a_history_that_others_can_go_on_with(
         expect_same(master, first)
         expect_same(master, second)
         first.execute_command("REPLICAOF", "NO", "ONE")
-        second.replicaof(*address(first))
+        second.replicaof(*address_of(first))
         wait_until_up(second)
         assert first.info("stats")["sync_partial_ok"] == 1
 
 
-def test_writes_need_enough_replicas(master: redis.Redis, tmp_path: Path) -> None:
+def test_writes_need_enough_replicas(master: Any, tmp_path: Path) -> None:
     master.config_set("min-replicas-to-write", 1)
     with pytest.raises(redis.ResponseError, match="NOREPLICAS"):
         master.set("k", 1)
     assert master.get("k") is None
-    with real_replica(tmp_path, address(master)) as replica:
+    with real_replica(tmp_path, address_of(master)) as replica:
         wait_until_up(replica)
         until(lambda: info(master)["min_slaves_good_slaves"] == 1)
         assert master.set("k", 1)
@@ -210,20 +214,18 @@ def test_writes_need_enough_replicas(master: redis.Redis, tmp_path: Path) -> Non
         master.set("k", 2)
 
 
-def test_redis_cli_saves_the_data_of_a_master(master: redis.Redis, tmp_path: Path) -> None:
-    import subprocess
-
+def test_redis_cli_saves_the_data_of_a_master(master: Any, tmp_path: Path) -> None:
     fill(master)
     tool = find_real_redis().with_name("redis-cli")
     if not tool.exists():
         pytest.skip("needs redis-cli")
     subprocess.run(
-        [tool, "-p", str(address(master)[1]), "--rdb", str(tmp_path / "dump.rdb")],
+        [tool, "-p", str(address_of(master)[1]), "--rdb", str(tmp_path / "dump.rdb")],
         check=True, capture_output=True, timeout=60,
     )  # fmt: skip
     process, port = start_real(find_real_redis(), tmp_path, "--enable-debug-command", "yes")
     try:
-        with redis.Redis("127.0.0.1", port) as other:
+        with connect(("127.0.0.1", port)) as other:
             assert other.dbsize() == master.dbsize()
     finally:
         end(process)

@@ -1,0 +1,336 @@
+"""The master's side without sockets: who shares a snapshot, what is kept meanwhile, and what time brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from conformance.wire import encode
+from miniredis.engine import Config, Engine, Environment, Instant, Session
+
+SECOND = 1_000_000
+PING = b"*1\r\n$4\r\nping\r\n"
+
+
+class Snapshots:
+    """Stands for the process around the engine: snapshots are written when a test says so."""
+
+    def __init__(self) -> None:
+        self.begun: list[bytes] = []
+        self.cancelled = 0
+        self.has_failed = False
+        self._ends: list[Callable[[bytes | None], None]] = []
+
+    def begin(
+        self, blocks: Callable[[], Iterable[bytes]], when_over: Callable[[bytes | None], None]
+    ) -> Callable[[], None]:
+        if self.has_failed:
+            raise BlockingIOError
+        self.begun.append(b"".join(blocks()))
+        self._ends.append(when_over)
+        return self._cancel
+
+    def _cancel(self) -> None:
+        self.cancelled += 1
+        self._ends.pop()
+
+    def end(self, *, succeeds: bool = True) -> None:
+        self._ends.pop()(self.begun[-1] if succeeds else None)
+
+
+class Master:
+    """An engine, and what its clients say and hear."""
+
+    def __init__(self, snapshots: Snapshots | None = None, **directives: str) -> None:
+        self.time = 0
+        config = Config({name.replace("_", "-"): value for name, value in directives.items()})
+        begin = None if snapshots is None else snapshots.begin
+        self.engine = Engine(config, self.now, environment=Environment(begin_snapshot=begin))
+        self.writer = self.connect()
+
+    @property
+    def now(self) -> Instant:
+        return Instant(self.time, self.time)
+
+    def connect(self) -> Session:
+        return self.engine.connect(self.now)
+
+    def say(self, session: Session, *commands: str) -> bytes:
+        """Runs commands, a tick for each; returns what the client hears then."""
+        return b"".join(self.say_at_once(session, command) for command in commands)
+
+    def say_at_once(self, session: Session, *commands: str) -> bytes:
+        """The same in one tick."""
+        for command in commands:
+            self.engine.receive(session, encode(*(word.encode() for word in command.split())), self.now)
+        return self.hear(session)
+
+    def hear(self, session: Session) -> bytes:
+        self.engine.settle(self.now)
+        return session.take_output()
+
+    def sent(self, session: Session) -> None:
+        """The client has taken all that was to be sent to it."""
+        assert session.replica is not None
+        self.engine.replicas.snapshot_was_sent(session.replica)
+
+    def wait(self, seconds: int) -> None:
+        """Time passes, as it does in a server: from one deadline to the next."""
+        end = self.time + seconds * SECOND
+        self.engine.settle(self.now)
+        while (due := self.engine.next_deadline()) is not None and due <= end:
+            self.time = max(due, self.time)
+            self.engine.settle(self.now)
+        self.time = end
+        self.engine.settle(self.now)
+
+    def online(self, *options: str) -> Session:
+        """A replica that has its snapshot."""
+        session = self.connect()
+        self.say(session, *options, "PSYNC ? -1")
+        self.sent(session)
+        return session
+
+    def info(self) -> str:
+        return self.say(self.connect(), "INFO replication").decode()
+
+
+@pytest.fixture
+def snapshots() -> Snapshots:
+    return Snapshots()
+
+
+@pytest.fixture
+def master(snapshots: Snapshots) -> Master:
+    return Master(snapshots)
+
+
+def test_a_snapshot_that_cannot_be_written_beside_other_work_is_written_at_once(snapshots: Snapshots) -> None:
+    snapshots.has_failed = True
+    for master in (Master(), Master(snapshots)):
+        heard = master.say(master.connect(), "PSYNC ? -1")
+        head, content = heard.split(b"\r\n", 1)
+        assert (head[:11], content[:1]) == (b"+FULLRESYNC", b"$")
+
+
+def test_what_is_done_while_the_snapshot_is_written_comes_behind_it(
+    master: Master, snapshots: Snapshots
+) -> None:
+    replica = master.connect()
+    assert master.say(replica, "PSYNC ? -1").startswith(b"+FULLRESYNC")
+    master.say(master.writer, "SET k 1")
+    assert master.hear(replica) == b""
+    assert "state=wait_bgsave" in master.info()
+    snapshots.end()
+    master.say(master.writer, "SET k 2")
+    assert b"k" not in snapshots.begun[0]
+    stream = encode(b"SELECT", b"0") + encode(b"SET", b"k", b"1") + encode(b"SET", b"k", b"2")
+    assert master.hear(replica) == b"$%d\r\n%b" % (len(snapshots.begun[0]), snapshots.begun[0]) + stream
+    assert "state=send_bulk" in master.info()
+    master.sent(replica)
+    assert "state=online" in master.info()
+
+
+def test_replicas_that_come_meanwhile_get_the_same_snapshot_and_the_same_stream(
+    master: Master, snapshots: Snapshots
+) -> None:
+    first, second = master.connect(), master.connect()
+    agreed = master.say(first, "PSYNC ? -1")
+    master.say(master.writer, "SET k 1")
+    assert master.say(second, "PSYNC ? -1") == agreed
+    master.say(master.writer, "SET k 2")
+    snapshots.end()
+    assert len(snapshots.begun) == 1
+    heard = master.hear(first)
+    assert heard == master.hear(second)
+    assert heard.endswith(encode(b"SET", b"k", b"2"))
+
+
+def test_a_replica_that_wants_other_data_waits_for_the_next_snapshot(
+    master: Master, snapshots: Snapshots
+) -> None:
+    master.say(master.writer, "SET key value")
+    first, second = master.connect(), master.connect()
+    master.say(first, "PSYNC ? -1")
+    assert master.say(second, "REPLCONF rdb-filter-only functions", "PSYNC ? -1") == b"+OK\r\n"
+    snapshots.end()
+    assert master.hear(second).startswith(b"+FULLRESYNC")
+    assert [b"key" in each for each in snapshots.begun] == [True, False]
+
+
+def test_who_wants_the_snapshot_only_gets_no_stream_and_is_disconnected(
+    master: Master, snapshots: Snapshots
+) -> None:
+    tool = master.connect()
+    master.say(tool, "REPLCONF rdb-only 1", "SYNC")
+    master.say(master.writer, "SET k 1")
+    snapshots.end()
+    assert master.hear(tool).endswith(snapshots.begun[0])
+    master.sent(tool)
+    assert not tool.connected
+
+
+def test_replicas_are_disconnected_if_their_snapshot_could_not_be_written(
+    master: Master, snapshots: Snapshots
+) -> None:
+    replica = master.connect()
+    master.say(replica, "PSYNC ? -1")
+    snapshots.end(succeeds=False)
+    assert not replica.connected
+    assert "connected_slaves:0" in master.info()
+
+
+def test_a_snapshot_that_nobody_waits_for_is_not_written_to_its_end(
+    master: Master, snapshots: Snapshots
+) -> None:
+    first, second = master.connect(), master.connect()
+    for replica in (first, second):
+        master.say(replica, "PSYNC ? -1")
+    master.engine.disconnect(first, master.now)
+    assert snapshots.cancelled < 1
+    master.engine.disconnect(second, master.now)
+    assert snapshots.cancelled == 1
+    master.say(master.connect(), "PSYNC ? -1")
+    assert len(snapshots.begun) == 2
+
+
+def test_a_replica_that_waits_for_too_long_while_much_is_written_is_disconnected(
+    snapshots: Snapshots,
+) -> None:
+    master = Master(snapshots, client_output_buffer_limit="replica 50000 0 0", repl_backlog_size="16384")
+    replica = master.connect()
+    master.say(replica, "PSYNC ? -1")
+    for _ in range(4):
+        assert replica.connected
+        master.say(master.writer, "SET k " + "x" * 20_000)
+    assert not replica.connected
+
+
+# Time
+
+
+def test_a_replica_that_waits_for_its_snapshot_has_a_sign_of_life_each_second(
+    master: Master, snapshots: Snapshots
+) -> None:
+    replica = master.connect()
+    master.say(replica, "PSYNC ? -1")
+    master.wait(3)
+    assert master.hear(replica) == b"\n\n\n"
+    assert snapshots.begun
+
+
+def test_the_stream_has_a_ping_each_period() -> None:
+    master = Master(repl_ping_replica_period="7")
+    replica = master.online()
+    master.hear(replica)
+    master.wait(20)
+    assert master.hear(replica) == PING * 2
+
+
+def test_a_silent_replica_is_disconnected() -> None:
+    master = Master(repl_timeout="5")
+    silent, talking, old = master.online(), master.online(), master.connect()
+    master.say(old, "SYNC")
+    master.sent(old)
+    for _ in range(6):
+        master.say(talking, "REPLCONF ACK 0")
+        master.wait(1)
+    assert [each.connected for each in (silent, talking, old)] == [False, True, True]
+
+
+def test_a_replica_that_takes_its_snapshot_slowly_is_not_silent() -> None:
+    master = Master(repl_timeout="5")
+    replica = master.connect()
+    master.say(replica, "PSYNC ? -1")
+    master.wait(20)
+    assert "state=send_bulk" in master.info()
+    master.sent(replica)
+    master.wait(5)
+    assert replica.connected
+
+
+def test_a_history_is_forgotten_some_time_after_the_last_replica() -> None:
+    master = Master(repl_backlog_ttl="10")
+    master.engine.disconnect(master.online(), master.now)
+    name = master.engine.history.name
+    master.wait(10)
+    assert master.engine.history.name == name
+    assert master.engine.effects is not None
+    master.wait(1)
+    assert master.engine.history.name != name
+    assert "repl_backlog_active:0" in master.info()
+    assert master.engine.effects is None
+    assert master.engine.next_deadline() is None
+
+
+def test_a_history_is_kept_for_ever_if_it_has_no_end() -> None:
+    master = Master(repl_backlog_ttl="0")
+    master.engine.disconnect(master.online(), master.now)
+    master.wait(100_000)
+    assert "repl_backlog_active:1" in master.info()
+
+
+def test_nothing_is_recorded_before_the_first_replica() -> None:
+    master = Master()
+    master.say(master.writer, "SET k 1")
+    assert master.engine.effects is None
+    assert master.engine.next_deadline() is None
+    assert "master_repl_offset:0" in master.info()
+
+
+# Waiting for replicas
+
+
+def test_wait_ends_when_enough_have_acknowledged_or_with_how_many_have() -> None:
+    master = Master()
+    replicas = [master.online() for _ in range(3)]
+    master.say(master.writer, "SET k 1")
+    offset = master.engine.history.offset
+    assert master.say(master.writer, "WAIT 2 5000") == b""
+    master.say(replicas[0], f"REPLCONF ACK {offset}")
+    assert master.hear(master.writer) == b""
+    master.say(replicas[1], f"REPLCONF ACK {offset - 1}")
+    assert master.hear(master.writer) == b""
+    master.say(replicas[2], f"REPLCONF ACK {offset}")
+    assert master.hear(master.writer) == b":2\r\n"
+    assert master.say(master.writer, "WAIT 3 5000") == b""
+    master.wait(5)
+    assert master.hear(master.writer) == b":2\r\n"
+
+
+def test_wait_depends_on_what_its_own_client_wrote() -> None:
+    master = Master()
+    replica = master.online()
+    master.say(master.writer, "SET k 1")
+    offset = master.engine.history.offset
+    master.say(replica, f"REPLCONF ACK {offset}")
+    master.say(master.connect(), "SET k 2")
+    assert master.say(master.writer, "WAIT 1 0") == b":1\r\n"
+
+
+def test_wait_knows_the_offset_of_what_is_written_in_the_same_tick() -> None:
+    master = Master()
+    replica = master.online()
+    master.say(replica, f"REPLCONF ACK {master.engine.history.offset}")
+    assert master.say_at_once(master.writer, "SET k 1", "WAIT 1 0") == b"+OK\r\n"
+    assert master.say_at_once(master.connect(), "SET k 1", "WAIT 0 0") == b"+OK\r\n:0\r\n"
+
+
+def test_writes_need_replicas_that_have_acknowledged_something_lately() -> None:
+    master = Master(min_replicas_to_write="1", min_replicas_max_lag="3")
+    refused = b"-NOREPLICAS Not enough good replicas to write.\r\n"
+    assert master.say(master.writer, "SET k 1") == refused
+    replica = master.online()
+    assert master.say(master.writer, "SET k 1") == b"+OK\r\n"
+    master.wait(4)
+    assert master.say(master.writer, "SET k 1") == refused
+    assert master.say(master.writer, "PING", "GET k", "PUBLISH a b") == b"+PONG\r\n$1\r\n1\r\n:0\r\n"
+    assert "min_slaves_good_slaves:0" in master.info()
+    master.say(replica, "REPLCONF ACK 0")
+    master.wait(1)
+    assert master.say(master.writer, "MULTI", "SET k 1", "EXEC").endswith(b"*1\r\n+OK\r\n")
+    master.say(master.writer, "CONFIG SET min-replicas-to-write 2")
+    assert master.say(master.writer, "SET k 1") == refused
+    master.say(master.writer, "CONFIG SET min-replicas-max-lag 0")
+    assert master.say(master.writer, "SET k 1") == b"+OK\r\n"
