@@ -166,7 +166,8 @@ def all_data(client: Any) -> dict[object, object]:
                 groups(client, key),
             )
     client.execute_command("SELECT", 0)
-    found["functions"] = client.execute_command("FUNCTION", "DUMP")
+    libraries = client.execute_command("FUNCTION", "LIST", "WITHCODE")
+    found["functions"] = sorted((each[b"library_name"], each[b"library_code"]) for each in libraries)
     return found
 
 
