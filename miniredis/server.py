@@ -21,6 +21,7 @@ from .listeners import Listener, listening
 from .poll import PollLoop
 from .pollers import has_poller
 from .process import this_process
+from .replication.link import MasterLink
 from .streams import StreamLoop, serve_stream
 from .tick_runner import TickRunner
 
@@ -59,6 +60,7 @@ class Server:
         self._runner = runner
         self._token = trio.lowlevel.current_trio_token()
         self._scope = trio.CancelScope()
+        self._link = MasterLink(runner)
 
     @property
     def url(self) -> str:
@@ -230,6 +232,7 @@ class Server:
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(loop.run)
+                    nursery.start_soon(self._link.run)
                     await self._runner.run()
                     nursery.cancel_scope.cancel()
         finally:

@@ -175,13 +175,20 @@ class TickRunner:
                 return
             if self.engine.scripts.running is not None:
                 raise RuntimeError(BUSY)
+            self.tick_with(self.engine.reset)
+
+    def tick_with(self, act: Callable[[Instant], None]) -> None:
+        """Runs a whole tick that does something with the engine; nothing once stopped."""
+        with self.lock:
+            if not self.is_open:
+                return
             now = self.clock.now()
-            self.in_tick = True
+            was_busy, self.in_tick = self.in_tick, True
             try:
-                self.engine.reset(now)
+                act(now)
                 self.end_tick(now)
             finally:
-                self.in_tick = False
+                self.in_tick = was_busy
 
     def _settle_soon(self) -> None:
         with self.lock:

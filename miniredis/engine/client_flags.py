@@ -59,6 +59,9 @@ GONE: Final = 1 << 15
 REPLICA: Final = 1 << 16
 """It is a replica: what it is sent is the stream of effects, and nothing answers it."""
 
+MASTER: Final = 1 << 17
+"""It is the master, whose stream of effects comes as commands."""
+
 MUTE: Final = REPLIES_OFF | SKIPS_REPLY
 """Its replies are not sent."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from . import errors
-from .client_flags import MONITORS, NO_EVICT, REPLICA, WATCH_BROKEN
+from .client_flags import MASTER, MONITORS, NO_EVICT, REPLICA, WATCH_BROKEN
 from .errors import CommandError
 from .numbers import parse_integer
 from .publishing import CHANNELS, PATTERNS, SHARDS
@@ -44,6 +44,8 @@ def seconds_since(session: Session, wall: int) -> bytes:
 
 def flags(session: Session) -> bytes:
     letters = b"O" if session.flags & MONITORS else b"S" if session.flags & REPLICA else b""
+    if session.flags & MASTER:
+        letters += b"M"
     if session.subscriptions:
         letters += b"P"
     if session.transaction is not None:
@@ -127,7 +129,7 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"tot-mem": lambda _: b"0",
     b"events": lambda _: b"r",
     b"cmd": lambda session: session.last_command.name if session.last_command else b"NULL",
-    b"user": lambda _: b"default",
+    b"user": lambda session: b"(superuser)" if session.must_obey else b"default",
     b"redir": lambda session: b"%d" % redirection(session),
     b"resp": lambda session: b"%d" % session.resp,
 }
@@ -155,6 +157,8 @@ def by_type(text: bytes) -> Filter:
 def type_of(session: Session) -> bytes:
     if session.flags & REPLICA:
         return b"replica"
+    if session.flags & MASTER:
+        return b"master"
     return b"pubsub" if session.subscriptions else b"normal"
 
 

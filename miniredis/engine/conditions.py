@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .client_flags import MONITORS
-from .errors import CANNOT_SAVE, NO_REPLICAS, disk_failed
+from .errors import CANNOT_SAVE, NO_REPLICAS, READ_ONLY_REPLICA, disk_failed
 from .observing import monitor_line
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ class Conditions:
         disk_error: why the append-only file cannot be written; empty if it can.
         disk_refusal: why nothing may be written, as the disk is bad; None if it is not.
         lacks_replicas: nothing may be written, as too few replicas have acknowledged anything lately.
-        write_refusal: either; None if all may be written.
+        is_replica: the server has a master.
+        is_read_only: it has, and nothing may be written here but what the master sends.
+        is_stale: it has, the link to it is down, and the data that there are may not be read.
+        write_refusal: why nothing may be written; None if all may.
         monitors: the clients that are shown every command.
         is_quiet: none of these.
     """
@@ -58,6 +61,7 @@ class Conditions:
         self._cannot_save = False
         self.disk_refusal: bytes | None = None
         self.lacks_replicas = False
+        self.is_replica = self.is_read_only = self.is_stale = False
         self.write_refusal: bytes | None = None
         self.monitors: dict[Session, None] = {}
         self.is_quiet = True
@@ -67,9 +71,26 @@ class Conditions:
         if self.disk_refusal is None and self.disk_error:
             self.disk_refusal = disk_failed(self.disk_error)
         self.write_refusal = self.disk_refusal or (NO_REPLICAS if self.lacks_replicas else None)
+        if self.is_read_only:
+            self.write_refusal = READ_ONLY_REPLICA
         self.is_quiet = not (
-            self.pause or self.asleep_until or self.busy or self.write_refusal or self.monitors
+            self.pause
+            or self.asleep_until
+            or self.busy
+            or self.write_refusal
+            or self.is_replica
+            or self.monitors
         )
+
+    @property
+    def keeps_keys(self) -> bool:
+        """Whether keys stay although their time has come: who reads sees none of them."""
+        return self.pause is not None or self.is_replica
+
+    def follow(self, *, is_replica: bool, is_read_only: bool, is_stale: bool) -> None:
+        """The server has a master, or has none; for the arguments see the attributes."""
+        self.is_replica, self.is_read_only, self.is_stale = is_replica, is_read_only, is_stale
+        self._changed()
 
     def start_pause(self, now: Instant, until: int, *, writes_only: bool) -> None:
         """Holds commands up until a monotonic time; a pause there is can only grow."""

@@ -30,7 +30,9 @@ from .observing import Statistics
 from .packing import Packing
 from .registry import AT_ONCE
 from .replication.history import History
+from .replication.master_session import MasterSession
 from .replication.replicas import Replicas
+from .replication.upstream import Upstream
 from .replies import NO_REPLY, QUEUED, Reply
 from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
 from .saves import Saves
@@ -48,6 +50,10 @@ EXPIRED_MEANWHILE: Final = 4
 
 So a crowd that expires together does not hold up the clients.
 """
+
+
+NEVER: Final = 0
+"""The time of a keyspace whose keys stay: before every deadline."""
 
 
 RECOVERY: Final = 1_000_000
@@ -110,6 +116,7 @@ class Engine:
         self._awaits_time = False  # whether anything will happen by itself one day
         self.backlogs = Backlogs()
         self.replicas = Replicas(self)
+        self.upstream = Upstream(self)
         self.saves = Saves(self)
         self.config.guard("save", self.saves.check_points)
         self.config.listen(self._configured)
@@ -148,13 +155,18 @@ class Engine:
         if len(self.sessions) >= self.config.integer("maxclients"):
             self._turn_away(session, errors.MAX_CLIENTS)
             return session
-        self._last_number += 1
+        self.new_number()
         if address and self._is_protected() and not session.is_local:
             self._turn_away(session, errors.PROTECTED_MODE)
             return session
         self.statistics.connections += 1
         self.sessions[session.id] = session
         return session
+
+    def new_number(self) -> int:
+        """The number of the next client."""
+        self._last_number += 1
+        return self._last_number
 
     def _is_protected(self) -> bool:
         return self.config["protected-mode"] == "yes" and not self.config["requirepass"]
@@ -206,6 +218,29 @@ class Engine:
         if session.waiter is None:
             self._run(session)
 
+    def tell_upstream(self, now: Instant, tell: Callable[..., None], *about: object) -> None:
+        """The process around the engine tells what becomes of the connection to a master."""
+        self._advance(now)
+        try:
+            tell(*about)
+        except Exception as fault:
+            self.faults.append((None, fault))
+            self._abandon_effects()
+            self.upstream.abandon()
+
+    def receive_stream(self, session: MasterSession, data: bytes) -> None:
+        """Takes bytes of a master's stream, cut anywhere, and runs what is whole in them."""
+        session.last_active = self.now
+        self.statistics.input_bytes += len(data)
+        session.flags |= UNREAD
+        session.feed(data)
+        self.run_stream(session)
+
+    def run_stream(self, session: MasterSession) -> None:
+        """Runs what has come of a master's stream, unless something holds it up."""
+        if session.flags & UNREAD and session.waiter is None and not self.conditions.busy:
+            self._run(session)
+
     def disconnect(self, session: Session, now: Instant) -> None:
         """Disconnects a client: it waits for nothing any more, and watches no key."""
         self._advance(now)
@@ -229,6 +264,7 @@ class Engine:
             or self.conditions.pause is not None
             or self.saves.awaits_time
             or self.replicas.awaits_time
+            or self.upstream.awaits_time
         )
         if self._awaits_time and now.monotonic >= self._time_passes_from:
             try:
@@ -246,6 +282,7 @@ class Engine:
             self.effects.close_unit()  # what time has brought
         if self.replicas.all:
             self.replicas.send_stream()
+        self.upstream.count()
         due, self.outbox = self.outbox, {}
         return due
 
@@ -256,12 +293,13 @@ class Engine:
             self._attempt(waiter.session, self.wake, waiter, waiter.when_over)
         for session in self.backlogs.overdue(now):
             self._attempt(session, self.hang_up, session)
-        if self.active_expire and self.conditions.pause is None:
+        if self.active_expire and not self.conditions.keeps_keys:
             self.statistics.start_lap()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
         self.saves.begin_if_due()
         self.replicas.let_time_pass()
+        self.upstream.let_time_pass()
 
     def next_deadline(self, leisure: int = 0) -> int | None:
         """When ``settle`` must be called again even if no client sends anything; None if it need not be.
@@ -283,12 +321,13 @@ class Engine:
             self.backlogs.next_deadline(),
             self.saves.next_deadline(),
             self.replicas.next_deadline(),
+            self.upstream.next_deadline(),
         ]
         first = min((when for when in due if when is not None), default=None)
         return first if first is None else max(first, self._time_passes_from)
 
     def _next_expiry(self, leisure: int) -> int | None:
-        if self.conditions.pause is not None or not self.active_expire:
+        if self.conditions.keeps_keys or not self.active_expire:
             return None
         expiry = self.keyspace.next_expiry()
         if expiry is None:
@@ -384,16 +423,21 @@ class Engine:
     def start_pause(self, until: int, *, writes_only: bool) -> None:
         """CLIENT PAUSE: holds commands up until a monotonic time."""
         self.conditions.start_pause(self.now, until, writes_only=writes_only)
-        self.keyspace.keeps_expired = self.conditions.pause is not None
+        self.keep_keys_or_not()
 
     def end_pause(self) -> None:
         """CLIENT UNPAUSE, or the time is over: what was held up runs when the tick ends."""
-        self.keyspace.keeps_expired = False
         for session in self.conditions.end_pause():
             if session.waiter is not None:
                 self.waiting.remove(session.waiter)
                 session.unblock()
                 self._unblocked.append(session)
+        self.keep_keys_or_not()
+
+    def keep_keys_or_not(self) -> None:
+        """The conditions have changed that decide whether keys go when their time has come."""
+        self.keyspace.keeps_expired = self.conditions.keeps_keys
+        self.keyspace.is_read_only = self.conditions.is_read_only
 
     def stop_listening(self, session: Session) -> None:
         """A client hears of nothing any more."""
@@ -410,7 +454,7 @@ class Engine:
 
     def _advance(self, now: Instant) -> None:
         self.now = now
-        self.keyspace.milliseconds = now.wall // 1000
+        self.keyspace.milliseconds = self.keyspace.wall = now.wall // 1000
         if not self.conditions.is_quiet:
             self._end_what_is_over(now.monotonic)
 
@@ -426,6 +470,7 @@ class Engine:
             self.config["client-output-buffer-limit"], self.config.integer("repl-backlog-size")
         )
         self.replicas.acks.count()
+        self.upstream.configure()
         self.news.configure(self.config)
         self.statistics.configure(self.config)
         self.packing = Packing.of(self.config)
@@ -447,6 +492,9 @@ class Engine:
 
     def _run(self, session: Session, size: int = 0) -> None:
         """Runs what a client has sent, until it waits, or has sent no more whole request."""
+        if session.must_obey and self.keyspace.milliseconds:
+            self._obey(session)
+            return
         parser = session.parser
         session.batch = size or len(parser)
         session.flags &= ~UNREAD
@@ -472,6 +520,14 @@ class Engine:
             self._fail(session, fault)
         if not parser.is_between:
             session.flags |= UNREAD
+
+    def _obey(self, session: Session) -> None:
+        """Runs what a master sent: for it no key expires but by its own word."""
+        self.keyspace.milliseconds = NEVER
+        try:
+            self._run(session)
+        finally:
+            self.keyspace.milliseconds = self.keyspace.wall
 
     def _run_one(self, session: Session, args: list[bytes]) -> None:
         """Runs, queues, postpones or refuses one request, and serves whoever waited for what it did."""
@@ -536,3 +592,5 @@ class Engine:
             session.unblock()
         del self.sessions[session.id]
         self.replicas.forget(session)
+        if isinstance(session, MasterSession):
+            self.upstream.ended(session)

@@ -42,6 +42,25 @@ class JournalInterface(Protocol):
         """What INFO tells of it."""
 
 
+class LinkInterface(Protocol):
+    """What the engine asks of the connection to its master; ``Upstream`` is told what comes of it."""
+
+    def open(self, host: str, port: int) -> None:
+        """Begins to connect, in place of any connection that there is."""
+
+    def send(self, data: bytes) -> None:
+        """Sends bytes."""
+
+    def close(self) -> None:
+        """Ends the connection, or the attempt to make one; nothing more is told of it."""
+
+    def info(self, text: str) -> None:
+        """Logs what is as it should be."""
+
+    def warn(self, text: str) -> None:
+        """Logs what is not."""
+
+
 BeginSnapshot: TypeAlias = Callable[
     [Callable[[], Iterable[bytes]], Callable[[bytes | None], None]], Callable[[], None]
 ]
@@ -66,6 +85,7 @@ class Environment(NamedTuple):
         begin_snapshot: writes a snapshot for replicas beside other work, given what makes its blocks and what
             hears its bytes, or None if it failed. It returns what cancels that, and raises ``OSError``. None
             where everything is done at once.
+        link: the connection to a master; None where there can be none.
     """
 
     pid: int = 0
@@ -81,3 +101,4 @@ class Environment(NamedTuple):
     snapshots: SnapshotInterface | None = None
     journal: JournalInterface | None = None
     begin_snapshot: BeginSnapshot | None = None
+    link: LinkInterface | None = None

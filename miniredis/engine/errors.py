@@ -308,6 +308,19 @@ CANNOT_SAVE = (
     b"errors during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). "
     b"Please check the Redis logs for details about the RDB error."
 )
+READ_ONLY_REPLICA = b"READONLY You can't write against a read only replica."
+MASTER_DOWN = b"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
+STALE_IN_SCRIPT = b"ERR Can not execute the command on a stale replica"
+NO_MASTER_LINK = b"NOMASTERLINK Can't SYNC while not connected with my master"
+MASTER_PORT = b"ERR Invalid master port"
+INSTANCE_CHANGED = (
+    b"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
+)
+WAIT_ON_REPLICA = (
+    b"ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is "
+    b"configured to be writable (which is not the default) writes to replicas are just local and are not "
+    b"propagated."
+)
 NO_REPLICAS = b"NOREPLICAS Not enough good replicas to write."
 SYNC_WITH_OUTPUT = b"ERR SYNC and PSYNC are invalid with pending output"
 FAILOVER_TO_MASTER = b"ERR PSYNC FAILOVER can't be sent to a master."

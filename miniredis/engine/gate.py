@@ -13,7 +13,7 @@ from . import errors
 from .client_flags import IN_MULTI, MONITORS, REPLICA
 from .errors import CommandError
 from .registry import LOOKUP, Command, declare_rest, find
-from .script_flags import may_write
+from .script_flags import may_be_stale, may_write, says_it_writes
 
 if TYPE_CHECKING:
     from .session import Session
@@ -80,9 +80,26 @@ def replicas(session: Session, command: Command, _args: list[bytes]) -> bytes | 
     return errors.NO_REPLICAS if is_refused else None
 
 
+def read_only(session: Session, command: Command, args: list[bytes]) -> bytes | None:
+    is_refused = session.engine.conditions.is_read_only and (
+        does(session, command, {"write"}) or says_it_writes(session.engine, command, args)
+    )
+    return errors.READ_ONLY_REPLICA if is_refused else None
+
+
 def subscription(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
     is_open = not session.subscriptions or session.resp > 2 or command.name in OF_SUBSCRIBERS
     return None if is_open else errors.only_for_listeners(command.name)
+
+
+def stale(session: Session, command: Command, args: list[bytes]) -> bytes | None:
+    if not session.engine.conditions.is_stale:
+        return None
+    if command.name == b"exec" and session.transaction is not None:
+        may = all(may_be_stale(session.engine, *queued) for queued in session.transaction.queued)
+    else:
+        may = may_be_stale(session.engine, command, args)
+    return None if may else errors.MASTER_DOWN
 
 
 def busy(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
@@ -103,15 +120,20 @@ CHECKS: Final[tuple[Check, ...]] = (
     transaction,
     disk,
     replicas,
+    read_only,
     subscription,
+    stale,
     busy,
     monitor,
 )
 
+OF_MASTERS: Final[tuple[Check, ...]] = (arity,)
+"""The checks for who must be obeyed: its commands were checked when they were new."""
+
 
 def objection(session: Session, command: Command, args: list[bytes]) -> bytes | None:
     """Why a command may not run now; None if it may."""
-    for check in CHECKS:
+    for check in OF_MASTERS if session.must_obey else CHECKS:
         if reason := check(session, command, args):
             return reason
     return None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .publishing import CHANNELS, PATTERNS, SHARDS
+from .replication.report import facts_of_link
 from .version import MODULE, VERSION
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def stats(engine: Engine) -> Fields:
 def replication(engine: Engine) -> Fields:
     history, replicas = engine.history, engine.replicas
     return {
-        "role": "master",
+        **facts_of_link(engine),
         "connected_slaves": len(replicas.all),
         **({"min_slaves_good_slaves": replicas.acks.good} if replicas.acks.needed else {}),
         **{

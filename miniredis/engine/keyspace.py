@@ -78,15 +78,17 @@ class Keyspace:
         listeners: hear of each change to a key that is heeded, in this order.
         heeds_all: whether all keys are.
         tells_misses: whether somebody hears that a key is asked for which is not there.
+        wall: the same time, also while no key expires: ``milliseconds`` is 0 then.
         keeps_expired: expired keys stay, as during CLIENT PAUSE, until they are written; who reads sees none.
+        is_read_only: they stay even then: on a replica only its master lets them go.
         changes: how many there were since the start.
     """
 
     def __init__(self, count: int) -> None:
-        self.milliseconds = 0
+        self.milliseconds = self.wall = 0
         self.listeners: list[Listener] = []
         self.tells_misses = False
-        self.keeps_expired = False
+        self.keeps_expired = self.is_read_only = False
         self.heeds_all = False
         self.changes = 0
         self.reset_statistics()
@@ -140,6 +142,14 @@ class Keyspace:
         self._order_expiries()
         for db in (one, other):
             self.tell(Change(db.index, None, None, "swap"))
+
+    def take_over(self, other: Keyspace) -> None:
+        """Has what another keyspace has, in place of all that there was; clients and waiters stay."""
+        for db, incoming in zip(self.databases, other.databases, strict=True):
+            db.break_watches(key for key in tuple(db.watchers) if db.has(key) or incoming.has(key))
+            db.exchange(incoming)
+        self._order_expiries()
+        self.tell(Change(ALL_DATABASES, None, None, "flush"))
 
     def reset_statistics(self) -> None:
         """CONFIG RESETSTAT: counts from zero again."""
@@ -207,11 +217,13 @@ class Database:
             CommandError: WRONGTYPE, it is not of the kind.
         """
         if key in self.deadlines and self.deadlines[key] < self.keyspace.milliseconds:
+            if self.keyspace.is_read_only:
+                return None
             self.expire(key)
         value = self.values.get(key)
         if value is None:
             return None
-        self.used[key] = self.keyspace.milliseconds
+        self.used[key] = self.keyspace.wall
         if kind is None or type(value) in kind:
             return value
         raise CommandError(WRONG_TYPE)
@@ -242,7 +254,7 @@ class Database:
             return None
         self.keyspace.hits += 1
         if not flags & NO_TOUCH:
-            self.used[key] = self.keyspace.milliseconds
+            self.used[key] = self.keyspace.wall
         if kind is None or type(value) in kind:
             return value
         raise CommandError(WRONG_TYPE)
@@ -274,7 +286,7 @@ class Database:
         self.values[key] = value
         if self._index is not None:
             self._index.add(key)
-        self.used[key] = self.keyspace.milliseconds
+        self.used[key] = self.keyspace.wall
         if deadline is not None:
             self.deadlines[key] = deadline
             self.keyspace.note_expiry(deadline, self.index, key)

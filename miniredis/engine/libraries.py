@@ -6,13 +6,13 @@ Names of functions count in any case, those of libraries do not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
 from .errors import CommandError
-from .rdb import BadDataError, BadPayloadError, opened, sealed
 from .rdb.kinds import LIBRARY
+from .rdb.payload import BadDataError, BadPayloadError, opened, sealed
 from .rdb.reader import Reader, string
 from .requests import split_arguments
 from .script_flags import check_flags
@@ -166,6 +166,15 @@ class Libraries:
             raise CommandError(errors.NO_FUNCTIONS)
         return Library(name, code, functions)
 
+    def prepare(self) -> Incoming:
+        """A place for libraries that are to take the place of all these."""
+        return Incoming(self._read)
+
+    def take_over(self, incoming: Incoming) -> None:
+        """Has those libraries, and none of its own any more."""
+        self._shelf = incoming.shelf
+        self._forget()
+
     def delete(self, name: bytes) -> None:
         """Takes a library away; raises ``CommandError`` if there is none of that name."""
         library = self._shelf.libraries.get(name)
@@ -206,6 +215,29 @@ class Libraries:
             shelf.add(library)
         self._shelf = shelf
         self._forget()
+
+
+class Incoming:
+    """Libraries that are not in use yet.
+
+    Args:
+        read: makes a library of its text, in view of the others.
+
+    Attributes:
+        shelf: where they are.
+    """
+
+    def __init__(self, read: Callable[..., Library]) -> None:
+        self._read = read
+        self.shelf = Shelf()
+
+    def load(self, code: bytes, *, replace: bool) -> None:
+        """Takes a library in; raises ``CommandError`` for what is none."""
+        self.shelf.add(self._read(code, self.shelf, replace=replace))
+
+    def flush(self) -> None:
+        """Takes all of them away."""
+        self.shelf = Shelf()
 
 
 def read_payload(payload: bytes) -> Iterable[bytes]:

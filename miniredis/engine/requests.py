@@ -24,7 +24,7 @@ from .errors import ProtocolError
 from .numbers import parse_integer
 from .replies import pack
 
-__all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests", "split_arguments"]
+__all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests", "size_of", "split_arguments"]
 
 INLINE_LIMIT: Final = 64 * 1024
 """The longest line, in bytes, that may go without its end."""
@@ -235,6 +235,16 @@ class RequestParser:
     def begun(self) -> int:
         """How many bytes the arguments have that were read of a request that has not wholly come."""
         return sum(map(len, self._arguments))
+
+    @property
+    def unread(self) -> int:
+        """How many bytes the requests have that were fed and not taken yet, written as Redis writes them."""
+        size = len(self) + sum(map(size_of, self.ready))
+        if self._missing:
+            size += size_of(self._arguments) + len(b"%d" % (len(self._arguments) + self._missing))
+            size -= len(b"%d" % len(self._arguments))
+            size += 0 if self._bulk is None else len(b"$%d\r\n" % self._bulk)
+        return size
 
     def _feed_large(self, data: bytes) -> bytes:
         """Adds to a large argument what is still missing of it; returns the rest."""
@@ -458,6 +468,11 @@ DOUBLE_QUOTED: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL).match
 SINGLE_QUOTED: Final = re.compile(rb"'((?:[^'\\]++|\\'?)*+)'", re.DOTALL).match
 ESCAPE: Final = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
 ESCAPES: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"a": b"\a"}
+
+
+def size_of(request: Request) -> int:
+    """How many bytes a request has, written as Redis writes it."""
+    return len(pack(tuple(request)))
 
 
 def split_arguments(line: bytes) -> Request | None:

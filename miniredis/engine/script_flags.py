@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .registry import Command
 
-__all__ = ["check_flags", "may_write", "read_shebang"]
+__all__ = ["check_flags", "may_be_stale", "may_write", "read_shebang", "says_it_writes"]
 
 Flags: TypeAlias = frozenset[bytes]
 
@@ -84,13 +84,31 @@ FLAGS_OF: Final[dict[bytes, Callable[[Engine, bytes], Flags | None]]] = {
 """Where what a script says of itself stands."""
 
 
+def flags_of(engine: Engine, command: Command, args: list[bytes]) -> Flags | None:
+    """What the script of a request says of itself; None if there is none, or it says nothing."""
+    if command.name not in FLAGS_OF:
+        return None
+    try:
+        return FLAGS_OF[command.name](engine, args[1])
+    except CommandError:
+        return None
+
+
+def says_it_writes(engine: Engine, command: Command, args: list[bytes]) -> bool:
+    """Whether a request runs a script that may write, as it says itself."""
+    flags = flags_of(engine, command, args)
+    return flags is not None and b"no-writes" not in flags
+
+
+def may_be_stale(engine: Engine, command: Command, args: list[bytes]) -> bool:
+    """Whether a request may run on a replica that has lost its master, where data are not to be read."""
+    if command.name in FLAGS_OF:
+        return b"allow-stale" in (flags_of(engine, command, args) or ())
+    return "stale" in command.flags
+
+
 def may_write(engine: Engine, command: Command, args: list[bytes]) -> bool:
     """Whether a request may write: as its script says, or else as its command is declared."""
     declared = not WRITING.isdisjoint(command.flags)
-    if command.name not in FLAGS_OF:
-        return declared
-    try:
-        flags = FLAGS_OF[command.name](engine, args[1])
-    except CommandError:
-        return declared
+    flags = flags_of(engine, command, args)
     return declared if flags is None else b"no-writes" not in flags

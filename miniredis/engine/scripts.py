@@ -247,7 +247,9 @@ class Scripts:
             refusal = errors.NOT_FROM_SCRIPTS
         elif run.is_read_only and ("write" in command.flags or "may_replicate" in command.flags):
             refusal = errors.READ_ONLY_SCRIPT
-        elif engine.conditions.write_refusal and "write" in command.flags:
+        elif engine.conditions.is_stale and "stale" not in command.flags:
+            refusal = errors.STALE_IN_SCRIPT
+        elif "write" in command.flags and not run.client.must_obey:
             refusal = engine.conditions.write_refusal
         if refusal is not None or command is None:
             return engine.statistics.rejected(command, CommandError(refusal or errors.UNKNOWN_IN_SCRIPT))

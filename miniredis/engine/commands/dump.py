@@ -10,7 +10,7 @@ from ..errors import CommandError
 from ..keyspace import Value
 from ..numbers import MAX, read_integer
 from ..packing import Packing
-from ..rdb import BadDataError, BadPayloadError, dump, restore
+from ..rdb.payload import BadDataError, BadPayloadError, dump, restore
 from ..registry import Keys, command
 from ..replies import OK, Reply
 from ..session import Session
@@ -68,7 +68,8 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     value = read_value(args[3], session.engine.packing)
     replaced = options.replace and db.lookup_write(key) is not None and db.delete(key, None)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
-    if deadline is not None and not now < deadline <= MAX:  # beyond 64 bits a sum wraps into the past
+    is_past = deadline is not None and not now < deadline <= MAX  # beyond 64 bits a sum wraps into the past
+    if is_past and not session.engine.conditions.is_replica:
         if replaced:
             db.touched(key, "del")
         return OK

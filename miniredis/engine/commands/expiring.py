@@ -78,7 +78,7 @@ def set_expiry(session: Session, args: list[bytes], unit: bytes) -> int:
     when = from_argument(session, args[0].lower(), args[2], unit)
     if db.lookup_write(key) is None or not holds(conditions, db.deadlines.get(key), when):
         return 0
-    if when <= session.engine.now.milliseconds:
+    if when <= session.engine.now.milliseconds and not session.engine.conditions.is_replica:
         db.delete(key)
     else:
         db.set_deadline(key, when)

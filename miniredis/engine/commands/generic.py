@@ -236,6 +236,8 @@ def as_c_int(number: int) -> int:
 )
 def wait(session: Session, args: list[bytes]) -> Reply:
     """Waits until so many replicas have what this client wrote; tells how many have."""
+    if session.engine.upstream.address is not None:
+        raise CommandError(errors.WAIT_ON_REPLICA)
     wanted = read_integer(args[1])
     timeout = read_milliseconds(args[2])
     acks, offset = session.engine.replicas.acks, session.reached

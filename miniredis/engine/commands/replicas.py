@@ -52,8 +52,9 @@ def ack(replica: Replica, value: bytes) -> NoReply:
     return NO_REPLY
 
 
-def getack(_replica: Replica, _value: bytes) -> NoReply:
-    return NO_REPLY  # a master has nothing to acknowledge
+def getack(replica: Replica, _value: bytes) -> NoReply:
+    replica.session.engine.upstream.acknowledge(before=[b"REPLCONF", b"GETACK", b"*"])
+    return NO_REPLY
 
 
 OPTIONS: Final[dict[bytes, Callable[[Replica, bytes], NoReply | None]]] = {
@@ -130,5 +131,7 @@ def sync(session: Session, args: list[bytes]) -> Reply:
 
 def check_may_synchronize(session: Session) -> None:
     """Raises ``CommandError`` where no replica can be served now."""
+    if session.engine.upstream.is_down:
+        raise CommandError(errors.NO_MASTER_LINK)
     if session.outgoing:
         raise CommandError(errors.SYNC_WITH_OUTPUT)

@@ -11,6 +11,7 @@ from ..info import report
 from ..keyspace import Database
 from ..numbers import read_range
 from ..registry import command
+from ..replication.report import role_of_replica
 from ..replies import NO_REPLY, OK, Reply, Verbatim, status
 from ..session import Session
 from .connection import MAX32, MIN32, database
@@ -110,8 +111,10 @@ def info(session: Session, args: list[bytes]) -> Reply:
 
 @command("ROLE", 1, "noscript loading stale fast", acl="admin dangerous", since="2.8.12")
 def role(session: Session, args: list[bytes]) -> Reply:
-    """Whether this is a master, and how far its replicas are."""
+    """Whether this is a master, and how far its replicas are; or whose replica it is, and how far itself."""
     engine = session.engine
+    if engine.upstream.address is not None:
+        return role_of_replica(engine.upstream, engine.upstream.address)
     replicas = [
         [each.address, b"%d" % each.port, b"%d" % each.offset]
         for each in engine.replicas.all.values()

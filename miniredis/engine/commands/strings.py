@@ -258,7 +258,8 @@ def getex(session: Session, args: list[bytes]) -> Reply:
         db.remove_deadline(key)
         return value
     expires = absolute(session, b"getex", unit, amount)
-    if expires <= session.engine.now.milliseconds and unit in {b"EXAT", b"PXAT"}:
+    is_past = expires <= session.engine.now.milliseconds and unit in {b"EXAT", b"PXAT"}
+    if is_past and not session.engine.conditions.is_replica:
         db.delete(key)
     else:
         db.set_deadline(key, expires)

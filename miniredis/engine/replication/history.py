@@ -59,6 +59,10 @@ class History:
             self.name = self._new_name()
             self._forget_former()
 
+    def keep_on(self) -> None:
+        """The same, under the name that there is: the offset is known to be right."""
+        self.is_kept = True
+
     def forget(self) -> None:
         """No replica has been there for ``repl-backlog-ttl``: from now on nothing is counted."""
         self.is_kept = False

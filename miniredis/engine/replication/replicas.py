@@ -147,6 +147,8 @@ class Replicas:
     @property
     def selected_database(self) -> int:
         """The database that the stream is in."""
+        if not self._is_master:
+            return self._engine.upstream.database
         return self._reader.selected or 0
 
     def name_database(self) -> None:
@@ -155,7 +157,8 @@ class Replicas:
 
     def send_stream(self) -> None:
         """Hands out what is new in the stream."""
-        if self.acks.are_asked_for and self._engine.conditions.pause is None:
+        self._engine.upstream.count()
+        if self.acks.are_asked_for and self._is_master and self._engine.conditions.pause is None:
             self.acks.are_asked_for = False
             self._write(ASK_FOR_ACK)
         if not self._new:

@@ -1,0 +1,62 @@
+"""Takes a master's data in, in place of all that there is: only once all of them are known to be good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..keyspace import Keyspace
+from ..rdb.kinds import AUX
+from ..rdb.loading import load
+from ..rdb.reader import BadDataError, Reader
+from ..rdb.snapshot import MAGIC, VERSION_DIGITS
+
+if TYPE_CHECKING:
+    from ..engine import Engine
+
+__all__ = ["replace_data"]
+
+DATABASE_OF_STREAM: Final = b"repl-stream-db"
+
+
+def replace_data(engine: Engine, snapshot: bytes) -> int:
+    """Puts what is in a snapshot in place of all data and libraries.
+
+    Returns:
+        The database in which the stream goes on.
+
+    Raises:
+        BadSnapshotError: it is damaged, or has what is not here; the data are as they were.
+    """
+    keyspace = engine.keyspace
+    incoming = Keyspace(len(keyspace.databases))
+    incoming.milliseconds = incoming.wall = keyspace.wall
+    libraries = engine.libraries.prepare()
+    load(
+        snapshot,
+        incoming,
+        libraries,
+        engine.packing,
+        keeps_expired=True,  # the master says when they go
+        checks=engine.config["rdbchecksum"] == "yes",
+        is_whole=True,
+    )
+    engine.libraries.take_over(libraries)
+    keyspace.take_over(incoming)
+    engine.waiting.serve_ready()
+    if engine.environment.journal is not None:
+        engine.environment.journal.rewrite()
+    return database_of_stream(snapshot) % len(keyspace.databases)
+
+
+def database_of_stream(snapshot: bytes) -> int:
+    """In which database the stream of a master's master was; 0 if the snapshot does not say."""
+    reader = Reader(snapshot)
+    try:
+        reader.take(len(MAGIC) + VERSION_DIGITS)
+        while reader.byte() == AUX:
+            name, value = reader.string(), reader.string()
+            if name == DATABASE_OF_STREAM and value.isdigit():
+                return int(value)
+    except BadDataError:
+        pass
+    return 0

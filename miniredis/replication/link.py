@@ -1,0 +1,153 @@
+"""The connection of a replica to its master: moves bytes between a socket and the engine, in a Trio task.
+
+``Upstream`` in ``miniredis/engine/replication`` decides what is said and what becomes of it. It calls
+``open``, ``send`` and ``close`` in the middle of a tick, on any thread, with the lock of the ``TickRunner``
+held; the task does what they ask for as soon as it runs. The engine is told nothing of a connection that it
+has closed meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from ..forks import close_copy, leave_to_parent_on_fork
+from ..tick_runner import TickRunner
+
+if TYPE_CHECKING:
+    from ..engine import Instant
+
+__all__ = ["MasterLink"]
+
+READ_SIZE: Final = 1 << 18
+CLOSED: Final = "the master has closed the connection"
+
+
+class MasterLink:
+    """The connection of one server to its master, if it has one.
+
+    Args:
+        runner: whose engine may be a replica.
+    """
+
+    def __init__(self, runner: TickRunner) -> None:
+        self._runner = runner
+        self._target: tuple[str, int] | None = None
+        self._number = 0  # of the connection that is wanted
+        self._unsent = bytearray()
+        self._stream: trio.SocketStream | None = None
+        self._scope = trio.CancelScope()  # of the connection at hand
+        self._wanted = trio.Event()
+        self._has_unsent = trio.Event()
+        engine = runner.engine
+        engine.environment = engine.environment._replace(link=self)
+
+    # What the engine asks for
+
+    def open(self, host: str, port: int) -> None:
+        """Begins to connect, in place of any connection that there is."""
+        self._renew((host, port))
+
+    def close(self) -> None:
+        """Ends the connection, or the attempt to make one."""
+        self._renew(None)
+
+    def _renew(self, target: tuple[str, int] | None) -> None:
+        self._target = target
+        self._number += 1
+        self._unsent.clear()
+        self._runner.call_soon(self._look_again)
+
+    def send(self, data: bytes) -> None:
+        """Sends bytes."""
+        self._unsent += data
+        self._runner.call_soon(lambda: self._has_unsent.set())
+
+    def info(self, text: str) -> None:
+        """Logs what is as it should be."""
+        self._runner.log.info("%s", text)
+
+    def warn(self, text: str) -> None:
+        """Logs what is not."""
+        self._runner.log.warning("%s", text)
+
+    def _look_again(self) -> None:
+        self._scope.cancel()
+        self._wanted.set()
+
+    # The task
+
+    async def run(self) -> None:
+        """Serves the engine until it is cancelled."""
+        leave_to_parent_on_fork(self)
+        self._tick(lambda: self._runner.engine.upstream.resume)
+        try:
+            while True:
+                await self._wanted.wait()
+                self._wanted = trio.Event()
+                if self._target is not None:
+                    with trio.CancelScope() as self._scope:
+                        await self._talk(self._target, self._number)
+        finally:
+            self._target = None
+            self._tick(lambda: self._runner.engine.upstream.stop)
+
+    async def _talk(self, target: tuple[str, int], number: int) -> None:
+        upstream = self._runner.engine.upstream
+        tell = partial(self._tell, number)
+        self._has_unsent = trio.Event()
+        try:
+            self._stream = stream = await trio.open_tcp_stream(*target)
+        except OSError as error:
+            tell(upstream.lost, str(error))
+            return
+        try:
+            host, port = stream.socket.getsockname()[:2]
+            tell(upstream.connected, f"{host}:{port}", stream.socket.fileno())
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._send_all, stream)
+                tell(upstream.lost, await self._receive_all(stream, tell))
+                nursery.cancel_scope.cancel()
+        finally:
+            self._stream = None
+            stream.socket.close()
+
+    async def _receive_all(self, stream: trio.SocketStream, tell: Callable[..., None]) -> str:
+        """Hands over what the master sends; returns why there is no more."""
+        try:
+            while data := await stream.receive_some(READ_SIZE):
+                tell(self._runner.engine.upstream.receive, data)
+        except trio.BrokenResourceError as error:
+            return str(error.__cause__ or error)
+        return CLOSED
+
+    async def _send_all(self, stream: trio.SocketStream) -> None:
+        while True:
+            await self._has_unsent.wait()
+            self._has_unsent = trio.Event()
+            data = bytes(self._unsent)
+            self._unsent.clear()
+            try:
+                await stream.send_all(data)
+            except trio.BrokenResourceError:
+                return  # the reader finds that out, too, and tells of it
+
+    def _tell(self, number: int, tell: Callable[..., None], *about: object) -> None:
+        """Tells the engine of a connection, in a tick of its own."""
+        self._tick(lambda: tell if number == self._number else None, *about)
+
+    def _tick(self, choose: Callable[[], Callable[..., None] | None], *about: object) -> None:
+        def act(now: Instant) -> None:
+            tell = choose()
+            if tell is not None:
+                self._runner.engine.tell_upstream(now, tell, *about)
+
+        self._runner.tick_with(act)
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: closes its copy of the connection, which the parent keeps."""
+        if self._stream is not None:
+            close_copy(self._stream.socket)
