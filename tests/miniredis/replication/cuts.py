@@ -21,7 +21,6 @@ from conformance.differential.coverage import all_names, declared
 from conformance.differential.grammar import LEFT_OUT, Form, read_forms
 from conformance.differential.requests import request
 from conformance.wire import RawConnection, encode
-
 from tests.waiting import until
 
 from .replicas import Address, address_of, connect, expect_same, real_replica, wait_until_up
