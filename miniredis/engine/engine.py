@@ -282,7 +282,8 @@ class Engine:
             self.effects.close_unit()  # what time has brought
         if self.replicas.all:
             self.replicas.send_stream()
-        self.upstream.count()
+        if self.upstream.session is not None:
+            self.upstream.count()
         due, self.outbox = self.outbox, {}
         return due
 
