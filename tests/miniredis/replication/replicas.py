@@ -167,7 +167,7 @@ def all_data(client: Any) -> dict[object, object]:
             )
     client.execute_command("SELECT", 0)
     libraries = client.execute_command("FUNCTION", "LIST", "WITHCODE")
-    found["functions"] = sorted((each[b"library_name"], each[b"library_code"]) for each in libraries)
+    found["libraries"] = sorted(library[b"library_code"] for library in libraries)
     return found
 
 
@@ -213,7 +213,7 @@ def one_connection(client: Any) -> Iterator[Any]:
 
 def connect(address: Address, **options: Any) -> Any:
     """A client of a server."""
-    return redis.Redis(*address, **options)
+    return redis.Redis(*address, socket_timeout=PATIENCE, **options)
 
 
 def address_of(client: Any) -> Address:
