@@ -26,10 +26,12 @@ LEFT_OUT: Final = {
     "monitor": "what it prints has times in it; tests/miniredis/test_monitor_and_slowlog.py compares it",
     "pfselftest": "it takes a real server seconds",
     "psync": "it makes its connection one to a replica; tests/miniredis/replication compares it",
+    "replicaof": "it makes the server a replica; tests/miniredis/replication compares it",
     "replconf": "what replicas say; tests/miniredis/replication compares it",
     "save": "it writes a file; tests/miniredis/journal compares it",
     "script|debug": "it makes a real server fork, and wait for a debugger",
     "shutdown": "it ends the server",
+    "slaveof": "as replicaof",
     "sync": "it makes its connection one to a replica; tests/miniredis/replication compares it",
 }
 """Commands that miniredis has and that are not sent, each with the reason."""

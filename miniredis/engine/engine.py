@@ -286,7 +286,8 @@ class Engine:
         if self.replicas.all:
             self.replicas.send_stream()
             self.failover.let_time_pass()
-        self.upstream.count()
+        if self.upstream.session is not None:
+            self.upstream.count()
         due, self.outbox = self.outbox, {}
         return due
 
