@@ -14,7 +14,7 @@ import pytest
 import miniredis
 from conformance.processes import NoRealRedisError, end, start_real
 from conformance.programs import find_real_redis
-from miniredis.engine.rdb.payload import string_or_integer
+from miniredis.engine.rdb.strings import string_or_integer
 from tests.waiting import until
 
 from .replicas import Address, RawReplica, connect, info
