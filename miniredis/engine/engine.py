@@ -568,6 +568,8 @@ class Engine:
     def _fail(self, session: Session, fault: Exception) -> None:
         self.faults.append((session, fault))
         self._abandon_effects()
+        if isinstance(session, MasterSession):
+            session.has_failed = True
         self._forget(session)  # what it was told before is true, and is sent
         self._show_out(session)
 

@@ -342,6 +342,7 @@ class Upstream:
         if rest is None:
             return None
         self._info("MASTER <-> REPLICA sync: Loading DB in memory")
+        self._due = self._engine.now.monotonic + SECOND
         self._loading, self._behind = replace_data(self._engine, transfer.content), rest
         return None
 
