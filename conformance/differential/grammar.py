@@ -22,6 +22,7 @@ GROUPS: Final = (
 LEFT_OUT: Final = {
     "bgrewriteaof": "it writes a file; tests/miniredis/journal compares it",
     "bgsave": "it writes a file; tests/miniredis/journal compares it",
+    "failover": "it changes the server's role; tests/miniredis/replication compares it",
     "monitor": "what it prints has times in it; tests/miniredis/test_monitor_and_slowlog.py compares it",
     "pfselftest": "it takes a real server seconds",
     "psync": "it makes its connection one to a replica; tests/miniredis/replication compares it",

@@ -30,6 +30,7 @@ from .observing import Statistics
 from .packing import Packing
 from .registry import AT_ONCE
 from .replay import NEVER
+from .replication.failover import Failover
 from .replication.history import History
 from .replication.master_session import MasterSession
 from .replication.replicas import Replicas
@@ -114,6 +115,7 @@ class Engine:
         self.backlogs = Backlogs()
         self.replicas = Replicas(self)
         self.upstream = Upstream(self)
+        self.failover = Failover(self)
         self.saves = Saves(self)
         self.config.guard("save", self.saves.check_points)
         self.config.listen(self._configured)
@@ -262,6 +264,7 @@ class Engine:
             or self.saves.awaits_time
             or self.replicas.awaits_time
             or self.upstream.awaits_time
+            or self.failover.awaits_time
         )
         if self._awaits_time and now.monotonic >= self._time_passes_from:
             try:
@@ -279,6 +282,7 @@ class Engine:
             self.effects.close_unit()  # what time has brought
         if self.replicas.all:
             self.replicas.send_stream()
+            self.failover.let_time_pass()
         if self.upstream.session is not None:
             self.upstream.count()
         due, self.outbox = self.outbox, {}
@@ -299,6 +303,7 @@ class Engine:
             self.saves.begin_if_due()
         self.replicas.let_time_pass()
         self.upstream.let_time_pass()
+        self.failover.let_time_pass()
 
     def next_deadline(self, leisure: int = 0) -> int | None:
         """When ``settle`` must be called again even if no client sends anything; None if it need not be.
@@ -321,6 +326,7 @@ class Engine:
             self.saves.next_deadline() if self.conditions.loading is None else None,
             self.replicas.next_deadline(),
             self.upstream.next_deadline(),
+            self.failover.next_deadline(),
         ]
         first = min((when for when in due if when is not None), default=None)
         return first if first is None else max(first, self._time_passes_from)

@@ -193,7 +193,7 @@ def replication(engine: Engine) -> Fields:
             f"offset={each.offset},lag={replicas.lag_of(each)}"
             for number, each in enumerate(replicas.all.values())
         },
-        "master_failover_state": "no-failover",
+        "master_failover_state": engine.failover.state.value,
         "master_replid": history.name.decode(),
         "master_replid2": history.former_name.decode(),
         "master_repl_offset": history.offset,

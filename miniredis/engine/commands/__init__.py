@@ -32,6 +32,7 @@ WHEN_ASKED_FOR: Final = {
     "debugging": "server",
     "documentation": "server",
     "dump": "generic",
+    "failovers": "server",
     "functions": "scripting",
     "geo": "geo",
     "geo_search": "geo",

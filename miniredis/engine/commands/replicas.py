@@ -108,13 +108,23 @@ def psync(session: Session, args: list[bytes]) -> Reply:
     if session.flags & (REPLICA | MONITORS):
         return NO_REPLY
     if len(args) > 3 and args[3].lower() == b"failover":
-        raise CommandError(errors.FAILOVER_TO_MASTER)
+        take_over(session, args[1])
     check_may_synchronize(session)
     start = read_integer(args[2])
     replicas, replica = session.engine.replicas, replica_of(session)
     if not replicas.resume(replica, args[1], start):
         replicas.synchronize(replica)
     return NO_REPLY
+
+
+def take_over(session: Session, name: bytes) -> None:
+    """The master of this server wants to be its replica."""
+    engine = session.engine
+    if engine.upstream.address is None:
+        raise CommandError(errors.FAILOVER_TO_MASTER)
+    if name.lower() != engine.history.name:
+        raise CommandError(errors.FAILOVER_OF_ANOTHER)
+    engine.upstream.lead()
 
 
 @command("SYNC", 1, OF_REPLICAS, acl="", since="1.0.0")
@@ -131,6 +141,7 @@ def sync(session: Session, args: list[bytes]) -> Reply:
 
 def check_may_synchronize(session: Session) -> None:
     """Raises ``CommandError`` where no replica can be served now."""
+    session.engine.failover.check_none()
     if session.engine.upstream.is_down:
         raise CommandError(errors.NO_MASTER_LINK)
     if session.outgoing:

@@ -75,13 +75,16 @@ def credentials(config: Config) -> list[bytes]:
     return [word for word in words if word] if config["masterauth"] else []
 
 
-def handshake(config: Config, position: Position | None, log: Callable[[str], object]) -> Handshake:
+def handshake(
+    config: Config, position: Position | None, log: Callable[[str], object], *, is_failover: bool = False
+) -> Handshake:
     """The replica's side; raises ``HandshakeError``.
 
     Args:
         config: says who this replica is.
         position: what it has; None if that is worth nothing to the master.
         log: told of what is harmless.
+        is_failover: whether the other server is a replica, and is to be the master from now on.
     """
     reply = yield pack((b"PING",))
     if not reply.startswith(HARMLESS):
@@ -99,17 +102,17 @@ def handshake(config: Config, position: Position | None, log: Callable[[str], ob
             log(f"(Non critical) Master does not understand REPLCONF {option}: {text(reply)}")
         if number < len(told):
             reply = yield b""
-    return (yield from ask_for_data(position, log))
+    return (yield from ask_for_data(position, log, is_failover=is_failover))
 
 
-def ask_for_data(position: Position | None, log: Callable[[str], object]) -> Handshake:
+def ask_for_data(position: Position | None, log: Callable[[str], object], *, is_failover: bool) -> Handshake:
     if position is None:
         log("Partial resynchronization not possible (no cached master)")
         name, start = b"?", b"-1"
     else:
         name, start = position.name, b"%d" % (position.offset + 1)
         log(f"Trying a partial resynchronization (request {text(name)}:{text(start)}).")
-    reply = yield pack((b"PSYNC", name, start))
+    reply = yield pack((b"PSYNC", name, start, *((b"FAILOVER",) if is_failover else ())))
     while not reply:
         reply = yield b""  # a sign of life
     kind, *rest = reply.split(b" ")

@@ -12,6 +12,7 @@ from ..client_flags import REPLICA
 from ..effects import Effect, EffectReader
 from ..replies import pack
 from .acks import Acks
+from .failover import FailoverState
 from .full_sync import FullSync
 from .replica import Replica, State
 
@@ -208,7 +209,8 @@ class Replicas:
             self._engine.end_reading(self._reader)
         config = self._engine.config
         period = config.integer("repl-ping-replica-period")
-        if self.all and self._is_master and self._second // period != before // period:
+        may_ping = self._is_master and self._engine.failover.state is FailoverState.NONE
+        if self.all and may_ping and self._second // period != before // period:
             self._write(PING)
         longest = config.integer("repl-timeout")
         for replica in tuple(self.all.values()):

@@ -94,6 +94,10 @@ class Upstream:
 
     # What commands do
 
+    def follow_address(self, host: str, port: int) -> bool:
+        """Does what ``follow`` does."""
+        return self.follow(Address(host, port))
+
     def follow(self, address: Address) -> bool:
         """REPLICAOF: this server is the replica of a master; tells whether it was not the same before."""
         if address == self.address:
@@ -223,7 +227,9 @@ class Upstream:
         self._enter(LinkState.HANDSHAKE)
         history = self._engine.history
         position = Position(history.name, history.offset) if self.has_position else None
-        self._handshake = handshake(self._engine.config, position, self._info)
+        self._handshake = handshake(
+            self._engine.config, position, self._info, is_failover=self._engine.failover.is_in_progress
+        )
         self._line = b""
         self._say(next(self._handshake))
 
@@ -301,7 +307,8 @@ class Upstream:
                 rest = self._take_snapshot(self.transfer, rest)
         except HandshakeError as error:
             self._warn(str(error))
-            self._fail()
+            if self._accepted(is_so=False):
+                self._fail()
             return
         if rest and self.session is not None:
             self._engine.receive_stream(self.session, rest)
@@ -323,6 +330,8 @@ class Upstream:
 
     def _agree(self, agreed: Agreed) -> None:
         self._agreed = agreed
+        if not self._accepted(is_so=not agreed.last_word):
+            return
         self._say(agreed.last_word)
         if agreed.is_full:
             self._enter(LinkState.SYNC)
@@ -336,6 +345,11 @@ class Upstream:
             self._engine.replicas.disconnect_all()
         history.keep_on()
         self._begin_stream(self.database)
+
+    def _accepted(self, *, is_so: bool) -> bool:
+        """Ends a failover, if this link is to be one; tells whether the link goes on."""
+        self._engine.failover.answered(is_accepted=is_so)
+        return self.address is not None
 
     def _take_snapshot(self, transfer: Transfer, data: bytes) -> bytes | None:
         rest = transfer.feed(data)

@@ -21,6 +21,7 @@ from conformance.differential.coverage import all_names, declared
 from conformance.differential.grammar import LEFT_OUT, Form, read_forms
 from conformance.differential.requests import request
 from conformance.wire import RawConnection, encode
+from tests.waiting import until
 
 from .replicas import Address, address_of, connect, expect_same, real_replica, wait_until_up
 
@@ -51,10 +52,8 @@ def converse(master: Address, forms: Sequence[Form], choose: Any) -> None:
 
 def cut(master: Any, replica: Any, choose: Any) -> None:
     """Cuts the link, from one of its sides."""
-    if choose((True, False)):
-        master.execute_command("CLIENT", "KILL", "TYPE", "replica")
-    else:
-        replica.execute_command("CLIENT", "KILL", "TYPE", "master")
+    server, other = (master, "replica") if choose((True, False)) else (replica, "master")
+    until(lambda: server.execute_command("CLIENT", "KILL", "TYPE", other) > 0, "there is a link to cut")
 
 
 def forms_of_data(server: Address) -> list[Form]:
@@ -64,7 +63,8 @@ def forms_of_data(server: Address) -> list[Form]:
         for name in all_names()
         if name not in LEFT_OUT and (name in OF_TRANSACTIONS or not OF_DATA.isdisjoint(declared(name).flags))
     ]
-    return read_forms(RawConnection(*server), names)
+    with RawConnection(*server) as connection:
+        return read_forms(connection, names)
 
 
 def play(master: Any, replica: Any, *, seconds: float, cuts: int, seed: int) -> dict[str, Any]:

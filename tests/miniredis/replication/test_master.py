@@ -207,6 +207,36 @@ def test_a_replica_that_waits_for_too_long_while_much_is_written_is_disconnected
     assert not replica.connected
 
 
+def in_one_tick(master: Master, replica: Session, *commands: str) -> bytes:
+    """A write, and then a replica that asks for synchronization; returns what the replica hears."""
+    master.engine.receive(master.writer, encode(b"SET", b"k", b"new"), master.now)
+    return master.say_at_once(replica, *commands)
+
+
+def test_a_replica_that_goes_on_hears_once_what_was_done_in_the_same_tick() -> None:
+    master = Master()
+    master.online()
+    history = master.engine.history
+    heard = in_one_tick(master, master.connect(), f"PSYNC {history.name.decode()} {history.offset + 1}")
+    assert heard.count(encode(b"SET", b"k", b"new")) == 1
+
+
+def test_a_replica_with_a_new_snapshot_does_not_hear_what_is_in_it() -> None:
+    master = Master()
+    master.online()
+    heard = in_one_tick(master, master.connect(), "PSYNC ? -1")
+    assert b"SET" not in heard
+    assert heard.startswith(
+        b"+FULLRESYNC %b %d\r\n" % (master.engine.history.name, master.engine.history.offset)
+    )
+
+
+def test_replicas_are_not_counted_among_clients() -> None:
+    master = Master()
+    master.online()
+    assert b"connected_clients:2\r\n" in master.say(master.connect(), "INFO clients")
+
+
 # Time
 
 

@@ -170,6 +170,24 @@ def test_a_replica_that_was_killed_comes_back(master: Any, tmp_path: Path) -> No
     until(lambda: info(master)["connected_slaves"] == 0)
 
 
+def test_a_replica_that_has_its_data_on_disk_goes_on_where_it_was(master: Any, tmp_path: Path) -> None:
+    with real_replica(tmp_path, address_of(master)) as replica:
+        wait_until_up(replica)
+        master.set("before", 1)
+        wait_until_caught_up(master, replica)
+        replica.save()
+        before = master.info("stats")
+    master.set("after", 1)
+    with real_replica(
+        tmp_path, address_of(master), "--replicaof", " ".join(map(str, address_of(master)))
+    ) as again:
+        wait_until_up(again)
+        expect_same(master, again)
+    stats = master.info("stats")
+    for counted, more in (("sync_full", 0), ("sync_partial_ok", 1)):
+        assert stats[counted] == before[counted] + more
+
+
 def test_a_replica_of_the_replica_is_the_same(master: Any, tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     with (
