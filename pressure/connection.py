@@ -11,6 +11,7 @@ Rules:
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -19,6 +20,7 @@ from typing import Any, Final, TypeAlias
 
 import redis
 
+from pressure.directory import reach
 from pressure.discovery import Discovery, ServerQuery, failed
 from pressure.error_replies import ERROR_REPLIES, error_reply
 from pressure.errors import ConnectionFailedError, ServerReplyError
@@ -155,6 +157,9 @@ class Connections:
             while (query := discovery.query) is not None:
                 close(connection)
                 connection, name = _made(query, member), HOLDS.connection_name()
+                if query.where.directory is not None:
+                    scope.begin_wait(math.inf)
+                    connection.path = reach(query.where, scope.tick)
                 discovery.receive(_queried(connection, query, name, scope))
         except BaseException:
             close(connection)

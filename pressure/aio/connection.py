@@ -17,6 +17,7 @@ import redis.asyncio.connection as theirs
 import redis.connection
 
 from pressure.asynchronous import AsyncConnections
+from pressure.directory import reach
 from pressure.discovery import QueryResult, ServerQuery, failed
 from pressure.error_replies import ERROR_REPLIES, error_reply
 from pressure.errors import ServerReplyError
@@ -54,6 +55,8 @@ class Connections(AsyncConnections):
 
     async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
         connection, handshake = _made(query, member), Handshake(query, name)
+        if query.where.directory is not None:
+            connection.path = await asyncio.to_thread(reach, query.where)
         try:
             async with asyncio.timeout(query.where.connect_timeout):
                 await connection.connect()

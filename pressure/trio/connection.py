@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import select
+from dataclasses import replace
 from typing import Any, Final
 
 import hiredis
@@ -19,6 +20,7 @@ import redis.connection
 import trio
 
 from pressure.asynchronous import AsyncConnections
+from pressure.directory import reach
 from pressure.discovery import QueryResult, ServerQuery, failed
 from pressure.errors import ServerReplyError
 from pressure.handshake import Handshake
@@ -135,6 +137,9 @@ class Connections(AsyncConnections):
 
     async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
         where, stream, handshake = query.where, None, Handshake(query, name)
+        if where.directory is not None:
+            path = await trio.to_thread.run_sync(reach, where, abandon_on_cancel=True)
+            where = replace(where, kwargs={**where.kwargs, "path": path})
         try:
             with trio.fail_after(where.connect_timeout):
                 stream = await _stream(where)
