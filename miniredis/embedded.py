@@ -52,8 +52,8 @@ def start(
             client = redis.Redis(host=server.host, port=server.port)
             client.set("greeting", "hello")
 
-    ``dir`` alone stands for ``appendonly="yes"`` and ``appendfsync="always"``: what was answered is on the disk,
-    and the next ``start`` with this directory loads it. The directory is made if it is not there. With
+    ``dir`` alone stands for ``appendonly="yes"`` and ``appendfsync="always"``: what was answered is on the
+    disk, and the next ``start`` with this directory loads it. The directory is made if it is not there. With
     ``appendonly``, ``save`` or ``dbfilename`` as well, the data are kept as these say.
 
     Clients of other machines can connect with ``bind="0.0.0.0"`` and a password (``requirepass="..."``);
@@ -112,7 +112,8 @@ class Launch:
         self.server: Future[EmbeddedServer] = Future()
         self.thread = threading.Thread(target=self._run, name="miniredis", daemon=True)
         self._when_over = when_over
-        self._serve = partial(serve, **options, alone=True, handle=EmbeddedServer, task_status=self)
+        options = {"alone": True, "handle": EmbeddedServer, **options}
+        self._serve = partial(serve, **options, task_status=self)
 
     def begin(self) -> None:
         """Begins the thread."""

@@ -64,8 +64,8 @@ class Server:
     def url(self) -> str:
         """Where it is, as Redis clients take it: ``redis://127.0.0.1:6379``.
 
-        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``. Of a server that has a Unix
-        socket alone (``bind=""``) it is ``unix:///path``.
+        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``. If the server has a Unix
+        socket alone (``bind=""``), it is ``unix:///path``.
         """
         password = self._runner.engine.config["requirepass"]
         quoted = urllib.parse.quote(password, safe="", errors="surrogateescape")

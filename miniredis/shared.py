@@ -1,12 +1,12 @@
 """One server for all processes that use a directory: ``join`` finds it, or starts it in this process.
 
 Rules:
-    - Whoever has the lock of the file ``LOCK`` serves, on the Unix socket ``SOCKET`` beside it. The system takes
-      the lock away when a process ends, however it ends; then the next process that calls ``join`` serves.
-    - The socket is bound and removed only by whoever has the lock, so it is never another server's.
-    - Nobody else gets in: only the user can open the socket, and the server does not listen on TCP.
-    - A server that was started stays until the process ends. It is stopped then, after all threads that are no
-      daemons; a process that is killed loses nothing that was answered.
+    - The process that has the lock of the file ``LOCK`` serves, on the Unix socket ``SOCKET`` beside it. The
+      system frees the lock when a process ends, however it ends. The next that calls ``join`` serves then.
+    - Only that process binds the socket and removes it, so it is never another server's.
+    - No other user gets in: only the owner can open the socket, and the server does not listen on TCP.
+    - A server that was started stays until the process ends, and is stopped then, by ``atexit``. A process
+      that is killed loses nothing that was answered.
     - A forked child has no server, and gives up its copy of the lock. It may call ``join`` like any process.
 """
 
@@ -25,10 +25,14 @@ from collections.abc import Callable
 from concurrent.futures import wait
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .arguments import checked_config
-from .embedded import Launch
+from .embedded import EmbeddedServer, Launch
+
+if TYPE_CHECKING:
+    from .listeners import Listener
+    from .tick_runner import TickRunner
 
 __all__ = ["join"]
 
@@ -46,6 +50,11 @@ LONGEST: Final = 107 if sys.platform == "linux" else 103
 
 LOADING: Final = b"-LOADING"
 
+FAREWELL: Final = b"-LOADING The process that runs this server ends; connect again\r\n"
+"""The last that a client is told. redis-py takes LOADING as a connection that failed."""
+
+FOR_THE_USER_ALONE: Final = {"unixsocketperm": "600", "bind": ""}
+
 LOST: Final = (FileNotFoundError, ConnectionError)
 """What a client meets where nobody serves at this moment."""
 
@@ -59,8 +68,9 @@ def join(
 ) -> str:
     """The Unix socket of the server for a directory; starts the server in this process if no process runs it.
 
-    The server answers when this returns. All processes of a machine share it that name the same directory,
-    however they spell it. When the process that runs the server ends, connections break; call ``join`` again then::
+    The server answers when this returns. All processes of a machine that name the same directory share it,
+    however they spell the path. When the process that runs the server ends, connections break; call ``join``
+    again then::
 
         path = miniredis.join("/var/lib/jobs")
         client = redis.Redis(unix_socket_path=path)
@@ -147,6 +157,14 @@ def asked(path: str, request: bytes, waiter: Waiter) -> bytes:
     return b""
 
 
+class SharedServer(EmbeddedServer):
+    """A server that tells its clients that it ends: what they have sent and had no reply to was not done."""
+
+    def __init__(self, runner: TickRunner, listeners: list[Listener]) -> None:
+        super().__init__(runner, listeners)
+        runner.farewell = FAREWELL
+
+
 class Servers:
     """The servers of this process, by their directories; threads may share it."""
 
@@ -164,13 +182,13 @@ class Servers:
         """Begins to start a server, unless there is one; None if another process has the directory."""
         with self._lock:
             if folder not in self._launches:
+                directives = {"dir": str(folder), "appendfsync": appendfsync, "unixsocket": path}
+                config = checked_config("join", {**directives, **FOR_THE_USER_ALONE})
                 try:
                     self._files[folder] = locked(folder / LOCK)
                 except BlockingIOError:
                     return None
-                directives = {"dir": folder, "appendfsync": appendfsync, "unixsocket": path}
-                config = checked_config("join", {**directives, "unixsocketperm": "600", "bind": ""})
-                launch = Launch(partial(self._end, folder), config=config)
+                launch = Launch(partial(self._end, folder), config=config, handle=SharedServer)
                 self._launches[folder] = launch
                 try:
                     launch.begin()
@@ -225,7 +243,11 @@ os.register_at_fork(
 
 
 def locked(path: Path) -> int:
-    """The descriptor of a file that is this process's as long as it is open; ``BlockingIOError`` if it is not."""
+    """The descriptor of a file, whose lock this process has while it is open.
+
+    Raises:
+        BlockingIOError: another process has the lock.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,8 @@
 """Queues without a server to start: ``miniredis:`` URLs, and the server of a directory behind them.
 
-The first process that uses a queue of a directory runs the server, on a thread; others connect to it. When that
-process ends, the next that opens a connection runs the server. ``miniredis.join`` does all of that.
+The first process that uses a queue of a directory runs the server, on a thread; others connect to it. When
+that process ends, the next one that opens a connection runs the server. ``miniredis.join`` does that. What
+the old server had not begun is sent to the new one, under the same hold; see ``PooledExecution.goes_on``.
 
 Rules:
     - miniredis is imported when such a URL is used, and not before.
@@ -74,6 +75,7 @@ def reach(where: Settings, tick: Callable[[], object] = lambda: None) -> str:
     assert where.directory is not None
     folder, policy = where.directory
     try:
-        return miniredis.join(folder, appendfsync=policy, timeout=where.connect_timeout, tick=tick)
+        path: str = miniredis.join(folder, appendfsync=policy, timeout=where.connect_timeout, tick=tick)
     except (OSError, miniredis.DamagedFileError) as error:
-        raise failed(where, error) from error
+        raise failed(where, getattr(error, "strerror", None) or error) from error
+    return path

@@ -19,7 +19,7 @@ import redis.connection
 from pressure.asynchronous import AsyncConnections
 from pressure.directory import reach
 from pressure.discovery import QueryResult, ServerQuery, failed
-from pressure.error_replies import ERROR_REPLIES, error_reply
+from pressure.error_replies import AT_ONCE, ERROR_REPLIES, NotDoneError, error_reply
 from pressure.errors import ServerReplyError
 from pressure.handshake import Handshake
 from pressure.pool import Member
@@ -88,8 +88,20 @@ class Connections(AsyncConnections):
 
 async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
     """Send commands, and read so many replies; raises one of ``LOST``."""
-    await connection.send_packed_command(data, check_health=False)
-    return [await reply_on(connection) for _ in range(count)]
+    reader = connection._reader
+    try:
+        await connection.send_packed_command(data, check_health=False)
+    except redis.ConnectionError as error:
+        if isinstance(reader.exception(), BrokenPipeError) and len(data) <= AT_ONCE:
+            raise NotDoneError(str(error)) from error
+        raise
+    replies: list[Reply] = []
+    try:
+        while len(replies) < count:
+            replies.append(await reply_on(connection))
+    except NotDoneError as end:
+        raise end if not replies else ConnectionError(str(end)) from None
+    return replies
 
 
 def _made(query: ServerQuery, member: Member) -> Any:

@@ -22,6 +22,7 @@ import trio
 from pressure.asynchronous import AsyncConnections
 from pressure.directory import reach
 from pressure.discovery import QueryResult, ServerQuery, failed
+from pressure.error_replies import AT_ONCE, NotDoneError, checked
 from pressure.errors import ServerReplyError
 from pressure.handshake import Handshake
 from pressure.pool import Member
@@ -75,8 +76,13 @@ class Connection:
         """
         pieces = memoryview(data)
         for start in range(0, len(data), _PIECE):
-            with trio.fail_after(limit):
-                await self._stream.send_all(pieces[start : start + _PIECE])
+            try:
+                with trio.fail_after(limit):
+                    await self._stream.send_all(pieces[start : start + _PIECE])
+            except trio.BrokenResourceError as error:
+                if isinstance(error.__cause__, BrokenPipeError) and len(data) <= AT_ONCE:
+                    raise NotDoneError(str(error)) from error
+                raise
         replies: list[Reply] = []
         while len(replies) < count:
             reply = self._reader.gets()
@@ -87,6 +93,8 @@ class Connection:
                     raise EOFError("Connection closed by server.")
                 self._reader.feed(bytes(more))
             elif not isinstance(reply, hiredis.PushNotification):
+                if type(reply) is ServerReplyError and not replies:
+                    checked(reply)
                 replies.append(reply)
         return replies
 
