@@ -106,7 +106,8 @@ def refuse_what_is_for_the_command(config: Config) -> None:
 def configured(caller: str, directives: Mapping[str, DirectiveValue]) -> Config:
     """The configuration of keywords; the port is a free one unless it is given.
 
-    Who gives a directory wants the data kept there: unless a directive says how, each answered write is.
+    ``dir`` alone means that the data are to be kept there: the directory is made, and each answered write is
+    on the disk.
     """
     given, keywords = {"port": "0"}, {}
     for keyword, value in directives.items():
@@ -114,15 +115,14 @@ def configured(caller: str, directives: Mapping[str, DirectiveValue]) -> Config:
         if name.lower() not in DIRECTIVES | ALIASES:
             raise TypeError(f"{caller}() got an unexpected keyword argument {keyword!r}{advice(keyword)}")
         given[name], keywords[name] = as_words(caller, keyword, value), keyword
-    if "dir" in given and HOW_TO_KEEP.isdisjoint(given):
-        given = {**DURABLE, **given}
+    by_dir_alone = "dir" in given and HOW_TO_KEEP.isdisjoint(given)
     try:
-        config = Config(given)
+        config = Config({**DURABLE, **given} if by_dir_alone else given)
     except ConfigurationError as refusal:
         keyword = keywords[refusal.directive]
         raise ConfigurationError(keyword, refusal.reason, given[refusal.directive]) from None
-    if "dir" in given:
-        Path(given["dir"]).mkdir(parents=True, exist_ok=True)
+    if by_dir_alone:
+        Path(config["dir"]).mkdir(parents=True, exist_ok=True)
     return config
 
 

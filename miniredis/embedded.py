@@ -54,7 +54,7 @@ def start(
 
     ``dir`` alone stands for ``appendonly="yes"`` and ``appendfsync="always"``: what was answered is on the
     disk, and the next ``start`` with this directory loads it. The directory is made if it is not there. With
-    ``appendonly``, ``save`` or ``dbfilename`` as well, the data are kept as these say.
+    ``appendonly``, ``save`` or ``dbfilename`` as well, these say what is kept, and it must be there.
 
     Clients of other machines can connect with ``bind="0.0.0.0"`` and a password (``requirepass="..."``);
     without a password only with ``protected_mode=False``, as with redis-server.

@@ -277,7 +277,7 @@ async def serve(
             milliseconds at a time, and answers sooner.
         handle: the class of the ``Server``, for subclasses.
         task_status: given by ``nursery.start``.
-        directives: redis-server's directives, with ``_`` for ``-``, as for ``start``.
+        directives: redis-server's directives, with ``_`` for ``-``, as for ``start``; so is ``dir`` alone.
 
     Raises:
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.

@@ -49,8 +49,8 @@ def from_url(url: str, prefix: bytes) -> Settings:
     scheme, _, kind = url.partition("://")[0].partition("+")
     if "://" not in url or scheme not in _PLAIN or (kind and (scheme == "unix" or kind not in _KINDS)):
         begins = url.rpartition("@")[2]  # without a password, which may have an @ in it
-        schemes = (*_PLAIN, *(f"redis+{each}" for each in _KINDS), directory.SCHEME.rstrip(":"))
-        known = ", ".join(f"{each}://" for each in schemes)
+        named = (f"{each}://" for each in (*_PLAIN, *(f"redis+{each}" for each in _KINDS)))
+        known = ", ".join((*named, directory.SCHEME))
         raise ValueError(f"the URL of a Redis server must begin with one of {known}; not so {begins!r}")
     _check_escaped(url)
     try:
