@@ -1,13 +1,14 @@
-"""Many small cases in one test, where a test for each would cost more than what it does."""
+"""Many small cases in one test, where a test for each would cost more; and which cases the default run has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 import pytest
+from _pytest.mark import ParameterSet
 
-__all__ = ["check_each"]
+__all__ = ["check_each", "exhaustive", "exhaustive_but"]
 
 Case = TypeVar("Case")
 
@@ -34,3 +35,16 @@ def check_each(cases: Mapping[str, Case], check: Callable[[Case], object]) -> No
             f"{len(failures)} of {len(cases)} cases failed:{names}\nThe first of them",
             [*failures.values()][:SHOWN],
         )
+
+
+def exhaustive(*values: object, when: bool = True, id: str | None = None) -> ParameterSet:  # noqa: A002  (pytest's)
+    """A case for ``parametrize``, which ``pytest -m exhaustive`` runs and the default run does not."""
+    return pytest.param(*values, marks=[pytest.mark.exhaustive] if when else [], id=id)
+
+
+def exhaustive_but(chosen: Iterable[str], cases: Iterable[str]) -> list[ParameterSet]:
+    """The names of cases; the default run has those that are chosen."""
+    chosen = set(chosen)
+    names = list(cases)
+    assert chosen <= set(names), chosen - set(names)
+    return [exhaustive(name, when=name not in chosen) for name in names]

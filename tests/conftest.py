@@ -26,6 +26,7 @@ from conformance.forking import ForkServer
 from conformance.programs import wheels_redis
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 
+from .cases import exhaustive
 from .in_process import without_sockets
 
 
@@ -200,11 +201,11 @@ ANY_LOOP = pytest.mark.parametrize(
     [
         "miniredis",
         "redis-server",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("streams", "in-process")),
+        *(exhaustive(each) for each in ("streams", "in-process")),
     ],
     indirect=True,
 )
-"""For what the engine decides, however bytes are carried: one loop in the default run, the others in the slow one."""
+"""For what the engine decides, however bytes are carried: one loop in the default run, the others in the exhaustive one."""
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from .news import News
 from .observing import Statistics
 from .packing import Packing
 from .registry import AT_ONCE
+from .replication.history import History
 from .replies import NO_REPLY, QUEUED, Reply
 from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
 from .saves import Saves
@@ -83,7 +84,8 @@ class Engine:
         self.environment = environment
         self.statistics = Statistics(environment.stopwatch)
         self.random = random.Random(seed)  # noqa: S311  (nothing here is secret)
-        self.run_id = b"%040x" % self.random.getrandbits(160)
+        self.run_id = self._new_name()
+        self.history = History(self._new_name, lambda: self.config.integer("repl-backlog-size"))
         self.started = self.now = now
         self.keyspace = Keyspace(self.config.integer("databases"))
         self.sessions: dict[int, Session] = {}
@@ -406,6 +408,9 @@ class Engine:
         self.statistics.configure(self.config)
         self.packing = Packing.of(self.config)
         self.saves.configure(self.config)
+
+    def _new_name(self) -> bytes:
+        return b"%040x" % self.random.getrandbits(160)
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")

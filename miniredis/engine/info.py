@@ -164,18 +164,19 @@ def stats(engine: Engine) -> Fields:
 
 
 def replication(engine: Engine) -> Fields:
+    history = engine.history
     return {
         "role": "master",
         "connected_slaves": 0,
         "master_failover_state": "no-failover",
-        "master_replid": engine.run_id.decode(),
-        "master_replid2": "0" * 40,  # never was a replica
-        "master_repl_offset": 0,
-        "second_repl_offset": -1,
-        "repl_backlog_active": 0,
+        "master_replid": history.name.decode(),
+        "master_replid2": history.former_name.decode(),
+        "master_repl_offset": history.offset,
+        "second_repl_offset": history.former_end,
+        "repl_backlog_active": int(history.is_kept),
         "repl_backlog_size": engine.config["repl-backlog-size"],
-        "repl_backlog_first_byte_offset": 0,
-        "repl_backlog_histlen": 0,
+        "repl_backlog_first_byte_offset": history.first_kept,
+        "repl_backlog_histlen": history.size,
     }
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
 from .errors import CommandError
-from .rdb import BadDataError, BadPayloadError, opened, sealed
 from .rdb.kinds import LIBRARY
+from .rdb.payload import BadDataError, BadPayloadError, opened, sealed
 from .rdb.reader import Reader, string
 from .requests import split_arguments
 from .script_flags import check_flags

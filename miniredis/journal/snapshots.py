@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..engine.rdb import dump, snapshot
+from ..engine.rdb import snapshot
+from ..engine.rdb.payload import dump
 from ..engine.replies import pack
 
 if TYPE_CHECKING:

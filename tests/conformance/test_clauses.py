@@ -16,7 +16,7 @@ from conformance.environment import Client, Environment
 from conformance.flavours import FLAVOURS
 from conformance.runner import judge, judge_clause
 from conformance.targets import Address, embedded
-from tests.cases import check_each
+from tests.cases import check_each, exhaustive
 
 CAPABILITIES: dict[str, frozenset[str]] = {}
 
@@ -43,8 +43,11 @@ ANSWERS = {"list-notes", "redismq"}
 SLOW = {"many states", "simulation", "history", "textbook"}
 
 
-def marked(*values: str, slow: bool) -> ParameterSet:
-    return pytest.param(*values, marks=[pytest.mark.slow] if slow else [])
+def marked(group: str, *others: str, usual: bool) -> ParameterSet:
+    """A case that is in the default run if it is usual; CI runs the others, but for those that take long."""
+    if is_long(group):
+        return pytest.param(group, *others, marks=pytest.mark.slow)
+    return exhaustive(group, *others, when=not usual)
 
 
 def is_long(group: str) -> bool:
@@ -96,7 +99,7 @@ def servers(clauses: list[Clause]) -> list[str]:
 @pytest.mark.parametrize(
     ("group", "server"),
     [
-        marked(name, server, slow=is_long(name) or server == "streams_server")
+        marked(name, server, usual=server in {"embedded_server", "real_server"})
         for name, group in GROUPS.items()
         for server in servers(group)
     ],
@@ -122,13 +125,11 @@ def expect_passed(clauses: list[Clause], address: Address, client: Client) -> No
         )
 
 
-def is_slow(group: str, flavour: str, server: str) -> bool:
-    """In the default run each flavour is played on one server: those with coroutines send what the usual one sends."""
-    return is_long(group) or (flavour == "plain") != (server == "embedded_server")
-
+USUAL = {"plain": "embedded_server", "aio": "real_server"}
+"""In the default run the others with coroutines are left out: they send what these send."""
 
 FLAVOURED = [
-    marked(group, flavour, server, slow=is_slow(group, flavour, server))
+    marked(group, flavour, server, usual=USUAL.get(flavour) == server)
     for group, clauses in GROUPS.items() if any(map(is_ours, clauses))
     for flavour in FLAVOURS if flavour != "sync"
     for server in ("embedded_server", "real_server")

@@ -17,6 +17,7 @@ from pressure import (
     QueueEmptyError,
     protocol,
 )
+from tests.cases import exhaustive
 
 from .failure_scenarios import GET_NOW, GETS, LIVES, PUTS, RECEIPTS, SCENARIOS, Scenario, at_once, put
 
@@ -158,7 +159,7 @@ SCRIPTED = PUTS | GETS | RECEIPTS | {name: each for name, each in LIVES.items() 
 """What the server can do in one script; all else is sent as plain batches wherever there are scripts, too."""
 
 
-@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "every"])
+@pytest.mark.parametrize("every", [False, exhaustive(True)], ids=["some", "every"])
 @pytest.mark.parametrize(
     ("name", "scripts"),
     [
@@ -169,7 +170,7 @@ SCRIPTED = PUTS | GETS | RECEIPTS | {name: each for name, each in LIVES.items() 
 def test_a_repair_restores_the_queue_after_a_failure_at_any_moment(
     name: str, scripts: bool, every: bool
 ) -> None:
-    """In the default run after one failure at each step, in the slow run after every failure."""
+    """In the default run after one failure at each step, in the exhaustive run after every failure."""
     if scripts:
         pytest.importorskip("lupa", reason="scripts need the extra 'lua'")
     scenario, count = SCENARIOS[name], 0

@@ -1,35 +1,56 @@
-"""Both servers as programs, with the same words on their command lines."""
+"""Both servers as programs, with the same words on their command lines. Ours are forks, which start at once."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import redis
 
+from conformance.forking import Forked, ForkServer
 from conformance.targets import find_real_redis
 
-from ..waiting import until
+from ..waiting import PATIENCE, until
 
-__all__ = ["PROGRAMS", "command", "in_background", "is_up", "running"]
+__all__ = ["PROGRAMS", "in_background", "is_up", "run", "running"]
 
 PROGRAMS = ["miniredis", "redis-server"]
 
 SOCKET = "s"
 
 
-def command(program: str, *words: str) -> list[str]:
-    """The command line of one of ``PROGRAMS``."""
-    return (
-        [sys.executable, "-m", "miniredis", *words]
-        if program == "miniredis"
-        else [str(find_real_redis()), *words]
-    )
+@cache
+def forks() -> ForkServer:
+    """Forks processes that have imported miniredis."""
+    server = ForkServer("miniredis.poll", "miniredis.daemon", "miniredis.config_file")
+    atexit.register(server.__exit__)
+    return server
+
+
+def start(program: str, *words: str, **options: Any) -> subprocess.Popen[bytes]:
+    """Starts one of ``PROGRAMS``; the options are those of ``Popen``."""
+    if program == "miniredis":
+        return Forked(forks(), [sys.executable, "-m", "miniredis", *words], **options)
+    return subprocess.Popen([str(find_real_redis()), *words], **options)
+
+
+def run(program: str, folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs one of them in a folder until it ends."""
+    with start(program, *words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            output, errors = process.communicate(timeout=PATIENCE)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
 @contextmanager
@@ -41,8 +62,9 @@ def running(
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[subprocess.Popen[bytes], redis.Redis]]:
     """A server that was started in a folder, and a client of the Unix socket ``s`` that it has to have there."""
-    with subprocess.Popen(
-        command(program, *words),
+    with start(
+        program,
+        *words,
         cwd=folder,
         env={**os.environ, **(environment or {})},
         stdin=subprocess.PIPE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,8 @@ import redis
 from miniredis.__main__ import main
 from miniredis.config_file import DEFAULT_SAVE
 
-from ..waiting import PATIENCE, until
-from .programs import PROGRAMS, command, is_up, running
+from ..waiting import until
+from .programs import PROGRAMS, is_up, run, running
 
 LISTEN = "port 0\nunixsocket s\nbind 127.0.0.1\n"
 """What lets the client of a test connect, whatever else the file says."""
@@ -148,9 +147,7 @@ def test_both_servers_refuse_a_bad_file_in_the_same_words(text: str, tmp_path: P
 
 
 def refusal(program: str, folder: Path) -> str:
-    done = subprocess.run(
-        command(program, "redis.conf"), cwd=folder, capture_output=True, timeout=PATIENCE, check=False
-    )
+    done = run(program, folder, "redis.conf")
     assert done.returncode == 1
     return done.stderr.decode("utf-8", "backslashreplace")
 
@@ -162,19 +159,11 @@ def test_a_file_that_is_not_there_is_named(
 ) -> None:
     if text is not None:
         (tmp_path / "redis.conf").write_text(text)
-    done = subprocess.run(
-        command(program, "redis.conf"),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    done = run(program, tmp_path, "redis.conf")
     assert done.returncode == 1
     name = missing.format(tmp_path)
-    assert f"Fatal error, can't open config file '{name}': No such file or directory\n" in (
-        done.stdout + done.stderr
-    )
+    said = (done.stdout + done.stderr).decode()
+    assert f"Fatal error, can't open config file '{name}': No such file or directory\n" in said
 
 
 @pytest.mark.parametrize(

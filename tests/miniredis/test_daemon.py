@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 import miniredis
 
 from ..waiting import PATIENCE, until
-from .programs import PROGRAMS, command, in_background, is_up, running
+from .programs import PROGRAMS, in_background, is_up, run, running
 
 FLAGS = ["--port", "0", "--unixsocket", "s", "--save", "", "--bind", "127.0.0.1"]
 
@@ -28,22 +27,16 @@ def program(request: pytest.FixtureRequest) -> str:
 
 def background(program: str, folder: Path, *flags: str) -> None:
     """Starts a server that goes to the background; returns when the command has ended."""
-    done = subprocess.run(
-        command(program, *FLAGS, "--daemonize", "yes", *flags),
-        cwd=folder,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=True,
-    )
-    assert done.stderr == b""
+    done = run(program, folder, *FLAGS, "--daemonize", "yes", *flags)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
-def ended(pid: int) -> bool:
-    """Whether a process is gone, or only its parent has not noticed that yet."""
+def state(pid: int) -> str:
+    """Of a process: ``T`` if it is stopped; ``Z`` if it is gone, or only its parent has not noticed that yet."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return True
+        return "Z"
 
 
 def test_a_daemon_has_a_session_a_log_and_a_pid_file_of_its_own(program: str, tmp_path: Path) -> None:
@@ -57,7 +50,7 @@ def test_a_daemon_has_a_session_a_log_and_a_pid_file_of_its_own(program: str, tm
         assert client.config_get("daemonize") == {"daemonize": "yes"}
         until(lambda: "eady to accept connections" in (tmp_path / "data" / "log").read_text(), "it logs")
         client.shutdown()
-        until(lambda: ended(pid), "the server has ended")
+        until(lambda: state(pid) == "Z", "the server has ended")
     assert not (tmp_path / "data" / "pid").exists()
 
 
@@ -82,14 +75,8 @@ def test_a_pid_file_that_cannot_be_written_does_not_stop_the_start(program: str,
 def test_a_server_that_cannot_listen_leaves_the_pid_file_of_another_one(program: str, tmp_path: Path) -> None:
     (tmp_path / "pid").write_text("7\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        words = command(program, "--port", str(taken.getsockname()[1]), "--bind", "127.0.0.1")
-        done = subprocess.run(
-            [*words, "--pidfile", "pid"],
-            cwd=tmp_path,
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        words = ["--port", str(taken.getsockname()[1]), "--bind", "127.0.0.1", "--pidfile", "pid"]
+        done = run(program, tmp_path, *words)
     assert done.returncode == 1
     assert (tmp_path / "pid").read_text() == "7\n"
 
@@ -152,7 +139,7 @@ def test_a_server_that_nobody_supervises_starts(program: str, mode: str, tmp_pat
 def test_a_server_under_upstart_stops_itself_until_it_is_continued(program: str, tmp_path: Path) -> None:
     flags = [*FLAGS, "--supervised", "auto"]
     with running(program, tmp_path, *flags, environment={"UPSTART_JOB": "redis"}) as (process, client):
-        until(lambda: os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED | os.WNOHANG)[1]), "it stops itself")
+        until(lambda: state(process.pid) == "T", "it stops itself")
         assert not is_up(client)
         process.send_signal(signal.SIGCONT)
         until(lambda: is_up(client), f"{program} answers")

@@ -15,9 +15,9 @@ from conformance.targets import Address
 from miniredis.engine.hashes import HashValue
 from miniredis.engine.keyspace import Value
 from miniredis.engine.packing import Packing
-from miniredis.engine.rdb import BadDataError, BadPayloadError, dump, restore
 from miniredis.engine.rdb.crc64 import crc64
 from miniredis.engine.rdb.lzf import decompress
+from miniredis.engine.rdb.payload import BadDataError, BadPayloadError, dump, restore
 from miniredis.engine.sets import SetValue
 from miniredis.engine.sorted_sets import SortedSet
 

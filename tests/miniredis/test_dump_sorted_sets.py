@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.targets import Address
-from miniredis.engine.rdb import BadDataError, restore
+from miniredis.engine.rdb.payload import BadDataError, restore
 from miniredis.engine.sorted_sets import SortedSet
 
 from .test_dump import ELEMENTS, signed

@@ -24,7 +24,7 @@ from miniredis.engine.sets import SetValue
 from miniredis.engine.sorted_sets import SortedSet
 from miniredis.engine.streams import Stream
 from miniredis.scripting import new_interpreter
-from tests.cases import check_each
+from tests.cases import check_each, exhaustive
 
 from .transcript import TRANSCRIPTS, Player, Scenario, read
 
@@ -32,7 +32,7 @@ DAILY = (
     "blocking blocking_by_keys expiring hashes list_elements lists scripting_and_others sets sorted_set_pops "
     "stream_groups streams strings transactions"
 ).split()
-"""The transcripts that the default run plays; the others are slow tests."""
+"""The transcripts that the default run plays; the exhaustive run plays all."""
 
 PROTECTED = {"DEBUG is not allowed", "config set: names before values, and the first bad one"}
 """Scenarios for a server that does not allow what these servers must."""
@@ -41,8 +41,7 @@ SWITCHES = ("--enable-debug-command", "yes", "--enable-protected-configs", "yes"
 
 
 FILES = [
-    pytest.param(path, id=path.stem, marks=() if path.stem in DAILY else pytest.mark.slow)
-    for path in sorted(TRANSCRIPTS.glob("*.txt"))
+    exhaustive(path, id=path.stem, when=path.stem not in DAILY) for path in sorted(TRANSCRIPTS.glob("*.txt"))
 ]
 
 

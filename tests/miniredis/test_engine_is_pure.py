@@ -15,7 +15,7 @@ ALLOWED = {
     "heapq", "hiredis", "io", "itertools", "math", "operator", "random", "re", "struct", "typing",
 }  # fmt: skip
 """Modules that only compute; hiredis is a parser, and of io, BytesIO may be used. Neither trio nor socket nor
-a clock is among them."""
+a clock is among them. The table of the modules of commands loads these by name."""
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -34,7 +34,8 @@ def test_engine_imports_neither_trio_nor_socket_nor_a_clock() -> None:
     files = list(FOLDER.rglob("*.py"))
     assert len(files) > 15
     for path in files:
-        assert set(imported(path)) <= ALLOWED, path.name
+        allowed = ALLOWED | {"importlib"} if path == FOLDER / "commands" / "__init__.py" else ALLOWED
+        assert set(imported(path)) <= allowed, path.name
         assert not {"open", "input", "__import__", "io", "FileIO"} & {
             node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)
         }, path.name

@@ -176,7 +176,7 @@ print(ask(b"SADD s x\\r\\n"), ask(b"HGET h f\\r\\n"), ask(b"ZCARD z\\r\\n"), eng
 @pytest.mark.parametrize(
     ("place", "fault"),
     [
-        ("miniredis.engine.commands.rest", "OSError"),
+        ("miniredis.engine.commands.bitfields", "OSError"),
         ("miniredis.engine.commands.hashes", "OSError"),
         ("in the middle of a module", "MemoryError"),
     ],

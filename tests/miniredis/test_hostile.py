@@ -20,7 +20,7 @@ from conformance.wire import RawConnection, encode
 from miniredis import start
 from miniredis.engine import Config
 from miniredis.listeners import Listener, open_listeners
-from tests.cases import check_each
+from tests.cases import check_each, exhaustive
 
 
 def play_alike(case: Case, stages: list[Stage]) -> None:
@@ -40,12 +40,12 @@ def by_group(cases: dict[str, Case]) -> dict[str, dict[str, Case]]:
     return groups
 
 
-MANY = 100
-"""Of a group of so many, one in three is played in the default run."""
+MANY = 20
+"""Of a group of so many, one in four is played in the default run."""
 
 GROUPS = by_group(CASES)
-SOME = {name: dict([*group.items()][:: 3 if len(group) > MANY else 1]) for name, group in GROUPS.items()}
-SLOW = {name: group for name, group in GROUPS.items() if len(group) > MANY or name.startswith("query buffer")}
+SOME = {name: dict([*group.items()][:: 4 if len(group) > MANY else 1]) for name, group in GROUPS.items()}
+ALL = {name: group for name, group in GROUPS.items() if len(group) > MANY or name.startswith("query buffer")}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def stages(embedded_server: Address, redis_7_0: Address) -> Iterator[list[Stage]
     "cases",
     [
         *(pytest.param(each, id=name) for name, each in SOME.items() if not name.startswith("query buffer")),
-        *(pytest.param(each, id=f"{name}, all", marks=pytest.mark.slow) for name, each in SLOW.items()),
+        *(exhaustive(each, id=f"{name}, all") for name, each in ALL.items()),
     ],
 )
 def test_hostile_requests_get_the_same_replies_on_both_servers(

@@ -1,6 +1,6 @@
 """Hostile cases by size on both servers: the same bytes, and other clients wait little longer than on Redis.
 
-The default run plays each small. ``pytest -n 0 -m slow tests/miniredis/test_hostile_sizes.py`` plays them at
+The default run plays one in four of them small, the exhaustive run all. ``pytest -n 0 -m slow tests/miniredis/test_hostile_sizes.py`` plays them at
 full size, up to values of 300 MB and a million elements, each beside an honest client that sends PING.
 """
 
@@ -18,6 +18,7 @@ from conformance.hostile.honest import Honest
 from conformance.hostile.play import Outcome, Stage
 from conformance.processes import at_free_port
 from conformance.targets import Address, real_redis
+from tests.cases import exhaustive
 
 PATIENCE = 300.0
 """Seconds."""
@@ -43,7 +44,9 @@ def difference(ours: Outcome, real: Outcome, case: Case) -> str:
     return f"{len(lines[0])} and {len(lines[1])} lines, hung up: {ours.hung_up} and {real.hung_up}: {words}"
 
 
-@pytest.mark.parametrize("sized", LARGE.values(), ids=LARGE.keys())
+@pytest.mark.parametrize(
+    "sized", [exhaustive(each, when=at % 4 > 0, id=name) for at, (name, each) in enumerate(LARGE.items())]
+)
 def test_small_hostile_cases_get_the_same_replies_on_both_servers(
     sized: Sized, embedded_server: Address, redis_7_0: Address
 ) -> None:

@@ -16,13 +16,13 @@ def ask(*words):
     return session.take_output()
 
 now = Instant(1_700_000_000_000_000, 0)
-is_loaded = lambda: float("miniredis.engine.commands.rest" in sys.modules)
+is_loaded = lambda: float("miniredis.engine.commands.sorting" in sys.modules)
 engine = Engine(now=now, environment=Environment(stopwatch=is_loaded))
 session = engine.connect(now)
 assert ask(b"LPUSH", b"list", b"x") == b":1\\r\\n"
-assert "miniredis.engine.commands.rest" not in sys.modules
+assert "miniredis.engine.commands.sorting" not in sys.modules
 print(ask(*(word.encode() for word in sys.argv[1:])))
-assert "miniredis.engine.commands.rest" in sys.modules
+assert "miniredis.engine.commands.sorting" in sys.modules
 print(ask(b"SLOWLOG", b"LEN"))
 """
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from conformance.targets import Address
 from conformance.wire import encode
-from miniredis.engine.rdb import BadDataError, dump, restore
 from miniredis.engine.rdb.modules import module_id, text, unsigned
+from miniredis.engine.rdb.payload import BadDataError, dump, restore
 from miniredis.engine.rdb.reader import length
 from miniredis.engine.rdb.rqueues import MODULE_ID
 from miniredis.engine.rqueues import LARGEST, RQueue

@@ -12,7 +12,7 @@ import redis
 
 import miniredis
 from conformance.wire import encode
-from miniredis.engine.commands.documentation import GROUPS
+from miniredis.engine.commands import GROUPS
 from miniredis.engine.registry import commands
 
 from ..waiting import PATIENCE, until

@@ -10,7 +10,7 @@ import hiredis
 import pytest
 
 from conformance.wire import RawConnection
-from miniredis.engine.rdb import BadDataError, dump, restore
+from miniredis.engine.rdb.payload import BadDataError, dump, restore
 from miniredis.engine.stream_nodes import Limits
 from miniredis.engine.streams import Stream
 

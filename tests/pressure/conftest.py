@@ -20,6 +20,7 @@ import redis
 from conformance.forking import Forked, ForkServer
 from conformance.targets import Address, NoRealRedisError, find_real_redis, start_real
 from pressure import Queue
+from tests.cases import exhaustive_but
 from tests.conftest import SERVERS
 from tests.waiting import PATIENCE
 from tests.waiting import until as until  # which the tests here take from this file
@@ -36,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 FLAVOURS = {"sync", "plain", "aio", "trio"}
 SERVER_NAMES = {"miniredis", "redis-server", "embedded_server", "real_server"}
 #: Tests that are made for each flavour on each server, and take long: in the default run each flavour is tried
-#: on one server only, and the rest is marked slow.
+#: on one server only, and the rest is marked exhaustive.
 LONG = ("healing", "test_checkouts", "test_max_connections", "test_silent_servers")
 PAIRS = (
     {"sync", "redis-server"}, {"plain", "miniredis"}, {"aio", "miniredis"}, {"trio", "redis-server"},
@@ -46,12 +47,12 @@ PAIRS = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow what the default run leaves out of the tests in ``LONG``."""
+    """Marks what the default run leaves out of the tests in ``LONG``."""
     for item in items:
         if not {item.path.stem, item.path.parent.name}.isdisjoint(LONG) and hasattr(item, "callspec"):
             names = {each for each in item.callspec.params.values() if isinstance(each, str)}
             if names & FLAVOURS and names & SERVER_NAMES and not any(pair <= names for pair in PAIRS):
-                item.add_marker("slow")
+                item.add_marker("exhaustive")
 
 
 OPERATIONS: dict[str, Callable[[Queue], object]] = {
@@ -100,15 +101,15 @@ class Server:
         self.process.wait()
 
 
-def server_fixture(*names: str, slow: tuple[str, ...] = ()) -> Any:
+def server_fixture(*names: str, more: tuple[str, ...] = ()) -> Any:
     """The fixture ``server_address`` of a module whose tests run on these servers.
 
     Args:
         *names: Names in ``SERVERS``, or fixtures; what follows a comma is for other fixtures.
-        slow: More of them, for the slow run.
+        more: More of them, for the exhaustive run.
     """
 
-    @pytest.fixture(params=[*names, *(pytest.param(name, marks=pytest.mark.slow) for name in slow)])
+    @pytest.fixture(params=exhaustive_but(names, [*names, *more]))
     def server_address(request: pytest.FixtureRequest) -> Address:
         name = request.param.partition(",")[0]
         address: Address = request.getfixturevalue(SERVERS.get(name, name))
@@ -290,7 +291,9 @@ def invariant(raw: redis.Redis, name: str = "jobs") -> None:
 
 
 #: To a client, all loops of miniredis are the same.
-server_address = server_fixture("miniredis", "in-process", "redis-server", "redis-server, plain batches")
+server_address = server_fixture(
+    "miniredis", "redis-server", "redis-server, plain batches", more=("in-process",)
+)
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from .conftest import invariant, server_fixture, until
 Cli = Callable[..., "subprocess.Popen[bytes]"]
 
 
-server_address = server_fixture("miniredis", slow=("redis-server",))
+server_address = server_fixture("miniredis", more=("redis-server",))
 
 
 LIMIT = 600.0

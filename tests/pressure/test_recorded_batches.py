@@ -1,6 +1,6 @@
 """Each operation sends the recorded batches; ``recorded_batches`` says how to read a difference.
 
-All disturbances: ``pytest -n 2 -m slow tests/pressure/test_recorded_batches.py``.
+All disturbances: ``pytest -n 2 -m exhaustive tests/pressure/test_recorded_batches.py``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from pressure.protocol.liveness import PROBE_INTERVAL
-from tests.cases import check_each
+from tests.cases import check_each, exhaustive
 
 from .recorded_batches import DISTURBANCES, FILE, GROUPS, lines_of
 from .recorded_batches_tables import CHOSEN
@@ -49,7 +49,7 @@ TELLING = {"one", "fed", "deadlock"}
 
 @pytest.mark.parametrize(
     ("operation", "situation", "scripts"),
-    [pytest.param(*each, marks=[] if each[1] in TELLING else [pytest.mark.slow]) for each in GROUPS],
+    [exhaustive(*each, when=each[1] not in TELLING) for each in GROUPS],
 )
 def test_each_disturbed_operation_sends_the_recorded_batches(
     operation: str, situation: str, scripts: bool

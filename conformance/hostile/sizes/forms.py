@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from miniredis.engine.commands.documentation import GROUPS
+from miniredis.engine.commands import GROUPS
 from miniredis.engine.registry import Command, commands
 from miniredis.engine.syntax import Argument, parse
 

@@ -1,32 +1,20 @@
-"""DEBUG and MEMORY: looking behind the scenes, for those who test."""
+"""DEBUG: looking behind the scenes, for those who test."""
 
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable, Iterable
-from itertools import chain, islice
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from .. import digests, errors
 from ..config.kinds import read_memory
 from ..errors import CommandError
-from ..groups import Group
-from ..hashes import HashValue
-from ..help import help_on
-from ..keyspace import StringValue, Value
-from ..numbers import MAX, leading_integer, read_integer
-from ..registry import Keys, command, container
+from ..numbers import MAX, leading_integer
+from ..registry import command
 from ..replies import OK, Encoded, Reply, status
-from ..rqueues import RQueue
 from ..session import Session
-from ..sets import SetValue
-from ..sorted_sets import SortedSet
-from ..streams import Stream
 from .objects import encoding, idle_seconds, reference_count
 from .reloading import debug_loadaof, debug_reload
-
-# DEBUG
 
 
 @command(
@@ -179,84 +167,3 @@ PARTS: Final[dict[tuple[bytes, int], Part]] = {
     (b"HELP", 2): debug_help,
 }
 """The subcommands, by name and by how many words the request has."""
-
-
-# MEMORY
-
-KEY_OVERHEAD: Final = 160
-"""About what a key takes beside its name and value, in bytes: its places in the tables, its header."""
-
-ELEMENT_OVERHEAD: Final = 41
-"""The header of an element, and its place in the list."""
-
-SAMPLES: Final = 5
-
-MOST_SAMPLES: Final = 50_000
-"""So many elements are measured at most: more make the answer, which is about, no better, only slower."""
-
-container("MEMORY", -2, module=__name__, summary="Tells what takes memory.", since="4.0.0")
-
-
-@command(
-    "MEMORY USAGE",
-    -3,
-    "readonly",
-    acl="",
-    keys=Keys(2, "RO"),
-    since="4.0.0",
-    syntax="key#0 [SAMPLES count:integer]",
-)
-def memory_usage(session: Session, args: list[bytes]) -> Reply:
-    """About how many bytes a key and its value take; elements are measured by a sample."""
-    samples = read_samples(args[3:])
-    value = session.db.values.get(args[2])
-    return None if value is None else KEY_OVERHEAD + len(args[2]) + size(value, samples)
-
-
-def read_samples(words: list[bytes]) -> int:
-    samples = SAMPLES
-    rest = iter(words)
-    for word in rest:
-        number = next(rest, None)
-        if word.upper() != b"SAMPLES" or number is None:
-            raise CommandError(errors.SYNTAX)
-        samples = read_integer(number)
-        if samples < 0:
-            raise CommandError(errors.SYNTAX)
-    return samples
-
-
-Columns: TypeAlias = tuple[Iterable[bytes], ...]
-
-COLUMNS: Final[dict[type, Callable[[Any], Columns]]] = {
-    deque: lambda values: (values,),
-    HashValue: lambda values: (values.fields.keys(), values.fields.values()),
-    SetValue: lambda values: (values,),
-    SortedSet: lambda values: (values.scores.keys(),),
-    RQueue: lambda queue: (map(b"".join, chain(queue.undelivered, queue.redelivered())),),
-}
-"""The strings of an aggregate's elements: one iterable for each string that an element has."""
-
-
-def size(value: Value, samples: int) -> int:
-    """About how many bytes a value takes; 0 samples measure as many elements as are ever measured."""
-    if isinstance(value, StringValue):
-        return len(value)
-    if isinstance(value, Stream):
-        return sum(node.size for node in value.nodes) + sum(map(group_size, value.groups.values()))
-    measured = min(samples or MOST_SAMPLES, MOST_SAMPLES, len(value))
-    if not measured:
-        return 0
-    strings = sum(sum(map(len, islice(column, measured))) for column in COLUMNS[type(value)](value))
-    return len(value) * (strings + measured * ELEMENT_OVERHEAD) // measured
-
-
-def group_size(group: Group) -> int:
-    """The bytes of a consumer group."""
-    return (len(group.pending) * 2 + len(group.consumers) + 1) * ELEMENT_OVERHEAD
-
-
-@command("MEMORY HELP", 2, "loading stale", acl="", since="4.0.0")
-def memory_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
-    return list(help_on(b"memory"))

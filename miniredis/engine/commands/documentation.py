@@ -2,64 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ..registry import LOOKUP, Command, command, commands
 from ..replies import Map, Reply, Set, status
 from ..session import Session
 from ..syntax import documented, parse
 from ..version import MODULE
+from . import GROUPS
 from .introspection import FLAGS, UNORDERED, is_of_module, named
-
-GROUPS: Final = {
-    "bitfields": "bitmap",
-    "bitmaps": "bitmap",
-    "clients": "connection",
-    "config": "server",
-    "connection": "connection",
-    "debugging": "server",
-    "rewriting": "server",
-    "documentation": "server",
-    "dump": "generic",
-    "expiring": "generic",
-    "functions": "scripting",
-    "generic": "generic",
-    "geo": "geo",
-    "geo_search": "geo",
-    "hash_members": "hash",
-    "hashes": "hash",
-    "hyperloglogs": "hyperloglog",
-    "introspection": "server",
-    "lcs": "string",
-    "list_elements": "list",
-    "lists": "list",
-    "objects": "generic",
-    "pubsub": "pubsub",
-    "rqueue_pops": "module",
-    "rqueues": "module",
-    "scanning": "generic",
-    "scripting": "scripting",
-    "server": "server",
-    "set_algebra": "set",
-    "sets": "set",
-    "sorted_set_algebra": "sorted-set",
-    "sorted_set_pops": "sorted-set",
-    "sorted_set_ranges": "sorted-set",
-    "sorted_set_samples": "sorted-set",
-    "sorted_sets": "sorted-set",
-    "sorting": "generic",
-    "stream_groups": "stream",
-    "stream_info": "stream",
-    "stream_pending": "stream",
-    "stream_reading": "stream",
-    "stream_trimming": "stream",
-    "streams": "stream",
-    "strings": "string",
-    "tracking": "connection",
-    "transactions": "transactions",
-    "watching": "server",
-}
-"""Redis's group of the commands in each module here."""
 
 
 @command(

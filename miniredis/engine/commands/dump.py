@@ -10,7 +10,7 @@ from ..errors import CommandError
 from ..keyspace import Value
 from ..numbers import MAX, read_integer
 from ..packing import Packing
-from ..rdb import BadDataError, BadPayloadError, dump, restore
+from ..rdb.payload import BadDataError, BadPayloadError, dump, restore
 from ..registry import Keys, command
 from ..replies import OK, Reply
 from ..session import Session

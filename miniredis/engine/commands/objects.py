@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..hashes import HashValue
 from ..help import help_on
 from ..keyspace import NO_EVENT, NO_TOUCH, Value
 from ..numbers import parse_integer
 from ..registry import Keys, command, container
 from ..replies import Reply
-from ..rqueues import RQueue
 from ..session import Session
-from ..sets import SetValue
-from ..sorted_sets import SortedSet
-from ..streams import Stream
+from ..value_types import TYPES
 
 LOOKED_AT: Final = Keys(2, "RO")
 TIPS: Final = "nondeterministic_output"
-
-LONGEST_EMBEDDED: Final = 44
-"""The longest string, in bytes, that Redis keeps in one piece with what it knows of it."""
 
 SHARED_INTEGERS: Final = range(10_000)
 """The numbers of which Redis keeps one object for all keys."""
@@ -45,25 +36,7 @@ def object_encoding(session: Session, args: list[bytes]) -> Reply:
 
 def encoding(value: Value) -> bytes:
     """The name of Redis's encoding for a value."""
-    return ENCODINGS[type(value)](value)
-
-
-def string_encoding(text: bytes) -> bytes:
-    if parse_integer(text) is not None:
-        return b"int"
-    return b"embstr" if len(text) <= LONGEST_EMBEDDED else b"raw"
-
-
-ENCODINGS: Final[dict[type, Callable[[Any], bytes]]] = {
-    bytes: string_encoding,
-    bytearray: lambda _: b"raw",
-    deque: lambda _: b"quicklist",
-    HashValue: lambda values: b"listpack" if values.is_packed else b"hashtable",
-    SetValue: lambda values: b"intset" if values.is_packed else b"hashtable",
-    SortedSet: lambda values: b"listpack" if values.is_packed else b"skiplist",
-    Stream: lambda _: b"stream",
-    RQueue: lambda _: b"raw",  # as Redis says of every module's type
-}
+    return TYPES[type(value)].encoding(value)
 
 
 @command(

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ..keyspace import Database, Keyspace
+from ..value_types import TYPES
 from ..version import VERSION as REDIS_VERSION
 from .crc64 import Checksum
 from .kinds import AUX, END, EXPIRY_MILLISECONDS, LIBRARY, RESIZE, SELECT
-from .payload import DUMPERS, VERSION, string_or_integer
+from .payload import VERSION
 from .reader import length, string
+from .strings import string_or_integer
 
 __all__ = ["MAGIC", "VERSION_DIGITS", "write"]
 
@@ -84,7 +86,7 @@ def aux(name: bytes, value: bytes) -> bytes:
 
 def keys_of(db: Database) -> Iterator[bytes | memoryview]:
     for key, value in db.values.items():
-        payload = DUMPERS[type(value)](value)
+        payload = TYPES[type(value)].dump(value)
         if key in db.deadlines:
             yield bytes([EXPIRY_MILLISECONDS]) + db.deadlines[key].to_bytes(8, "little", signed=True)
         yield payload[:1] + string_or_integer(key)

@@ -25,7 +25,7 @@ def redis_server() -> Path:
         pytest.skip(str(error))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_no_message_is_lost_where_clients_and_servers_die() -> None:
     found = run(SMALL)
     assert found.wrong == ()

@@ -314,7 +314,7 @@ def test_a_base_in_either_form_has_all_data(preamble: str) -> None:
 
 
 def state(engine: Engine) -> list[tuple[int, bytes, Any, Any]]:
-    from miniredis.engine.rdb import dump
+    from miniredis.engine.rdb.payload import dump
 
     return [
         (db.index, key, dump(value), db.deadlines.get(key))

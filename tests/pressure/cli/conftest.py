@@ -1,7 +1,7 @@
 """The helpers that the tests of the ``pressure`` command share.
 
 Tests that call the command in this process run on miniredis and on a real Redis. Those that start processes run on
-miniredis alone in the default run, on a real Redis in the slow one, and so do killed producers and consumers, in
+miniredis alone in the default run, on a real Redis in the exhaustive one, and so do killed producers and consumers, in
 tests/pressure/test_crashes.py.
 """
 
@@ -33,12 +33,12 @@ STARTING = {"cli", "start"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that start processes on a real Redis as slow."""
+    """Marks the tests that start processes on a real Redis."""
     for item in items:
         if isinstance(item, pytest.Function) and str(item.path).startswith(HERE):
             servers = item.callspec.params.values() if hasattr(item, "callspec") else ()
             if "redis-server" in servers and STARTING & set(item.fixturenames):
-                item.add_marker(pytest.mark.slow)
+                item.add_marker(pytest.mark.exhaustive)
 
 
 server_address = server_fixture("miniredis", "redis-server")

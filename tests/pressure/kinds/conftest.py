@@ -11,6 +11,7 @@ import pytest
 import miniredis
 from conformance.flavours import MAKERS
 from conformance.targets import Address
+from tests.cases import exhaustive_but
 
 Make = Callable[..., Any]
 """Makes a queue: its kind, its name, its options."""
@@ -25,7 +26,11 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(params=SETTINGS)
+#: Each client on one server: in the default run.
+USUAL = ["miniredis, sync", "miniredis, asyncio", "redis-server, plain batches", "redis-server, trio"]
+
+
+@pytest.fixture(params=exhaustive_but(USUAL, SETTINGS))
 def setting(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -21,6 +21,7 @@ from conformance.environment import Environment
 from conformance.flavours import FLAVOURS
 from conformance.targets import Address
 from pressure import ItemLostError
+from tests.cases import exhaustive
 
 from .conftest import SETTINGS
 
@@ -130,7 +131,7 @@ DEFAULT = {"miniredis, sync", "redis-server, plain batches"}
 
 @pytest.fixture(
     params=[
-        pytest.param(each, marks=[] if each in DEFAULT else [pytest.mark.slow])
+        exhaustive(each, when=each not in DEFAULT)
         for each in SETTINGS
         if "sync" in each.split() or "plain" in each
     ]

@@ -26,7 +26,7 @@ SIZES = [
 ]
 
 
-server_address = server_fixture("embedded_server", slow=("real_server",))
+server_address = server_fixture("embedded_server", more=("real_server",))
 
 
 @pytest.mark.parametrize("kind", ["backup", "ring", "reliable"])

@@ -25,6 +25,7 @@ from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.reliable.stream import Stream
 from pressure.kinds.ring import operations as ring
 from pressure.protocol.operation import Deadline, Operation, Server
+from tests.cases import exhaustive
 
 JOBS = b"queue:jobs"
 LOCKS = JOBS + b":lock:"
@@ -142,9 +143,10 @@ RELIABLE_ACTS: dict[str, Act] = {
 
 
 #: Two that pop and try again have thousands of orders, but for those that take one message each.
+THOUSANDS = {("pop", "pop"), ("pop", "pop one")}
+
 PAIRS = [
-    pytest.param(*pair, marks=[pytest.mark.slow] if pair in {("pop", "pop"), ("pop", "pop one")} else [])
-    for pair in combinations_with_replacement(RELIABLE_ACTS, 2)
+    exhaustive(*pair, when=pair in THOUSANDS) for pair in combinations_with_replacement(RELIABLE_ACTS, 2)
 ]
 
 

@@ -11,6 +11,7 @@ import redis
 import miniredis
 from conformance.flavours import MAKERS
 from conformance.targets import Address
+from tests.cases import exhaustive_but
 
 from ...conftest import Task, execute
 from ..conftest import Make
@@ -44,7 +45,16 @@ def has_module(client: redis.Redis) -> bool:
     return True
 
 
-@pytest.fixture(params=SETTINGS)
+#: Each client, backend and server once, at least: in the default run.
+USUAL = [
+    "miniredis, stream",
+    "miniredis, stream, asyncio",
+    "miniredis, module, trio",
+    "redis-server, stream, plain batches",
+]
+
+
+@pytest.fixture(params=exhaustive_but(USUAL, SETTINGS))
 def setting(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -8,11 +8,15 @@ from typing import Any
 import pytest
 import redis
 
+from tests.cases import exhaustive_but
+
 from ..conftest import Make
-from .conftest import JOBS, SETTINGS, counts, datas
+from .conftest import JOBS, SETTINGS, USUAL, counts, datas
+
+WITHOUT_MODULE = [each for each in SETTINGS if "module" not in each]
 
 
-@pytest.fixture(params=[each for each in SETTINGS if "module" not in each])
+@pytest.fixture(params=exhaustive_but(set(USUAL) & set(WITHOUT_MODULE), WITHOUT_MODULE))
 def setting(request: pytest.FixtureRequest) -> str:
     """The module has no groups."""
     return str(request.param)
