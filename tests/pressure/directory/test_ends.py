@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -128,6 +129,20 @@ def test_a_fork_of_the_owner_neither_serves_nor_closes(
     with Queue("jobs", url=url) as jobs:
         assert jobs.get() == b"v"
     assert owner(folder) == first.process.pid
+
+
+def test_a_fork_that_outlives_the_owner_does_not_keep_the_directory(
+    other: Callable[..., Other], url: str, folder: Path
+) -> None:
+    first = other("jobs.create(); jobs.put('v'); import os, signal")
+    first.do("pid = os.fork() or signal.pause()", f"open({str(folder / 'child')!r}, 'w').write(str(pid))")
+    first.kill()
+    try:
+        with Queue("jobs", url=url) as jobs:
+            assert jobs.get() == b"v"
+        assert owner(folder) == os.getpid()
+    finally:
+        os.kill(int((folder / "child").read_text()), signal.SIGKILL)
 
 
 def test_two_queues_of_a_process_share_one_server(url: str, folder: Path) -> None:

@@ -6,16 +6,21 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
+from typing import Any, Final
 
 import pytest
 
 import miniredis
+from conformance import histories
 from conformance.chaos import judged
-from conformance.chaos.journal import read
+from conformance.chaos.journal import Event, read
 from conformance.chaos.judge import Blow
 from conformance.chaos.staff import QUEUE, Staff
+from conformance.histories import Facts, History, Operation, as_text, worst
 
 from .conftest import owner
 
@@ -50,10 +55,41 @@ def run_with_kills(folder: Path, url: str, kills: int) -> None:
     with miniredis.start(dir=folder) as server, server.client(decode_responses=True) as client:
         key = f"__pressure__:{QUEUE}"
         left = client.lrange(key, 0, -1) + client.lrange(f"{key}:unacked", 0, -1)
-    findings = judged(read(staff.files), blows, left, most=60)
+    events = read(staff.files)
+    findings = judged(events, blows, left, most=60)
     assert not findings.wrong, findings
     assert findings.put >= 90 * kills
     assert len(blows) == kills, "the run was over before all were killed"
+    facts = Facts(bounds={QUEUE: 100}, final={QUEUE: tuple(each.encode() for each in reversed(left))})
+    history = History([each for file in staff.files for each in operations(read([file]))], facts)
+    verdict = worst(histories.judged(history).values())
+    assert verdict.answer == "ok", as_text(history, verdict)
+
+
+def operations(events: Sequence[Event]) -> Iterator[Operation]:
+    """What one worker did. What it never came back from, or does not know the outcome of, is open."""
+    before = events[0].when if events else 0.0
+    for event, after in zip_longest(events, events[1:]):
+        if event.kind == "putting" and not (after and (after.kind, after.value) == NOTHING_DONE):
+            yield operation("put", event, after, after is not None and after.kind == "put")
+        elif event.kind == "got":
+            taken = event.value.encode()
+            yield Operation(event.worker, QUEUE, "receive", (), (taken,), moment(before), moment(event.when))
+            yield operation("ack", event, after, after is not None and after.kind == "done")
+        before = event.when
+
+
+NOTHING_DONE: Final = ("error", "ConnectionFailedError")
+
+
+def operation(name: str, begun: Event, after: Event | None, is_done: bool) -> Operation:
+    value, end = begun.value.encode(), moment(after.when) if after and is_done else None
+    outcome: Any = "ok" if is_done else "open"
+    return Operation(begun.worker, QUEUE, name, (value,), None, moment(begun.when), end, outcome)
+
+
+def moment(seconds: float) -> int:
+    return round(seconds * 1_000_000_000)
 
 
 def once(url: str, *words: str) -> None:
