@@ -28,6 +28,7 @@ class Folder:
     Attributes:
         path: where it is.
         manifest: which files there are, as the disk has it.
+        skipped: how many numbers of files may be taken by files that no manifest names.
 
     Raises:
         BlockingIOError: another server keeps its data in it.
@@ -40,6 +41,7 @@ class Folder:
         self._top = self.top_of(config)
         self.path = self._top / config["appenddirname"]
         self.manifest = Manifest()
+        self.skipped = 0
         disk.make_folder(self.path)
         try:
             self._lock = disk.lock(self.path)
@@ -113,11 +115,11 @@ class Folder:
 
     def with_increment(self, manifest: Manifest) -> Manifest:
         """A manifest with one more increment."""
-        return manifest.with_increment(self._name)
+        return manifest.with_increment(self._name, skipped=self.skipped)
 
     def with_base(self, manifest: Manifest, ending: str) -> Manifest:
         """A manifest with a new base."""
-        return manifest.with_base(self._name, ending=ending)
+        return manifest.with_base(self._name, ending=ending, skipped=self.skipped)
 
     def unnamed_increment(self, number: int) -> Path:
         """Where effects are kept while the base that they follow is not written."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine import ConfigurationError
+from ..engine.client_flags import EXECUTING
 from ..engine.replies import pack
 from .append_only import AppendOnlyFile
 from .child import Child
@@ -62,6 +63,9 @@ class Journal:
             engine, self._disk, self.folder, partial(start_child, when_over=self._child_is_over)
         )
         self._is_open = False
+        self._awaits_base = False  # the first one: no manifest names the increment that follows it
+        self._unnamed: Path | None = None  # that increment
+        self._unnamed_count = 0
         self._size_before = self.base_size = 0
 
     # Opening
@@ -83,6 +87,30 @@ class Journal:
         for path, size in torn.items():
             self._cut(path, size)
         self._open()
+
+    def begin(self) -> None:
+        """Keeps what the engine has, and does from now on; a child writes the data as the first base.
+
+        Until it has, the folder is as it was before for whoever starts with it, and a kill loses the rest.
+
+        Raises:
+            DamagedFileError: the manifest cannot be read.
+            OSError: the disk fails, or there can be no child. Nothing is kept then, and nothing is lost.
+        """
+        self._files.read_manifest()
+        self._files.remove_left_behind()
+        self._awaits_base = True
+        self._start_unnamed_increment()
+        self._engine.record_effects()
+        self._rewriting.is_asked_for = True
+        if self._may_fork:
+            self._rewriting.begin()
+
+    def _start_unnamed_increment(self) -> None:
+        self._unnamed_count += 1
+        path = self._files.unnamed_increment(self._unnamed_count)
+        self._append_to(self._disk.create(path))
+        self._unnamed = path
 
     def _cut(self, path: Path, size: int) -> None:
         self._log.warning(
@@ -143,9 +171,15 @@ class Journal:
         if data or file.pending:
             file.write(data)
         self._engine.conditions.fail_disk(file.error)
-        is_between = not (file.pending or self._engine.conditions.busy)  # not in the middle of a script
-        if is_between and self._rewriting.child is None:
+        if self._may_fork and not file.pending and self._rewriting.child is None:
             self._rewrite_if_needed()
+
+    @property
+    def _may_fork(self) -> bool:
+        """Whether the data are those between two commands, and no other child is at work, as in Redis."""
+        engine, running = self._engine, self._engine.news.running
+        is_inside = engine.conditions.busy or (running is not None and running.flags & EXECUTING)
+        return not is_inside and engine.saves.began is None
 
     def reload(self) -> bool:
         """Loads all data again, as at the start; False, with all data gone, if they cannot be loaded."""
@@ -182,7 +216,8 @@ class Journal:
 
     def _rewrite_if_needed(self) -> None:
         rewriting = self._rewriting
-        if not (rewriting.is_asked_for or rewriting.is_due(self.size, self.base_size)):
+        is_due = self._awaits_base or rewriting.has_grown(self.size, self.base_size)
+        if not (rewriting.is_asked_for or (is_due and rewriting.may_retry)):
             return
         self._log.info("rewriting the append-only file")
         try:
@@ -198,6 +233,9 @@ class Journal:
 
     def _start_increment(self) -> None:
         """What is written from now on is not in the data of this moment."""
+        if self._awaits_base:
+            self._start_increment_again()
+            return
         old = self._file
         old.sync()  # only the last file may be torn
         manifest = self._files.with_increment(self._files.manifest)
@@ -212,28 +250,44 @@ class Journal:
         self._engine.begin_effects()
         old.close()
 
-    def _child_is_over(self, succeeded: bool) -> None:
-        self._later(lambda: self._end_rewriting(succeeded=succeeded))
+    def _start_increment_again(self) -> None:
+        """The data that the first base will have are now those of this moment."""
+        old, path = self._file, self._unnamed
+        self._start_unnamed_increment()
+        self._engine.begin_effects()
+        old.close()
+        if path is not None and self._disk.exists(path):
+            self._disk.remove(path)
 
-    def _end_rewriting(self, *, succeeded: bool) -> None:
+    def _child_is_over(self, failure: str) -> None:
+        self._later(lambda: self._end_rewriting(failure))
+
+    def _end_rewriting(self, failure: str) -> None:
         if self._rewriting.child is None:
             return
         path = self._rewriting.end()
         try:
-            if succeeded:
-                self._replace_base(path)
-            else:
-                self._fail_rewriting("the child that writes the new base failed")
+            if failure:
+                self._fail_rewriting(failure)
                 self._disk.remove(path)
+            else:
+                self._replace_base(path)
         except OSError as error:
             self._fail_rewriting(error)
+            if self._awaits_base:
+                self._files.skipped += 1  # nobody knows which manifest is on the disk, and what it names
 
     def _replace_base(self, path: Path) -> None:
-        manifest = self._files.with_base(self._files.manifest, base_ending(self._engine))
+        manifest = self._files.manifest
+        if self._unnamed is not None:
+            manifest = self._files.with_increment(manifest)
+            self._disk.rename(self._unnamed, self._files.last_increment(manifest))
+        manifest = self._files.with_base(manifest, base_ending(self._engine))
         base = self._files.base(manifest)
         self._disk.rename(path, base)
         self._disk.sync_folder(self.folder)
         self._files.save_manifest(manifest)
+        self._awaits_base, self._unnamed = False, None
         self._size_before = self._disk.size(base)
         self.base_size = self.size
         self._log.info("rewrote the append-only file: %d bytes", self.base_size)
@@ -253,18 +307,32 @@ class Journal:
 
     # The end
 
-    def close(self) -> None:
+    def close(self, *, is_end: bool = True) -> None:
         """Makes all that was written durable.
+
+        Args:
+            is_end: the server stops, and must not do so without a first base.
 
         Raises:
             OSError: the disk fails.
         """
         self._rewriting.abandon()
         try:
+            if self._awaits_base and is_end:
+                self._write_first_base()
             if self._is_open:
                 self._file.close()
         finally:
             self._files.close()
+
+    def _write_first_base(self) -> None:
+        """Does what the child was to do."""
+        files = self._files
+        manifest = files.with_base(files.with_increment(files.manifest), base_ending(self._engine))
+        self._write_base(files.base(manifest))
+        self._disk.create(files.last_increment(manifest)).close()
+        files.save_manifest(manifest)
+        files.remove_history()
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copies, the lock's among them, so that it ends with the parent."""

@@ -23,7 +23,6 @@ __all__ = ["SnapshotFile"]
 NO_FOLDER = "No such file or directory"
 
 FAILED = "cannot save the data to %s: %s"
-CHILD_FAILED = "cannot save the data to %s beside other work; SAVE tells why"
 
 
 class SnapshotFile:
@@ -98,18 +97,18 @@ class SnapshotFile:
             self._log.warning(FAILED, self.path, error)
             raise
 
-    def _when_over(self, number: int, has_succeeded: bool) -> None:
-        self._later(partial(self._end, number, has_succeeded=has_succeeded))
+    def _when_over(self, number: int, failure: str) -> None:
+        self._later(partial(self._end, number, failure))
 
-    def _end(self, number: int, *, has_succeeded: bool) -> None:
+    def _end(self, number: int, failure: str) -> None:
         child, clock = self._child, self._engine.environment.clock
         if child is None or number != self._number or clock is None:
             return  # it was cancelled
         self._child = None
-        if not has_succeeded:
-            self._log.warning(CHILD_FAILED, self.path)
+        if failure:
+            self._log.warning(FAILED, self.path, failure)
             self._remove_unfinished(child)
-        self._engine.end_save(clock(), has_succeeded=has_succeeded)
+        self._engine.end_save(clock(), has_succeeded=not failure)
 
     def cancel(self) -> None:
         """Ends what ``start`` began."""

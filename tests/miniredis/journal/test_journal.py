@@ -21,7 +21,7 @@ from miniredis.journal.journal import Journal
 from miniredis.logs import ServerLog
 from miniredis.scripting import new_interpreter
 
-from .memory_disk import Killed, MemoryDisk, failing, works
+from .memory_disk import Killed, MemoryDisk, failing, failing_once, killing, works
 
 NOW = Instant(1_700_000_000_000_000, 0)
 
@@ -61,14 +61,14 @@ class Server:
 class InThisProcess(Child):
     """Does the work of a child at once."""
 
-    def __init__(self, work: Callable[[], None], when_over: Callable[[bool], None]) -> None:
+    def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
         self.pid = os.getpid()
-        succeeded = True
+        failure = ""
         try:
             work()
-        except OSError:
-            succeeded = False
-        when_over(succeeded)
+        except OSError as error:
+            failure = str(error)
+        when_over(failure)
 
     def kill(self) -> None:
         """It is over."""
@@ -143,14 +143,6 @@ def test_what_was_acknowledged_is_there_after_the_next_start_ends_at_any_operati
         except Killed:
             disk.lose_power(at)
         check(disk, acknowledged, f"operation {at} of the start")
-
-
-def killing(at: int) -> Callable[[int, str], None]:
-    def plan(number: int, _: str) -> None:
-        if number >= at:
-            raise Killed
-
-    return plan
 
 
 def interrupted(disk: MemoryDisk, at: int, **directives: str) -> list[int]:
@@ -266,18 +258,6 @@ def test_a_kill_after_a_rewriting_that_failed_halfway_doubles_nothing(place: int
             server.ask("BGREWRITEAOF")
         disk.plan = works
         assert elements(disk) == [1, 2], f"operation {at}, {disk.steps[-1]}"
-
-
-def failing_once(operation: str, place: int) -> Callable[[int, str], None]:
-    left = [place]
-
-    def plan(number: int, name: str) -> None:
-        if name == operation:
-            left[0] -= 1
-            if left[0] == 0:
-                failing(operation)(number, name)
-
-    return plan
 
 
 # Rewriting
