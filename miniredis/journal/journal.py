@@ -216,7 +216,11 @@ class Journal:
 
     def _rewrite_if_needed(self) -> None:
         rewriting = self._rewriting
-        is_due = self._awaits_base or rewriting.has_grown(self.size, self.base_size)
+        is_due = (
+            self._awaits_base
+            or self._file.may_lack_something
+            or rewriting.has_grown(self.size, self.base_size)
+        )
         if not (rewriting.is_asked_for or (is_due and rewriting.may_retry)):
             return
         self._log.info("rewriting the append-only file")
