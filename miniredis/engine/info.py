@@ -111,7 +111,7 @@ def human(size: float) -> str:
 
 def persistence(engine: Engine) -> Fields:
     journal = engine.environment.journal
-    saves, now = engine.saves, engine.now.wall // 1_000_000
+    saves, now = engine.saves, engine.now.monotonic // 1_000_000
     return {
         "loading": 0 if engine.conditions.loading is None else 1,
         "async_loading": 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import threading
@@ -10,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["Child"]
+__all__ = ["Child", "check_server_lives"]
 
 DONE: Final = b"."
 """What the child says when it has succeeded. Its exit status is lost where a program ignores SIGCHLD."""
@@ -69,6 +70,12 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)  # until the thread has waited for it, its number is its own
         self._thread.join()
+
+
+def check_server_lives(server: int) -> None:
+    """In a child: raises ``OSError`` where its server is gone, and another may use the files by now."""
+    if os.getppid() != server:
+        raise ProcessLookupError(errno.ESRCH, "the server is gone")
 
 
 def fork() -> int:

@@ -181,6 +181,15 @@ class Journal:
         is_inside = engine.conditions.busy or (running is not None and running.flags & EXECUTING)
         return not is_inside and engine.saves.began is None
 
+    def begin_again(self) -> None:
+        """All data were replaced: what the files have stays there until these are written in its place."""
+        self._rewriting.abandon()
+        self._awaits_base = self._rewriting.is_asked_for = True
+        try:
+            self._start_increment_again()
+        except OSError as error:
+            self._fail_rewriting(error)
+
     def reload(self) -> bool:
         """Loads all data again, as at the start; False, with all data gone, if they cannot be loaded."""
         engine = self._engine
@@ -216,7 +225,11 @@ class Journal:
 
     def _rewrite_if_needed(self) -> None:
         rewriting = self._rewriting
-        is_due = self._awaits_base or rewriting.has_grown(self.size, self.base_size)
+        is_due = (
+            self._awaits_base
+            or self._file.may_lack_something
+            or rewriting.has_grown(self.size, self.base_size)
+        )
         if not (rewriting.is_asked_for or (is_due and rewriting.may_retry)):
             return
         self._log.info("rewriting the append-only file")
@@ -263,6 +276,9 @@ class Journal:
         self._later(lambda: self._end_rewriting(failure))
 
     def _end_rewriting(self, failure: str) -> None:
+        if self._rewriting.abandoned:
+            self._rewriting.abandoned -= 1
+            return
         if self._rewriting.child is None:
             return
         path = self._rewriting.end()

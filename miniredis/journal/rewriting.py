@@ -43,6 +43,7 @@ class Rewriting:
         seconds: how long the last one took.
         has_failed: the last one failed.
         count: how many there were.
+        abandoned: how many children were ended before their time, and will still be told of.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Rewriting:
         self.child: Child | None = None
         self.seconds = NEVER
         self.has_failed = False
-        self.count = 0
+        self.count = self.abandoned = 0
 
     def begin(self) -> None:
         """Starts a child; raises ``OSError`` if there can be none."""
@@ -104,6 +105,7 @@ class Rewriting:
         """Ends the child that is at work, if there is one."""
         if self.child is not None:
             child, self.child = self.child, None
+            self.abandoned += 1
             child.kill()
 
     def facts(self) -> dict[str, int | str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine import ConfigurationError
-from .child import Child
+from .child import Child, check_server_lives
 from .disk import Disk
 from .rdb_file import load_file, save_file, temporary
 
@@ -85,14 +85,15 @@ class SnapshotFile:
             self._log.warning(FAILED, self.path, error)
             raise
 
-    def _write(self) -> None:
-        save_file(self._disk, self.path, self._engine)
+    def _write(self, check: Callable[[], None] = lambda: None) -> None:
+        save_file(self._disk, self.path, self._engine, check)
 
     def start(self) -> None:
         """Begins to save the data as they are now, in a process of its own; raises ``OSError``."""
         self._number += 1
         try:
-            self._child = Child(self._write, partial(self._when_over, self._number))
+            server_lives = partial(check_server_lives, os.getpid())
+            self._child = Child(partial(self._write, server_lives), partial(self._when_over, self._number))
         except OSError as error:
             self._log.warning(FAILED, self.path, error)
             raise

@@ -46,7 +46,7 @@ def replace_data(engine: Engine, snapshot: bytes) -> Generator[None, None, int]:
     keyspace.take_over(incoming)
     engine.waiting.serve_ready()
     if engine.environment.journal is not None:
-        engine.environment.journal.rewrite()
+        engine.environment.journal.begin_again()
     return database_of_stream(snapshot) % len(keyspace.databases)
 
 

@@ -272,6 +272,25 @@ def test_the_stream_is_kept_in_an_append_only_file_of_its_own(master: redis.Redi
         assert again.get("long") == master.get("long")
 
 
+def test_a_snapshot_replaces_what_the_append_only_file_had_once_it_is_written_there(tmp_path: Path) -> None:
+    files: dict[str, Any] = {"appendonly": "yes", "dir": str(tmp_path), "aof_use_rdb_preamble": "no"}
+    with miniredis.start(**files) as server, redis.Redis(port=server.port) as replica, RawMaster() as master:
+        replica.mset({f"old:{number}": "v" for number in range(1000)})
+        replica.bgrewriteaof()
+        for turn in range(3):
+            replica.replicaof("NO", "ONE")
+            replica.replicaof("127.0.0.1", str(master.port))
+            master.synchronize(snapshot_of({b"k": b"%d" % turn}), offset=1000 * turn)
+            wait_until_up(replica)
+            master.do("SET", "after", str(turn))
+            until(lambda wanted=b"%d" % turn: replica.get("after") == wanted)
+        until(lambda: replica.info("persistence")["aof_rewrite_in_progress"] == 0)
+        assert replica.info("persistence")["aof_last_bgrewrite_status"] == "ok"
+    with miniredis.start(**files) as server, redis.Redis(port=server.port) as again:
+        assert again.mget("k", "after") == [b"2", b"2"]
+        assert again.dbsize() == 2
+
+
 # Taking over
 
 
