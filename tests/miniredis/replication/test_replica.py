@@ -7,6 +7,7 @@ import random
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,10 @@ def test_a_master_that_is_killed_and_comes_back_is_followed_again(tmp_path: Path
         end(process)
 
 
+def has(client: redis.Redis, key: str, value: bytes) -> bool:
+    return bool(client.get(key) == value)
+
+
 def answers(client: redis.Redis) -> bool:
     try:
         return bool(client.ping())
@@ -283,7 +288,7 @@ def test_a_snapshot_replaces_what_the_append_only_file_had_once_it_is_written_th
             master.synchronize(snapshot_of({b"k": b"%d" % turn}), offset=1000 * turn)
             wait_until_up(replica)
             master.do("SET", "after", str(turn))
-            until(lambda wanted=b"%d" % turn: replica.get("after") == wanted)
+            until(partial(has, replica, "after", b"%d" % turn))
         until(lambda: replica.info("persistence")["aof_rewrite_in_progress"] == 0)
         assert replica.info("persistence")["aof_last_bgrewrite_status"] == "ok"
     with miniredis.start(**files) as server, redis.Redis(port=server.port) as again:
