@@ -15,8 +15,9 @@ import trio
 
 from .arguments import DirectiveValue, as_microseconds, check_is_trio, check_loop, checked_config, kind
 from .clock import Clock, ClockChoice, chosen
-from .engine import Config, Engine
+from .engine import Config, ConfigurationError, Engine
 from .forks import leave_to_parent_on_fork
+from .journal.damage import DamagedFileError
 from .listeners import Listener, listening
 from .poll import PollLoop
 from .pollers import has_poller
@@ -28,7 +29,7 @@ from .tick_runner import TickRunner
 if TYPE_CHECKING:
     import redis.asyncio
 
-__all__ = ["LoopChoice", "Server", "serve"]
+__all__ = ["LoopChoice", "Server", "StoppedWhileLoadingError", "serve"]
 
 LoopChoice: TypeAlias = Literal["poll", "streams"] | None
 
@@ -40,6 +41,13 @@ class Started(Protocol):
         """Clients can connect."""
 
 
+class StoppedWhileLoadingError(RuntimeError):
+    """The server was stopped before it had loaded its data."""
+
+    def __init__(self) -> None:
+        super().__init__("the server was stopped while it loaded its data")
+
+
 class Server:
     """A running server: where clients connect to it, and what tests do with it.
 
@@ -48,14 +56,14 @@ class Server:
     Attributes:
         host: the address at which clients on this machine connect to it: the first one of ``bind``, or
             ``127.0.0.1`` where that is ``0.0.0.0``, and ``::1`` where it is ``::``.
-        port: the TCP port that it listens on.
+        port: the TCP port that it listens on; 0, and no ``host``, if it has a Unix socket alone.
         unixsocket: the path of its Unix socket; empty if it has none.
     """
 
     def __init__(self, runner: TickRunner, listeners: list[Listener]) -> None:
-        tcp = next(listener for listener in listeners if not listener.is_unix)
-        self.host = tcp.reachable_host
-        self.port = tcp.port
+        tcp = next((listener for listener in listeners if not listener.is_unix), None)
+        self.host = tcp.reachable_host if tcp else ""
+        self.port = tcp.port if tcp else 0
         self.unixsocket = next((each.host for each in listeners if each.is_unix), "")
         self._runner = runner
         self._token = trio.lowlevel.current_trio_token()
@@ -66,7 +74,8 @@ class Server:
     def url(self) -> str:
         """Where it is, as Redis clients take it: ``redis://127.0.0.1:6379``.
 
-        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``.
+        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``. If the server has a Unix
+        socket alone (``bind=""``), it is ``unix:///path``.
         """
         password = self._runner.engine.config["requirepass"]
         quoted = urllib.parse.quote(password, safe="", errors="surrogateescape")
@@ -78,6 +87,8 @@ class Server:
         return self._url_with("")
 
     def _url_with(self, user: str) -> str:
+        if not self.host:
+            return f"unix://{user}{urllib.parse.quote(str(Path(self.unixsocket).absolute()))}"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"redis://{user}{host}:{self.port}"
 
@@ -227,19 +238,28 @@ class Server:
 
     async def _run(self, loop: PollLoop | StreamLoop, task_status: Started) -> None:
         leave_to_parent_on_fork(self._runner)
+        has_started = False
+        trouble: Exception | None = None
         try:
-            task_status.started(self)
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(loop.run)
-                    nursery.start_soon(self._link.run)
-                    await self._runner.run()
+                    try:
+                        has_started = await self._runner.load_files()
+                    except (ConfigurationError, DamagedFileError, OSError) as error:
+                        trouble = error  # raised below: out of a nursery it would come in a group
+                    if has_started:
+                        task_status.started(self)
+                        nursery.start_soon(self._link.run)
+                        await self._runner.run()
                     nursery.cancel_scope.cancel()
         finally:
             self._runner.close()
             loop.close()
-        if self.failure is not None:
-            raise self.failure
+        if trouble := trouble or self.failure:
+            raise trouble
+        if not has_started:
+            raise StoppedWhileLoadingError
 
 
 async def serve(
@@ -255,7 +275,7 @@ async def serve(
 ) -> None:
     """Runs a server in a Trio program, until it is stopped or cancelled.
 
-    ``nursery.start`` returns the ``Server`` as soon as clients can connect::
+    ``nursery.start`` returns the ``Server`` as soon as clients can connect and the data on disk are loaded::
 
         async with trio.open_nursery() as nursery:
             server = await nursery.start(miniredis.serve)
@@ -277,7 +297,7 @@ async def serve(
             milliseconds at a time, and answers sooner.
         handle: the class of the ``Server``, for subclasses.
         task_status: given by ``nursery.start``.
-        directives: redis-server's directives, with ``_`` for ``-``, as for ``start``.
+        directives: redis-server's directives, with ``_`` for ``-``, as for ``start``; so is ``dir`` alone.
 
     Raises:
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
@@ -285,7 +305,7 @@ async def serve(
         ValueError: there is no such ``clock`` or ``loop``.
         DamagedFileError: the file with the data cannot be loaded.
         OSError: the server cannot listen where it was told to, for example as the port is in use.
-        RuntimeError: no Trio program runs here.
+        RuntimeError: no Trio program runs here; or the server was stopped while it loaded its data.
     """
     check_is_trio()
     check_loop("serve", loop)
@@ -317,7 +337,6 @@ async def run_server(
     with listening(config) as listeners:
         engine.config.learn("dir", str(Path(engine.config["dir"]).absolute()))
         runner = TickRunner(engine, time_source, this_process())
-        runner.open_files()
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
         # before the caller goes on: it may leave no descriptor for what the loop needs

@@ -29,6 +29,7 @@ from .news import News
 from .observing import Statistics
 from .packing import Packing
 from .registry import AT_ONCE
+from .replay import NEVER
 from .replication.failover import Failover
 from .replication.history import History
 from .replication.master_session import MasterSession
@@ -51,10 +52,6 @@ EXPIRED_MEANWHILE: Final = 4
 
 So a crowd that expires together does not hold up the clients.
 """
-
-
-NEVER: Final = 0
-"""The time of a keyspace whose keys stay: before every deadline."""
 
 
 RECOVERY: Final = 1_000_000
@@ -302,7 +299,8 @@ class Engine:
             self.statistics.start_lap()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
-        self.saves.begin_if_due()
+        if self.conditions.loading is None:
+            self.saves.begin_if_due()
         self.replicas.let_time_pass()
         self.upstream.let_time_pass()
         self.failover.let_time_pass()
@@ -325,7 +323,7 @@ class Engine:
             self._next_expiry(leisure),
             pause.until if pause else None,
             self.backlogs.next_deadline(),
-            self.saves.next_deadline(),
+            self.saves.next_deadline() if self.conditions.loading is None else None,
             self.replicas.next_deadline(),
             self.upstream.next_deadline(),
             self.failover.next_deadline(),
@@ -466,6 +464,9 @@ class Engine:
             self._end_what_is_over(now.monotonic)
 
     def _end_what_is_over(self, monotonic: int) -> None:
+        loading = self.conditions.loading
+        if loading is not None and loading.stops_time:
+            self.keyspace.milliseconds = NEVER
         if self.conditions.is_pause_over(monotonic):
             self.end_pause()
         self.conditions.wake_up(monotonic)
@@ -573,6 +574,8 @@ class Engine:
     def _fail(self, session: Session, fault: Exception) -> None:
         self.faults.append((session, fault))
         self._abandon_effects()
+        if isinstance(session, MasterSession):
+            session.has_failed = True
         self._forget(session)  # what it was told before is true, and is sent
         self._show_out(session)
 

@@ -31,6 +31,9 @@ class JournalInterface(Protocol):
     def rewrite(self) -> bool:
         """Rewrites it soon; False if that is being done already."""
 
+    def begin_again(self) -> None:
+        """All data were replaced: what the files have stays there until these are written in its place."""
+
     def reload(self) -> bool:
         """Loads all data again; False if that failed."""
 

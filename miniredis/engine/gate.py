@@ -102,6 +102,15 @@ def stale(session: Session, command: Command, args: list[bytes]) -> bytes | None
     return None if may else errors.MASTER_DOWN
 
 
+def loading(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    if session.engine.conditions.loading is None:
+        return None
+    commands = [command]
+    if command.name == b"exec" and session.transaction is not None:
+        commands = [queued for queued, _ in session.transaction.queued]
+    return None if all("loading" in each.flags for each in commands) else errors.LOADING
+
+
 def busy(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
     is_refused = session.engine.conditions.busy and "allow_busy" not in command.flags
     return session.engine.scripts.busy_text if is_refused else None
@@ -123,6 +132,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     read_only,
     subscription,
     stale,
+    loading,
     busy,
     monitor,
 )

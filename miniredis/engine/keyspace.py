@@ -149,7 +149,7 @@ class Keyspace:
             db.break_watches(key for key in tuple(db.watchers) if db.has(key) or incoming.has(key))
             db.exchange(incoming)
         self._order_expiries()
-        self.tell(Change(ALL_DATABASES, None, None, "flush"))
+        self.tell(Change(ALL_DATABASES, None, None, "replaced"))
 
     def reset_statistics(self) -> None:
         """CONFIG RESETSTAT: counts from zero again."""

@@ -112,7 +112,7 @@ class News:
     def hear(self, change: Change) -> None:
         """A key changed, or all: who tracks keys is told, and who listens to keyspace events."""
         if change.key is None:
-            if change.event == "flush":
+            if change.event in {"flush", "replaced"}:
                 self.tracking.flushed(self.running)
         elif not change.modifies:
             self.notifications.tell(change.database, change.key, change.event)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
-__all__ = ["Disk", "File"]
+__all__ = ["Disk", "File", "InputFile"]
 
 
 class File:
@@ -22,6 +24,7 @@ class File:
     """
 
     def __init__(self, path: Path, flags: int) -> None:
+        self._path = path
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o644)
         self.size = os.fstat(self._descriptor).st_size
 
@@ -34,8 +37,10 @@ class File:
             rest = rest[written:]
 
     def sync(self) -> None:
-        """Makes what was written durable."""
+        """Makes what was written durable, which a file that was removed is not, whatever the system says."""
         os.fdatasync(self._descriptor) if hasattr(os, "fdatasync") else os.fsync(self._descriptor)
+        if not os.fstat(self._descriptor).st_nlink:
+            raise FileNotFoundError(errno.ENOENT, "the file was removed", str(self._path))
 
     def truncate(self, size: int) -> None:
         """Cuts what is behind a length."""
@@ -45,6 +50,32 @@ class File:
     def close(self) -> None:
         """Closes it."""
         os.close(self._descriptor)
+
+
+class InputFile:
+    """A file that is read from its beginning on.
+
+    Attributes:
+        size: how many bytes it has.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.size = os.fstat(self._descriptor).st_size
+
+    def read(self, most: int) -> bytes:
+        """The next bytes, up to so many; none at the end."""
+        return os.read(self._descriptor, most)
+
+    def close(self) -> None:
+        """Closes it."""
+        os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Disk:
@@ -58,8 +89,12 @@ class Disk:
         """Opens a file to write it from the beginning."""
         return File(path, os.O_CREAT | os.O_TRUNC)
 
+    def open(self, path: Path) -> InputFile:
+        """Opens a file to read it."""
+        return InputFile(path)
+
     def read(self, path: Path) -> bytes:
-        """What a file holds."""
+        """What a small file holds."""
         return path.read_bytes()
 
     def size(self, path: Path) -> int:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..engine.rdb import snapshot
-from ..engine.rdb.loading import BadSnapshotError, Loaded, load
+from ..engine.rdb.loading import BadSnapshotError, Loaded, Progress, load_in_steps
+from ..engine.rdb.reader import FileReader
 from .damage import DamagedFileError
 
 if TYPE_CHECKING:
     from ..engine import Engine
+    from .disk import InputFile
 
 __all__ = ["FileSystem", "load_file", "save_file", "temporary"]
 
@@ -31,8 +33,8 @@ class FileSystem(Protocol):
     def remove(self, path: Path) -> None:
         """Removes a file."""
 
-    def read(self, path: Path) -> bytes:
-        """What a file holds."""
+    def open(self, path: Path) -> InputFile:
+        """Opens a file to read it."""
 
 
 def temporary(path: Path, process: int) -> Path:
@@ -40,8 +42,14 @@ def temporary(path: Path, process: int) -> Path:
     return path.with_name(f"temp-{process}.rdb")
 
 
-def save_file(disk: FileSystem, path: Path, engine: Engine) -> None:
+def save_file(disk: FileSystem, path: Path, engine: Engine, check: Callable[[], None] = lambda: None) -> None:
     """Writes all data of an engine to a file.
+
+    Args:
+        disk: where the file is.
+        path: which one.
+        engine: whose data.
+        check: called now and then, and before the new file takes the place of the old one.
 
     Raises:
         OSError: the disk fails; the file is as it was.
@@ -55,26 +63,47 @@ def save_file(disk: FileSystem, path: Path, engine: Engine) -> None:
     )
     unfinished = temporary(path, os.getpid())
     try:
-        disk.replace(path, blocks, unfinished)
+        disk.replace(path, checked(blocks, check), unfinished)
     except BaseException:
         with contextlib.suppress(OSError):
             disk.remove(unfinished)
         raise
 
 
-def load_file(disk: FileSystem, path: Path, engine: Engine) -> Loaded | None:
-    """Puts all data of a file into an engine that has none; None where there is no such file.
+def checked(blocks: Iterable[bytes], check: Callable[[], None]) -> Iterator[bytes]:
+    for block in blocks:
+        yield block
+        check()
+
+
+def load_file(disk: FileSystem, path: Path, engine: Engine) -> Generator[None, None, Loaded | None]:
+    """Puts all data of a file into an engine that has none, in steps; None where there is no such file.
 
     Raises:
-        DamagedFileError: it is damaged, or has what is not here; the engine is empty.
-        OSError: it cannot be read.
+        DamagedFileError: it is damaged, or has what is not here. The engine is empty then, as it is where the
+            generator is closed before its end.
+        OSError: it cannot be read; the same is true.
     """
     try:
-        data = disk.read(path)
+        file = disk.open(path)
     except FileNotFoundError:
         return None
-    checks = engine.config["rdbchecksum"] == "yes"
+    progress = Progress(engine.now.wall // 1_000_000, file.size)
+    engine.conditions.load(progress)
     try:
-        return load(data, engine.keyspace, engine.libraries, engine.packing, checks=checks, is_whole=True)
+        return (
+            yield from load_in_steps(
+                FileReader(file.read, file.size),
+                engine.keyspace,
+                engine.libraries,
+                engine.packing,
+                progress=progress,
+                checks=engine.config["rdbchecksum"] == "yes",
+                is_whole=True,
+            )
+        )
     except BadSnapshotError as error:
         raise DamagedFileError(path, str(error)) from None
+    finally:
+        engine.conditions.load(None)
+        file.close()

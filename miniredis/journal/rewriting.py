@@ -43,6 +43,7 @@ class Rewriting:
         seconds: how long the last one took.
         has_failed: the last one failed.
         count: how many there were.
+        abandoned: how many children were ended before their time, and will still be told of.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Rewriting:
         self.child: Child | None = None
         self.seconds = NEVER
         self.has_failed = False
-        self.count = 0
+        self.count = self.abandoned = 0
 
     def begin(self) -> None:
         """Starts a child; raises ``OSError`` if there can be none."""
@@ -87,19 +88,24 @@ class Rewriting:
         self.has_failed, self.is_asked_for = True, False
         self._not_before = time.monotonic() + PAUSE
 
-    def is_due(self, size: int, base_size: int) -> bool:
+    @property
+    def may_retry(self) -> bool:
+        """Whether no failure was a moment ago."""
+        return time.monotonic() >= self._not_before
+
+    def has_grown(self, size: int, base_size: int) -> bool:
         """Whether the file has grown by so much that it is to be rewritten without being asked for."""
         config = self._engine.config
         percentage = config.integer("auto-aof-rewrite-percentage")
         if not percentage or size <= config.integer("auto-aof-rewrite-min-size"):
             return False
-        has_grown = size * 100 // (base_size or 1) - 100 >= percentage
-        return has_grown and time.monotonic() >= self._not_before
+        return size * 100 // (base_size or 1) - 100 >= percentage
 
     def abandon(self) -> None:
         """Ends the child that is at work, if there is one."""
         if self.child is not None:
             child, self.child = self.child, None
+            self.abandoned += 1
             child.kill()
 
     def facts(self) -> dict[str, int | str]:

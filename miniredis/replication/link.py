@@ -8,6 +8,7 @@ has closed meanwhile.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from ..forks import close_copy, leave_to_parent_on_fork
-from ..tick_runner import TickRunner
+from ..tick_runner import SLICE, TickRunner
 
 if TYPE_CHECKING:
     from ..engine import Instant
@@ -120,9 +121,22 @@ class MasterLink:
         try:
             while data := await stream.receive_some(READ_SIZE):
                 tell(self._runner.engine.upstream.receive, data)
+                while self._is_loading:
+                    tell(self._load)
+                    await trio.lowlevel.checkpoint()
         except trio.BrokenResourceError as error:
             return str(error.__cause__ or error)
         return CLOSED
+
+    def _load(self) -> None:
+        """Loads what has come for a moment; then clients are answered."""
+        until = time.monotonic() + SLICE
+        while self._runner.engine.upstream.load() and time.monotonic() < until:
+            pass
+
+    @property
+    def _is_loading(self) -> bool:
+        return self._runner.engine.upstream.is_loading
 
     async def _send_all(self, stream: trio.SocketStream) -> None:
         while True:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["begin_snapshot"]
 
-FAILED = "cannot write a snapshot for replicas beside other work; they will ask again"
+FAILED = "cannot write a snapshot for replicas beside other work; they will ask again: %s"
 
 
 def begin_snapshot(
@@ -51,16 +51,16 @@ def begin_snapshot(
         file.writelines(blocks())
         file.flush()
 
-    def end(has_succeeded: bool) -> None:
+    def end(failure: str) -> None:
         with file:
-            content = mapped(file) if has_succeeded and not is_cancelled else None
-        later(lambda: tell(content))
+            content = None if failure or is_cancelled else mapped(file)
+        later(lambda: tell(content, failure))
 
-    def tell(content: bytes | None) -> None:
+    def tell(content: bytes | None, failure: str) -> None:
         if is_cancelled:
             return
         if content is None:
-            log.warning(FAILED)
+            log.warning(FAILED, failure)
         when_over(content)
 
     def cancel() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from ..keyspace import Keyspace
 from ..rdb.kinds import AUX
-from ..rdb.loading import load
-from ..rdb.reader import BadDataError, Reader
+from ..rdb.loading import load_in_steps
+from ..rdb.reader import BadDataError, FileReader, Reader
 from ..rdb.snapshot import MAGIC, VERSION_DIGITS
 
 if TYPE_CHECKING:
@@ -18,8 +20,8 @@ __all__ = ["replace_data"]
 DATABASE_OF_STREAM: Final = b"repl-stream-db"
 
 
-def replace_data(engine: Engine, snapshot: bytes) -> int:
-    """Puts what is in a snapshot in place of all data and libraries.
+def replace_data(engine: Engine, snapshot: bytes) -> Generator[None, None, int]:
+    """Puts what is in a snapshot in place of all data and libraries: in its last step, and all at once.
 
     Returns:
         The database in which the stream goes on.
@@ -31,8 +33,8 @@ def replace_data(engine: Engine, snapshot: bytes) -> int:
     incoming = Keyspace(len(keyspace.databases))
     incoming.milliseconds = incoming.wall = keyspace.wall
     libraries = engine.libraries.prepare()
-    load(
-        snapshot,
+    yield from load_in_steps(
+        FileReader(BytesIO(snapshot).read, len(snapshot)),
         incoming,
         libraries,
         engine.packing,
@@ -44,7 +46,7 @@ def replace_data(engine: Engine, snapshot: bytes) -> int:
     keyspace.take_over(incoming)
     engine.waiting.serve_ready()
     if engine.environment.journal is not None:
-        engine.environment.journal.rewrite()
+        engine.environment.journal.begin_again()
     return database_of_stream(snapshot) % len(keyspace.databases)
 
 

@@ -9,6 +9,7 @@ and ``master_session.py`` for the stream.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,6 +29,7 @@ __all__ = ["Address", "LinkState", "Upstream"]
 
 SECOND: Final = 1_000_000
 LONGEST_LINE: Final = 1024
+SIGN_OF_LIFE: Final = b"\n"
 
 
 class Address(NamedTuple):
@@ -77,6 +79,9 @@ class Upstream:
         self.heard_at = 0
         self._handshake: Handshake | None = None
         self._agreed: Agreed | None = None
+        self._loading: Generator[None, None, int] | None = None
+        self._behind = b""  # what came behind the snapshot that is being loaded
+        self._is_running = False  # somebody can connect
         self._line = b""  # of the handshake, as far as it has come
         self.database = 0
         self._local_address, self._descriptor = b"", -1
@@ -203,11 +208,11 @@ class Upstream:
 
     def resume(self) -> None:
         """There is somebody who can connect: a server with this engine runs."""
-        if self.address is not None:
-            self._connect()
+        self._is_running = True
+        self._connect()
 
     def _connect(self) -> None:
-        if self.address is None or self._link is None:
+        if self.address is None or self._link is None or not self._is_running:
             return
         self._info(f"Connecting to MASTER {self.address}")
         self._info("MASTER <-> REPLICA sync started")
@@ -282,6 +287,9 @@ class Upstream:
 
     def _close_link(self) -> None:
         self._handshake = self.transfer = None
+        if self._loading is not None:
+            self._loading.close()
+            self._loading = None
         self._enter(LinkState.CONNECT)
         if self._link is not None:
             self._link.close()
@@ -295,7 +303,7 @@ class Upstream:
         try:
             if self._handshake is not None:
                 rest = self._converse(self._handshake, data)
-            if rest and self.transfer is not None:
+            if rest and self.transfer is not None and self._loading is None:
                 rest = self._take_snapshot(self.transfer, rest)
         except HandshakeError as error:
             self._warn(str(error))
@@ -347,20 +355,46 @@ class Upstream:
         rest = transfer.feed(data)
         if rest is None:
             return None
-        self.transfer = None
-        assert self._agreed is not None
         self._info("MASTER <-> REPLICA sync: Loading DB in memory")
+        self._due = self._engine.now.monotonic + SECOND
+        self._loading, self._behind = replace_data(self._engine, transfer.content), rest
+        return None
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a snapshot has come whole, and ``load`` is to be called."""
+        return self._loading is not None
+
+    def load(self) -> bool:
+        """Loads one key of a snapshot that has come whole; tells whether there is more to be loaded."""
+        loading = self._loading
+        if loading is None:
+            return False
+        self.heard_at = now = self._engine.now.monotonic  # it may have said more by now
+        if self._due <= now:
+            self._say(SIGN_OF_LIFE)
+            self._due = now + SECOND
         try:
-            database = replace_data(self._engine, transfer.content)
+            next(loading)
+        except StopIteration as end:
+            self._loading = self.transfer = None
+            self._has_loaded(end.value)
         except BadSnapshotError as error:
-            raise HandshakeError(
+            self._warn(
                 f"Failed trying to load the MASTER synchronization DB, the data are as they were: {error}"
-            ) from None
+            )
+            self._fail()
+        return self._loading is not None
+
+    def _has_loaded(self, database: int) -> None:
+        assert self._agreed is not None
         self._engine.replicas.disconnect_all()  # they have the data of another history
         self._engine.history.follow(self._agreed.name, max(self._agreed.offset, 0))
         self._info("MASTER <-> REPLICA sync: Finished with success")
         self._begin_stream(database)
-        return rest
+        behind, self._behind = self._behind, b""
+        if behind and self.session is not None:
+            self._engine.receive_stream(self.session, behind)
 
     def _begin_stream(self, database: int) -> None:
         engine, address = self._engine, self.address
@@ -390,7 +424,7 @@ class Upstream:
     @property
     def awaits_time(self) -> bool:
         """Whether there is something to be done in time."""
-        return self.address is not None and self._link is not None
+        return self.address is not None and self._is_running
 
     def next_deadline(self) -> int | None:
         """When ``let_time_pass`` has something to do, in monotonic microseconds."""
@@ -438,4 +472,5 @@ class Upstream:
 
     def stop(self) -> None:
         """The server with this engine stops."""
+        self._is_running = False
         self._hang_up()

@@ -6,12 +6,13 @@ import errno
 import os
 import random
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
 
-from miniredis.journal.disk import Disk, File
+from miniredis.journal.disk import Disk, File, InputFile
 
-__all__ = ["Killed", "MemoryDisk", "failing", "works"]
+__all__ = ["Killed", "MemoryDisk", "failing", "failing_once", "killing", "works"]
 
 
 class Killed(BaseException):
@@ -31,6 +32,29 @@ def failing(*operations: str) -> Plan:
     def plan(_: int, name: str) -> None:
         if name in operations:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return plan
+
+
+def failing_once(operation: str, place: int) -> Plan:
+    """The plan of a disk that is full for one operation, when it is done for the so manieth time."""
+    left = [place]
+
+    def plan(number: int, name: str) -> None:
+        if name == operation:
+            left[0] -= 1
+            if left[0] == 0:
+                failing(operation)(number, name)
+
+    return plan
+
+
+def killing(at: int) -> Plan:
+    """The plan of a process that ends at an operation."""
+
+    def plan(number: int, _: str) -> None:
+        if number >= at:
+            raise Killed
 
     return plan
 
@@ -71,6 +95,20 @@ class MemoryFile(File):
 
     def close(self) -> None:
         self._disk.step("close")
+
+
+class MemoryInputFile(InputFile):
+    """One that is read."""
+
+    def __init__(self, inode: Inode) -> None:
+        self._rest = BytesIO(inode.data)
+        self.size = len(inode.data)
+
+    def read(self, most: int) -> bytes:
+        return self._rest.read(most)
+
+    def close(self) -> None:
+        self._rest.close()
 
 
 class MemoryDisk(Disk):
@@ -115,6 +153,10 @@ class MemoryDisk(Disk):
         self.step("create")
         self._entries[path] = Inode()
         return MemoryFile(self._entries[path], self)
+
+    def open(self, path: Path) -> InputFile:
+        self.step("read")
+        return MemoryInputFile(self._found(path))
 
     def read(self, path: Path) -> bytes:
         self.step("read")

@@ -16,11 +16,12 @@ from miniredis import Config, DamagedFileError, Engine
 from miniredis.engine import Instant
 from miniredis.journal.child import Child
 from miniredis.journal.disk import Disk
+from miniredis.journal.folder import Folder
 from miniredis.journal.journal import Journal
 from miniredis.logs import ServerLog
 from miniredis.scripting import new_interpreter
 
-from .memory_disk import Killed, MemoryDisk, failing, works
+from .memory_disk import Killed, MemoryDisk, failing, failing_once, killing, works
 
 NOW = Instant(1_700_000_000_000_000, 0)
 
@@ -43,6 +44,8 @@ class Server:
         self.journal = Journal(
             self.engine, ServerLog(self.engine.config), self.later.append, disk, start_child=InThisProcess
         )
+        for _ in self.journal.load():
+            pass
         self.engine.environment = self.engine.environment._replace(journal=self.journal)
         self.session = self.engine.connect(now)
 
@@ -58,14 +61,14 @@ class Server:
 class InThisProcess(Child):
     """Does the work of a child at once."""
 
-    def __init__(self, work: Callable[[], None], when_over: Callable[[bool], None]) -> None:
+    def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
         self.pid = os.getpid()
-        succeeded = True
+        failure = ""
         try:
             work()
-        except OSError:
-            succeeded = False
-        when_over(succeeded)
+        except OSError as error:
+            failure = str(error)
+        when_over(failure)
 
     def kill(self) -> None:
         """It is over."""
@@ -140,14 +143,6 @@ def test_what_was_acknowledged_is_there_after_the_next_start_ends_at_any_operati
         except Killed:
             disk.lose_power(at)
         check(disk, acknowledged, f"operation {at} of the start")
-
-
-def killing(at: int) -> Callable[[int, str], None]:
-    def plan(number: int, _: str) -> None:
-        if number >= at:
-            raise Killed
-
-    return plan
 
 
 def interrupted(disk: MemoryDisk, at: int, **directives: str) -> list[int]:
@@ -265,18 +260,6 @@ def test_a_kill_after_a_rewriting_that_failed_halfway_doubles_nothing(place: int
         assert elements(disk) == [1, 2], f"operation {at}, {disk.steps[-1]}"
 
 
-def failing_once(operation: str, place: int) -> Callable[[int, str], None]:
-    left = [place]
-
-    def plan(number: int, name: str) -> None:
-        if name == operation:
-            left[0] -= 1
-            if left[0] == 0:
-                failing(operation)(number, name)
-
-    return plan
-
-
 # Rewriting
 
 
@@ -383,7 +366,7 @@ def test_an_engine_with_data_cannot_begin_a_journal(caplog: pytest.LogCaptureFix
     session = engine.connect(NOW)
     engine.receive(session, encode("SET", "k", "v"), NOW)
     with pytest.raises(ValueError, match="the engine has data already"):
-        Journal(engine, ServerLog(engine.config), lambda _: None, MemoryDisk())
+        next(Journal(engine, ServerLog(engine.config), lambda _: None, MemoryDisk()).load())
 
 
 def damaged(disk: MemoryDisk, change: Callable[[bytes], bytes], ending: str = ".1.incr.aof") -> None:
@@ -449,7 +432,7 @@ def test_a_file_that_the_manifest_names_and_that_is_gone_stops_the_start() -> No
 def test_the_one_file_of_redis_6_becomes_the_base() -> None:
     for at in range(1, 12):
         disk = MemoryDisk()
-        old = Journal.top_of(Config({})) / "appendonly.aof"
+        old = Folder.top_of(Config({})) / "appendonly.aof"
         file = disk.create(old)
         file.write(encode("SELECT", "0") + encode("RPUSH", "l", "1", "2"))
         file.sync()

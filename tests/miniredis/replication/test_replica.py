@@ -7,7 +7,9 @@ import random
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -55,15 +57,15 @@ def master(tmp_path: Path) -> Iterator[redis.Redis]:
 
 
 @contextmanager
-def replica_of(master: redis.Redis, loop: str = "poll", **directives: str) -> Iterator[redis.Redis]:
+def replica_of(master: redis.Redis, loop: str = "poll", **more: str) -> Iterator[redis.Redis]:
     """A client of a miniredis that is a replica of another server, from its start."""
     host, port = address_of(master)
-    directives = {"replicaof": f"{host} {port}", "enable_debug_command": "yes"} | directives
-    with started(loop, **directives) as server, redis.Redis(server.host, server.port) as client:
+    directives = {"replicaof": f"{host} {port}", "enable_debug_command": "yes", **more}
+    with started(loop, clock=None, **directives) as server, redis.Redis(server.host, server.port) as client:
         yield client
 
 
-def cut(master: redis.Redis) -> None:
+def cut(master: Any) -> None:
     """Cuts the links of all replicas."""
     master.execute_command("CLIENT", "KILL", "TYPE", "replica")
 
@@ -92,7 +94,7 @@ def test_a_snapshot_from_a_file_of_the_master_is_the_same(master: redis.Redis) -
         expect_same(master, replica)
 
 
-def test_an_expired_key_goes_when_the_master_says_so(master: redis.Redis) -> None:
+def test_an_expired_key_goes_when_the_master_says_so(master: Any) -> None:
     with replica_of(master) as replica:
         wait_until_up(replica)
         master.execute_command("DEBUG", "SET-ACTIVE-EXPIRE", "0")
@@ -164,7 +166,8 @@ def test_a_master_that_is_killed_and_comes_back_is_followed_again(tmp_path: Path
             master.set("k", "before")
             with replica_of(master) as replica:
                 wait_until_up(replica)
-                master.execute_command("SAVE")
+                until(lambda: master.info("persistence")["rdb_bgsave_in_progress"] == 0)
+                master.save()
                 master.set("k", "lost")
                 wait_until_caught_up(master, replica)
                 os.kill(process.pid, signal.SIGKILL)
@@ -176,6 +179,10 @@ def test_a_master_that_is_killed_and_comes_back_is_followed_again(tmp_path: Path
                 wait_until_up(replica)
     finally:
         end(process)
+
+
+def has(client: redis.Redis, key: str, value: bytes) -> bool:
+    return bool(client.get(key) == value)
 
 
 def answers(client: redis.Redis) -> bool:
@@ -258,7 +265,7 @@ def test_a_forked_child_leaves_the_link_to_its_parent() -> None:
 
 def test_the_stream_is_kept_in_an_append_only_file_of_its_own(master: redis.Redis, tmp_path: Path) -> None:
     fill(master)
-    files = {"appendonly": "yes", "dir": str(tmp_path), "enable_debug_command": "yes"}
+    files: dict[str, Any] = {"appendonly": "yes", "dir": str(tmp_path), "enable_debug_command": "yes"}
     with replica_of(master, **files) as replica:
         wait_until_up(replica)
         until(lambda: replica.info("persistence")["aof_rewrite_in_progress"] == 0)
@@ -268,6 +275,25 @@ def test_the_stream_is_kept_in_an_append_only_file_of_its_own(master: redis.Redi
         assert again.get("after") == b"v"
         assert again.dbsize() == master.dbsize()
         assert again.get("long") == master.get("long")
+
+
+def test_a_snapshot_replaces_what_the_append_only_file_had_once_it_is_written_there(tmp_path: Path) -> None:
+    files: dict[str, Any] = {"appendonly": "yes", "dir": str(tmp_path), "aof_use_rdb_preamble": "no"}
+    with miniredis.start(**files) as server, redis.Redis(port=server.port) as replica, RawMaster() as master:
+        replica.mset({f"old:{number}": "v" for number in range(1000)})
+        replica.bgrewriteaof()
+        for turn in range(3):
+            replica.replicaof("NO", "ONE")
+            replica.replicaof("127.0.0.1", str(master.port))
+            master.synchronize(snapshot_of({b"k": b"%d" % turn}), offset=1000 * turn)
+            wait_until_up(replica)
+            master.do("SET", "after", str(turn))
+            until(partial(has, replica, "after", b"%d" % turn))
+        until(lambda: replica.info("persistence")["aof_rewrite_in_progress"] == 0)
+        assert replica.info("persistence")["aof_last_bgrewrite_status"] == "ok"
+    with miniredis.start(**files) as server, redis.Redis(port=server.port) as again:
+        assert again.mget("k", "after") == [b"2", b"2"]
+        assert again.dbsize() == 2
 
 
 # Taking over

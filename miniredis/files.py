@@ -1,0 +1,134 @@
+"""The files of one server: which of them there are, when they are loaded, written and closed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Final
+
+from .journal.damage import DamagedFileError
+
+if TYPE_CHECKING:
+    from .engine import Engine
+    from .journal.journal import Journal
+    from .journal.saving import SnapshotFile
+    from .logs import ServerLog
+
+__all__ = ["ServerFiles"]
+
+NOT_TURNED: Final = "cannot turn appendonly to %s: %s"
+REFUSAL: Final = "Unable to turn on AOF. Check server logs."
+REFUSAL_TO_END: Final = "Unable to turn off AOF. Check server logs."
+
+NOT_CLOSED: Final = "cannot write the end of the append-only file: %s"
+
+
+class ServerFiles:
+    """The files in which a server keeps its data, if it does.
+
+    Args:
+        engine: whose data they are.
+        log: the server's.
+        later: calls a function soon on the server's thread, with its lock held, and ends a tick then.
+
+    Attributes:
+        is_loading: ``load`` has begun and has not ended.
+    """
+
+    def __init__(self, engine: Engine, log: ServerLog, later: Callable[[Callable[[], object]], None]) -> None:
+        self._engine, self._log, self._later = engine, log, later
+        self._snapshots: SnapshotFile | None = None
+        self._journal: Journal | None = None  # also while it is being loaded
+        self.journal: Journal | None = None
+        self.is_loading = False
+        engine.config.switch("appendonly", self._turn)
+
+    def load(self) -> Generator[None, None, None]:
+        """Loads the data that the server had, in steps, and keeps them on disk from then on, if it is to.
+
+        Where there is an append-only file, nothing else is loaded, as in Redis.
+
+        Raises:
+            ConfigurationError, DamagedFileError, OSError: as ``Journal`` and ``SnapshotFile``.
+        """
+        engine, config = self._engine, self._engine.config
+        self.is_loading = True
+        # loaded only here: most servers have no files
+        if config["save"] or "dbfilename" in config.given:
+            from .journal.saving import SnapshotFile
+
+            self._snapshots = SnapshotFile(engine, self._log, self._later)
+            engine.environment = engine.environment._replace(snapshots=self._snapshots)
+            if config["appendonly"] == "no":
+                yield from self._snapshots.load()
+        if config["appendonly"] == "yes":
+            from .journal.journal import Journal
+
+            self._journal = Journal(engine, self._log, self._later)
+            yield from self._journal.load()
+            self._keep_in(self._journal)
+        self.is_loading = False
+
+    def _turn(self, value: str) -> None:
+        """CONFIG SET appendonly: begins to keep the data in an append-only file, or no longer does."""
+        try:
+            if value == "yes":
+                self._begin_journal()
+            else:
+                self._end_journal()
+        except (OSError, DamagedFileError) as error:
+            self._log.error(NOT_TURNED, value, error)
+            raise ValueError(REFUSAL if value == "yes" else REFUSAL_TO_END) from None
+
+    def _begin_journal(self) -> None:
+        from .journal.journal import Journal
+
+        self._journal = journal = Journal(self._engine, self._log, self._later)
+        try:
+            journal.begin()
+        except BaseException:
+            with contextlib.suppress(OSError):
+                journal.close(is_end=False)
+            self._forget_journal()
+            raise
+        self._keep_in(journal)
+
+    def _end_journal(self) -> None:
+        assert self.journal is not None
+        self.journal.write(self._engine.take_effects())
+        try:
+            self.journal.close(is_end=False)
+        finally:
+            self._forget_journal()
+
+    def _forget_journal(self) -> None:
+        self._journal = None
+        self._keep_in(None)
+        self._engine.stop_recording()
+        self._engine.conditions.fail_disk(None)
+
+    def _keep_in(self, journal: Journal | None) -> None:
+        self.journal = journal
+        self._engine.environment = self._engine.environment._replace(journal=journal)
+
+    def close(self) -> OSError | None:
+        """The server has stopped: writes what is to be written; returns why that could not be."""
+        if self._snapshots is not None and not self.is_loading:
+            self._snapshots.close()
+        if self._journal is None:
+            return None
+        try:
+            if self.journal is not None:
+                self.journal.write(self._engine.take_effects())
+            self._journal.close()
+        except OSError as error:
+            self._log.critical(NOT_CLOSED, error)
+            return error
+        finally:
+            self._engine.stop_recording()
+        return None
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: closes its copies of descriptors."""
+        if self._journal is not None:
+            self._journal.leave_to_parent()
