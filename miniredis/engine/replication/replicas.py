@@ -216,7 +216,7 @@ class Replicas:
         for replica in tuple(self.all.values()):
             if replica.state in {State.WAITING, State.SAVING}:
                 replica.send(SIGN_OF_LIFE)
-            elif replica.is_online and replica.acknowledges and self.lag_of(replica) > longest:
+            elif replica.acknowledges and self.lag_of(replica) > longest:
                 self._engine.hang_up(replica.session)
         self.acks.count()
 

@@ -74,9 +74,15 @@ class RawReplica:
     def take_snapshot(self) -> None:
         """Reads the snapshot behind its length."""
         size = int(self.line().removeprefix(b"$"))
-        while len(self._buffer) < size:
-            self._more()
-        self.snapshot, self._buffer = self._buffer[:size], self._buffer[size:]
+        pieces, missing = [self._buffer], size - len(self._buffer)
+        while missing > 0:
+            data = self.socket.recv(1 << 20)
+            if not data:
+                raise EOFError
+            pieces.append(data)
+            missing -= len(data)
+        came = b"".join(pieces)
+        self.snapshot, self._buffer = came[:size], came[size:]
 
     def commands(self, last: list[bytes]) -> list[list[bytes]]:
         """The stream up to a command, without signs of life."""

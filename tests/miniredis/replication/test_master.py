@@ -195,6 +195,16 @@ def test_a_snapshot_that_nobody_waits_for_is_not_written_to_its_end(
     assert len(snapshots.begun) == 2
 
 
+def test_who_waits_for_the_next_snapshot_gets_it_when_nobody_waits_for_this_one(
+    master: Master, snapshots: Snapshots
+) -> None:
+    first, second = master.connect(), master.connect()
+    master.say(first, "PSYNC ? -1")
+    master.say(second, "REPLCONF rdb-filter-only functions", "PSYNC ? -1")
+    master.engine.disconnect(first, master.now)
+    assert master.hear(second).startswith(b"+FULLRESYNC")
+
+
 def test_a_replica_that_waits_for_too_long_while_much_is_written_is_disconnected(
     snapshots: Snapshots,
 ) -> None:
@@ -205,6 +215,25 @@ def test_a_replica_that_waits_for_too_long_while_much_is_written_is_disconnected
         assert replica.connected
         master.say(master.writer, "SET k " + "x" * 20_000)
     assert not replica.connected
+
+
+def test_a_replica_may_always_leave_as_much_unread_as_the_history_keeps(snapshots: Snapshots) -> None:
+    master = Master(snapshots, client_output_buffer_limit="replica 50000 0 0")
+    replica = master.connect()
+    master.say(replica, "PSYNC ? -1")
+    for _ in range(10):
+        master.say(master.writer, "SET k " + "x" * 20_000)
+    assert replica.connected
+
+
+def test_the_append_only_file_has_no_messages() -> None:
+    master = Master()
+    master.online()
+    master.engine.record_effects()
+    master.say(master.writer, "PUBLISH a b")
+    assert master.engine.take_effects() == []
+    master.say(master.writer, "MULTI", "PUBLISH a b", "PUBLISH a b", "EXEC")
+    assert master.engine.take_effects() == [[b"SELECT", b"0"], [b"MULTI"], [b"EXEC"]]  # as Redis has it
 
 
 def in_one_tick(master: Master, replica: Session, *commands: str) -> bytes:
@@ -282,7 +311,9 @@ def test_a_replica_that_takes_its_snapshot_slowly_is_not_silent() -> None:
 
 def test_a_history_is_forgotten_some_time_after_the_last_replica() -> None:
     master = Master(repl_backlog_ttl="10")
-    master.engine.disconnect(master.online(), master.now)
+    replica = master.online()
+    master.wait(5)
+    master.engine.disconnect(replica, master.now)
     name = master.engine.history.name
     master.wait(10)
     assert master.engine.history.name == name
@@ -324,9 +355,17 @@ def test_wait_ends_when_enough_have_acknowledged_or_with_how_many_have() -> None
     assert master.hear(master.writer) == b""
     master.say(replicas[2], f"REPLCONF ACK {offset}")
     assert master.hear(master.writer) == b":2\r\n"
+    master.say(master.writer, "SET k 2")
     assert master.say(master.writer, "WAIT 3 5000") == b""
+    master.say(replicas[1], f"REPLCONF ACK {master.engine.history.offset}")
     master.wait(5)
-    assert master.hear(master.writer) == b":2\r\n"
+    assert master.hear(master.writer) == b":1\r\n"
+
+
+def test_wait_does_not_count_a_replica_without_its_snapshot(master: Master, snapshots: Snapshots) -> None:
+    master.say(master.connect(), "PSYNC ? -1")
+    assert master.say(master.writer, "WAIT 0 0") == b":0\r\n"
+    assert snapshots.begun
 
 
 def test_wait_depends_on_what_its_own_client_wrote() -> None:
@@ -353,7 +392,9 @@ def test_writes_need_replicas_that_have_acknowledged_something_lately() -> None:
     assert master.say(master.writer, "SET k 1") == refused
     replica = master.online()
     assert master.say(master.writer, "SET k 1") == b"+OK\r\n"
-    master.wait(4)
+    master.wait(3)
+    assert master.say(master.writer, "SET k 1") == b"+OK\r\n"
+    master.wait(1)
     assert master.say(master.writer, "SET k 1") == refused
     assert master.say(master.writer, "PING", "GET k", "PUBLISH a b") == b"+PONG\r\n$1\r\n1\r\n:0\r\n"
     assert "min_slaves_good_slaves:0" in master.info()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import socket
 from collections.abc import Iterator
@@ -56,6 +57,7 @@ def master(shared: Address) -> Iterator[Address]:
         client.flushall()
         client.config_resetstat()
         client.config_set("repl-backlog-size", 1 << 20)
+        client.config_set("client-output-buffer-limit", "replica 256mb 64mb 60")
 
 
 @pytest.fixture
@@ -322,6 +324,19 @@ def test_a_pause_of_writes_holds_up_no_ack(replica: RawReplica, client: Any) -> 
     client.execute_command("CLIENT", "PAUSE", 100_000, "WRITE")
     replica.acknowledge(replica.offset + replica.taken)
     until(lambda: info(client)["slave0"]["offset"] == replica.offset + replica.taken)
+
+
+def test_a_snapshot_may_be_larger_than_what_a_replica_may_leave_unread(master: Address, client: Any) -> None:
+    client.config_set("repl-backlog-size", 1 << 14)
+    client.config_set("client-output-buffer-limit", "replica 1mb 0 0")
+    client.set("big", random.Random(0).randbytes(20_000_000))  # noqa: S311
+    replica = RawReplica(master)
+    replica.ask("PSYNC", "?", "-1")
+    until(lambda: info(client)["slave0"]["state"] == "send_bulk", "the snapshot is on its way")
+    client.set("small", 1)
+    replica.take_snapshot()
+    assert stream_of(replica, client)[-1] == [b"SET", b"small", b"1"]
+    replica.close()
 
 
 def test_a_replica_that_reads_nothing_is_disconnected(master: Address, client: Any) -> None:
