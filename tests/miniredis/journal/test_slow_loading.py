@@ -254,9 +254,10 @@ def test_shutdown_ends_it_at_once_and_changes_no_file(port: int, tmp_path: Path)
 # On ours
 
 
-def test_start_returns_when_the_data_are_there(gate: Gate, tmp_path: Path) -> None:
+@pytest.mark.parametrize("loop", ["poll", "streams"])
+def test_start_returns_when_the_data_are_there(gate: Gate, loop: str, tmp_path: Path) -> None:
     save_effects(tmp_path, *pushes(KEYS))
-    with loading(gate, tmp_path, appendonly="yes") as start, client_of(start) as other:
+    with loading(gate, tmp_path, appendonly="yes", loop=loop) as start, client_of(start) as other:
         assert other.command("LLEN", "l") == LOADING
         assert not start.server.done()
         gate.open()
