@@ -19,6 +19,7 @@ from .embedded import EmbeddedServer, start
 from .engine import VERSION, Config, ConfigurationError, Engine, Instant
 from .journal.damage import DamagedFileError
 from .server import Server, serve
+from .shared import join
 
 __all__ = [
     "VERSION",
@@ -30,6 +31,7 @@ __all__ = [
     "HeldClock",
     "Instant",
     "Server",
+    "join",
     "serve",
     "start",
 ]

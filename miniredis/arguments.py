@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Real
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import trio
@@ -38,6 +39,12 @@ FURTHEST: Final = 10_000_000_000
 
 NOT_SUPPORTED: Final = {"include", "loadmodule", "rename-command", "sentinel", "user"}
 """What redis-server understands beside directives, and miniredis does not."""
+
+HOW_TO_KEEP: Final = {"appendonly", "save", "dbfilename"}
+"""Directives that say whether, and in which form, data are kept."""
+
+DURABLE: Final = {"appendonly": "yes", "appendfsync": "always"}
+"""What ``dir`` means where none of these is given."""
 
 FOR_THE_COMMAND: Final = (
     "only the command 'miniredis' takes this: here the process, and its log, are the program's"
@@ -97,18 +104,26 @@ def refuse_what_is_for_the_command(config: Config) -> None:
 
 
 def configured(caller: str, directives: Mapping[str, DirectiveValue]) -> Config:
-    """The configuration of keywords; the port is a free one unless it is given."""
+    """The configuration of keywords; the port is a free one unless it is given.
+
+    ``dir`` alone means that the data are to be kept there: the directory is made, and each answered write is
+    on the disk.
+    """
     given, keywords = {"port": "0"}, {}
     for keyword, value in directives.items():
         name = keyword.replace("_", "-") if keyword not in DIRECTIVES else keyword
         if name.lower() not in DIRECTIVES | ALIASES:
             raise TypeError(f"{caller}() got an unexpected keyword argument {keyword!r}{advice(keyword)}")
         given[name], keywords[name] = as_words(caller, keyword, value), keyword
+    by_dir_alone = "dir" in given and HOW_TO_KEEP.isdisjoint(given)
     try:
-        return Config(given)
+        config = Config({**DURABLE, **given} if by_dir_alone else given)
     except ConfigurationError as refusal:
         keyword = keywords[refusal.directive]
         raise ConfigurationError(keyword, refusal.reason, given[refusal.directive]) from None
+    if by_dir_alone:
+        Path(config["dir"]).mkdir(parents=True, exist_ok=True)
+    return config
 
 
 def as_words(caller: str, keyword: str, value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ from .clock import ClockChoice, chosen
 from .engine import Engine
 from .server import LoopChoice, Server, serve
 
-__all__ = ["EmbeddedServer", "start"]
+__all__ = ["EmbeddedServer", "Launch", "start"]
 
 
 class EmbeddedServer(Server):
@@ -45,12 +46,15 @@ def start(
 ) -> EmbeddedServer:
     """Starts a server on a thread of this process; returns when clients can connect.
 
-    It listens on a free port of 127.0.0.1, and keeps its data in memory; with ``appendonly``, ``save`` or
-    ``dbfilename`` also on disk::
+    It listens on a free port of 127.0.0.1, and keeps its data in memory; with ``dir`` also on disk::
 
         with miniredis.start() as server:  # leaving the block stops it, as server.stop() does
             client = redis.Redis(host=server.host, port=server.port)
             client.set("greeting", "hello")
+
+    ``dir`` alone stands for ``appendonly="yes"`` and ``appendfsync="always"``: what was answered is on the
+    disk, and the next ``start`` with this directory loads it. The directory is made if it is not there. With
+    ``appendonly``, ``save`` or ``dbfilename`` as well, these say what is kept, and it must be there.
 
     Clients of other machines can connect with ``bind="0.0.0.0"`` and a password (``requirepass="..."``);
     without a password only with ``protected_mode=False``, as with redis-server.
@@ -77,49 +81,57 @@ def start(
         ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
         ValueError: there is no such ``clock`` or ``loop``.
         DamagedFileError: the data on disk cannot be loaded.
+        BlockingIOError: another server, of this process or another one, keeps its data in this directory.
         OSError: the server cannot listen where it was told to, for example as the port is in use; or the disk
             fails.
     """
     check_loop("start", loop)
     config = checked_config("start", directives, engine=engine)
-    launch = Launch()
-    options = {
-        "config": None if engine else config,
-        "engine": engine,
-        "clock": chosen(clock),
-        "loop": loop,
-        "alone": True,
-        "handle": EmbeddedServer,
-        "task_status": launch,
-    }
-    thread = threading.Thread(target=launch.run, args=(options,), name="miniredis", daemon=True)
-    thread.start()
+    launch = Launch(config=None if engine else config, engine=engine, clock=chosen(clock), loop=loop)
+    launch.begin()
     try:
-        server = launch.server.result()
+        return launch.server.result()
     except BaseException:
-        thread.join()
+        launch.thread.join()
         raise
-    server._thread = thread
-    return server
 
 
 class Launch:
-    """Carries the handle, or why there is none, from the server's thread to the one that waits for it."""
+    """A server that begins on a thread of its own, and what became of it, for threads that wait for it.
 
-    def __init__(self) -> None:
+    Args:
+        when_over: called on the thread at its end, also if the server did not start.
+        options: those of ``serve``.
+
+    Attributes:
+        server: the handle as soon as clients can connect, or why there is none.
+        thread: the server's.
+    """
+
+    def __init__(self, when_over: Callable[[], object] = lambda: None, **options: Any) -> None:
         self.server: Future[EmbeddedServer] = Future()
+        self.thread = threading.Thread(target=self._run, name="miniredis", daemon=True)
+        self._when_over = when_over
+        options = {"alone": True, "handle": EmbeddedServer, **options}
+        self._serve = partial(serve, **options, task_status=self)
+
+    def begin(self) -> None:
+        """Begins the thread."""
+        self.thread.start()
 
     def started(self, server: EmbeddedServer) -> None:
         """Clients can connect."""
+        server._thread = self.thread
         self.server.set_result(server)
 
-    def run(self, options: dict[str, Any]) -> None:
-        """The thread's life."""
+    def _run(self) -> None:
         try:
-            trio.run(partial(serve, **options))
+            trio.run(self._serve)
         except BaseException as error:
             if self.server.done():
                 if error is self.server.result().failure:
                     return  # the log tells of it
                 raise
             self.server.set_exception(error)
+        finally:
+            self._when_over()

@@ -69,6 +69,8 @@ def listening(config: Config) -> Iterator[list[Listener]]:
 def open_listeners(config: Config) -> list[Listener]:
     """Listens on every address of ``bind``, all on one port (a free one if it is 0), and on ``unixsocket``.
 
+    With an empty ``bind`` only on ``unixsocket``, as redis-server.
+
     Raises:
         OSError: an address cannot be had; the message names it.
     """
@@ -78,7 +80,8 @@ def open_listeners(config: Config) -> list[Listener]:
         for listener in addresses(config, port):
             opened.callback(listener.close)
             listeners.append(listener)
-        if not listeners:
+        wants_tcp = config["bind"] or not config["unixsocket"]
+        if not listeners and wants_tcp:
             raise OSError(
                 errno.EADDRNOTAVAIL, f"could not listen on any address of 'bind' ({config['bind']!r})"
             )

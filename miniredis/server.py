@@ -55,14 +55,14 @@ class Server:
     Attributes:
         host: the address at which clients on this machine connect to it: the first one of ``bind``, or
             ``127.0.0.1`` where that is ``0.0.0.0``, and ``::1`` where it is ``::``.
-        port: the TCP port that it listens on.
+        port: the TCP port that it listens on; 0, and no ``host``, if it has a Unix socket alone.
         unixsocket: the path of its Unix socket; empty if it has none.
     """
 
     def __init__(self, runner: TickRunner, listeners: list[Listener]) -> None:
-        tcp = next(listener for listener in listeners if not listener.is_unix)
-        self.host = tcp.reachable_host
-        self.port = tcp.port
+        tcp = next((listener for listener in listeners if not listener.is_unix), None)
+        self.host = tcp.reachable_host if tcp else ""
+        self.port = tcp.port if tcp else 0
         self.unixsocket = next((each.host for each in listeners if each.is_unix), "")
         self._runner = runner
         self._token = trio.lowlevel.current_trio_token()
@@ -72,7 +72,8 @@ class Server:
     def url(self) -> str:
         """Where it is, as Redis clients take it: ``redis://127.0.0.1:6379``.
 
-        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``.
+        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``. If the server has a Unix
+        socket alone (``bind=""``), it is ``unix:///path``.
         """
         password = self._runner.engine.config["requirepass"]
         quoted = urllib.parse.quote(password, safe="", errors="surrogateescape")
@@ -84,6 +85,8 @@ class Server:
         return self._url_with("")
 
     def _url_with(self, user: str) -> str:
+        if not self.host:
+            return f"unix://{user}{urllib.parse.quote(str(Path(self.unixsocket).absolute()))}"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"redis://{user}{host}:{self.port}"
 
@@ -291,7 +294,7 @@ async def serve(
             milliseconds at a time, and answers sooner.
         handle: the class of the ``Server``, for subclasses.
         task_status: given by ``nursery.start``.
-        directives: redis-server's directives, with ``_`` for ``-``, as for ``start``.
+        directives: redis-server's directives, with ``_`` for ``-``, as for ``start``; so is ``dir`` alone.
 
     Raises:
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.

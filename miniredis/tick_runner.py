@@ -75,9 +75,11 @@ class TickRunner:
         files: keep the data on disk.
         failure: of the disk; the server has stopped because of it, or could not write the rest at its end.
         loop: moves the bytes of clients with sockets; the loop itself sets it.
+        farewell: what each client is told at the end, after the replies to all that was done.
     """
 
     loop: Loop
+    farewell = b""
 
     def __init__(self, engine: Engine, clock: Clock, environment: Environment) -> None:
         self.engine = engine
@@ -357,6 +359,9 @@ class TickRunner:
                 self._gap.wait(GAP)
             now = self.clock.now()
             for session, outlet in tuple(self._outlets.items()):
+                if self.farewell and self.failure is None:
+                    session.outgoing.append(self.farewell)
+                    outlet.flush(now)
                 outlet.hang_up()
                 self.disconnect(session, now)
             self.failure = self.files.close() or self.failure

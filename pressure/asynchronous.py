@@ -269,8 +269,12 @@ class AsyncConnections(ABC):
             self.pool.forget()
             self._home, self.unblocks = home, self._lock()
 
-    async def ready(self, member: Member) -> None:
+    async def ready(self, member: Member, again: bytes = b"") -> None:
         """See to it that a member has a connection that works, as far as that can be seen.
+
+        Args:
+            member: The member.
+            again: The name of a new connection; one that was never used unless it is given.
 
         Raises:
             ConnectionFailedError: The server cannot be reached or does not let us in.
@@ -285,7 +289,7 @@ class AsyncConnections(ABC):
         try:
             while (query := discovery.query) is not None:
                 await self.close(connection)
-                connection, name = None, HOLDS.connection_name()
+                connection, name = None, again or HOLDS.connection_name()
                 connection, result = await self._open(query, name, member)
                 discovery.receive(result)
         except BaseException:
@@ -293,6 +297,11 @@ class AsyncConnections(ABC):
             raise
         self._where = discovery.where
         member.set(connection, name, discovery.number, generation)
+
+    async def reconnect(self, member: Member) -> None:
+        """Open a member's connection again under its name, for what is held on it; see ``ready``."""
+        await self.close(member.take_out())
+        await self.ready(member, member.name)
 
     async def give_back(self, member: Member) -> None:
         """End the use of a member."""

@@ -11,6 +11,7 @@ Rules:
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -19,8 +20,9 @@ from typing import Any, Final, TypeAlias
 
 import redis
 
+from pressure.directory import reach
 from pressure.discovery import Discovery, ServerQuery, failed
-from pressure.error_replies import ERROR_REPLIES, error_reply
+from pressure.error_replies import AT_ONCE, ERROR_REPLIES, NotDoneError, error_reply
 from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.handshake import Handshake
 from pressure.keys import QueueKeys
@@ -30,9 +32,6 @@ from pressure.settings import STOP_TIMEOUT, Settings
 
 #: Seconds between two looks, while the server is silent, whether to go on waiting for it.
 TICK: Final = 0.1
-#: More than this (bytes) may not fit into the buffers of a socket at once.
-_PIECE: Final = 1 << 14
-
 #: Asked before each wait, and while the server is silent: an exception to stop with, or None to go on.
 Interrupt: TypeAlias = Callable[[], BaseException | None]
 
@@ -138,8 +137,13 @@ class Connections:
         self._keys = keys
         self.pool = Pool(where.max_connections, FairLock)
 
-    def ready(self, member: Member, scope: CancelScope) -> None:
+    def ready(self, member: Member, scope: CancelScope, again: bytes = b"") -> None:
         """See to it that a member has a connection that works, as far as that can be seen.
+
+        Args:
+            member: The member.
+            scope: When to give up.
+            again: The name of a new connection; one that was never used unless it is given.
 
         Raises:
             ConnectionFailedError: The server cannot be reached or does not let us in.
@@ -150,17 +154,25 @@ class Connections:
                 return
             close(member.take_out())
         generation, discovery = self.pool.generation, Discovery(self._where, self._keys)
-        connection, name = None, b""
+        connection = None
         try:
             while (query := discovery.query) is not None:
                 close(connection)
-                connection, name = _made(query, member), HOLDS.connection_name()
+                connection, name = _made(query, member), again or HOLDS.connection_name()
+                if query.where.directory is not None:
+                    scope.begin_wait(math.inf)
+                    connection.path = reach(query.where, scope.tick)
                 discovery.receive(_queried(connection, query, name, scope))
         except BaseException:
             close(connection)
             raise
         self._where = discovery.where
         member.set(connection, name, discovery.number, generation)
+
+    def reconnect(self, member: Member, scope: CancelScope) -> None:
+        """Open a member's connection again under its name, for what is held on it; see ``ready``."""
+        close(member.take_out())
+        self.ready(member, scope, member.name)
 
     def give_back(self, member: Member) -> None:
         """End the use of a member."""
@@ -180,13 +192,24 @@ def exchange(connection: Any, data: bytes, count: int, scope: CancelScope) -> li
         LOST: The connection was lost, or it is time to give up.
     """
     _send(connection, data, scope)
-    return [_reply(connection, scope) for _ in range(count)]
+    replies: list[Reply] = []
+    try:
+        while len(replies) < count:
+            replies.append(_reply(connection, scope))
+    except NotDoneError as end:
+        raise end if not replies else ConnectionError(str(end)) from None
+    return replies
 
 
 def _send(connection: Any, data: bytes, scope: CancelScope) -> None:
     sock = connection._sock
-    if len(data) <= _PIECE or not hasattr(sock, "send"):
-        connection.send_packed_command((data,), check_health=False)
+    if len(data) <= AT_ONCE or not hasattr(sock, "send"):
+        try:
+            connection.send_packed_command((data,), check_health=False)
+        except redis.ConnectionError as error:
+            if isinstance(error.__cause__ or error.__context__, BrokenPipeError):
+                raise NotDoneError(str(error)) from error
+            raise
         return
     rest = memoryview(data)
     while rest:

@@ -165,8 +165,11 @@ def _reached(
     where: Settings, keys: QueueKeys | None, service: str | None = None
 ) -> Generator[ServerQuery, QueryResult, int | None]:
     """The server, or the node of its cluster that has the keys."""
-    for _ in range(_HOPS):
-        number, present, role = _replies((yield ServerQuery(where, _questions(keys, service))))
+    for hop in range(_HOPS):
+        result = yield ServerQuery(where, _questions(keys, service))
+        if where.directory and hop < _HOPS - 1 and isinstance(result, ConnectionFailedError):
+            continue  # its process has ended, and another one runs the server by now
+        number, present, role = _replies(result)
         if code := _code(present):
             if code in _UNFIT:
                 raise failed(where, present)

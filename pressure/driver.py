@@ -21,8 +21,8 @@ from types import FrameType, TracebackType
 from typing import Final, TypeVar
 
 from pressure.connection import TICK, CancelScope, Connections, FairLock, Interrupt, close, exchange
-from pressure.error_replies import LOST, SILENT
-from pressure.errors import PressureError, ServerReplyError
+from pressure.error_replies import LOST, SILENT, NotDoneError
+from pressure.errors import ConnectionFailedError, PressureError, ServerReplyError
 from pressure.execution import PooledExecution, client_unblock, grace_period, is_wrong_server
 from pressure.keys import QueueKeys
 from pressure.lease import LeaseRenewer
@@ -225,16 +225,27 @@ class _Execution(PooledExecution[T]):
             raise
 
     def _sent(self, step: Batch) -> list[Reply]:
-        end_wait = partial(self._end_wait, step) if isinstance(step, Wait) else None
-        self._scope.begin_wait(self.timeout_of(step), end_wait)
         try:
-            return exchange(self.connection, *self.packed(step), self._scope)
+            return self._exchanged(step)
         except BaseException as error:
             self._checkout.drop_connection(error)
-            if isinstance(error, LOST):
+            if isinstance(error, (*LOST, ConnectionFailedError)):
                 raise self.lost(error) from error
             self.abandon()
             raise
+
+    def _exchanged(self, step: Batch) -> list[Reply]:
+        end_wait = partial(self._end_wait, step) if isinstance(step, Wait) else None
+        data, count = self.packed(step)
+        while True:
+            self._scope.begin_wait(self.timeout_of(step), end_wait)
+            try:
+                return exchange(self.connection, data, count, self._scope)
+            except NotDoneError:
+                if not self.goes_on:
+                    raise
+            self._checkout.driver.connections.reconnect(self.member, self._scope)
+            self.connection = self.member.connection
 
     def _end_wait(self, step: Wait) -> float:
         return grace_period(step, self._checkout.driver.unblock(self.member.number))

@@ -35,7 +35,34 @@ _CODES: Final = {
 }
 
 
+#: The last that the server of a directory says when its process ends.
+FAREWELL: Final = "LOADING The process that runs this server ends; connect again"
+
+
+class NotDoneError(ConnectionError):
+    """The connection was lost before the server did anything of what was sent last.
+
+    The server of a directory says so when its process ends; or the other end of a Unix socket was gone before
+    anything was sent.
+    """
+
+
+#: What the system takes as a whole or not at all, in bytes.
+AT_ONCE: Final = 1 << 14
+
+
 def error_reply(error: redis.RedisError) -> ServerReplyError:
-    """An error reply, with the first word that redis-py takes off."""
+    """An error reply, with the first word that redis-py takes off.
+
+    Raises:
+        NotDoneError: It was the server's last.
+    """
     text, code = str(error), _CODES.get(type(error))
-    return ServerReplyError(f"{code} {text}" if code and not text.startswith(code) else text)
+    return checked(ServerReplyError(f"{code} {text}" if code and not text.startswith(code) else text))
+
+
+def checked(reply: ServerReplyError) -> ServerReplyError:
+    """An error reply; raises ``NotDoneError`` if it was the server's last."""
+    if str(reply) == FAREWELL:
+        raise NotDoneError(FAREWELL)
+    return reply

@@ -162,7 +162,7 @@ class PooledExecution(Execution[T]):
         connection: The connection on which it was begun.
     """
 
-    __slots__ = ("_limit", "_reply_timeout", "_watches", "connection", "member")
+    __slots__ = ("_has_heirs", "_limit", "_reply_timeout", "_watched", "_watches", "connection", "member")
 
     def __init__(self, operation: Operation[T], checkout: BaseCheckout, where: Settings) -> None:
         super().__init__(operation, where, checkout.begin_hold)
@@ -170,7 +170,8 @@ class PooledExecution(Execution[T]):
         self.connection: Any = None
         self._reply_timeout = where.reply_timeout
         self._limit = where.max_connections
-        self._watches = False
+        self._has_heirs = where.directory is not None
+        self._watches = self._watched = False
 
     def begin(self) -> None:
         """Come to the first step, on the member's connection."""
@@ -200,11 +201,20 @@ class PooledExecution(Execution[T]):
 
     def packed(self, step: Batch) -> tuple[bytes, int]:
         """The bytes of a step that is about to be sent, and how many replies there will be."""
-        if self.member.lock is not None:
-            self._watches = watches_after(step.commands, self._watches)
-            if isinstance(step, Wait):
-                step = as_poll(step)
+        if self.member.lock is not None or self._has_heirs:
+            self._watched, self._watches = self._watches, watches_after(step.commands, self._watches)
+        if self.member.lock is not None and isinstance(step, Wait):
+            step = as_poll(step)
         return super().packed(step)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the step at hand may be sent again, after a server said that it ends and has not done it.
+
+        Another process runs the server then. It does not know which keys were watched, nor do others who
+        share the connection know that it was opened anew.
+        """
+        return self._has_heirs and not self._watched and self.member.lock is None
 
     def advance(self, replies: list[Reply]) -> None:
         """Hand in the replies to ``step``."""

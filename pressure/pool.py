@@ -126,7 +126,7 @@ class Member:
 
     def take_out(self) -> Any:
         """The connection, which is not to be used any more; None if there is none."""
-        connection, self.connection, self._socket = self.connection, None, None
+        connection, self.connection, self._socket, self.number = self.connection, None, None, None
         return connection
 
     def forget(self, nothing: int) -> None:

@@ -60,7 +60,9 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
         name: The queue's name: any bytes; a ``str`` is encoded as UTF-8.
         url: The server's URL: ``redis://``, ``rediss://`` (TLS) or ``unix://``;
             ``redis+sentinel://host:port,host:port/name/db`` for the master that Sentinels know as ``name``;
-            ``redis+cluster://host:port,host:port`` for the node of a cluster that has the queue.
+            ``redis+cluster://host:port,host:port`` for the node of a cluster that has the queue;
+            ``miniredis:path`` or ``miniredis:///absolute/path`` for a directory: the first process that uses
+            it runs the server, and no other is needed. ``?appendfsync=everysec`` does not wait for the disk.
         client: A ``redis.Redis``, also one of ``Sentinel.master_for``, whose settings to use. The queue makes
             its own connections with these settings.
         host: The server's host name or address.

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from pressure.checks import whole
 
@@ -34,6 +35,18 @@ MAX_CONNECTIONS: Final = 100
 _NO_LIMIT: Final = 1 << 31
 
 
+class Directory(NamedTuple):
+    """A directory whose server is shared by all processes that name it.
+
+    Attributes:
+        path: Where it is.
+        appendfsync: When its server asks the disk to keep what was put; as the directive of that name.
+    """
+
+    path: Path
+    appendfsync: str
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How to connect, and the prefix of every key.
@@ -44,6 +57,7 @@ class Settings:
         prefix: The prefix.
         service: What sentinels call the server; None where they are not asked.
         nodes: The sentinels, or else some nodes of a cluster.
+        directory: Whose server it is, which is started if there is none; None for any other server.
         reply_timeout: How many seconds the server may be silent, beyond the wait that was asked for.
         max_connections: How many connections a queue object has at most.
     """
@@ -53,6 +67,7 @@ class Settings:
     prefix: bytes
     service: str | None = None
     nodes: tuple[Settings, ...] = ()
+    directory: Directory | None = None
     reply_timeout: float = REPLY_TIMEOUT
     max_connections: int = MAX_CONNECTIONS
 

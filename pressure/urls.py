@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urls
 import redis
 from redis.connection import parse_url
 
+from pressure import directory
 from pressure.settings import Settings, made
 
 _SENTINEL_PORT: Final = 26379
@@ -43,10 +44,13 @@ def from_url(url: str, prefix: bytes) -> Settings:
     """
     if not isinstance(url, str):
         raise TypeError(f"url must be a str, not {type(url).__name__}")
+    if url.startswith(directory.SCHEME):
+        return _shared(url, prefix)
     scheme, _, kind = url.partition("://")[0].partition("+")
     if "://" not in url or scheme not in _PLAIN or (kind and (scheme == "unix" or kind not in _KINDS)):
         begins = url.rpartition("@")[2]  # without a password, which may have an @ in it
-        known = ", ".join(f"{each}://" for each in (*_PLAIN, *(f"redis+{each}" for each in _KINDS)))
+        named = (f"{each}://" for each in (*_PLAIN, *(f"redis+{each}" for each in _KINDS)))
+        known = ", ".join((*named, directory.SCHEME))
         raise ValueError(f"the URL of a Redis server must begin with one of {known}; not so {begins!r}")
     _check_escaped(url)
     try:
@@ -94,6 +98,15 @@ def _check_options(where: Settings) -> None:
         raise ValueError(f"it has an option that is not known: {option}") from None
     except redis.RedisError as error:
         raise ValueError(str(error)) from None
+
+
+def _shared(url: str, prefix: bytes) -> Settings:
+    """``miniredis:///path``: the server of a directory."""
+    try:
+        place, rest = directory.parse(url)
+        return replace(_one(rest, prefix), directory=place)
+    except ValueError as error:
+        raise ValueError(f"the URL of the server's directory is wrong: {error}") from None
 
 
 def _cluster(url: SplitResult, prefix: bytes) -> Settings:

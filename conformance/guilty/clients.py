@@ -90,15 +90,8 @@ CLIENTS: Final = (
     Guilty(
         "tries again when the connection is lost",
         "pressure/driver.py",
-        "            return exchange(self.connection, *self.packed(step), self._scope)\n"
-        "        except BaseException as error:\n",
-        "            return exchange(self.connection, *self.packed(step), self._scope)\n"
-        "        except LOST:\n"
-        "            self.member.take_out()\n"
-        "            self._checkout.driver.connections.ready(self.member, self._scope)\n"
-        "            self.connection = self.member.connection\n"
-        "            return exchange(self.connection, *self.packed(step), self._scope)\n"
-        "        except BaseException as error:\n",
+        "            except NotDoneError:\n                if not self.goes_on:\n                    raise\n",
+        "            except LOST:\n                pass\n",
         ("decided.lost-connection",),
     ),
     Guilty(

@@ -17,8 +17,9 @@ import redis.asyncio.connection as theirs
 import redis.connection
 
 from pressure.asynchronous import AsyncConnections
+from pressure.directory import reach
 from pressure.discovery import QueryResult, ServerQuery, failed
-from pressure.error_replies import ERROR_REPLIES, error_reply
+from pressure.error_replies import AT_ONCE, ERROR_REPLIES, NotDoneError, error_reply
 from pressure.errors import ServerReplyError
 from pressure.handshake import Handshake
 from pressure.pool import Member
@@ -54,6 +55,8 @@ class Connections(AsyncConnections):
 
     async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
         connection, handshake = _made(query, member), Handshake(query, name)
+        if query.where.directory is not None:
+            connection.path = await asyncio.to_thread(reach, query.where)
         try:
             async with asyncio.timeout(query.where.connect_timeout):
                 await connection.connect()
@@ -85,8 +88,20 @@ class Connections(AsyncConnections):
 
 async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
     """Send commands, and read so many replies; raises one of ``LOST``."""
-    await connection.send_packed_command(data, check_health=False)
-    return [await reply_on(connection) for _ in range(count)]
+    reader = connection._reader
+    try:
+        await connection.send_packed_command(data, check_health=False)
+    except redis.ConnectionError as error:
+        if isinstance(reader.exception(), BrokenPipeError) and len(data) <= AT_ONCE:
+            raise NotDoneError(str(error)) from error
+        raise
+    replies: list[Reply] = []
+    try:
+        while len(replies) < count:
+            replies.append(await reply_on(connection))
+    except NotDoneError as end:
+        raise end if not replies else ConnectionError(str(end)) from None
+    return replies
 
 
 def _made(query: ServerQuery, member: Member) -> Any:

@@ -18,8 +18,8 @@ from typing import Any, TypeAlias, TypeVar
 from pressure.aio.connection import Connections, exchange
 from pressure.asynchronous import AsyncCheckout, AsyncDriver
 from pressure.discovery import failed
-from pressure.error_replies import LOST, SILENT
-from pressure.errors import PressureError
+from pressure.error_replies import LOST, SILENT, NotDoneError
+from pressure.errors import ConnectionFailedError, PressureError
 from pressure.execution import AsyncExecution, client_unblock, grace_period
 from pressure.keys import QueueKeys
 from pressure.lease import LeaseRenewer
@@ -71,15 +71,25 @@ class _Execution(AsyncExecution[T]):
         return inf
 
     async def _sent(self, step: Batch) -> list[Reply]:
-        work = exchange(self.connection, *self.packed(step))
         try:
-            return await unbroken(work, self._on_cancel, self.timeout_of(step))
+            return await unbroken(self._exchanged(step), self._on_cancel, self.timeout_of(step))
         except BaseException as error:
             await self._checkout.drop_connection(error)
-            if isinstance(error, LOST):
+            if isinstance(error, (*LOST, ConnectionFailedError)):
                 raise self.lost(error) from error
             self.abandon()
             raise
+
+    async def _exchanged(self, step: Batch) -> list[Reply]:
+        data, count = self.packed(step)
+        while True:
+            try:
+                return await exchange(self.connection, data, count)
+            except NotDoneError:
+                if not self.goes_on:
+                    raise
+            await self._checkout.driver.connections.reconnect(self.member)
+            self.connection = self.member.connection
 
     async def _on_cancel(self, error: asyncio.CancelledError) -> float:
         first, self._cancellation = self._cancellation is None, self._cancellation or error

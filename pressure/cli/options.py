@@ -44,7 +44,10 @@ def seconds(text: str) -> float:
 
 
 FLAG: Final = {"action": "store_true"}
-_URL: Final = "the server's URL: redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
+_URL: Final = (
+    "the server's URL: redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://; "
+    "or miniredis:DIRECTORY, which needs no server"
+)
 
 WHERE: Final[Arguments] = {
     "--url": {"metavar": "URL", "help": _URL},

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import select
+from dataclasses import replace
 from typing import Any, Final
 
 import hiredis
@@ -19,7 +20,9 @@ import redis.connection
 import trio
 
 from pressure.asynchronous import AsyncConnections
+from pressure.directory import reach
 from pressure.discovery import QueryResult, ServerQuery, failed
+from pressure.error_replies import AT_ONCE, NotDoneError, checked
 from pressure.errors import ServerReplyError
 from pressure.handshake import Handshake
 from pressure.pool import Member
@@ -73,8 +76,13 @@ class Connection:
         """
         pieces = memoryview(data)
         for start in range(0, len(data), _PIECE):
-            with trio.fail_after(limit):
-                await self._stream.send_all(pieces[start : start + _PIECE])
+            try:
+                with trio.fail_after(limit):
+                    await self._stream.send_all(pieces[start : start + _PIECE])
+            except trio.BrokenResourceError as error:
+                if isinstance(error.__cause__, BrokenPipeError) and len(data) <= AT_ONCE:
+                    raise NotDoneError(str(error)) from error
+                raise
         replies: list[Reply] = []
         while len(replies) < count:
             reply = self._reader.gets()
@@ -85,6 +93,8 @@ class Connection:
                     raise EOFError("Connection closed by server.")
                 self._reader.feed(bytes(more))
             elif not isinstance(reply, hiredis.PushNotification):
+                if type(reply) is ServerReplyError and not replies:
+                    checked(reply)
                 replies.append(reply)
         return replies
 
@@ -135,6 +145,9 @@ class Connections(AsyncConnections):
 
     async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
         where, stream, handshake = query.where, None, Handshake(query, name)
+        if where.directory is not None:
+            path = await trio.to_thread.run_sync(reach, where, abandon_on_cancel=True)
+            where = replace(where, kwargs={**where.kwargs, "path": path})
         try:
             with trio.fail_after(where.connect_timeout):
                 stream = await _stream(where)

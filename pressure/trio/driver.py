@@ -20,7 +20,8 @@ from trio.lowlevel import enable_ki_protection
 
 from pressure.asynchronous import AsyncCheckout, AsyncDriver
 from pressure.discovery import failed
-from pressure.errors import PressureError
+from pressure.error_replies import NotDoneError
+from pressure.errors import ConnectionFailedError, PressureError
 from pressure.execution import AsyncExecution, client_unblock, grace_period
 from pressure.keys import QueueKeys
 from pressure.lease import LeaseRenewer
@@ -79,15 +80,26 @@ class _Execution(AsyncExecution[T]):
         return True
 
     async def _sent(self, step: Batch) -> list[Reply]:
-        exchange, timeout = _Exchange(), self.timeout_of(step)
+        try:
+            return await self._exchanged(step)
+        except (*BROKEN, ConnectionFailedError) as error:
+            await self._checkout.drop_connection(error)
+            raise self.lost(error) from error
+
+    async def _exchanged(self, step: Batch) -> list[Reply]:
         data, count = self.packed(step)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(exchange.run, self.connection, data, count, timeout)
-            await self._watch(step, exchange)
-        if exchange.error is None:
-            return exchange.replies
-        await self._checkout.drop_connection(exchange.error)
-        raise self.lost(exchange.error) from exchange.error
+        while True:
+            exchange = _Exchange()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(exchange.run, self.connection, data, count, self.timeout_of(step))
+                await self._watch(step, exchange)
+            if exchange.error is None:
+                return exchange.replies
+            if not (isinstance(exchange.error, NotDoneError) and self.goes_on):
+                raise exchange.error
+            with trio.CancelScope(shield=True):
+                await self._checkout.driver.connections.reconnect(self.member)
+            self.connection = self.member.connection
 
     async def _watch(self, step: Batch, exchange: _Exchange) -> None:
         """Wait until the replies are there; a cancellation or an interrupt only ends a wait."""

@@ -20,13 +20,13 @@ CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: Queue("j", url="redsi://me:secret@h"),
         ValueError,
         ("the URL of a Redis server must begin with one of redis://, rediss://, unix://, redis+sentinel://, "
-        "redis+cluster://; not so 'h'"),
+        "redis+cluster://, miniredis:; not so 'h'"),
     ),
     "scheme, and a password with an @": (
         lambda: Queue("j", url="redsi://me:sec@ret@h"),
         ValueError,
         ("the URL of a Redis server must begin with one of redis://, rediss://, unix://, redis+sentinel://, "
-        "redis+cluster://; not so 'h'"),
+        "redis+cluster://, miniredis:; not so 'h'"),
     ),
     "database": (
         lambda: Queue("j", url="redis://h/first"),

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -531,8 +530,8 @@ def test_a_server_without_save_and_dbfilename_touches_no_file(
 ) -> None:
     monkeypatch.chdir(folder)
     (folder / "dump.rdb").write_bytes(b"no snapshot")
-    for start in (miniredis.start, partial(miniredis.start, dir=folder), partial(miniredis.start, save="")):
-        with start() as server, RawConnection("127.0.0.1", server.port) as raw:
+    for given in ({}, {"dir": folder, "appendonly": "no"}, {"save": ""}):
+        with miniredis.start(**given) as server, RawConnection("127.0.0.1", server.port) as raw:
             raw.command("SET", "k", "v")
             assert raw.command("SAVE") == raw.command("BGSAVE") == b"-ERR\r\n"
             raw.command("MULTI")

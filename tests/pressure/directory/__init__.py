@@ -1,0 +1,1 @@
+"""Tests of ``miniredis:`` URLs: the server of a directory, which processes share."""
