@@ -37,6 +37,7 @@ class TurnedOn(Server):
         self.engine = Engine(Config({"appendfsync": "always"}), NOW)
         self.session = self.engine.connect(NOW)
         self.later: list[Callable[[], object]] = []
+        self.over: list[Callable[[], object]] = []
         self.pushed = 0
         self.engine.receive(self.session, encode("SELECT", "1"), self.now)
         for _ in range(10):
@@ -48,9 +49,11 @@ class TurnedOn(Server):
         self.engine.environment = self.engine.environment._replace(journal=self.journal)
 
     def ask(self, *words: str | int) -> bytes:
-        """The end of a child is known before the next command, not behind the one that started it."""
-        while self.later:
-            self.later.pop(0)()
+        """The end of a child is known two commands later than it began."""
+        over, self.over = self.over, self.later[:]
+        self.later.clear()
+        for each in over:
+            each()
         self.engine.receive(self.session, encode(*map(str, words)), self.now)
         self.engine.settle(self.now)
         self.journal.write(self.engine.take_effects())
@@ -216,7 +219,7 @@ class Kept:
 def server_in(kind: str, folder: Path, **directives: Any) -> Iterator[int]:
     """A server of either kind; gives its port."""
     if kind == "ours":
-        with miniredis.start(dir=folder, **directives) as server:
+        with miniredis.start(dir=folder, **{"appendonly": "no", **directives}) as server:
             yield server.port
         return
     flags = [word for name, value in directives.items() for word in (f"--{name}", value)]
