@@ -125,6 +125,7 @@ class ServerFiles:
             self._log.critical(NOT_CLOSED, error)
             return error
         finally:
+            self._journal = None  # a process that is forked later has no copy to close
             self._engine.stop_recording()
         return None
 

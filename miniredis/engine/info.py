@@ -171,7 +171,7 @@ def stats(engine: Engine) -> Fields:
         "pubsub_channels": len(engine.news.publishing.listeners[CHANNELS]),
         "pubsub_patterns": len(engine.news.publishing.listeners[PATTERNS]),
         "pubsubshard_channels": len(engine.news.publishing.listeners[SHARDS]),
-        "latest_fork_usec": 0,
+        "latest_fork_usec": engine.saves.fork_microseconds,
         "total_forks": engine.saves.forks,
         "migrate_cached_sockets": 0,
         "tracking_total_keys": len(engine.news.tracking.readers),

@@ -37,7 +37,8 @@ class Saves:
         began: when the save under way beside other work began, in monotonic seconds; None if none is.
         duration: how many seconds the last one of them took; -1 if there was none.
         count: how many saves were asked for.
-        forks: how many of them were begun beside other work.
+        forks: how many processes were forked, for saving and for the append-only file.
+        fork_microseconds: how long the last one of these forks took.
         loaded: how many keys came from the file at the start.
         expired: how many had expired.
     """
@@ -50,7 +51,7 @@ class Saves:
         self.has_failed = False
         self.began: int | None = None
         self.duration = NEVER
-        self.count = self.forks = self.loaded = self.expired = 0
+        self.count = self.forks = self.fork_microseconds = self.loaded = self.expired = 0
         self._tried = 0
         self._succeeded = self._now
         self._saved = self._saved_by_child = 0  # how many changes of the keyspace there were by then
@@ -101,7 +102,12 @@ class Saves:
 
     def reset_statistics(self) -> None:
         """CONFIG RESETSTAT: counts from zero again."""
-        self.count = self.forks = 0
+        self.count = self.forks = self.fork_microseconds = 0
+
+    def note_fork(self, microseconds: int) -> None:
+        """A process was forked, which took so long."""
+        self.forks += 1
+        self.fork_microseconds = microseconds
 
     # Saving now
 
@@ -171,7 +177,6 @@ class Saves:
             self.has_failed = True
             self._tell_conditions()
             return False
-        self.forks += 1
         self.began, self._saved_by_child = self._now, self._engine.keyspace.changes
         return True
 
@@ -206,6 +211,8 @@ class Saves:
         return None if due is None else max(due * SECOND, now.monotonic)
 
     def _due(self) -> int | None:
+        # an engine that has moved to another server may have a clock that is behind
+        self._succeeded, self._tried = min(self._succeeded, self._now), min(self._tried, self._now)
         if self.began is not None or self._file is None or self.must_wait:
             return None
         if self._is_scheduled:

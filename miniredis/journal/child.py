@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from typing import Final
@@ -34,13 +35,17 @@ class Child:
 
     Attributes:
         pid: its number.
+        fork_microseconds: how long this process stood still for it.
 
     Raises:
         OSError: there can be no more processes.
     """
 
+    fork_microseconds = 0
+
     def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
         self._news, tell = os.pipe()
+        began = time.perf_counter_ns()
         try:
             self.pid = fork()
         except OSError:
@@ -51,6 +56,7 @@ class Child:
                 do_and_exit(work, tell)
         finally:
             os.close(tell)
+        self.fork_microseconds = (time.perf_counter_ns() - began) // 1000
         self._when_over = when_over
         self._is_over = False
         self._thread = threading.Thread(target=self._wait, name="miniredis child", daemon=True)

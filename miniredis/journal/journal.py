@@ -191,7 +191,12 @@ class Journal:
             self._fail_rewriting(error)
 
     def reload(self) -> bool:
-        """Loads all data again, as at the start; False, with all data gone, if they cannot be loaded."""
+        """Loads all data again, as at the start; False, with all data gone, if they cannot be loaded.
+
+        Also False, with all data as they are, while no base has them.
+        """
+        if self._awaits_base:
+            return False
         engine = self._engine
         self.write(engine.take_effects())
         effects, engine.effects = engine.effects, None

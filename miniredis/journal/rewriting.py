@@ -66,6 +66,7 @@ class Rewriting:
         self.is_asked_for = False
         self._began = time.monotonic()
         self.child = self._start_child(self._write)
+        self._engine.saves.note_fork(self.child.fork_microseconds)
 
     def _write(self) -> None:
         file = self._disk.create(temporary(self._folder, os.getpid()))

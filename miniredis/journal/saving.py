@@ -97,6 +97,7 @@ class SnapshotFile:
         except OSError as error:
             self._log.warning(FAILED, self.path, error)
             raise
+        self._engine.saves.note_fork(self._child.fork_microseconds)
 
     def _when_over(self, number: int, failure: str) -> None:
         self._later(partial(self._end, number, failure))

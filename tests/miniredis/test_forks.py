@@ -177,3 +177,24 @@ def test_a_child_forked_in_the_middle_of_a_tick_is_refused_at_once(server: minir
         assert client.get("k") == b"v"
     assert not open_before.is_over
     open_before.close()
+
+
+def test_a_forked_child_closes_nothing_for_a_server_that_has_stopped_before(tmp_path: Path) -> None:
+    with miniredis.start(appendonly="yes", dir=str(tmp_path)) as server:
+        kept = server._runner  # as a program may keep the handle
+    files = [
+        os.open(tmp_path, os.O_RDONLY) for _ in range(20)
+    ]  # some have the numbers of that server's files
+    try:
+        if not (child := os.fork()):
+            try:
+                for file in files:
+                    os.fstat(file)
+            except OSError:
+                os._exit(1)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert not kept.is_open
+    finally:
+        for file in files:
+            os.close(file)

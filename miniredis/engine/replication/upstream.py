@@ -29,6 +29,7 @@ __all__ = ["Address", "LinkState", "Upstream"]
 
 SECOND: Final = 1_000_000
 LONGEST_LINE: Final = 1024
+KEYS_AT_ONCE: Final = 16
 SIGN_OF_LIFE: Final = b"\n"
 
 
@@ -366,7 +367,7 @@ class Upstream:
         return self._loading is not None
 
     def load(self) -> bool:
-        """Loads one key of a snapshot that has come whole; tells whether there is more to be loaded."""
+        """Loads a few keys of a snapshot that has come whole; tells whether there is more to be loaded."""
         loading = self._loading
         if loading is None:
             return False
@@ -375,7 +376,8 @@ class Upstream:
             self._say(SIGN_OF_LIFE)
             self._due = now + SECOND
         try:
-            next(loading)
+            for _ in range(KEYS_AT_ONCE):
+                next(loading)
         except StopIteration as end:
             self._loading = self.transfer = None
             self._has_loaded(end.value)

@@ -258,6 +258,8 @@ def test_a_clock_that_is_set_back_delays_no_save(folder: Path) -> None:
         assert (told["rdb_last_bgsave_status"], told["rdb_saves"]) == ("ok", 1)
         assert told["rdb_changes_since_last_save"] == 0
         assert told["rdb_last_bgsave_time_sec"] >= 0
+        assert client.info("stats")["total_forks"] == 1
+        assert client.info("stats")["latest_fork_usec"] > 0
         assert told["rdb_last_save_time"] == clock.wall // 1_000_000
         client.set("k", "w")
         clock.wall -= 3_600_000_000

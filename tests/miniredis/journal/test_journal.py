@@ -391,6 +391,36 @@ def test_a_torn_end_is_cut_with_a_warning(caplog: pytest.LogCaptureFixture) -> N
     assert Server(disk).ask("MGET", "a", "b", "c") == b"*3\r\n$1\r\n1\r\n$-1\r\n$1\r\n3\r\n"
 
 
+@pytest.mark.parametrize("before", [0, 1, 100, 300])
+@pytest.mark.parametrize("inside", [0, 1, 100, 300])
+@pytest.mark.parametrize("torn", [b"", b"*2\r\n$4\r\nINCR\r\n$1\r"])
+@pytest.mark.parametrize("multi", [encode("MULTI"), b"*01\r\n$05\r\nMULTI\r\n"])
+def test_a_torn_transaction_is_cut_from_its_beginning(
+    before: int, inside: int, torn: bytes, multi: bytes
+) -> None:
+    """Wherever it begins and ends in what is read at a time, and in whichever form it is written."""
+    disk = MemoryDisk()
+    whole = encode("SELECT", "0") + encode("RPUSH", "l", "1") * before
+    damaged(disk, lambda _: whole + multi + encode("RPUSH", "l", "2") * inside + torn)
+    server = Server(disk)
+    assert server.ask("LRANGE", "l", 0, -1) == b"*%d\r\n" % before + b"$1\r\n1\r\n" * before
+    server.ask("RPUSH", "l", 3)
+    server.journal.close()
+    path = next(path for path in disk.list(server.journal.folder) if path.name.endswith(".incr.aof"))
+    appended = encode("SELECT", "0") + encode("RPUSH", "l", "3")
+    assert disk.read(path) == whole + appended
+
+
+@pytest.mark.parametrize("before", [0, 300])
+def test_an_unknown_command_is_named_with_the_byte_behind_it(before: int) -> None:
+    disk = MemoryDisk()
+    good = encode("SET", "a", "1") * before
+    damaged(disk, lambda _: good + encode("SAT", "b", "2") + good)
+    at = len(good + encode("SAT", "b", "2"))
+    with pytest.raises(DamagedFileError, match=f"Unknown command 'SAT' before byte {at}$"):
+        Server(disk)
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -253,7 +253,7 @@ def test_an_unexpected_error_in_the_stream_ends_the_link_and_all_data_come_again
 
 def test_a_link_that_is_given_up_while_it_loads_changes_nothing(replica: Replica) -> None:
     replica.shake_hands()
-    content = snapshot_of({b"%d" % number: b"v" for number in range(10)})
+    content = snapshot_of({b"%d" % number: b"v" for number in range(100)})
     head = b"+FULLRESYNC %b 0\r\n$%d\r\n" % (NAME, len(content))
     replica.engine.tell_upstream(replica.now, replica.upstream.receive, head + content)
     assert replica.upstream.load()
@@ -265,7 +265,7 @@ def test_a_link_that_is_given_up_while_it_loads_changes_nothing(replica: Replica
 
 def test_a_master_hears_a_sign_of_life_each_second_while_its_snapshot_is_loaded(replica: Replica) -> None:
     replica.shake_hands()
-    content = snapshot_of({b"%d" % number: b"v" for number in range(10)})
+    content = snapshot_of({b"%d" % number: b"v" for number in range(100)})
     head = b"+FULLRESYNC %b 0\r\n$%d\r\n" % (NAME, len(content))
     replica.engine.tell_upstream(replica.now, replica.upstream.receive, head + content)
     replica.link.take()
