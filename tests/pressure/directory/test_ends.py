@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import redis
 
+import miniredis
 import pressure
 from conformance.flavours import FLAVOURS
 from miniredis.shared import SOCKET
@@ -35,13 +36,22 @@ def test_who_waits_goes_on_when_the_process_with_the_server_ends_by_itself(
     waits_for_its_role.tell("other_value = jobs.get()")
     blocked(folder, 2)
     first.end()
+    blocked(folder, 2)
     with Queue("jobs", url=url) as jobs:
+        assert is_connected(folder, jobs.holder("consumer")), "nobody takes its holder for dead"
         jobs.put_many(["one", "two"])
     getter.wait()
     waits_for_its_role.wait()
     getter.do("assert value == b'one'")
     waits_for_its_role.do("assert other_value == b'two'")
     assert owner(folder) != first.process.pid
+
+
+def is_connected(folder: Path, holder: bytes | None) -> bool:
+    """Whether a connection has the name on which this hold lives."""
+    assert holder is not None
+    with redis.Redis(unix_socket_path=miniredis.join(folder)) as client:
+        return holder.rpartition(b"/")[0].decode() in {each["name"] for each in client.client_list()}
 
 
 def test_a_put_that_waits_for_room_goes_on_too(other: Callable[..., Other], url: str, folder: Path) -> None:
