@@ -22,8 +22,10 @@ from .descriptors import TooFewError, fit_open_files_limit
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config import UnknownDirectiveError
 from .journal.damage import DamagedFileError
+from .listeners import Listener
 from .logs import ServerLog, log
-from .server import Server, run_server
+from .server import Server, StoppedWhileLoadingError, run_server
+from .tick_runner import TickRunner
 
 __all__ = ["main"]
 
@@ -194,7 +196,10 @@ def run(config: Config) -> int:
     try:
         fit_open_files_limit(config)
         announcer = Announcer(config, process)
-        trio.run(partial(run_server, config, time_source=chosen(None), alone=True, task_status=announcer))
+        serve = partial(run_server, config, time_source=chosen(None), alone=True)
+        trio.run(partial(serve, handle=StoppableServer, task_status=announcer))
+    except StoppedWhileLoadingError:
+        return 0
     except (ConfigurationError, DamagedFileError, TooFewError) as refusal:
         log.error("%s", refusal)
         return 1
@@ -212,22 +217,29 @@ def advice(error: OSError) -> str:
     return "; --port 0 picks a free port" if error.errno == errno.EADDRINUSE else ""
 
 
+class StoppableServer(Server):
+    """A server that signals stop, also while it loads its data."""
+
+    def __init__(self, runner: TickRunner, listeners: list[Listener]) -> None:
+        super().__init__(runner, listeners)
+
+        def stop(number: int, _: object) -> None:
+            runner.log.info("received %s, stopping", signal.Signals(number).name)
+            self.stop()
+
+        signal.signal(signal.SIGINT, stop)
+        signal.signal(signal.SIGTERM, stop)
+
+
 class Announcer:
-    """Is handed the server as soon as clients can connect."""
+    """Is handed the server as soon as clients can connect and the data are loaded."""
 
     def __init__(self, config: Config, process: CommandProcess) -> None:
         self._log = ServerLog(config)
         self._process = process
 
     def started(self, server: Server) -> None:
-        """Says where it listens, and lets signals stop it."""
-
-        def stop(number: int, _: object) -> None:
-            self._log.info("received %s, stopping", signal.Signals(number).name)
-            server.stop()
-
-        signal.signal(signal.SIGINT, stop)
-        signal.signal(signal.SIGTERM, stop)
+        """Says where it listens."""
         self._process.ready()
         print(f"listening on {server.public_url}", flush=True)  # noqa: T201
         self._log.info("ready to accept connections on %s", server.public_url)

@@ -15,8 +15,9 @@ import trio
 
 from .arguments import DirectiveValue, as_microseconds, check_is_trio, check_loop, checked_config, kind
 from .clock import Clock, ClockChoice, chosen
-from .engine import Config, Engine
+from .engine import Config, ConfigurationError, Engine
 from .forks import leave_to_parent_on_fork
+from .journal.damage import DamagedFileError
 from .listeners import Listener, listening
 from .poll import PollLoop
 from .pollers import has_poller
@@ -27,7 +28,7 @@ from .tick_runner import TickRunner
 if TYPE_CHECKING:
     import redis.asyncio
 
-__all__ = ["LoopChoice", "Server", "serve"]
+__all__ = ["LoopChoice", "Server", "StoppedWhileLoadingError", "serve"]
 
 LoopChoice: TypeAlias = Literal["poll", "streams"] | None
 
@@ -37,6 +38,13 @@ class Started(Protocol):
 
     def started(self, server: Any, /) -> None:
         """Clients can connect."""
+
+
+class StoppedWhileLoadingError(RuntimeError):
+    """The server was stopped before it had loaded its data."""
+
+    def __init__(self) -> None:
+        super().__init__("the server was stopped while it loaded its data")
 
 
 class Server:
@@ -228,18 +236,27 @@ class Server:
 
     async def _run(self, loop: PollLoop | StreamLoop, task_status: Started) -> None:
         leave_to_parent_on_fork(self._runner)
+        has_started = False
+        trouble: Exception | None = None
         try:
-            task_status.started(self)
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(loop.run)
-                    await self._runner.run()
+                    try:
+                        has_started = await self._runner.load_files()
+                    except (ConfigurationError, DamagedFileError, OSError) as error:
+                        trouble = error  # raised below: out of a nursery it would come in a group
+                    if has_started:
+                        task_status.started(self)
+                        await self._runner.run()
                     nursery.cancel_scope.cancel()
         finally:
             self._runner.close()
             loop.close()
-        if self.failure is not None:
-            raise self.failure
+        if trouble := trouble or self.failure:
+            raise trouble
+        if not has_started:
+            raise StoppedWhileLoadingError
 
 
 async def serve(
@@ -255,7 +272,7 @@ async def serve(
 ) -> None:
     """Runs a server in a Trio program, until it is stopped or cancelled.
 
-    ``nursery.start`` returns the ``Server`` as soon as clients can connect::
+    ``nursery.start`` returns the ``Server`` as soon as clients can connect and the data on disk are loaded::
 
         async with trio.open_nursery() as nursery:
             server = await nursery.start(miniredis.serve)
@@ -285,7 +302,7 @@ async def serve(
         ValueError: there is no such ``clock`` or ``loop``.
         DamagedFileError: the file with the data cannot be loaded.
         OSError: the server cannot listen where it was told to, for example as the port is in use.
-        RuntimeError: no Trio program runs here.
+        RuntimeError: no Trio program runs here; or the server was stopped while it loaded its data.
     """
     check_is_trio()
     check_loop("serve", loop)
@@ -317,7 +334,6 @@ async def run_server(
     with listening(config) as listeners:
         engine.config.learn("dir", str(Path(engine.config["dir"]).absolute()))
         runner = TickRunner(engine, time_source, this_process())
-        runner.open_files()
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
         # before the caller goes on: it may leave no descriptor for what the loop needs

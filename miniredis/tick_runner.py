@@ -13,18 +13,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Final
 
 import trio
 
+from .files import ServerFiles
 from .logs import VERBOSE, ServerLog
 
 if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Environment, Instant, Session
     from .journal.journal import Journal
-    from .journal.saving import SnapshotFile
     from .outlets import Loop, Outlet
 
 __all__ = ["PARENTS", "RE_ENTRANT", "TickRunner"]
@@ -49,7 +50,8 @@ AGAIN = "expiry or a timeout failed; the server tries again in a second"
 
 LOST = "cannot write the append-only file, and appendfsync is 'always', so the server stops: %s"
 
-NOT_CLOSED = "cannot write the end of the append-only file: %s"
+SLICE: Final = 0.003
+"""Seconds for which the server loads its data before it answers clients again."""
 
 GAP: Final = 0.001
 """Seconds for which a script that runs for too long lets other threads have the lock, now and then."""
@@ -70,7 +72,7 @@ class TickRunner:
         is_open: the server has not stopped, and runs in this process.
         is_here: this process runs the server; it was not forked from that process.
         log: what the server logs.
-        journal: keeps the data on disk; None if nothing does.
+        files: keep the data on disk.
         failure: of the disk; the server has stopped because of it, or could not write the rest at its end.
         loop: moves the bytes of clients with sockets; the loop itself sets it.
         farewell: what each client is told at the end, after the replies to all that was done.
@@ -87,9 +89,8 @@ class TickRunner:
         self.is_open = True
         self.is_here = True
         self.log = ServerLog(engine.config)
-        self.journal: Journal | None = None
         self.failure: OSError | None = None
-        self._snapshots: SnapshotFile | None = None
+        self.files = ServerFiles(engine, self.log, self._do_soon)
         self._leaving: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
         self._token = trio.lowlevel.current_trio_token()
@@ -208,7 +209,8 @@ class TickRunner:
         if self._leaving:
             self._disconnect_leaving(now)
         due_sessions = engine.settle(now)
-        if self.journal is not None and not self._keep(self.journal):
+        journal = self.files.journal
+        if journal is not None and not self._keep(journal):
             return
         for session in due_sessions:
             outlet = outlets.get(session)
@@ -225,28 +227,35 @@ class TickRunner:
 
     # The disk
 
-    def open_files(self) -> None:
-        """Loads the data that the server had, and keeps them on disk from now on, if it is to.
+    async def load_files(self) -> bool:
+        """Loads the data that the server had; between slices of that, it answers clients.
 
-        Where there is an append-only file, nothing else is loaded, as in Redis.
+        Returns:
+            Whether all is loaded; False where SHUTDOWN came before.
 
         Raises:
-            ConfigurationError, DamagedFileError, OSError: as ``Journal`` and ``SnapshotFile``.
+            ConfigurationError, DamagedFileError, OSError: as ``ServerFiles.load``.
         """
-        engine, config = self.engine, self.engine.config
-        # loaded only here: most servers have no files
-        if config["save"] or "dbfilename" in config.given:
-            from .journal.saving import SnapshotFile
+        with contextlib.closing(self.files.load()) as steps:
+            while not self._run_slice(steps):
+                await trio.lowlevel.checkpoint()
+                if self._stop.is_set():
+                    return False
+        return True
 
-            self._snapshots = SnapshotFile(engine, self.log, self._do_soon)
-            engine.environment = engine.environment._replace(snapshots=self._snapshots)
-            if config["appendonly"] == "no":
-                self._snapshots.load()
-        if config["appendonly"] == "yes":
-            from .journal.journal import Journal
-
-            self.journal = Journal(engine, self.log, later=self._do_soon)
-            engine.environment = engine.environment._replace(journal=self.journal)
+    def _run_slice(self, steps: Generator[None, None, None]) -> bool:
+        """Loads for a moment; tells whether all is loaded."""
+        until = time.monotonic() + SLICE
+        with self.lock:
+            was_busy, self.in_tick = self.in_tick, True
+            try:
+                for _ in steps:
+                    if time.monotonic() >= until:
+                        return False
+            finally:
+                self.in_tick = was_busy
+            self.settle(self.clock.now())
+        return True
 
     def _keep(self, journal: Journal) -> bool:
         """Writes what the tick did; where that cannot be, nobody is told that it was done."""
@@ -355,19 +364,7 @@ class TickRunner:
                     outlet.flush(now)
                 outlet.hang_up()
                 self.disconnect(session, now)
-            if self._snapshots is not None:
-                self._snapshots.close()
-            if self.journal is not None:
-                self._close_journal(self.journal)
-
-    def _close_journal(self, journal: Journal) -> None:
-        try:
-            journal.write(self.engine.take_effects())
-            journal.close()
-        except OSError as error:
-            self.log.critical(NOT_CLOSED, error)
-            self.failure = self.failure or error
-        self.engine.stop_recording()
+            self.failure = self.files.close() or self.failure
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copies of descriptors; server and clients are the parent's."""
@@ -376,6 +373,5 @@ class TickRunner:
         for outlet in self._outlets.values():
             outlet.leave_to_parent()
         self._outlets.clear()
-        if self.journal is not None:
-            self.journal.leave_to_parent()
+        self.files.leave_to_parent()
         self.loop.leave_to_parent()

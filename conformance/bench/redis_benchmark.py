@@ -55,9 +55,9 @@ class Load:
     elements: Callable[[int], int] = no_elements
 
 
-def rates(load: Load, reference: str) -> Measure:
-    """Requests per second: of miniredis, and of a reference."""
-    return alternating(load, reference, run_once)
+def rates(load: Load, reference: str, measured: str = "miniredis") -> Measure:
+    """Requests per second: of a server, miniredis if it is not named, and of a reference."""
+    return alternating(load, reference, run_once, measured)
 
 
 def cpu_per_command(load: Load, reference: str) -> Measure:
@@ -71,12 +71,17 @@ def cpu_per_command(load: Load, reference: str) -> Measure:
     return alternating(load, reference, measured)
 
 
-def alternating(load: Load, reference: str, once: Callable[[RunningServer, Load, int], float]) -> Measure:
+def alternating(
+    load: Load,
+    reference: str,
+    once: Callable[[RunningServer, Load, int], float],
+    measured: str = "miniredis",
+) -> Measure:
     """Turns of some measurement, each after its list is filled."""
 
     def measure(bench: Workbench) -> Generator[Pair]:
         tool()
-        requests = {name: enough(bench, name, load) for name in ("miniredis", reference)}
+        requests = {name: enough(bench, name, load) for name in (measured, reference)}
 
         def side(name: str) -> float:
             server = bench.server(name)
@@ -84,7 +89,7 @@ def alternating(load: Load, reference: str, once: Callable[[RunningServer, Load,
             return once(server, load, requests[name])
 
         for _ in bench.turns():
-            yield Pair(side("miniredis"), side(reference))
+            yield Pair(side(measured), side(reference))
 
     return measure
 

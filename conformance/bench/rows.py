@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Final
 
+from .durable import loading, replaying, saving
 from .enqueuing import PEERS, beside
 from .expiring import slowest_while_expiring
 from .handover import behind_a_queue, beside_a_crowd, round_trip
@@ -166,6 +167,30 @@ def in_process_rows() -> Iterator[Row]:
     )  # fmt: skip
 
 
+def durable_rows() -> Iterator[Row]:
+    """With an append-only file, and with files to load; on the disk of temporary files."""
+    always, everysec = "appendfsync always", "appendfsync everysec"
+    for name, pipeline, policy, reference, bound in (
+        ("always", 1, always, f"redis-server, {always}", 0.7),
+        ("everysec", 1, everysec, "miniredis", 0.85),
+        ("everysec-16", 16, everysec, "miniredis", 0.8),
+    ):
+        queued = "" if pipeline == 1 else f", pipeline of {pipeline}"
+        load = Load(("LPUSH", "list", VALUE), 50, pipeline)
+        yield Row(
+            f"durable-{name}", "durable", f"LPUSH, 50 clients{queued}, {policy}", "requests/s", reference,
+            Target(bound), rates(load, reference, f"miniredis, {policy}"),
+        )  # fmt: skip
+    for name, what, bound, measure in (
+        ("replay", "start with an append-only file of 1,000,000 commands", 3.0, replaying(1_000_000)),
+        ("save", "SAVE of a list of 1,000,000 elements", 5.0, saving(1_000_000)),
+        ("load", "start with an RDB file of a list of 1,000,000 elements", 5.0, loading(1_000_000)),
+    ):
+        yield Row(
+            f"durable-{name}", "durable", what, "s", "redis-server", Target(bound, at_least=False), measure
+        )
+
+
 def queue_rows() -> Iterator[Row]:
     """Our queues, against the documents' pseudocode."""
     plain, pseudocode = "pressure, plain batches", "the pseudocode"
@@ -252,7 +277,7 @@ def history_rows() -> Iterator[Row]:
 
 TABLE: Final = (
     rate_rows, large_rows, cpu_rows, blocking_rows, scaling_rows, memory_rows, starting_rows, in_process_rows,
-    queue_rows, healing_rows, kind_rows, spark_rows, history_rows, peer_rows,
+    durable_rows, queue_rows, healing_rows, kind_rows, spark_rows, history_rows, peer_rows,
 )  # fmt: skip
 
 ROWS: Final[Mapping[str, Row]] = {row.name: row for rows in TABLE for row in rows()}

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
@@ -75,12 +76,12 @@ class RunningServer:
 
 
 @contextmanager
-def miniredis() -> Iterator[RunningServer]:
-    """The ``miniredis`` command, with its defaults."""
-    command = [sys.executable, "-m", "miniredis", "--port", "0", *CROWD]
-    with tempfile.TemporaryFile() as complaints:
+def miniredis(*flags: str) -> Iterator[RunningServer]:
+    """The ``miniredis`` command; its files, if it has any, are in a temporary folder."""
+    command = [sys.executable, "-m", "miniredis", "--port", "0", *CROWD, *flags]
+    with tempfile.TemporaryFile() as complaints, tempfile.TemporaryDirectory(prefix="bench-") as folder:
         process = subprocess.Popen(  # noqa: S603  (ours)
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
         )
         with process:
             try:
@@ -102,11 +103,11 @@ def first_line(stream: IO[bytes]) -> str:
 
 
 @contextmanager
-def redis_server() -> Iterator[RunningServer]:
-    """The real one, with no persistence."""
+def redis_server(*flags: str) -> Iterator[RunningServer]:
+    """The real one, which keeps nothing unless flags say so."""
     executable = find_real_redis()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        process, port = start_real(executable, Path(folder), *CROWD)
+        process, port = start_real(executable, Path(folder), *CROWD, *flags)
         try:
             yield RunningServer("redis-server", port, process)
         finally:
@@ -130,9 +131,17 @@ def told_its_port(name: str, command: Callable[[int], Sequence[str]]) -> Iterato
         yield RunningServer(name, port, process)
 
 
+def durable(policy: str) -> tuple[str, ...]:
+    """The flags for an append-only file."""
+    return "--appendonly", "yes", "--appendfsync", policy
+
+
 SERVERS: Final[Mapping[str, Callable[[], AbstractContextManager[RunningServer]]]] = {
     "miniredis": miniredis,
     "redis-server": redis_server,
+    "miniredis, appendfsync always": partial(miniredis, *durable("always")),
+    "redis-server, appendfsync always": partial(redis_server, *durable("always")),
+    "miniredis, appendfsync everysec": partial(miniredis, *durable("everysec")),
     "fakeredis": fakeredis,
     "go-miniredis": go_miniredis,
 }

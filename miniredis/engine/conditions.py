@@ -1,4 +1,4 @@
-"""What is special about the server now: CLIENT PAUSE, DEBUG SLEEP, a busy script, a bad disk, and MONITOR.
+"""What is special about the server now: data being loaded, CLIENT PAUSE, a busy script, a bad disk and so on.
 
 With any of these, requests go through the gate one by one; ``is_quiet`` tells that there is none.
 """
@@ -15,6 +15,7 @@ from .observing import monitor_line
 
 if TYPE_CHECKING:
     from .instant import Instant
+    from .rdb.loading import Progress
     from .session import Session
 
 __all__ = ["Conditions", "Pause"]
@@ -39,6 +40,7 @@ class Conditions:
     """The conditions of one server.
 
     Attributes:
+        loading: how far the server has come that loads its data; None if it does not.
         pause: the one there is.
         asleep_until: DEBUG SLEEP lasts so long, in monotonic microseconds; 0 when awake.
         busy: a script has been running for too long.
@@ -49,6 +51,7 @@ class Conditions:
     """
 
     def __init__(self) -> None:
+        self.loading: Progress | None = None
         self.pause: Pause | None = None
         self.asleep_until = 0
         self.busy = False
@@ -63,8 +66,23 @@ class Conditions:
         if self.write_refusal is None and self.disk_error:
             self.write_refusal = disk_failed(self.disk_error)
         self.is_quiet = not (
-            self.pause or self.asleep_until or self.busy or self.write_refusal or self.monitors
+            self.loading
+            or self.pause
+            or self.asleep_until
+            or self.busy
+            or self.write_refusal
+            or self.monitors
         )
+
+    @property
+    def keeps_keys(self) -> bool:
+        """Whether keys stay although their time has come."""
+        return self.pause is not None or self.loading is not None
+
+    def load(self, progress: Progress | None) -> None:
+        """The server loads its data from now on, or has loaded them: None."""
+        self.loading = progress
+        self._changed()
 
     def start_pause(self, now: Instant, until: int, *, writes_only: bool) -> None:
         """Holds commands up until a monotonic time; a pause there is can only grow."""

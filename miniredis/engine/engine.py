@@ -29,6 +29,7 @@ from .news import News
 from .observing import Statistics
 from .packing import Packing
 from .registry import AT_ONCE
+from .replay import NEVER
 from .replication.history import History
 from .replies import NO_REPLY, QUEUED, Reply
 from .requests import READ_SIZE, FastLane, Request, RequestParser, few_requests
@@ -248,11 +249,12 @@ class Engine:
             self._attempt(waiter.session, self.wake, waiter, waiter.when_over)
         for session in self.backlogs.overdue(now):
             self._attempt(session, self.hang_up, session)
-        if self.active_expire and self.conditions.pause is None:
+        if self.active_expire and not self.conditions.keeps_keys:
             self.statistics.start_lap()
             self.keyspace.expire(len(self.outbox) + EXPIRED_MEANWHILE if self.outbox else EXPIRED_AT_ONCE)
             self.waiting.serve_ready()
-        self.saves.begin_if_due()
+        if self.conditions.loading is None:
+            self.saves.begin_if_due()
 
     def next_deadline(self, leisure: int = 0) -> int | None:
         """When ``settle`` must be called again even if no client sends anything; None if it need not be.
@@ -272,13 +274,13 @@ class Engine:
             self._next_expiry(leisure),
             pause.until if pause else None,
             self.backlogs.next_deadline(),
-            self.saves.next_deadline(),
+            self.saves.next_deadline() if self.conditions.loading is None else None,
         ]
         first = min((when for when in due if when is not None), default=None)
         return first if first is None else max(first, self._time_passes_from)
 
     def _next_expiry(self, leisure: int) -> int | None:
-        if self.conditions.pause is not None or not self.active_expire:
+        if self.conditions.keeps_keys or not self.active_expire:
             return None
         expiry = self.keyspace.next_expiry()
         if expiry is None:
@@ -396,6 +398,9 @@ class Engine:
             self._end_what_is_over(now.monotonic)
 
     def _end_what_is_over(self, monotonic: int) -> None:
+        loading = self.conditions.loading
+        if loading is not None and loading.stops_time:
+            self.keyspace.milliseconds = NEVER
         if self.conditions.is_pause_over(monotonic):
             self.end_pause()
         self.conditions.wake_up(monotonic)

@@ -266,6 +266,7 @@ INVALID_SHEBANG = b"ERR Invalid script shebang"
 SCRIPT_FLUSH = b"ERR SCRIPT FLUSH only support SYNC|ASYNC option"
 SCRIPT_DEBUG = b"ERR Use SCRIPT DEBUG YES/SYNC/NO"
 NO_DEBUGGER = b"ERR SCRIPT DEBUG: this server has no debugger of scripts"
+LOADING = b"LOADING Redis is loading the dataset in memory"
 NOT_BUSY = b"NOTBUSY No scripts in execution right now."
 UNKILLABLE = (
     b"UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait "

@@ -80,6 +80,15 @@ def subscription(session: Session, command: Command, _args: list[bytes]) -> byte
     return None if is_open else errors.only_for_listeners(command.name)
 
 
+def loading(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
+    if session.engine.conditions.loading is None:
+        return None
+    commands = [command]
+    if command.name == b"exec" and session.transaction is not None:
+        commands = [queued for queued, _ in session.transaction.queued]
+    return None if all("loading" in each.flags for each in commands) else errors.LOADING
+
+
 def busy(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
     is_refused = session.engine.conditions.busy and "allow_busy" not in command.flags
     return session.engine.scripts.busy_text if is_refused else None
@@ -97,6 +106,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     transaction,
     disk,
     subscription,
+    loading,
     busy,
     monitor,
 )

@@ -112,7 +112,7 @@ def persistence(engine: Engine) -> Fields:
     journal = engine.environment.journal
     saves, now = engine.saves, engine.now.wall // 1_000_000
     return {
-        "loading": 0,
+        "loading": 0 if engine.conditions.loading is None else 1,
         "async_loading": 0,
         "rdb_changes_since_last_save": saves.changes,
         "rdb_bgsave_in_progress": 0 if saves.began is None else 1,
@@ -131,6 +131,24 @@ def persistence(engine: Engine) -> Fields:
         "aof_last_bgrewrite_status": "ok",
         "aof_last_write_status": "err" if engine.conditions.disk_error else "ok",
         **(journal.facts() if journal else {}),
+        **loading(engine),
+    }
+
+
+def loading(engine: Engine) -> Fields:
+    """How far the server has come that loads its data, and about how many seconds it needs for the rest."""
+    progress = engine.conditions.loading
+    if progress is None:
+        return {}
+    seconds = engine.now.wall // 1_000_000 - progress.began
+    remaining = progress.total - progress.loaded
+    return {
+        "loading_start_time": progress.began,
+        "loading_total_bytes": progress.total,
+        "loading_rdb_used_mem": progress.used_memory,
+        "loading_loaded_bytes": progress.loaded,
+        "loading_loaded_perc": f"{100 * progress.loaded / (progress.total or 1):.2f}",
+        "loading_eta_seconds": seconds * remaining // (progress.loaded + 1) if seconds else 1,
     }
 
 

@@ -6,26 +6,34 @@ in a Redis that loads: a key whose time has come goes when the effect comes that
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from .errors import CommandError
 from .gate import look_up
-from .registry import Command
+from .registry import PLAIN, Command
 from .requests import FastLane, RequestParser
 from .session import Session
 
 if TYPE_CHECKING:
     from .engine import Engine
 
-__all__ = ["Replay", "UnknownCommandError"]
+__all__ = ["NEVER", "Replay", "UnknownCommandError"]
 
 NEVER: Final = 0
 """The wall time of a replay: before every deadline."""
 
 
 class UnknownCommandError(Exception):
-    """No effect of a server that has the same commands as this one; the text is what Redis logs."""
+    """No effect of a server that has the same commands as this one; the text is what Redis logs.
+
+    Attributes:
+        undone: the effects that were to be run after it.
+    """
+
+    def __init__(self, name: bytes) -> None:
+        super().__init__(f"Unknown command '{name.decode('latin-1')}'")
+        self.undone: list[list[bytes]] = []
 
 
 class ReplaySession(Session):
@@ -55,23 +63,38 @@ class Replay:
         self._engine = engine
         self._session = ReplaySession(engine)
         self._queued: list[list[bytes]] | None = None  # behind a MULTI whose EXEC has not come
-        self._time, engine.keyspace.milliseconds = engine.keyspace.milliseconds, NEVER
+        engine.keyspace.milliseconds = NEVER
 
     @property
-    def is_in_transaction(self) -> bool:
-        """Whether a MULTI is open: then nothing behind it has been done."""
-        return self._queued is not None
+    def transaction(self) -> list[list[bytes]] | None:
+        """The effects behind a MULTI whose EXEC has not come, none of them done yet; None without a MULTI."""
+        return self._queued
 
     def abandon_transaction(self) -> None:
         """Forgets a MULTI whose EXEC did not come."""
         self._queued = None
 
-    def run(self, effect: list[bytes]) -> None:
-        """Does again what an effect did.
+    def run(self, effects: Iterable[list[bytes]]) -> None:
+        """Does again what some effects did.
 
         Raises:
             UnknownCommandError: there is no such command.
         """
+        session, rest = self._session, iter(effects)
+        try:
+            for args in rest:
+                command = PLAIN.get(args[0])
+                if command is None or self._queued is not None:
+                    self._run_other(args)
+                else:
+                    self._handle(command, args)
+        except UnknownCommandError as error:
+            error.undone = list(rest)
+            raise
+        if session.outgoing:
+            session.drop_output()
+
+    def _run_other(self, effect: list[bytes]) -> None:
         name = effect[0].lower()
         if name == b"multi":
             self._queued = []
@@ -87,24 +110,22 @@ class Replay:
     def _do(self, args: list[bytes]) -> None:
         command = look_up(args)
         if command is None or command.handler is None:
-            raise UnknownCommandError(f"Unknown command '{args[0].decode('latin-1')}'")
-        if command.least <= len(args) <= command.most:
-            self._handle(command, args)
+            raise UnknownCommandError(args[0])
+        self._handle(command, args)
 
     def _handle(self, command: Command, args: list[bytes]) -> None:
-        session = self._session
-        assert command.handler is not None
-        with contextlib.suppress(CommandError):  # it was one when it was new, and changed as much
-            command.handler(session, args)
-        if session.outgoing:
-            session.drop_output()
+        if command.least <= len(args) <= command.most:
+            try:  # noqa: SIM105  (suppress() takes as long as some commands)
+                command.handler(self._session, args)  # type: ignore[misc]  # no container comes here
+            except CommandError:
+                pass  # it was one when it was new, and changed as much
 
     def end(self) -> None:
         """All effects are done: time goes on, and nothing has changed since the start."""
-        keyspace = self._engine.keyspace
-        keyspace.milliseconds = self._time
+        engine, keyspace = self._engine, self._engine.keyspace
+        keyspace.milliseconds = now = engine.now.milliseconds
         keyspace.changes = 0
         keyspace.reset_statistics()
         for db in keyspace.databases:
-            db.used = dict.fromkeys(db.values, self._time)
-        self._engine.outbox.clear()
+            db.used = dict.fromkeys(db.values, now)
+        engine.outbox.pop(self._session, None)

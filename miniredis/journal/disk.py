@@ -6,8 +6,9 @@ import fcntl
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
-__all__ = ["Disk", "File"]
+__all__ = ["Disk", "File", "InputFile"]
 
 
 class File:
@@ -47,6 +48,32 @@ class File:
         os.close(self._descriptor)
 
 
+class InputFile:
+    """A file that is read from its beginning on.
+
+    Attributes:
+        size: how many bytes it has.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.size = os.fstat(self._descriptor).st_size
+
+    def read(self, most: int) -> bytes:
+        """The next bytes, up to so many; none at the end."""
+        return os.read(self._descriptor, most)
+
+    def close(self) -> None:
+        """Closes it."""
+        os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 class Disk:
     """The file system. All of it raises ``OSError``."""
 
@@ -58,8 +85,12 @@ class Disk:
         """Opens a file to write it from the beginning."""
         return File(path, os.O_CREAT | os.O_TRUNC)
 
+    def open(self, path: Path) -> InputFile:
+        """Opens a file to read it."""
+        return InputFile(path)
+
     def read(self, path: Path) -> bytes:
-        """What a file holds."""
+        """What a small file holds."""
         return path.read_bytes()
 
     def size(self, path: Path) -> int:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from ..engine.rdb.reader import BadDataError, FileReader
 from ..engine.requests import FastLane
 
-__all__ = ["BadFrameError", "TornFrameError", "frames"]
+__all__ = ["BadFrameError", "TornFrameError", "batches", "size_of"]
 
-WINDOW: Final = 16 * 1024
-"""How many bytes the fast lane is shown at once."""
+WINDOW: Final = 4 * 1024
+"""How many bytes the fast lane is shown at once: about a hundred commands."""
 
 LONGEST_LINE: Final = 128
 """Bytes of a line that announces something; Redis reads no longer one."""
+
+LONGEST_ANNOTATION: Final = 64 * 1024
+"""Bytes of a line that means nothing."""
 
 MOST_ARGUMENTS: Final = (1 << 31) - 1
 
@@ -36,65 +40,74 @@ class TornFrameError(EOFError):
     """The file ends in the middle of a command."""
 
 
-def frames(data: bytes) -> Iterator[tuple[int, list[bytes]]]:
-    """The commands of a file, each with the offset behind it; annotations are skipped.
+def batches(reader: FileReader) -> Iterator[list[list[bytes]]]:
+    """The commands of a file, a few at a time; annotations are skipped.
+
+    The reader has read just these. Where there are several, each is written as Redis writes it, so that
+    ``size_of`` tells where each one begins.
 
     Raises:
         BadFrameError: something else stands there.
         TornFrameError: the end is missing.
     """
     lane = FastLane()
-    at = 0
-    while at < len(data):
-        commands, used = lane.read(data[at : at + WINDOW])
-        for command in commands if used else ():
-            at += frame_size(command)
-            yield at, command
+    while not reader.is_over:
+        window = reader.peek(WINDOW)
+        if len(window) == WINDOW:  # it ends in the middle of a command, most likely of the last one
+            window = window[: window.rfind(b"\r\n*") + 2] or window
+        commands, used = lane.read(window)
         if not used:
-            at, found = read_frame(data, at)
-            if found:
-                yield at, found
+            commands = read_frame(reader)
+        else:
+            reader.take(used)
+        if commands:
+            yield commands
 
 
-def frame_size(command: list[bytes]) -> int:
-    """How many bytes a command takes in the file."""
-    return len(b"*%d\r\n" % len(command)) + sum(
-        len(b"$%d\r\n" % len(each)) + len(each) + 2 for each in command
+def size_of(commands: Iterable[list[bytes]]) -> int:
+    """How many bytes commands take in the file."""
+    return sum(
+        len(b"*%d\r\n" % len(command)) + sum(len(b"$%d\r\n" % len(each)) + len(each) + 2 for each in command)
+        for command in commands
     )
 
 
-def read_frame(data: bytes, at: int) -> tuple[int, list[bytes]]:
-    """One command, exactly as Redis reads it, and the offset behind it; none for an annotation."""
-    if data.startswith(b"#", at):
-        return line_end(data, at), []
-    count, at = announced(data, at, b"*")
+def read_frame(reader: FileReader) -> list[list[bytes]]:
+    """One command, exactly as Redis reads it; none for an annotation."""
+    if reader.peek(1) == b"#":
+        read_line(reader, LONGEST_ANNOTATION)
+        return []
+    count = announced(reader, b"*")
     if not 0 < count <= MOST_ARGUMENTS:
-        raise BadFrameError(at)
+        raise BadFrameError(reader.at)
     command = []
     for _ in range(count):
-        length, at = announced(data, at, b"$")
-        if length < 0:
-            raise BadFrameError(at)
-        command.append(data[at : at + length])
-        at += length + 2
-        if at > len(data):
-            raise TornFrameError
-    return at, command
+        length = announced(reader, b"$")
+        try:
+            command.append(reader.take(length))
+            reader.take(2)
+        except BadDataError:
+            raise TornFrameError from None
+    return [command]
 
 
-def announced(data: bytes, at: int, mark: bytes) -> tuple[int, int]:
-    """The number in a line that begins with a mark, and the offset behind the line."""
-    if data[at : at + 1] not in (mark, b""):
+def announced(reader: FileReader, mark: bytes) -> int:
+    """The number in a line that begins with a mark."""
+    at = reader.at
+    if reader.peek(1) not in (mark, b""):
         raise BadFrameError(at)
-    end = line_end(data, at)
-    digits = data[at + 1 : end].rstrip(b"\r\n")
-    if not digits.isdigit() or end - at > LONGEST_LINE:
+    digits = read_line(reader, LONGEST_LINE)[1:].rstrip(b"\r\n")
+    if not digits.isdigit():
         raise BadFrameError(at)
-    return int(digits), end
+    return int(digits)
 
 
-def line_end(data: bytes, at: int) -> int:
-    end = data.find(b"\n", at)
-    if end < 0:
-        raise TornFrameError
-    return end + 1
+def read_line(reader: FileReader, longest: int) -> bytes:
+    """A line with its end."""
+    window = reader.peek(longest)
+    end = window.find(b"\n") + 1
+    if end:
+        return reader.take(end)
+    if len(window) == longest:
+        raise BadFrameError(reader.at)
+    raise TornFrameError

@@ -1,21 +1,24 @@
-"""Loading: reads the files of a journal when the server starts, and does again what stands in them.
+"""Loading: reads the files of a journal, and does again what stands in them.
 
 A file that ends in the middle of a command or a transaction was cut by a crash. Of the last file the torn end
 is removed, if ``aof-load-truncated`` says so: what stands there was never answered. Anything else that is
 wrong stops the start, since nobody knows what is missing.
+
+Files are loaded in steps of about a millisecond, between which the server answers. They are read piece by
+piece: they may be larger than the data in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..engine.rdb.loading import BadSnapshotError
-from ..engine.rdb.loading import load as load_rdb
+from ..engine.rdb.loading import BadSnapshotError, Progress, load_in_steps
+from ..engine.rdb.reader import FileReader
 from ..engine.replay import Replay, UnknownCommandError
 from .damage import DamagedFileError
-from .frames import BadFrameError, TornFrameError, frames
+from .frames import BadFrameError, TornFrameError, batches, size_of
 
 if TYPE_CHECKING:
     from ..engine import Engine
@@ -27,9 +30,13 @@ __all__ = ["load"]
 SNAPSHOT: Final = b"REDIS"
 """What an RDB file begins with."""
 
+TORN: Final = "the file ends in the middle of a command or transaction that begins at byte"
 
-def load(disk: Disk, folder: Path, manifest: Manifest, engine: Engine) -> dict[Path, int]:
-    """Does again what stands in the files of a manifest.
+
+def load(
+    disk: Disk, folder: Path, manifest: Manifest, engine: Engine
+) -> Generator[None, None, dict[Path, int]]:
+    """Does again, in steps, what stands in the files of a manifest.
 
     Args:
         disk: where they are.
@@ -41,68 +48,86 @@ def load(disk: Disk, folder: Path, manifest: Manifest, engine: Engine) -> dict[P
         The files that are torn, with the size to which each is to be cut: the last one, or none.
 
     Raises:
-        DamagedFileError: a file is missing or damaged, or is torn and may not be cut.
-        OSError: the disk fails.
+        DamagedFileError: a file is missing or damaged, or is torn and may not be cut. The engine is empty
+            then, as it is where the generator is closed before its end.
+        OSError: the disk fails; the same is true.
     """
-    replay = Replay(engine)
-    try:
-        return dict(load_files(disk, folder, manifest, replay, engine))
-    finally:
-        replay.end()
-
-
-def load_files(
-    disk: Disk, folder: Path, manifest: Manifest, replay: Replay, engine: Engine
-) -> Iterator[tuple[Path, int]]:
-    """Does what ``load`` does, while time stands still; tells the files that are torn."""
-    may_be_torn = engine.config["aof-load-truncated"] == "yes"
-    for part in manifest.files:
-        path = folder / part.name
+    paths = [folder / part.name for part in manifest.files]
+    for path in paths:
         if not disk.exists(path):
             raise DamagedFileError(path, "the file is named in the manifest, and is not there")
-        size, whole = load_file(disk.read(path), path, replay, engine)
-        if whole < size:
-            if not may_be_torn:
-                raise DamagedFileError(path, f"{TORN} {whole}; 'aof-load-truncated yes' would cut it there")
-            if part is not manifest.files[-1]:
-                raise DamagedFileError(path, f"{TORN} {whole}, and it is not the last file")
-            yield path, whole
+    progress = Progress(engine.now.wall // 1_000_000, sum(map(disk.size, paths)), stops_time=True)
+    torn = {}
+    replay = Replay(engine)
+    engine.conditions.load(progress)
+    try:
+        for path in paths:
+            size, whole = yield from load_file(disk, path, replay, engine, progress)
+            if whole < size:
+                check_may_be_cut(path, whole, engine, is_last=path == paths[-1])
+                torn[path] = whole
+    except BaseException:
+        engine.keyspace.flush()
+        engine.libraries.flush()
+        raise
+    finally:
+        engine.conditions.load(None)
+        replay.end()
+    return torn
 
 
-TORN: Final = "the file ends in the middle of a command or transaction that begins at byte"
+def check_may_be_cut(path: Path, whole: int, engine: Engine, *, is_last: bool) -> None:
+    if engine.config["aof-load-truncated"] != "yes":
+        raise DamagedFileError(path, f"{TORN} {whole}; 'aof-load-truncated yes' would cut it there")
+    if not is_last:
+        raise DamagedFileError(path, f"{TORN} {whole}, and it is not the last file")
 
 
-def load_file(data: bytes, path: Path, replay: Replay, engine: Engine) -> tuple[int, int]:
+def load_file(
+    disk: Disk, path: Path, replay: Replay, engine: Engine, progress: Progress
+) -> Generator[None, None, tuple[int, int]]:
     """Does again what stands in a file; returns its size, and how much of it is whole."""
-    whole = end = start = load_snapshot(data, path, engine) if data.startswith(SNAPSHOT) else 0
-    rest = data[start:] if start else data
-    try:
-        for end, command in frames(rest):
-            replay.run(command)
-            if not replay.is_in_transaction:
-                whole = start + end
-    except TornFrameError:
-        pass
-    except BadFrameError as error:
-        raise DamagedFileError(path, f"it is no append-only file at byte {start + error.at}") from None
-    except UnknownCommandError as error:
-        raise DamagedFileError(path, f"{error} before byte {start + end}") from None
-    replay.abandon_transaction()
-    return len(data), whole
+    with disk.open(path) as file:
+        reader = FileReader(file.read, file.size)
+        progress.read(reader)
+        if reader.peek(len(SNAPSHOT)) == SNAPSHOT:
+            yield from load_snapshot(reader, path, engine, progress)
+        whole = end = reader.at
+        try:
+            for commands in batches(reader):
+                transaction = replay.transaction
+                replay.run(commands)
+                if replay.transaction is None:
+                    whole = reader.at
+                elif replay.transaction is not transaction:  # its MULTI is one of these commands
+                    others = commands[: -len(replay.transaction) - 1]
+                    whole = end + size_of(others)
+                end = reader.at
+                yield
+        except TornFrameError:
+            pass
+        except BadFrameError as error:
+            raise DamagedFileError(path, f"it is no append-only file at byte {error.at}") from None
+        except UnknownCommandError as error:
+            raise DamagedFileError(path, f"{error} before byte {reader.at - size_of(error.undone)}") from None
+        replay.abandon_transaction()
+        return file.size, whole
 
 
-def load_snapshot(data: bytes, path: Path, engine: Engine) -> int:
-    """Takes in the snapshot that a file is, or begins with; returns how long it is."""
+def load_snapshot(
+    reader: FileReader, path: Path, engine: Engine, progress: Progress
+) -> Generator[None, None, None]:
+    """Takes in the snapshot that a file is, or begins with."""
     try:
-        loaded = load_rdb(
-            data,
+        yield from load_in_steps(
+            reader,
             engine.keyspace,
             engine.libraries,
             engine.packing,
+            progress=progress,
             keeps_expired=True,
             checks=engine.config["rdbchecksum"] == "yes",
             is_whole=path.suffix == ".rdb",
         )
     except BadSnapshotError as error:
         raise DamagedFileError(path, str(error)) from None
-    return loaded.end

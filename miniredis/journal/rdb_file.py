@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..engine.rdb import snapshot
-from ..engine.rdb.loading import BadSnapshotError, Loaded, load
+from ..engine.rdb.loading import BadSnapshotError, Loaded, Progress, load_in_steps
+from ..engine.rdb.reader import FileReader
 from .damage import DamagedFileError
 
 if TYPE_CHECKING:
     from ..engine import Engine
+    from .disk import InputFile
 
 __all__ = ["FileSystem", "load_file", "save_file", "temporary"]
 
@@ -31,8 +33,8 @@ class FileSystem(Protocol):
     def remove(self, path: Path) -> None:
         """Removes a file."""
 
-    def read(self, path: Path) -> bytes:
-        """What a file holds."""
+    def open(self, path: Path) -> InputFile:
+        """Opens a file to read it."""
 
 
 def temporary(path: Path, process: int) -> Path:
@@ -62,19 +64,34 @@ def save_file(disk: FileSystem, path: Path, engine: Engine) -> None:
         raise
 
 
-def load_file(disk: FileSystem, path: Path, engine: Engine) -> Loaded | None:
-    """Puts all data of a file into an engine that has none; None where there is no such file.
+def load_file(disk: FileSystem, path: Path, engine: Engine) -> Generator[None, None, Loaded | None]:
+    """Puts all data of a file into an engine that has none, in steps; None where there is no such file.
 
     Raises:
-        DamagedFileError: it is damaged, or has what is not here; the engine is empty.
-        OSError: it cannot be read.
+        DamagedFileError: it is damaged, or has what is not here. The engine is empty then, as it is where the
+            generator is closed before its end.
+        OSError: it cannot be read; the same is true.
     """
     try:
-        data = disk.read(path)
+        file = disk.open(path)
     except FileNotFoundError:
         return None
-    checks = engine.config["rdbchecksum"] == "yes"
+    progress = Progress(engine.now.wall // 1_000_000, file.size)
+    engine.conditions.load(progress)
     try:
-        return load(data, engine.keyspace, engine.libraries, engine.packing, checks=checks, is_whole=True)
+        return (
+            yield from load_in_steps(
+                FileReader(file.read, file.size),
+                engine.keyspace,
+                engine.libraries,
+                engine.packing,
+                progress=progress,
+                checks=engine.config["rdbchecksum"] == "yes",
+                is_whole=True,
+            )
+        )
     except BadSnapshotError as error:
         raise DamagedFileError(path, str(error)) from None
+    finally:
+        engine.conditions.load(None)
+        file.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,8 +62,8 @@ class SnapshotFile:
         """Where the file is."""
         return Path(self._engine.config["dir"]) / self._engine.config["dbfilename"]
 
-    def load(self) -> None:
-        """Loads the file into an engine that never had any data; where there is no file it stays empty.
+    def load(self) -> Generator[None, None, None]:
+        """Loads the file, in steps, into an engine that never had any data; without a file it stays empty.
 
         Raises:
             DamagedFileError: the file cannot be loaded.
@@ -73,7 +73,7 @@ class SnapshotFile:
         has_data = engine.keyspace.changes or any(map(len, engine.keyspace.databases))
         if has_data or not engine.config["dbfilename"]:
             return
-        found = load_file(self._disk, self.path, engine)
+        found = yield from load_file(self._disk, self.path, engine)
         if found is not None:
             engine.saves.loaded, engine.saves.expired = found.keys, found.expired
             self._log.info("loaded %d keys from %s", found.keys, self.path)

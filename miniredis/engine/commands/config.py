@@ -6,7 +6,7 @@ from typing import Final
 
 from .. import errors
 from ..config import ConfigurationError, UnknownDirectiveError
-from ..config.values import directive_named, names_matching
+from ..config.values import canonical, changeable, directive_named, names_matching
 from ..errors import CommandError
 from ..gate import is_allowed
 from ..help import help_on
@@ -17,6 +17,9 @@ from ..session import Session
 GLOB: Final = set(b"*?[")
 ADMIN: Final = "admin noscript loading stale"
 REDACTED: Final = b"(redacted)"
+
+NOT_WHILE_LOADING: Final = {"appendonly", "dir"}
+"""The directives that say where the data are that the server loads."""
 
 container("CONFIG", -2, module=__name__, summary="Shows and changes directives.", since="2.0.0")
 
@@ -49,11 +52,12 @@ def config_set(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX)
     words = [read(word) for word in args[2:]]
     hide_secrets(args)
+    names, protected_too = words[::2], is_allowed(session, "enable-protected-configs")
     try:
-        session.engine.config.change(
-            list(zip(words[::2], words[1::2], strict=True)),
-            protected_too=is_allowed(session, "enable-protected-configs"),
-        )
+        changeable(names, protected_too=protected_too)
+        if session.engine.conditions.loading and not NOT_WHILE_LOADING.isdisjoint(map(canonical, names)):
+            raise CommandError(errors.LOADING)
+        session.engine.config.change(list(zip(names, words[1::2], strict=True)), protected_too=protected_too)
     except UnknownDirectiveError as refusal:
         raise CommandError(errors.unknown_option(written(refusal.directive))) from None
     except ConfigurationError as refusal:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .. import errors
 from ..errors import CommandError
 from ..rdb import snapshot
@@ -9,12 +11,16 @@ from ..rdb.loading import load
 from ..replies import OK, Reply
 from ..session import Session
 
+if TYPE_CHECKING:
+    from ..engine import Engine
+
 __all__ = ["debug_loadaof", "debug_reload"]
 
 
 def debug_reload(session: Session, args: list[bytes]) -> Reply:
     """Writes all data as an RDB file has them, in memory, and loads them; what has expired is gone."""
     engine = session.engine
+    check_is_loaded(engine)
     keyspace, libraries = engine.keyspace, engine.libraries
     data = b"".join(snapshot.write(keyspace, [library.code for library in libraries.libraries]))
     changes = keyspace.changes
@@ -27,7 +33,13 @@ def debug_reload(session: Session, args: list[bytes]) -> Reply:
 
 def debug_loadaof(session: Session, args: list[bytes]) -> Reply:
     """Loads all data from the append-only file; without one, they are as they were."""
+    check_is_loaded(session.engine)
     journal = session.engine.environment.journal
     if journal is not None and not journal.reload():
         raise CommandError(errors.NOT_LOADED)
     return OK
+
+
+def check_is_loaded(engine: Engine) -> None:
+    if engine.conditions.loading is not None:
+        raise CommandError(errors.LOADING)

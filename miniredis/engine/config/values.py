@@ -13,6 +13,7 @@ __all__ = [
     "ConfigurationError",
     "UnknownDirectiveError",
     "canonical",
+    "changeable",
     "directive_named",
     "names_matching",
 ]

@@ -6,13 +6,13 @@ method of ``Loading`` and give it its row in ``OPCODES``; for one more type of v
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from io import BytesIO
 from typing import Final, NamedTuple, Protocol
 
 from ..errors import CommandError
 from ..keyspace import Keyspace
 from ..packing import Packing
-from .crc64 import crc64
 from .kinds import (
     AUX,
     END,
@@ -29,10 +29,10 @@ from .kinds import (
 )
 from .modules import module_name
 from .payload import FILE_LOADERS
-from .reader import BadDataError, Reader
+from .reader import BadDataError, FileReader
 from .snapshot import MAGIC, VERSION_DIGITS
 
-__all__ = ["BadSnapshotError", "Loaded", "load"]
+__all__ = ["BadSnapshotError", "Loaded", "Progress", "load", "load_in_steps"]
 
 NEWEST: Final = 12
 """The last version of the format that is read: that of Redis 8.0."""
@@ -72,6 +72,35 @@ class Loaded(NamedTuple):
     end: int
 
 
+class Progress:
+    """How far a server has come that loads its data.
+
+    Args:
+        began: when it began, in seconds of wall time.
+        total: how many bytes it loads.
+        stops_time: whether no key expires meanwhile, as what follows may say otherwise.
+
+    Attributes:
+        used_memory: how much memory the data took where a snapshot was written, in bytes; 0 if none says.
+    """
+
+    def __init__(self, began: int = 0, total: int = 0, *, stops_time: bool = False) -> None:
+        self.began, self.total, self.stops_time = began, total, stops_time
+        self.used_memory = 0
+        self._before = 0
+        self._reader: FileReader | None = None
+
+    def read(self, reader: FileReader) -> None:
+        """A file is read from now on, after those that were read before."""
+        if reader is not self._reader:
+            self._before, self._reader = self.loaded, reader
+
+    @property
+    def loaded(self) -> int:
+        """How many bytes it has loaded."""
+        return self._before + (self._reader.at if self._reader else 0)
+
+
 class Shelf(Protocol):
     """Where libraries go; ``Libraries`` is one."""
 
@@ -92,37 +121,63 @@ def load(
     checks: bool = True,
     is_whole: bool = False,
 ) -> Loaded:
-    """Puts all that is in a snapshot into empty databases.
+    """Does at once what ``load_in_steps`` does, with the bytes of a file."""
+    reader = FileReader(BytesIO(data).read, len(data))
+    steps = load_in_steps(
+        reader, keyspace, libraries, packing, keeps_expired=keeps_expired, checks=checks, is_whole=is_whole
+    )
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            loaded: Loaded = end.value
+            return loaded
+
+
+def load_in_steps(
+    reader: FileReader,
+    keyspace: Keyspace,
+    libraries: Shelf,
+    packing: Packing,
+    *,
+    progress: Progress | None = None,
+    keeps_expired: bool = False,
+    checks: bool = True,
+    is_whole: bool = False,
+) -> Generator[None, None, Loaded]:
+    """Puts all that is in a snapshot into empty databases, a key with each step.
 
     Args:
-        data: the bytes of a file that begins with a snapshot.
+        reader: a file that begins with a snapshot.
         keyspace: has the databases, and the wall time.
         libraries: where libraries go.
         packing: how much is packed.
+        progress: is told how far this has come.
         keeps_expired: loads keys that have expired, too: the commands of an append-only file may follow.
         checks: whether the checksum must be right (``rdbchecksum``).
         is_whole: nothing may follow the snapshot: behind a damaged byte that reads as its end, much would.
 
     Raises:
         BadSnapshotError: the data is damaged, or has what is not here. Databases and libraries are empty
-            then.
+            then, as they are where the generator is closed before its end.
+        OSError: the file cannot be read; the same is true.
     """
-    loading = Loading(data, keyspace, libraries, packing, keeps_expired=keeps_expired)
+    progress = progress or Progress()
+    progress.read(reader)
+    loading = Loading(reader, keyspace, libraries, packing, progress, keeps_expired=keeps_expired)
     try:
-        loading.run(checks=checks)
-        if is_whole and not loading.reader.is_over:
-            raise loading.refusal("the snapshot ends here, and the file does not")
+        yield from loading.run(checks=checks, is_whole=is_whole)
     except BadDataError:
         loading.undo()
         raise loading.refusal(loading.damage) from None
-    except BadSnapshotError:
+    except BaseException:
         loading.undo()
         raise
-    return Loaded(loading.keys, loading.expired, loading.reader.at)
+    return Loaded(loading.keys, loading.expired, reader.at)
 
 
 class Loading:
-    """A snapshot on its way into a keyspace; ``load`` explains the arguments.
+    """A snapshot on its way into a keyspace; ``load_in_steps`` explains the arguments.
 
     Attributes:
         reader: where the snapshot comes from.
@@ -132,12 +187,19 @@ class Loading:
     """
 
     def __init__(
-        self, data: bytes, keyspace: Keyspace, libraries: Shelf, packing: Packing, *, keeps_expired: bool
+        self,
+        reader: FileReader,
+        keyspace: Keyspace,
+        libraries: Shelf,
+        packing: Packing,
+        progress: Progress,
+        *,
+        keeps_expired: bool,
     ) -> None:
-        self.reader = Reader(data)
+        self.reader = reader
         self.keys = self.expired = 0
         self.damage = "the file does not begin as a snapshot does"
-        self._data = data
+        self._progress = progress
         self._keyspace = keyspace
         self._libraries = libraries
         self._packing = packing
@@ -146,8 +208,10 @@ class Loading:
         self._deadline: int | None = None
         self._idle = 0
 
-    def run(self, *, checks: bool) -> None:
+    def run(self, *, checks: bool, is_whole: bool) -> Generator[None, None, None]:
         """Loads everything; raises ``BadDataError`` or ``BadSnapshotError``."""
+        if checks:
+            self.reader.begin_checksum()
         version = self._read_version()
         self.damage = "the file ends too early"
         while (code := self.reader.byte()) != END:
@@ -156,11 +220,14 @@ class Loading:
                 OPCODES[code](self)
             elif code in FILE_LOADERS:
                 self._load_key(code)
+                yield
             else:
                 raise self.refusal(f"there is no type {code} here")
             self.damage = "the file ends too early"
         if version >= CHECKED_FROM:
-            self._check_sum(checks=checks)
+            self._check_sum()
+        if is_whole and not self.reader.is_over:
+            raise self.refusal("the snapshot ends here, and the file does not")
 
     def refusal(self, reason: str) -> BadSnapshotError:
         """The error for what was read last."""
@@ -180,10 +247,10 @@ class Loading:
             raise self.refusal(f"version {int(digits)} of the format is not one of 1 to {NEWEST}")
         return int(digits)
 
-    def _check_sum(self, *, checks: bool) -> None:
-        checked = memoryview(self._data)[: self.reader.at]
+    def _check_sum(self) -> None:
+        found = self.reader.end_checksum()
         expected = int.from_bytes(self.reader.take(8), "little")
-        if checks and expected and crc64(checked) != expected:
+        if found and expected and found != expected:
             raise self.refusal("the checksum is wrong: the file is damaged")
 
     def _load_key(self, kind: int) -> None:
@@ -245,10 +312,11 @@ class Loading:
         """What a module keeps beside its keys."""
         raise self.refusal(f"it has data of the module type {module_name(self.reader.length())!r}")
 
-    def skip_text(self) -> None:
+    def field(self) -> None:
         """A field about the file: its name and its value."""
-        for _ in range(2):
-            self.reader.string()
+        name, value = self.reader.string(), self.reader.string()
+        if name == b"used-mem" and value.isdigit():
+            self._progress.used_memory = int(value)
 
     def skip(self, count: int) -> None:
         """So many numbers, which are only hints."""
@@ -263,7 +331,7 @@ OPCODES: Final[dict[int, Callable[[Loading], object]]] = {
     MODULE_AUX: Loading.module,
     IDLE: Loading.idle,
     FREQUENCY: lambda loading: loading.reader.byte(),  # how often a key is used is not kept here
-    AUX: Loading.skip_text,
+    AUX: Loading.field,
     RESIZE: lambda loading: loading.skip(2),  # keys, keys that expire
     EXPIRY_MILLISECONDS: Loading.expiry_milliseconds,
     EXPIRY_SECONDS: Loading.expiry_seconds,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
+from .crc64 import Checksum
 from .lzf import decompress
 
-__all__ = ["BadDataError", "Reader", "length", "string"]
+__all__ = ["BadDataError", "FileReader", "Reader", "length", "string"]
 
 
 class BadDataError(Exception):
@@ -17,6 +19,9 @@ INTEGER_BYTES: Final = {0: 1, 1: 2, 2: 4}
 """How many bytes the integers have that stand for a string."""
 
 COMPRESSED: Final = 3
+
+SHORT: Final = 63
+"""The longest string whose length is one byte."""
 
 
 class Reader:
@@ -29,10 +34,14 @@ class Reader:
     def take(self, size: int) -> bytes:
         """The next bytes; raises ``BadDataError`` if there are not so many."""
         if size > len(self._data) - self._at:
-            raise BadDataError
+            self._get(size)
         taken = self._data[self._at : self._at + size]
         self._at += size
         return taken
+
+    def _get(self, _size: int) -> None:
+        """Gets bytes that are not here yet; raises ``BadDataError`` if there are not so many."""
+        raise BadDataError
 
     @property
     def at(self) -> int:
@@ -50,7 +59,10 @@ class Reader:
 
     def byte(self) -> int:
         """The next byte."""
-        return self.take(1)[0]
+        if self._at >= len(self._data):
+            self._get(1)
+        self._at += 1
+        return self._data[self._at - 1]
 
     def length(self) -> int:
         """A length or a count; raises ``BadDataError`` where a string in a special form begins."""
@@ -61,6 +73,12 @@ class Reader:
 
     def string(self) -> bytes:
         """A string in any of its forms."""
+        data, at = self._data, self._at
+        if at < len(data) and data[at] <= SHORT:  # most are; the rest of this method does the same
+            end = at + 1 + data[at]
+            if end <= len(data):
+                self._at = end
+                return data[at + 1 : end]
         length, is_special = self._length_or_form()
         if not is_special:
             return self.take(length)
@@ -91,6 +109,82 @@ class Reader:
         if first == 0x81:
             return int.from_bytes(self.take(8)), False
         raise BadDataError
+
+
+PIECE: Final = 1 << 18
+"""How many bytes of a file are read at a time."""
+
+
+class FileReader(Reader):
+    """A file that is read piece by piece; it keeps little more of it than what is asked for at a time.
+
+    Args:
+        read: gives the next bytes of the file, up to so many; none at the end.
+        size: how many bytes there are.
+    """
+
+    def __init__(self, read: Callable[[int], bytes], size: int) -> None:
+        super().__init__(b"")
+        self._read, self._left = read, size  # what was not read from the file yet
+        self._dropped = 0  # bytes that are no longer here
+        self._checksum: Checksum | None = None
+
+    @property
+    def at(self) -> int:
+        """How many bytes have been read."""
+        return self._dropped + self._at
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all has been read."""
+        return super().is_over and not self._left
+
+    def rest(self) -> bytes:
+        """All that has not been read."""
+        return self.take(self._here + self._left)
+
+    def peek(self, most: int) -> bytes:
+        """The next bytes, at most so many; they are not read by that."""
+        if most > self._here and self._left:
+            self._get(min(most, self._here + self._left))
+        return self._data[self._at : self._at + most]
+
+    def begin_checksum(self) -> None:
+        """Sums up all that is read from now on."""
+        self._drop()
+        self._checksum = Checksum()
+
+    def end_checksum(self) -> int:
+        """The checksum of all that was read since; 0 if it was not begun."""
+        self._drop()
+        checksum, self._checksum = self._checksum, None
+        return checksum.value if checksum else 0
+
+    @property
+    def _here(self) -> int:
+        return len(self._data) - self._at
+
+    def _drop(self) -> None:
+        """Forgets what was read."""
+        if self._checksum is not None:
+            self._checksum.update(self._data[: self._at])
+        self._dropped += self._at
+        self._data, self._at = self._data[self._at :], 0
+
+    def _get(self, size: int) -> None:
+        missing = size - self._here
+        if missing > self._left:
+            raise BadDataError
+        self._drop()
+        pieces = [self._data]
+        while missing > 0:
+            piece = self._read(min(max(missing, PIECE), self._left))
+            if not piece:  # the file has become shorter
+                raise BadDataError
+            pieces.append(piece)
+            missing -= len(piece)
+            self._left -= len(piece)
+        self._data = b"".join(pieces)
 
 
 def length(number: int) -> bytes:

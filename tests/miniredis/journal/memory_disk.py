@@ -6,10 +6,11 @@ import errno
 import os
 import random
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
 
-from miniredis.journal.disk import Disk, File
+from miniredis.journal.disk import Disk, File, InputFile
 
 __all__ = ["Killed", "MemoryDisk", "failing", "works"]
 
@@ -73,6 +74,20 @@ class MemoryFile(File):
         self._disk.step("close")
 
 
+class MemoryInputFile(InputFile):
+    """One that is read."""
+
+    def __init__(self, inode: Inode) -> None:
+        self._rest = BytesIO(inode.data)
+        self.size = len(inode.data)
+
+    def read(self, most: int) -> bytes:
+        return self._rest.read(most)
+
+    def close(self) -> None:
+        self._rest.close()
+
+
 class MemoryDisk(Disk):
     """The files of one server, and of those that come after it.
 
@@ -115,6 +130,10 @@ class MemoryDisk(Disk):
         self.step("create")
         self._entries[path] = Inode()
         return MemoryFile(self._entries[path], self)
+
+    def open(self, path: Path) -> InputFile:
+        self.step("read")
+        return MemoryInputFile(self._found(path))
 
     def read(self, path: Path) -> bytes:
         self.step("read")

@@ -19,6 +19,8 @@ from miniredis import Config, Engine
 from miniredis.clock import RealClock
 from miniredis.engine.rdb import snapshot
 from miniredis.engine.rdb.loading import Loaded, load
+from miniredis.journal import rdb_file
+from miniredis.journal.rdb_file import FileSystem
 from miniredis.process import this_process
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "LIBRARY",
     "fill",
     "fill_at_random",
+    "load_file",
     "loaded",
     "new_engine",
     "of_engine",
@@ -160,6 +163,16 @@ def of_engine(engine: Engine, **options: bool) -> bytes:
     """A snapshot of an engine."""
     codes = [library.code for library in engine.libraries.libraries]
     return b"".join(snapshot.write(engine.keyspace, codes, **options))
+
+
+def load_file(disk: FileSystem, path: Path, engine: Engine) -> Loaded | None:
+    """Loads a file into an engine, in one go."""
+    steps = rdb_file.load_file(disk, path, engine)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
 
 
 def loaded(data: bytes, engine: Engine, **options: bool) -> Loaded:

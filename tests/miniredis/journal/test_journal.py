@@ -16,6 +16,7 @@ from miniredis import Config, DamagedFileError, Engine
 from miniredis.engine import Instant
 from miniredis.journal.child import Child
 from miniredis.journal.disk import Disk
+from miniredis.journal.folder import Folder
 from miniredis.journal.journal import Journal
 from miniredis.logs import ServerLog
 from miniredis.scripting import new_interpreter
@@ -43,6 +44,8 @@ class Server:
         self.journal = Journal(
             self.engine, ServerLog(self.engine.config), self.later.append, disk, start_child=InThisProcess
         )
+        for _ in self.journal.load():
+            pass
         self.engine.environment = self.engine.environment._replace(journal=self.journal)
         self.session = self.engine.connect(now)
 
@@ -383,7 +386,7 @@ def test_an_engine_with_data_cannot_begin_a_journal(caplog: pytest.LogCaptureFix
     session = engine.connect(NOW)
     engine.receive(session, encode("SET", "k", "v"), NOW)
     with pytest.raises(ValueError, match="the engine has data already"):
-        Journal(engine, ServerLog(engine.config), lambda _: None, MemoryDisk())
+        next(Journal(engine, ServerLog(engine.config), lambda _: None, MemoryDisk()).load())
 
 
 def damaged(disk: MemoryDisk, change: Callable[[bytes], bytes], ending: str = ".1.incr.aof") -> None:
@@ -449,7 +452,7 @@ def test_a_file_that_the_manifest_names_and_that_is_gone_stops_the_start() -> No
 def test_the_one_file_of_redis_6_becomes_the_base() -> None:
     for at in range(1, 12):
         disk = MemoryDisk()
-        old = Journal.top_of(Config({})) / "appendonly.aof"
+        old = Folder.top_of(Config({})) / "appendonly.aof"
         file = disk.create(old)
         file.write(encode("SELECT", "0") + encode("RPUSH", "l", "1", "2"))
         file.sync()

@@ -21,9 +21,20 @@ from miniredis.engine.rdb.crc64 import crc64
 from miniredis.engine.rdb.loading import NEWEST, BadSnapshotError
 from miniredis.journal.damage import DamagedFileError
 from miniredis.journal.disk import Disk
-from miniredis.journal.rdb_file import load_file, save_file
+from miniredis.journal.rdb_file import save_file
 
-from .rdb_states import FAR, LIBRARY, fill, fill_at_random, loaded, new_engine, of_engine, portrait, real_in
+from .rdb_states import (
+    FAR,
+    LIBRARY,
+    fill,
+    fill_at_random,
+    load_file,
+    loaded,
+    new_engine,
+    of_engine,
+    portrait,
+    real_in,
+)
 
 FOLDER: Final = Path(__file__).parent
 
