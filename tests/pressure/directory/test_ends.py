@@ -15,8 +15,11 @@ import redis
 
 import miniredis
 import pressure
+import pressure.aio.connection
+import pressure.connection
+import pressure.trio.connection
 from conformance.flavours import FLAVOURS
-from miniredis.shared import SOCKET
+from miniredis.shared import SERVERS, SOCKET
 from pressure import Queue
 
 from .conftest import Other, blocked, owner
@@ -63,6 +66,22 @@ def test_a_put_that_waits_for_room_goes_on_too(other: Callable[..., Other], url:
     with Queue("jobs", url=url) as jobs:
         assert [jobs.get(), jobs.get()] == [b"one", b"two"]
     second.wait()
+
+
+@pytest.mark.parametrize("flavour", WITH_SCRIPTS)
+def test_what_could_not_be_sent_any_more_is_sent_to_the_next_server(
+    flavour: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pressure.connection, "is_quiet", lambda _: True)
+    for connections in (pressure.aio.connection.Connections, pressure.trio.connection.Connections):
+        monkeypatch.setattr(connections, "_is_quiet", lambda *_: True)
+    jobs: Any = FLAVOURS[flavour]("jobs", url=url, prefix="__pressure__")
+    jobs.create()
+    jobs.put(b"one")
+    SERVERS.stop()
+    jobs.put(b"two")
+    assert jobs.get_many(2) == [b"one", b"two"]
+    jobs.disconnect()
 
 
 def test_a_block_that_receives_acknowledges_on_the_next_server(
