@@ -126,6 +126,7 @@ class ServerFiles:
             return error
         finally:
             self._engine.stop_recording()
+            self._journal = self.journal = None  # its descriptors are somebody else's by now
         return None
 
     def leave_to_parent(self) -> None:
