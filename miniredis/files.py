@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Final
+
+from .journal.damage import DamagedFileError
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -12,6 +15,10 @@ if TYPE_CHECKING:
     from .logs import ServerLog
 
 __all__ = ["ServerFiles"]
+
+NOT_TURNED: Final = "cannot turn appendonly to %s: %s"
+REFUSAL: Final = "Unable to turn on AOF. Check server logs."
+REFUSAL_TO_END: Final = "Unable to turn off AOF. Check server logs."
 
 NOT_CLOSED: Final = "cannot write the end of the append-only file: %s"
 
@@ -34,6 +41,7 @@ class ServerFiles:
         self._journal: Journal | None = None  # also while it is being loaded
         self.journal: Journal | None = None
         self.is_loading = False
+        engine.config.switch("appendonly", self._turn)
 
     def load(self) -> Generator[None, None, None]:
         """Loads the data that the server had, in steps, and keeps them on disk from then on, if it is to.
@@ -61,6 +69,44 @@ class ServerFiles:
             self._keep_in(self._journal)
         self.is_loading = False
 
+    def _turn(self, value: str) -> None:
+        """CONFIG SET appendonly: begins to keep the data in an append-only file, or no longer does."""
+        try:
+            if value == "yes":
+                self._begin_journal()
+            else:
+                self._end_journal()
+        except (OSError, DamagedFileError) as error:
+            self._log.error(NOT_TURNED, value, error)
+            raise ValueError(REFUSAL if value == "yes" else REFUSAL_TO_END) from None
+
+    def _begin_journal(self) -> None:
+        from .journal.journal import Journal
+
+        self._journal = journal = Journal(self._engine, self._log, self._later)
+        try:
+            journal.begin()
+        except BaseException:
+            with contextlib.suppress(OSError):
+                journal.close(is_end=False)
+            self._forget_journal()
+            raise
+        self._keep_in(journal)
+
+    def _end_journal(self) -> None:
+        assert self.journal is not None
+        self.journal.write(self._engine.take_effects())
+        try:
+            self.journal.close(is_end=False)
+        finally:
+            self._forget_journal()
+
+    def _forget_journal(self) -> None:
+        self._journal = None
+        self._keep_in(None)
+        self._engine.stop_recording()
+        self._engine.conditions.fail_disk(None)
+
     def _keep_in(self, journal: Journal | None) -> None:
         self.journal = journal
         self._engine.environment = self._engine.environment._replace(journal=journal)
@@ -80,6 +126,7 @@ class ServerFiles:
             return error
         finally:
             self._engine.stop_recording()
+            self._journal = self.journal = None  # its descriptors are somebody else's by now
         return None
 
     def leave_to_parent(self) -> None:

@@ -110,7 +110,7 @@ def human(size: float) -> str:
 
 def persistence(engine: Engine) -> Fields:
     journal = engine.environment.journal
-    saves, now = engine.saves, engine.now.wall // 1_000_000
+    saves, now = engine.saves, engine.now.monotonic // 1_000_000
     return {
         "loading": 0 if engine.conditions.loading is None else 1,
         "async_loading": 0,
@@ -170,7 +170,7 @@ def stats(engine: Engine) -> Fields:
         "pubsub_channels": len(engine.news.publishing.listeners[CHANNELS]),
         "pubsub_patterns": len(engine.news.publishing.listeners[PATTERNS]),
         "pubsubshard_channels": len(engine.news.publishing.listeners[SHARDS]),
-        "latest_fork_usec": 0,
+        "latest_fork_usec": engine.saves.fork_microseconds,
         "total_forks": engine.saves.forks,
         "migrate_cached_sockets": 0,
         "tracking_total_keys": len(engine.news.tracking.readers),

@@ -34,10 +34,11 @@ class Saves:
         awaits_time: a save may begin by itself.
         last: when the data were saved last, in seconds of wall time; at first when the engine was made.
         has_failed: the last save beside other work failed.
-        began: when the save under way beside other work began, in seconds; None if none is.
+        began: when the save under way beside other work began, in monotonic seconds; None if none is.
         duration: how many seconds the last one of them took; -1 if there was none.
         count: how many saves were asked for.
-        forks: how many of them were begun beside other work.
+        forks: how many processes were forked, for saving and for the append-only file.
+        fork_microseconds: how long the last one of these forks took.
         loaded: how many keys came from the file at the start.
         expired: how many had expired.
     """
@@ -46,19 +47,25 @@ class Saves:
         self._engine = engine
         self.points: list[tuple[int, int]] = []
         self.awaits_time = False
-        self.last = self._now
+        self.last = self._wall
         self.has_failed = False
         self.began: int | None = None
         self.duration = NEVER
-        self.count = self.forks = self.loaded = self.expired = 0
+        self.count = self.forks = self.fork_microseconds = self.loaded = self.expired = 0
         self._tried = 0
+        self._succeeded = self._now
         self._saved = self._saved_by_child = 0  # how many changes of the keyspace there were by then
         self._stops_writes = True
         self._is_scheduled = False  # to begin when the tick ends
 
     @property
-    def _now(self) -> int:
+    def _wall(self) -> int:
+        """What LASTSAVE tells; what is due depends on the other clock, which nobody sets back."""
         return self._engine.now.wall // SECOND
+
+    @property
+    def _now(self) -> int:
+        return self._engine.now.monotonic // SECOND
 
     @property
     def _file(self) -> SnapshotInterface | None:
@@ -95,7 +102,12 @@ class Saves:
 
     def reset_statistics(self) -> None:
         """CONFIG RESETSTAT: counts from zero again."""
-        self.count = self.forks = 0
+        self.count = self.forks = self.fork_microseconds = 0
+
+    def note_fork(self, microseconds: int) -> None:
+        """A process was forked, which took so long."""
+        self.forks += 1
+        self.fork_microseconds = microseconds
 
     # Saving now
 
@@ -131,7 +143,7 @@ class Saves:
             self.write()
 
     def _succeed(self) -> None:
-        self.last, self.has_failed = self._now, False
+        self.last, self._succeeded, self.has_failed = self._wall, self._now, False
         self._tell_conditions()
 
     # Saving beside other work
@@ -165,7 +177,6 @@ class Saves:
             self.has_failed = True
             self._tell_conditions()
             return False
-        self.forks += 1
         self.began, self._saved_by_child = self._now, self._engine.keyspace.changes
         return True
 
@@ -197,14 +208,18 @@ class Saves:
     def next_deadline(self) -> int | None:
         """When a save begins by itself, in monotonic microseconds; None if none will."""
         due, now = self._due(), self._engine.now
-        return None if due is None else now.monotonic + max(due * SECOND - now.wall, 0)
+        return None if due is None else max(due * SECOND, now.monotonic)
 
     def _due(self) -> int | None:
+        # an engine that has moved to another server may have a clock that is behind
+        self._succeeded, self._tried = min(self._succeeded, self._now), min(self._tried, self._now)
         if self.began is not None or self._file is None or self.must_wait:
             return None
         if self._is_scheduled:
             due = [0]
         else:
-            due = [self.last + seconds + 1 for seconds, changes in self.points if self.changes >= changes]
+            due = [
+                self._succeeded + seconds + 1 for seconds, changes in self.points if self.changes >= changes
+            ]
         not_before = self._tried + PAUSE + 1 if self.has_failed else 0
         return max(min(due), not_before) if due else None

@@ -32,6 +32,7 @@ class Syncer:
 
     Attributes:
         error: why it failed the last time; None if it did not.
+        has_failed: it failed once: the system may have forgotten what it could not write.
         is_syncing: it waits for the disk now.
     """
 
@@ -42,7 +43,7 @@ class Syncer:
         self._is_dirty = self._is_closed = False
         self._thread: threading.Thread | None = None
         self.error: OSError | None = None
-        self.is_syncing = False
+        self.is_syncing = self.has_failed = False
 
     def ask(self) -> None:
         """Something was written; the thread begins with the first time."""
@@ -66,7 +67,7 @@ class Syncer:
             try:
                 self._file.sync()
             except OSError as error:
-                self.error = error
+                self.error, self.has_failed = error, True
                 self._is_dirty = True  # again in a second: while writes are refused, nobody else asks
             else:
                 self.error = None
@@ -116,6 +117,11 @@ class AppendOnlyFile:
     def error(self) -> OSError | None:
         """Why the disk failed."""
         return self._write_error or self._syncer.error
+
+    @property
+    def may_lack_something(self) -> bool:
+        """Whether the disk works, and may lack what it was asked for when it did not."""
+        return self._syncer.has_failed and self.error is None
 
     @property
     def is_syncing(self) -> bool:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["Child"]
+__all__ = ["Child", "check_server_lives"]
 
 DONE: Final = b"."
 """What the child says when it has succeeded. Its exit status is lost where a program ignores SIGCHLD."""
+
+LONGEST: Final = 512
+"""Bytes of what it says of an error."""
+
+KILLED: Final = "its process was killed"
 
 
 class Child:
@@ -24,17 +31,21 @@ class Child:
 
     Args:
         work: what it does; an exception is a failure.
-        when_over: called on a thread of its own with whether it has succeeded.
+        when_over: called on a thread of its own with why it has failed; an empty text if it has not.
 
     Attributes:
         pid: its number.
+        fork_microseconds: how long this process stood still for it.
 
     Raises:
         OSError: there can be no more processes.
     """
 
-    def __init__(self, work: Callable[[], None], when_over: Callable[[bool], None]) -> None:
+    fork_microseconds = 0
+
+    def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
         self._news, tell = os.pipe()
+        began = time.perf_counter_ns()
         try:
             self.pid = fork()
         except OSError:
@@ -45,18 +56,19 @@ class Child:
                 do_and_exit(work, tell)
         finally:
             os.close(tell)
+        self.fork_microseconds = (time.perf_counter_ns() - began) // 1000
         self._when_over = when_over
         self._is_over = False
         self._thread = threading.Thread(target=self._wait, name="miniredis child", daemon=True)
         self._thread.start()
 
     def _wait(self) -> None:
-        has_succeeded = os.read(self._news, 1) == DONE  # nothing once the child is gone
+        told = os.read(self._news, LONGEST)  # nothing once the child is gone
         os.close(self._news)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
         self._is_over = True
-        self._when_over(has_succeeded)
+        self._when_over("" if told == DONE else told.decode(errors="replace") or KILLED)
 
     def kill(self) -> None:
         """Ends it before it is done, and waits until it is gone."""
@@ -64,6 +76,12 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)  # until the thread has waited for it, its number is its own
         self._thread.join()
+
+
+def check_server_lives(server: int) -> None:
+    """In a child: raises ``OSError`` where its server is gone, and another may use the files by now."""
+    if os.getppid() != server:
+        raise ProcessLookupError(errno.ESRCH, "the server is gone")
 
 
 def fork() -> int:
@@ -78,5 +96,7 @@ def do_and_exit(work: Callable[[], None], tell: int) -> None:
         signal.set_wakeup_fd(-1)
         work()
         os.write(tell, DONE)
+    except BaseException as error:
+        os.write(tell, (str(error) or repr(error)).encode()[:LONGEST])
     finally:
         os._exit(0)

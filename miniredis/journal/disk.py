@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterable
@@ -23,6 +24,7 @@ class File:
     """
 
     def __init__(self, path: Path, flags: int) -> None:
+        self._path = path
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o644)
         self.size = os.fstat(self._descriptor).st_size
 
@@ -35,8 +37,10 @@ class File:
             rest = rest[written:]
 
     def sync(self) -> None:
-        """Makes what was written durable."""
+        """Makes what was written durable, which a file that was removed is not, whatever the system says."""
         os.fdatasync(self._descriptor) if hasattr(os, "fdatasync") else os.fsync(self._descriptor)
+        if not os.fstat(self._descriptor).st_nlink:
+            raise FileNotFoundError(errno.ENOENT, "the file was removed", str(self._path))
 
     def truncate(self, size: int) -> None:
         """Cuts what is behind a length."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from .damage import DamagedFileError
-from .disk import Disk, File
+from .disk import Disk
 from .manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Folder:
     Attributes:
         path: where it is.
         manifest: which files there are, as the disk has it.
+        skipped: how many numbers of files may be taken by files that no manifest names.
 
     Raises:
         BlockingIOError: another server keeps its data in it.
@@ -40,6 +41,7 @@ class Folder:
         self._top = self.top_of(config)
         self.path = self._top / config["appenddirname"]
         self.manifest = Manifest()
+        self.skipped = 0
         disk.make_folder(self.path)
         try:
             self._lock = disk.lock(self.path)
@@ -113,11 +115,11 @@ class Folder:
 
     def with_increment(self, manifest: Manifest) -> Manifest:
         """A manifest with one more increment."""
-        return manifest.with_increment(self._name)
+        return manifest.with_increment(self._name, skipped=self.skipped)
 
     def with_base(self, manifest: Manifest, ending: str) -> Manifest:
         """A manifest with a new base."""
-        return manifest.with_base(self._name, ending=ending)
+        return manifest.with_base(self._name, ending=ending, skipped=self.skipped)
 
     def unnamed_increment(self, number: int) -> Path:
         """Where effects are kept while the base that they follow is not written."""
@@ -130,7 +132,3 @@ class Folder:
     def base(self, manifest: Manifest) -> Path:
         """Where the base is."""
         return self.path / manifest.files[0].name
-
-    def open_last(self) -> File:
-        """Opens the last increment, at its end."""
-        return self._disk.append(self.last_increment(self.manifest))

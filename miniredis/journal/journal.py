@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine import ConfigurationError
+from ..engine.client_flags import EXECUTING
 from ..engine.replies import pack
-from .append_only import AppendOnlyFile
 from .child import Child
 from .damage import DamagedFileError
-from .disk import Disk, File
+from .disk import Disk
 from .folder import Folder
+from .increments import Increments
 from .loading import load
 from .rewriting import Rewriting
 from .snapshots import base_ending, base_of
@@ -44,8 +45,6 @@ class Journal:
         OSError: the disk fails.
     """
 
-    _file: AppendOnlyFile
-
     def __init__(
         self,
         engine: Engine,
@@ -61,8 +60,8 @@ class Journal:
         self._rewriting = Rewriting(
             engine, self._disk, self.folder, partial(start_child, when_over=self._child_is_over)
         )
-        self._is_open = False
-        self._size_before = self.base_size = 0
+        self._increments = Increments(self._files, self._disk, engine.config, self._synced)
+        self.base_size = 0
 
     # Opening
 
@@ -84,6 +83,23 @@ class Journal:
             self._cut(path, size)
         self._open()
 
+    def begin(self) -> None:
+        """Keeps what the engine has, and does from now on; a child writes the data as the first base.
+
+        Until it has, the folder is as it was before for whoever starts with it, and a kill loses the rest.
+
+        Raises:
+            DamagedFileError: the manifest cannot be read.
+            OSError: the disk fails, or there can be no child. Nothing is kept then, and nothing is lost.
+        """
+        self._files.read_manifest()
+        self._files.remove_left_behind()
+        self._increments.begin_unnamed()
+        self._engine.record_effects()
+        self._rewriting.is_asked_for = True
+        if self._may_fork:
+            self._rewriting.begin()
+
     def _cut(self, path: Path, size: int) -> None:
         self._log.warning(
             "%s ends in the middle of what was never answered: it is cut to its first %d bytes", path, size
@@ -99,26 +115,17 @@ class Journal:
         if not manifest.files:
             manifest = files.with_base(manifest, base_ending(self._engine))
             self._write_base(files.base(manifest))
-        if manifest.increments:
-            self._append_to(disk.append(files.last_increment(manifest)))
-        else:
-            manifest = files.with_increment(manifest)
-            self._append_to(disk.create(files.last_increment(manifest)))
+        manifest = self._increments.open(manifest)
         if manifest != files.manifest:
             files.save_manifest(manifest)
         files.remove_left_behind()
-        self._size_before = sum(disk.size(self.folder / each.name) for each in manifest.files[:-1])
+        self._increments.size_before = sum(disk.size(self.folder / each.name) for each in manifest.files[:-1])
         self.base_size = self.size
         self._engine.record_effects()
         self._engine.take_effects()
 
     def _write_base(self, path: Path) -> None:
         self._disk.replace(path, base_of(self._engine), path.with_name(f"temp-{path.name}"))
-
-    def _append_to(self, file: File) -> None:
-        config = self._engine.config
-        self._file = AppendOnlyFile(file, lambda: config["appendfsync"], self._synced)
-        self._is_open = True
 
     def _synced(self) -> None:
         self._later(lambda: None)  # the tick writes what had to wait
@@ -128,7 +135,7 @@ class Journal:
     @property
     def size(self) -> int:
         """Bytes of all files that the next start will read."""
-        return self._size_before + self._file.size
+        return self._increments.size_before + self._increments.file.size
 
     def write(self, effects: Iterable[list[bytes]]) -> None:
         """Writes what a tick did, before its replies are sent.
@@ -139,16 +146,27 @@ class Journal:
             OSError: it is not durable, and ``always`` says that it must be.
         """
         data = b"".join(map(pack, map(tuple, effects)))
-        file = self._file
+        file = self._increments.file
         if data or file.pending:
             file.write(data)
         self._engine.conditions.fail_disk(file.error)
-        is_between = not (file.pending or self._engine.conditions.busy)  # not in the middle of a script
-        if is_between and self._rewriting.child is None:
+        if self._may_fork and not file.pending and self._rewriting.child is None:
             self._rewrite_if_needed()
 
+    @property
+    def _may_fork(self) -> bool:
+        """Whether the data are those between two commands, and no other child is at work, as in Redis."""
+        engine, running = self._engine, self._engine.news.running
+        is_inside = engine.conditions.busy or (running is not None and running.flags & EXECUTING)
+        return not is_inside and engine.saves.began is None
+
     def reload(self) -> bool:
-        """Loads all data again, as at the start; False, with all data gone, if they cannot be loaded."""
+        """Loads all data again, as at the start; False, with all data gone, if they cannot be loaded.
+
+        Also False, with all data as they are, while no base has them.
+        """
+        if self._increments.awaits_base:
+            return False
         engine = self._engine
         self.write(engine.take_effects())
         effects, engine.effects = engine.effects, None
@@ -182,11 +200,16 @@ class Journal:
 
     def _rewrite_if_needed(self) -> None:
         rewriting = self._rewriting
-        if not (rewriting.is_asked_for or rewriting.is_due(self.size, self.base_size)):
+        is_due = (
+            self._increments.awaits_base
+            or self._increments.file.may_lack_something
+            or rewriting.has_grown(self.size, self.base_size)
+        )
+        if not (rewriting.is_asked_for or (is_due and rewriting.may_retry)):
             return
         self._log.info("rewriting the append-only file")
         try:
-            self._start_increment()
+            self._increments.begin_next(self._engine.begin_effects)
             rewriting.begin()
         except OSError as error:
             self._fail_rewriting(error)
@@ -196,78 +219,80 @@ class Journal:
         self._rewriting.fail()
         self._log.error("cannot rewrite the append-only file: %s", reason)
 
-    def _start_increment(self) -> None:
-        """What is written from now on is not in the data of this moment."""
-        old = self._file
-        old.sync()  # only the last file may be torn
-        manifest = self._files.with_increment(self._files.manifest)
-        new = self._disk.create(self._files.last_increment(manifest))
-        try:
-            self._files.save_manifest(manifest)
-        except OSError:
-            new.close()
-            raise
-        self._append_to(new)
-        self._size_before += old.size
-        self._engine.begin_effects()
-        old.close()
+    def _child_is_over(self, failure: str) -> None:
+        self._later(lambda: self._end_rewriting(failure))
 
-    def _child_is_over(self, succeeded: bool) -> None:
-        self._later(lambda: self._end_rewriting(succeeded=succeeded))
-
-    def _end_rewriting(self, *, succeeded: bool) -> None:
+    def _end_rewriting(self, failure: str) -> None:
         if self._rewriting.child is None:
             return
         path = self._rewriting.end()
         try:
-            if succeeded:
-                self._replace_base(path)
-            else:
-                self._fail_rewriting("the child that writes the new base failed")
+            if failure:
+                self._fail_rewriting(failure)
                 self._disk.remove(path)
+            else:
+                self._replace_base(path)
         except OSError as error:
             self._fail_rewriting(error)
+            if self._increments.awaits_base:
+                self._files.skipped += 1  # nobody knows which manifest is on the disk, and what it names
 
     def _replace_base(self, path: Path) -> None:
-        manifest = self._files.with_base(self._files.manifest, base_ending(self._engine))
+        manifest = self._increments.name(self._files.manifest)
+        manifest = self._files.with_base(manifest, base_ending(self._engine))
         base = self._files.base(manifest)
         self._disk.rename(path, base)
         self._disk.sync_folder(self.folder)
         self._files.save_manifest(manifest)
-        self._size_before = self._disk.size(base)
+        self._increments.is_named(size_before=self._disk.size(base))
         self.base_size = self.size
         self._log.info("rewrote the append-only file: %d bytes", self.base_size)
         self._files.remove_history()
 
     def facts(self) -> dict[str, int | str]:
         """What INFO tells of it."""
+        file = self._increments.file
         return {
             "aof_current_size": self.size,
             "aof_base_size": self.base_size,
             "aof_pending_rewrite": 0,
-            "aof_buffer_length": len(self._file.pending),
-            "aof_pending_bio_fsync": int(self._file.is_syncing),
-            "aof_delayed_fsync": self._file.delays,
+            "aof_buffer_length": len(file.pending),
+            "aof_pending_bio_fsync": int(file.is_syncing),
+            "aof_delayed_fsync": file.delays,
             **self._rewriting.facts(),
         }
 
     # The end
 
-    def close(self) -> None:
+    def close(self, *, is_end: bool = True) -> None:
         """Makes all that was written durable.
+
+        Args:
+            is_end: the server stops, and must not do so without a first base.
 
         Raises:
             OSError: the disk fails.
         """
         self._rewriting.abandon()
         try:
-            if self._is_open:
-                self._file.close()
+            if self._increments.awaits_base and is_end:
+                self._write_first_base()
+            if self._increments.last is not None:
+                self._increments.last.close()
         finally:
             self._files.close()
 
+    def _write_first_base(self) -> None:
+        """Does what the child was to do."""
+        files = self._files
+        manifest = files.with_base(files.with_increment(files.manifest), base_ending(self._engine))
+        self._write_base(files.base(manifest))
+        self._disk.create(files.last_increment(manifest)).close()
+        files.save_manifest(manifest)
+        files.remove_history()
+
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copies, the lock's among them, so that it ends with the parent."""
-        if self._is_open:
-            self._file.leave_to_parent()
+        if self._increments.last is not None:
+            self._increments.last.leave_to_parent()
         self._files.close()

@@ -91,14 +91,14 @@ class Manifest:
         """What is to be read at the start, in this order."""
         return (*((self.base,) if self.base else ()), *self.increments)
 
-    def with_increment(self, name: str) -> Manifest:
-        """With one more increment, of an append-only file of some name."""
-        number = self.increments[-1].number + 1 if self.increments else 1
+    def with_increment(self, name: str, *, skipped: int = 0) -> Manifest:
+        """With one more increment, of an append-only file of some name; so many numbers are left out."""
+        number = skipped + (self.increments[-1].number + 1 if self.increments else 1)
         return replace(self, increments=(*self.increments, Part(f"{name}.{number}.incr.aof", number)))
 
-    def with_base(self, name: str, *, ending: str) -> Manifest:
+    def with_base(self, name: str, *, ending: str, skipped: int = 0) -> Manifest:
         """With a new base; the old one and all increments but the last become history."""
-        number = self.base.number + 1 if self.base else 1
+        number = skipped + (self.base.number + 1 if self.base else 1)
         last = self.increments[-1:]
         old = (*((self.base,) if self.base else ()), *self.increments[:-1])
         return Manifest(Part(f"{name}.{number}.base.{ending}", number), last, (*self.history, *old))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -42,8 +42,14 @@ def temporary(path: Path, process: int) -> Path:
     return path.with_name(f"temp-{process}.rdb")
 
 
-def save_file(disk: FileSystem, path: Path, engine: Engine) -> None:
+def save_file(disk: FileSystem, path: Path, engine: Engine, check: Callable[[], None] = lambda: None) -> None:
     """Writes all data of an engine to a file.
+
+    Args:
+        disk: where the file is.
+        path: which one.
+        engine: whose data.
+        check: called now and then, and before the new file takes the place of the old one.
 
     Raises:
         OSError: the disk fails; the file is as it was.
@@ -57,11 +63,17 @@ def save_file(disk: FileSystem, path: Path, engine: Engine) -> None:
     )
     unfinished = temporary(path, os.getpid())
     try:
-        disk.replace(path, blocks, unfinished)
+        disk.replace(path, checked(blocks, check), unfinished)
     except BaseException:
         with contextlib.suppress(OSError):
             disk.remove(unfinished)
         raise
+
+
+def checked(blocks: Iterable[bytes], check: Callable[[], None]) -> Iterator[bytes]:
+    for block in blocks:
+        yield block
+        check()
 
 
 def load_file(disk: FileSystem, path: Path, engine: Engine) -> Generator[None, None, Loaded | None]:

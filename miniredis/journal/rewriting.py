@@ -65,6 +65,7 @@ class Rewriting:
         self.is_asked_for = False
         self._began = time.monotonic()
         self.child = self._start_child(self._write)
+        self._engine.saves.note_fork(self.child.fork_microseconds)
 
     def _write(self) -> None:
         file = self._disk.create(temporary(self._folder, os.getpid()))
@@ -87,14 +88,18 @@ class Rewriting:
         self.has_failed, self.is_asked_for = True, False
         self._not_before = time.monotonic() + PAUSE
 
-    def is_due(self, size: int, base_size: int) -> bool:
+    @property
+    def may_retry(self) -> bool:
+        """Whether no failure was a moment ago."""
+        return time.monotonic() >= self._not_before
+
+    def has_grown(self, size: int, base_size: int) -> bool:
         """Whether the file has grown by so much that it is to be rewritten without being asked for."""
         config = self._engine.config
         percentage = config.integer("auto-aof-rewrite-percentage")
         if not percentage or size <= config.integer("auto-aof-rewrite-min-size"):
             return False
-        has_grown = size * 100 // (base_size or 1) - 100 >= percentage
-        return has_grown and time.monotonic() >= self._not_before
+        return size * 100 // (base_size or 1) - 100 >= percentage
 
     def abandon(self) -> None:
         """Ends the child that is at work, if there is one."""

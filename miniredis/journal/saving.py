@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine import ConfigurationError
-from .child import Child
+from .child import Child, check_server_lives
 from .disk import Disk
 from .rdb_file import load_file, save_file, temporary
 
@@ -23,7 +23,6 @@ __all__ = ["SnapshotFile"]
 NO_FOLDER = "No such file or directory"
 
 FAILED = "cannot save the data to %s: %s"
-CHILD_FAILED = "cannot save the data to %s beside other work; SAVE tells why"
 
 
 class SnapshotFile:
@@ -86,30 +85,32 @@ class SnapshotFile:
             self._log.warning(FAILED, self.path, error)
             raise
 
-    def _write(self) -> None:
-        save_file(self._disk, self.path, self._engine)
+    def _write(self, check: Callable[[], None] = lambda: None) -> None:
+        save_file(self._disk, self.path, self._engine, check)
 
     def start(self) -> None:
         """Begins to save the data as they are now, in a process of its own; raises ``OSError``."""
         self._number += 1
         try:
-            self._child = Child(self._write, partial(self._when_over, self._number))
+            server_lives = partial(check_server_lives, os.getpid())
+            self._child = Child(partial(self._write, server_lives), partial(self._when_over, self._number))
         except OSError as error:
             self._log.warning(FAILED, self.path, error)
             raise
+        self._engine.saves.note_fork(self._child.fork_microseconds)
 
-    def _when_over(self, number: int, has_succeeded: bool) -> None:
-        self._later(partial(self._end, number, has_succeeded=has_succeeded))
+    def _when_over(self, number: int, failure: str) -> None:
+        self._later(partial(self._end, number, failure))
 
-    def _end(self, number: int, *, has_succeeded: bool) -> None:
+    def _end(self, number: int, failure: str) -> None:
         child, clock = self._child, self._engine.environment.clock
         if child is None or number != self._number or clock is None:
             return  # it was cancelled
         self._child = None
-        if not has_succeeded:
-            self._log.warning(CHILD_FAILED, self.path)
+        if failure:
+            self._log.warning(FAILED, self.path, failure)
             self._remove_unfinished(child)
-        self._engine.end_save(clock(), has_succeeded=has_succeeded)
+        self._engine.end_save(clock(), has_succeeded=not failure)
 
     def cancel(self) -> None:
         """Ends what ``start`` began."""

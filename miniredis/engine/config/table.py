@@ -7,7 +7,7 @@ asks for nothing is taken, lest somebody ask for what then silently does not hap
 A row has the default, the kind of value, and traits:
 
     immutable   CONFIG SET may not change it
-    settled     nor here, though a real server can: where to listen is settled at the start
+    settled     nor here, though a real server can: it is settled at the start, but for Config.switch
     protected   CONFIG SET may change it only as enable-protected-configs says
     secret      its value does not show in the slow log
     hidden      found by its name, and by no pattern

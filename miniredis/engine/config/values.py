@@ -108,6 +108,7 @@ class Config:
         self._integers: dict[str, int] = {}
         self._listeners: list[Callable[[], None]] = []
         self._guards: dict[str, Callable[[str], None]] = {}
+        self._switches: dict[str, Callable[[str], None]] = {}
         self.given = frozenset(map(canonical, given or ()))
         self.file = file
         for name, value in (given or {}).items():
@@ -144,6 +145,13 @@ class Config:
         """Calls a function with a directive's new value before it changes; ``ValueError`` prevents that."""
         self._guards[name] = check
 
+    def switch(self, name: str, act: Callable[[str], None]) -> None:
+        """Calls a function with a directive's new value once it has changed; ``ValueError`` undoes that.
+
+        Such a directive may be changed although it is ``settled`` otherwise.
+        """
+        self._switches[name] = act
+
     def learn(self, name: str, value: str) -> None:
         """Sets a value that is known only once the server runs, such as the port that it got."""
         self._values[name] = value
@@ -168,7 +176,9 @@ class Config:
             own = canonical(name)
             accepted[own] = self._values[own]
             try:
-                accepted[own] = changed(name.lower(), value, self._values[own])
+                accepted[own] = changed(
+                    name.lower(), value, self._values[own], is_settled=own not in self._switches
+                )
             except ConfigurationError:
                 self._set_back(accepted)
                 raise
@@ -179,7 +189,18 @@ class Config:
                 except ValueError as refusal:
                     self._set_back(accepted)
                     raise ConfigurationError(own, str(refusal), value) from None
+        self._take_and_switch(accepted)
+
+    def _take_and_switch(self, accepted: Mapping[str, str]) -> None:
+        before = {own: self._values[own] for own in accepted}
         self._take(accepted)
+        for own, value in accepted.items():
+            if own in self._switches and value != before[own]:
+                try:
+                    self._switches[own](value)
+                except ValueError as refusal:
+                    self._take(before)
+                    raise ConfigurationError(own, str(refusal), value) from None
 
     def _set_back(self, names: Iterable[str]) -> None:
         self._take({each: str(self._values[each]) for each in names})
@@ -220,9 +241,9 @@ def taken(name: str, value: str, before: str) -> str:
         raise ConfigurationError(name, str(refusal), value) from None
 
 
-def changed(name: str, value: str, before: str) -> str:
+def changed(name: str, value: str, before: str, *, is_settled: bool) -> str:
     """A value as a directive shows it, if it takes it while the server runs."""
     after = taken(name, value, before)
-    if after != before and "settled" in DIRECTIVES[canonical(name)].traits:
+    if is_settled and after != before and "settled" in DIRECTIVES[canonical(name)].traits:
         raise ConfigurationError(name, f"this server keeps the '{before}' that it started with", value)
     return after

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from miniredis.journal.disk import Disk, File, InputFile
 
-__all__ = ["Killed", "MemoryDisk", "failing", "works"]
+__all__ = ["Killed", "MemoryDisk", "failing", "failing_once", "killing", "works"]
 
 
 class Killed(BaseException):
@@ -32,6 +32,29 @@ def failing(*operations: str) -> Plan:
     def plan(_: int, name: str) -> None:
         if name in operations:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return plan
+
+
+def failing_once(operation: str, place: int) -> Plan:
+    """The plan of a disk that is full for one operation, when it is done for the so manieth time."""
+    left = [place]
+
+    def plan(number: int, name: str) -> None:
+        if name == operation:
+            left[0] -= 1
+            if left[0] == 0:
+                failing(operation)(number, name)
+
+    return plan
+
+
+def killing(at: int) -> Plan:
+    """The plan of a process that ends at an operation."""
+
+    def plan(number: int, _: str) -> None:
+        if number >= at:
+            raise Killed
 
     return plan
 

@@ -43,8 +43,16 @@ def process_in(folder: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[byt
         words = ["-m", "miniredis", "--port", str(port), "--dir", str(folder), *DURABLE, *flags]
         return [sys.executable, *words]
 
-    with at_free_port("miniredis", command) as started:
-        yield started
+    with at_free_port("miniredis", command) as (process, port), redis.Redis(port=port) as client:
+        until(lambda: is_loaded(client))
+        yield process, port
+
+
+def is_loaded(client: redis.Redis) -> bool:
+    try:
+        return client.ping()
+    except redis.BusyLoadingError:
+        return False
 
 
 @contextmanager

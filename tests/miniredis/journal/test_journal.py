@@ -21,7 +21,7 @@ from miniredis.journal.journal import Journal
 from miniredis.logs import ServerLog
 from miniredis.scripting import new_interpreter
 
-from .memory_disk import Killed, MemoryDisk, failing, works
+from .memory_disk import Killed, MemoryDisk, failing, failing_once, killing, works
 
 NOW = Instant(1_700_000_000_000_000, 0)
 
@@ -61,14 +61,14 @@ class Server:
 class InThisProcess(Child):
     """Does the work of a child at once."""
 
-    def __init__(self, work: Callable[[], None], when_over: Callable[[bool], None]) -> None:
+    def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
         self.pid = os.getpid()
-        succeeded = True
+        failure = ""
         try:
             work()
-        except OSError:
-            succeeded = False
-        when_over(succeeded)
+        except OSError as error:
+            failure = str(error)
+        when_over(failure)
 
     def kill(self) -> None:
         """It is over."""
@@ -143,14 +143,6 @@ def test_what_was_acknowledged_is_there_after_the_next_start_ends_at_any_operati
         except Killed:
             disk.lose_power(at)
         check(disk, acknowledged, f"operation {at} of the start")
-
-
-def killing(at: int) -> Callable[[int, str], None]:
-    def plan(number: int, _: str) -> None:
-        if number >= at:
-            raise Killed
-
-    return plan
 
 
 def interrupted(disk: MemoryDisk, at: int, **directives: str) -> list[int]:
@@ -266,18 +258,6 @@ def test_a_kill_after_a_rewriting_that_failed_halfway_doubles_nothing(place: int
             server.ask("BGREWRITEAOF")
         disk.plan = works
         assert elements(disk) == [1, 2], f"operation {at}, {disk.steps[-1]}"
-
-
-def failing_once(operation: str, place: int) -> Callable[[int, str], None]:
-    left = [place]
-
-    def plan(number: int, name: str) -> None:
-        if name == operation:
-            left[0] -= 1
-            if left[0] == 0:
-                failing(operation)(number, name)
-
-    return plan
 
 
 # Rewriting
@@ -409,6 +389,36 @@ def test_a_torn_end_is_cut_with_a_warning(caplog: pytest.LogCaptureFixture) -> N
     server.ask("SET", "c", "3")
     server.journal.close()
     assert Server(disk).ask("MGET", "a", "b", "c") == b"*3\r\n$1\r\n1\r\n$-1\r\n$1\r\n3\r\n"
+
+
+@pytest.mark.parametrize("before", [0, 1, 100, 300])
+@pytest.mark.parametrize("inside", [0, 1, 100, 300])
+@pytest.mark.parametrize("torn", [b"", b"*2\r\n$4\r\nINCR\r\n$1\r"])
+@pytest.mark.parametrize("multi", [encode("MULTI"), b"*01\r\n$05\r\nMULTI\r\n"])
+def test_a_torn_transaction_is_cut_from_its_beginning(
+    before: int, inside: int, torn: bytes, multi: bytes
+) -> None:
+    """Wherever it begins and ends in what is read at a time, and in whichever form it is written."""
+    disk = MemoryDisk()
+    whole = encode("SELECT", "0") + encode("RPUSH", "l", "1") * before
+    damaged(disk, lambda _: whole + multi + encode("RPUSH", "l", "2") * inside + torn)
+    server = Server(disk)
+    assert server.ask("LRANGE", "l", 0, -1) == b"*%d\r\n" % before + b"$1\r\n1\r\n" * before
+    server.ask("RPUSH", "l", 3)
+    server.journal.close()
+    path = next(path for path in disk.list(server.journal.folder) if path.name.endswith(".incr.aof"))
+    appended = encode("SELECT", "0") + encode("RPUSH", "l", "3")
+    assert disk.read(path) == whole + appended
+
+
+@pytest.mark.parametrize("before", [0, 300])
+def test_an_unknown_command_is_named_with_the_byte_behind_it(before: int) -> None:
+    disk = MemoryDisk()
+    good = encode("SET", "a", "1") * before
+    damaged(disk, lambda _: good + encode("SAT", "b", "2") + good)
+    at = len(good + encode("SAT", "b", "2"))
+    with pytest.raises(DamagedFileError, match=f"Unknown command 'SAT' before byte {at}$"):
+        Server(disk)
 
 
 @pytest.mark.parametrize(

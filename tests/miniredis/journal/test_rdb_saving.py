@@ -368,6 +368,9 @@ def test_a_rewriting_that_is_asked_for_during_a_save_is_scheduled(gate: Gate, fo
     with started(folder, appendonly="yes") as server, RawConnection("127.0.0.1", server.port) as raw:
         assert raw.command("BGSAVE") == b"+Background saving started\r\n"
         assert raw.command("BGREWRITEAOF") == b"+Background append only file rewriting scheduled\r\n"
+        with server.client() as client:
+            told = client.info("persistence")
+        assert (told["aof_rewrite_in_progress"], told["aof_rewrite_scheduled"]) == (0, 1)
         gate.open()
         until(lambda: server.client().info("persistence")["aof_rewrites"] == 1)
 

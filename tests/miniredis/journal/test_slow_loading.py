@@ -22,7 +22,7 @@ import miniredis
 from conformance.processes import end, free_port, start_real
 from conformance.programs import find_real_redis
 from conformance.wire import Hangup, RawConnection, encode
-from miniredis import DamagedFileError
+from miniredis import DamagedFileError, HeldClock
 from miniredis.files import ServerFiles
 from miniredis.journal.disk import Disk
 from miniredis.journal.loading import load
@@ -254,9 +254,10 @@ def test_shutdown_ends_it_at_once_and_changes_no_file(port: int, tmp_path: Path)
 # On ours
 
 
-def test_start_returns_when_the_data_are_there(gate: Gate, tmp_path: Path) -> None:
+@pytest.mark.parametrize("loop", ["poll", "streams"])
+def test_start_returns_when_the_data_are_there(gate: Gate, loop: str, tmp_path: Path) -> None:
     save_effects(tmp_path, *pushes(KEYS))
-    with loading(gate, tmp_path, appendonly="yes") as start, client_of(start) as other:
+    with loading(gate, tmp_path, appendonly="yes", loop=loop) as start, client_of(start) as other:
         assert other.command("LLEN", "l") == LOADING
         assert not start.server.done()
         gate.open()
@@ -321,11 +322,14 @@ def test_a_key_whose_time_has_come_stays_while_an_append_only_file_is_loaded(
 
 
 def test_nothing_is_saved_by_itself_while_the_server_loads(gate: Gate, tmp_path: Path) -> None:
-    save_snapshot(tmp_path)
-    before = contents(tmp_path)
-    with loading(gate, tmp_path, save="1 1", clock="held", dbfilename="dump.rdb") as start:
+    save_effects(tmp_path, *pushes(KEYS))
+    clock, before = HeldClock(), contents(tmp_path)
+    with loading(gate, tmp_path, appendonly="yes", save="1 1", clock=clock) as start:
+        clock.advance(10_000_000)
         with client_of(start) as other:
-            assert b"rdb_bgsave_in_progress:0" in other.command("INFO", "persistence")
+            told = other.command("INFO", "persistence")
+        assert b"rdb_saves:0\r\n" in told
+        assert b"rdb_changes_since_last_save:0\r\n" not in told
         assert contents(tmp_path) == before
 
 
@@ -338,7 +342,8 @@ def test_a_signal_stops_a_program_that_loads_and_changes_no_file(
     save_effects(folder, *pushes(1000), *([b"".join(pushes(10_000))] * 100))
     before, port = contents(folder), free_port()
     command = [sys.executable, "-m", "miniredis", "--port", str(port), "--dir", str(folder)]
-    process = subprocess.Popen([*command, "--appendonly", "yes"], stderr=subprocess.PIPE)
+    flags = ["--appendonly", "yes", "--save", "1 1"]
+    process = subprocess.Popen([*command, *flags], stderr=subprocess.PIPE)
     try:
         until(lambda: is_loading(port))
         process.send_signal(number)
