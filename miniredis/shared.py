@@ -55,8 +55,8 @@ FAREWELL: Final = b"-LOADING The process that runs this server ends; connect aga
 
 FOR_THE_USER_ALONE: Final = {"unixsocketperm": "600", "bind": ""}
 
-LOST: Final = (FileNotFoundError, ConnectionError)
-"""What a client meets where nobody serves at this moment."""
+NOT_SERVED: Final = (FileNotFoundError, ConnectionError, BlockingIOError)
+"""What a client meets where nobody serves at this moment, or where too many wait for an answer."""
 
 
 def join(
@@ -145,7 +145,7 @@ class Waiter:
 
 def asked(path: str, request: bytes, waiter: Waiter) -> bytes:
     """What a server answers; nothing if there is none."""
-    with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(*LOST):
+    with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(*NOT_SERVED):
         client.settimeout(TICK)
         client.connect(path)
         client.sendall(request)
