@@ -43,7 +43,7 @@ MESSAGES: Final = (
     fault(
         "CLIENT REPLY OFF silences messages",
         "session.py",
-        "        if self.flags & CLOSING:\n            return\n        if event in",
+        "        if self.flags & (CLOSING | REPLICA):\n            return\n        if event in",
         "        if self.flags & (CLOSING | REPLIES_OFF):\n            return\n        if event in",
     ),
     fault(
