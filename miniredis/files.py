@@ -127,6 +127,7 @@ class ServerFiles:
         finally:
             self._journal = None  # a process that is forked later has no copy to close
             self._engine.stop_recording()
+            self._journal = self.journal = None  # its descriptors are somebody else's by now
         return None
 
     def leave_to_parent(self) -> None:

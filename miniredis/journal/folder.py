@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from .damage import DamagedFileError
-from .disk import Disk, File
+from .disk import Disk
 from .manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
@@ -132,7 +132,3 @@ class Folder:
     def base(self, manifest: Manifest) -> Path:
         """Where the base is."""
         return self.path / manifest.files[0].name
-
-    def open_last(self) -> File:
-        """Opens the last increment, at its end."""
-        return self._disk.append(self.last_increment(self.manifest))

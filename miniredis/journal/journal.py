@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from ..engine import ConfigurationError
 from ..engine.client_flags import EXECUTING
 from ..engine.replies import pack
-from .append_only import AppendOnlyFile
 from .child import Child
 from .damage import DamagedFileError
-from .disk import Disk, File
+from .disk import Disk
 from .folder import Folder
+from .increments import Increments
 from .loading import load
 from .rewriting import Rewriting
 from .snapshots import base_ending, base_of
@@ -45,8 +45,6 @@ class Journal:
         OSError: the disk fails.
     """
 
-    _file: AppendOnlyFile
-
     def __init__(
         self,
         engine: Engine,
@@ -62,11 +60,8 @@ class Journal:
         self._rewriting = Rewriting(
             engine, self._disk, self.folder, partial(start_child, when_over=self._child_is_over)
         )
-        self._is_open = False
-        self._awaits_base = False  # the first one: no manifest names the increment that follows it
-        self._unnamed: Path | None = None  # that increment
-        self._unnamed_count = 0
-        self._size_before = self.base_size = 0
+        self._increments = Increments(self._files, self._disk, engine.config, self._synced)
+        self.base_size = 0
 
     # Opening
 
@@ -99,18 +94,11 @@ class Journal:
         """
         self._files.read_manifest()
         self._files.remove_left_behind()
-        self._awaits_base = True
-        self._start_unnamed_increment()
+        self._increments.begin_unnamed()
         self._engine.record_effects()
         self._rewriting.is_asked_for = True
         if self._may_fork:
             self._rewriting.begin()
-
-    def _start_unnamed_increment(self) -> None:
-        self._unnamed_count += 1
-        path = self._files.unnamed_increment(self._unnamed_count)
-        self._append_to(self._disk.create(path))
-        self._unnamed = path
 
     def _cut(self, path: Path, size: int) -> None:
         self._log.warning(
@@ -127,26 +115,17 @@ class Journal:
         if not manifest.files:
             manifest = files.with_base(manifest, base_ending(self._engine))
             self._write_base(files.base(manifest))
-        if manifest.increments:
-            self._append_to(disk.append(files.last_increment(manifest)))
-        else:
-            manifest = files.with_increment(manifest)
-            self._append_to(disk.create(files.last_increment(manifest)))
+        manifest = self._increments.open(manifest)
         if manifest != files.manifest:
             files.save_manifest(manifest)
         files.remove_left_behind()
-        self._size_before = sum(disk.size(self.folder / each.name) for each in manifest.files[:-1])
+        self._increments.size_before = sum(disk.size(self.folder / each.name) for each in manifest.files[:-1])
         self.base_size = self.size
         self._engine.record_effects()
         self._engine.take_effects()
 
     def _write_base(self, path: Path) -> None:
         self._disk.replace(path, base_of(self._engine), path.with_name(f"temp-{path.name}"))
-
-    def _append_to(self, file: File) -> None:
-        config = self._engine.config
-        self._file = AppendOnlyFile(file, lambda: config["appendfsync"], self._synced)
-        self._is_open = True
 
     def _synced(self) -> None:
         self._later(lambda: None)  # the tick writes what had to wait
@@ -156,7 +135,7 @@ class Journal:
     @property
     def size(self) -> int:
         """Bytes of all files that the next start will read."""
-        return self._size_before + self._file.size
+        return self._increments.size_before + self._increments.file.size
 
     def write(self, effects: Iterable[list[bytes]]) -> None:
         """Writes what a tick did, before its replies are sent.
@@ -167,7 +146,7 @@ class Journal:
             OSError: it is not durable, and ``always`` says that it must be.
         """
         data = b"".join(map(pack, map(tuple, effects)))
-        file = self._file
+        file = self._increments.file
         if data or file.pending:
             file.write(data)
         self._engine.conditions.fail_disk(file.error)
@@ -195,7 +174,7 @@ class Journal:
 
         Also False, with all data as they are, while no base has them.
         """
-        if self._awaits_base:
+        if self._increments.awaits_base:
             return False
         engine = self._engine
         self.write(engine.take_effects())
@@ -231,15 +210,15 @@ class Journal:
     def _rewrite_if_needed(self) -> None:
         rewriting = self._rewriting
         is_due = (
-            self._awaits_base
-            or self._file.may_lack_something
+            self._increments.awaits_base
+            or self._increments.file.may_lack_something
             or rewriting.has_grown(self.size, self.base_size)
         )
         if not (rewriting.is_asked_for or (is_due and rewriting.may_retry)):
             return
         self._log.info("rewriting the append-only file")
         try:
-            self._start_increment()
+            self._increments.begin_next(self._engine.begin_effects)
             rewriting.begin()
         except OSError as error:
             self._fail_rewriting(error)
@@ -248,34 +227,6 @@ class Journal:
         """All is kept as before: the old base and the increments behind it are good."""
         self._rewriting.fail()
         self._log.error("cannot rewrite the append-only file: %s", reason)
-
-    def _start_increment(self) -> None:
-        """What is written from now on is not in the data of this moment."""
-        if self._awaits_base:
-            self._start_increment_again()
-            return
-        old = self._file
-        old.sync()  # only the last file may be torn
-        manifest = self._files.with_increment(self._files.manifest)
-        new = self._disk.create(self._files.last_increment(manifest))
-        try:
-            self._files.save_manifest(manifest)
-        except OSError:
-            new.close()
-            raise
-        self._append_to(new)
-        self._size_before += old.size
-        self._engine.begin_effects()
-        old.close()
-
-    def _start_increment_again(self) -> None:
-        """The data that the first base will have are now those of this moment."""
-        old, path = self._file, self._unnamed
-        self._start_unnamed_increment()
-        self._engine.begin_effects()
-        old.close()
-        if path is not None and self._disk.exists(path):
-            self._disk.remove(path)
 
     def _child_is_over(self, failure: str) -> None:
         self._later(lambda: self._end_rewriting(failure))
@@ -295,34 +246,31 @@ class Journal:
                 self._replace_base(path)
         except OSError as error:
             self._fail_rewriting(error)
-            if self._awaits_base:
+            if self._increments.awaits_base:
                 self._files.skipped += 1  # nobody knows which manifest is on the disk, and what it names
 
     def _replace_base(self, path: Path) -> None:
-        manifest = self._files.manifest
-        if self._unnamed is not None:
-            manifest = self._files.with_increment(manifest)
-            self._disk.rename(self._unnamed, self._files.last_increment(manifest))
+        manifest = self._increments.name(self._files.manifest)
         manifest = self._files.with_base(manifest, base_ending(self._engine))
         base = self._files.base(manifest)
         self._disk.rename(path, base)
         self._disk.sync_folder(self.folder)
         self._files.save_manifest(manifest)
-        self._awaits_base, self._unnamed = False, None
-        self._size_before = self._disk.size(base)
+        self._increments.is_named(size_before=self._disk.size(base))
         self.base_size = self.size
         self._log.info("rewrote the append-only file: %d bytes", self.base_size)
         self._files.remove_history()
 
     def facts(self) -> dict[str, int | str]:
         """What INFO tells of it."""
+        file = self._increments.file
         return {
             "aof_current_size": self.size,
             "aof_base_size": self.base_size,
             "aof_pending_rewrite": 0,
-            "aof_buffer_length": len(self._file.pending),
-            "aof_pending_bio_fsync": int(self._file.is_syncing),
-            "aof_delayed_fsync": self._file.delays,
+            "aof_buffer_length": len(file.pending),
+            "aof_pending_bio_fsync": int(file.is_syncing),
+            "aof_delayed_fsync": file.delays,
             **self._rewriting.facts(),
         }
 
@@ -339,10 +287,10 @@ class Journal:
         """
         self._rewriting.abandon()
         try:
-            if self._awaits_base and is_end:
+            if self._increments.awaits_base and is_end:
                 self._write_first_base()
-            if self._is_open:
-                self._file.close()
+            if self._increments.last is not None:
+                self._increments.last.close()
         finally:
             self._files.close()
 
@@ -357,6 +305,6 @@ class Journal:
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copies, the lock's among them, so that it ends with the parent."""
-        if self._is_open:
-            self._file.leave_to_parent()
+        if self._increments.last is not None:
+            self._increments.last.leave_to_parent()
         self._files.close()

@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import redis
 
 import miniredis
-from miniredis.shared import FAREWELL, SERVERS, SOCKET
+from miniredis.shared import FAREWELL, LOCK, SERVERS, SOCKET, locked
 from pressure import error_replies
 from tests.waiting import until
 
@@ -119,6 +120,36 @@ def test_damaged_data_are_not_served(folder: Path) -> None:
     (folder / "appendonlydir" / "appendonly.aof.1.base.rdb").write_bytes(b"REDIS0010 and nothing more")
     with pytest.raises(miniredis.DamagedFileError):
         miniredis.join(folder)
+
+
+def test_who_joins_waits_while_the_server_of_another_process_loads(folder: Path) -> None:
+    folder.mkdir()
+    replies = [b"-LOADING Redis is loading the dataset in memory\r\n", b"", b"+PONG\r\n", b"+OK\r\n"]
+    requests: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as listening, locked_file(folder / LOCK):
+        listening.bind(str(folder / SOCKET))
+        listening.listen()
+        thread = threading.Thread(target=answer, args=(listening, replies, requests))
+        thread.start()
+        assert miniredis.join(folder) == str(folder / SOCKET)
+        thread.join()
+    assert requests == [b"PING\r\n"] * 3 + [b"CONFIG SET appendfsync always\r\n"]
+
+
+@contextmanager
+def locked_file(path: Path) -> Iterator[None]:
+    descriptor = locked(path)
+    yield
+    os.close(descriptor)
+
+
+def answer(listening: socket.socket, replies: list[bytes], requests: list[bytes]) -> None:
+    """Answers each client that connects, and hangs up; notes what they ask."""
+    while replies:
+        client, _ = listening.accept()
+        with client:
+            requests.append(client.recv(1000))
+            client.sendall(replies.pop(0))
 
 
 def test_a_descriptor_that_somebody_closed_is_opened_again(folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from celery import Celery
 
-from .effects import OnPurposeError, note, note_time, third_time, wait_for
+from .effects import OnPurposeError, note, note_time, third_time, wait_for, write_down
 
 
 def app_of(url: str) -> Any:
@@ -46,7 +46,11 @@ def simple(app: Any) -> dict[str, Any]:
     def clock(key: str) -> None:
         note_time(key)
 
-    return {"square": square, "total": total, "fail": fail, "clock": clock}
+    @app.task(name="write_down")
+    def note_in_file(path: str, number: int) -> None:
+        write_down(path, number)
+
+    return {"write_down": note_in_file, "square": square, "total": total, "fail": fail, "clock": clock}
 
 
 def rare(app: Any) -> dict[str, Any]:

@@ -44,3 +44,9 @@ def third_time(key: str) -> int:
 def wait_for(key: str) -> None:
     """Waits until a test pushes something onto the list; for a minute at most."""
     server().blpop([key], timeout=60)
+
+
+def write_down(path: str, number: int) -> None:
+    """Appends to a file, for tests in which the server dies."""
+    with open(path, "a") as file:  # noqa: PTH123
+        file.write(f"{number}\n")

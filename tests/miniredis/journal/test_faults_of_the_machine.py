@@ -54,11 +54,6 @@ class Process:
         self.process.wait(PATIENCE)
         return self._log.read_text()
 
-    def child(self) -> int:
-        """Its child; 0 if it has none."""
-        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        return int((path.read_text().split() or ["0"])[0])
-
     def told(self, name: str) -> Any:
         """A field of INFO persistence."""
         return self.client.info("persistence")[name]
@@ -188,10 +183,10 @@ def test_a_server_that_ends_in_the_middle_of_a_rewriting_keeps_all(
             for _ in range(10):
                 server.client.rpush("l", *range(5000))
             server.client.bgrewriteaof()
-            with suppress(ProcessLookupError):
-                child = until(lambda: server.child() or not server.told("aof_rewrite_in_progress")) or 0
-                os.kill(child, signal.SIGSTOP) if child > 1 else None
-            child = child if child > 1 and server.told("aof_rewrite_in_progress") else 0
+            until(lambda: writers(folder) or not server.told("aof_rewrite_in_progress"))
+            with suppress(ProcessLookupError, IndexError):
+                os.kill(writers(folder)[0], signal.SIGSTOP)
+                child = writers(folder)[0]  # it has not ended before
         count = server.client.rpush("l", "meanwhile")
         server.process.send_signal(number)
         server.process.wait(PATIENCE)
@@ -201,6 +196,11 @@ def test_a_server_that_ends_in_the_middle_of_a_rewriting_keeps_all(
         until(lambda: not Path(f"/proc/{child}").exists() or is_zombie(child))
         assert length_in(folder) == count
         assert not list(folder.rglob("temp-*"))
+
+
+def writers(folder: Path) -> list[int]:
+    """The children that write a new base."""
+    return [int(path.stem.rpartition("-")[2]) for path in folder.rglob("temp-rewriteaof-bg-*.aof")]
 
 
 def is_zombie(pid: int) -> bool:
@@ -225,6 +225,24 @@ def test_a_child_whose_server_is_gone_leaves_the_snapshot_to_the_next_server(
         save_file(Disk(), path, new_engine(), lambda: check_server_lives(parent))
     assert path.exists() == is_alive
     assert not list(tmp_path.glob("temp-*"))
+
+
+def test_a_child_keeps_the_descriptors_that_a_server_before_has_closed(folder: Path) -> None:
+    with miniredis.start(appendonly="yes", dir=folder) as before:
+        pass
+    pipes = [os.pipe() for _ in range(10)]  # some have the numbers that the server had
+    pid = os.fork()
+    if not pid:
+        try:
+            for descriptor in sum(pipes, ()):
+                os.fstat(descriptor)
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    for descriptor in sum(pipes, ()):
+        os.close(descriptor)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert before.failure is None
 
 
 # The clock

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from miniredis.shared import LOCK, SERVERS, SOCKET
+import miniredis
+from miniredis.shared import LOCK, SERVERS
 from tests.waiting import PATIENCE, until
 
 
@@ -87,5 +88,5 @@ def other(url: str) -> Iterator[Callable[..., Other]]:
 
 def blocked(folder: Path, count: int) -> None:
     """Waits until so many clients are blocked."""
-    with redis.Redis(unix_socket_path=str(folder / SOCKET)) as client:
+    with redis.Redis(unix_socket_path=miniredis.join(folder)) as client:
         until(lambda: client.info("clients")["blocked_clients"] == count, f"do {count} wait")

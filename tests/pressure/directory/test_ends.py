@@ -13,9 +13,13 @@ from typing import Any
 import pytest
 import redis
 
+import miniredis
 import pressure
+import pressure.aio.connection
+import pressure.connection
+import pressure.trio.connection
 from conformance.flavours import FLAVOURS
-from miniredis.shared import SOCKET
+from miniredis.shared import SERVERS, SOCKET
 from pressure import Queue
 
 from .conftest import Other, blocked, owner
@@ -35,13 +39,22 @@ def test_who_waits_goes_on_when_the_process_with_the_server_ends_by_itself(
     waits_for_its_role.tell("other_value = jobs.get()")
     blocked(folder, 2)
     first.end()
+    blocked(folder, 2)
     with Queue("jobs", url=url) as jobs:
+        assert is_connected(folder, jobs.holder("consumer")), "nobody takes its holder for dead"
         jobs.put_many(["one", "two"])
     getter.wait()
     waits_for_its_role.wait()
     getter.do("assert value == b'one'")
     waits_for_its_role.do("assert other_value == b'two'")
     assert owner(folder) != first.process.pid
+
+
+def is_connected(folder: Path, holder: bytes | None) -> bool:
+    """Whether a connection has the name on which this hold lives."""
+    assert holder is not None
+    with redis.Redis(unix_socket_path=miniredis.join(folder)) as client:
+        return holder.rpartition(b"/")[0].decode() in {each["name"] for each in client.client_list()}
 
 
 def test_a_put_that_waits_for_room_goes_on_too(other: Callable[..., Other], url: str, folder: Path) -> None:
@@ -53,6 +66,22 @@ def test_a_put_that_waits_for_room_goes_on_too(other: Callable[..., Other], url:
     with Queue("jobs", url=url) as jobs:
         assert [jobs.get(), jobs.get()] == [b"one", b"two"]
     second.wait()
+
+
+@pytest.mark.parametrize("flavour", WITH_SCRIPTS)
+def test_what_could_not_be_sent_any_more_is_sent_to_the_next_server(
+    flavour: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pressure.connection, "is_quiet", lambda _: True)
+    for connections in (pressure.aio.connection.Connections, pressure.trio.connection.Connections):
+        monkeypatch.setattr(connections, "_is_quiet", lambda *_: True)
+    jobs: Any = FLAVOURS[flavour]("jobs", url=url, prefix="__pressure__")
+    jobs.create()
+    jobs.put(b"one")
+    SERVERS.stop()
+    jobs.put(b"two")
+    assert jobs.get_many(2) == [b"one", b"two"]
+    jobs.disconnect()
 
 
 def test_a_block_that_receives_acknowledges_on_the_next_server(
