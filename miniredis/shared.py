@@ -48,6 +48,11 @@ TURN: Final = 0.01
 LONGEST: Final = 107 if sys.platform == "linux" else 103
 """Bytes that the path of a Unix socket may have."""
 
+PING: Final = b"PING\r\n"
+"""What a server that loads its data answers with LOADING."""
+
+ALWAYS: Final = b"CONFIG SET appendfsync always\r\n"
+
 LOADING: Final = b"-LOADING"
 
 FAREWELL: Final = b"-LOADING The process that runs this server ends; connect again\r\n"
@@ -90,14 +95,17 @@ def join(
     folder = Path(directory).resolve()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = socket_path(folder)
-    request = b"CONFIG SET appendfsync always\r\n" if appendfsync == "always" else b"PING\r\n"
     waiter = Waiter(folder, timeout, tick)
     launch = SERVERS.of(folder)
     while True:
         if launch is not None:
             waiter.wait_for(launch)
-        reply = asked(path, request, waiter)
-        if reply and not reply.startswith(LOADING):
+        reply = asked(path, PING, waiter)
+        if (
+            reply
+            and not reply.startswith(LOADING)
+            and (appendfsync != "always" or asked(path, ALWAYS, waiter))
+        ):
             return path
         if reply:
             waiter.heard()

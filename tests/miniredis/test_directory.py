@@ -124,15 +124,16 @@ def test_damaged_data_are_not_served(folder: Path) -> None:
 
 def test_who_joins_waits_while_the_server_of_another_process_loads(folder: Path) -> None:
     folder.mkdir()
-    replies = [b"-LOADING Redis is loading the dataset in memory\r\n", b"", b"+OK\r\n"]
+    replies = [b"-LOADING Redis is loading the dataset in memory\r\n", b"", b"+PONG\r\n", b"+OK\r\n"]
+    requests: list[bytes] = []
     with socket.socket(socket.AF_UNIX) as listening, locked_file(folder / LOCK):
         listening.bind(str(folder / SOCKET))
         listening.listen()
-        thread = threading.Thread(target=answer, args=(listening, replies))
+        thread = threading.Thread(target=answer, args=(listening, replies, requests))
         thread.start()
         assert miniredis.join(folder) == str(folder / SOCKET)
         thread.join()
-    assert not replies
+    assert requests == [b"PING\r\n"] * 3 + [b"CONFIG SET appendfsync always\r\n"]
 
 
 @contextmanager
@@ -142,12 +143,12 @@ def locked_file(path: Path) -> Iterator[None]:
     os.close(descriptor)
 
 
-def answer(listening: socket.socket, replies: list[bytes]) -> None:
-    """Answers each client that connects, and hangs up."""
+def answer(listening: socket.socket, replies: list[bytes], requests: list[bytes]) -> None:
+    """Answers each client that connects, and hangs up; notes what they ask."""
     while replies:
         client, _ = listening.accept()
         with client:
-            client.recv(1000)
+            requests.append(client.recv(1000))
             client.sendall(replies.pop(0))
 
 

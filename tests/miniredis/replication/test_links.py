@@ -484,10 +484,11 @@ def test_expired_keys_are_hidden_until_the_master_lets_them_go(
     assert replica.info("stats")["expired_keys"] == 0
     master.do("APPEND", "k", "w")  # for the master it was there
     master.do("PERSIST", "k")
-    master.do("DEL", "soon", "other")
+    master.do("PERSIST", "other")
+    master.do("DEL", "soon")
     master.say(sent)
     until(lambda: replica.get("n") == b"2")
-    assert replica.get("k") == b"vw"
+    assert replica.mget("k", "other", "soon") == [b"vw", b"v", None]
 
 
 def test_replicas_of_a_replica_are_told_when_its_link_is_down(
