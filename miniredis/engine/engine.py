@@ -262,9 +262,7 @@ class Engine:
             or self.backlogs.over
             or self.conditions.pause is not None
             or self.saves.awaits_time
-            or self.replicas.awaits_time
-            or self.upstream.awaits_time
-            or self.failover.awaits_time
+            or ((self.history.is_kept or self.conditions.is_replica) and self._replication_awaits_time())
         )
         if self._awaits_time and now.monotonic >= self._time_passes_from:
             try:
@@ -280,13 +278,21 @@ class Engine:
             self.news.end_tick()
         if self.effects is not None and not self.conditions.busy:
             self.effects.close_unit()  # what time has brought
+        if self.history.is_kept:
+            self._replicate()
+        due, self.outbox = self.outbox, {}
+        return due
+
+    def _replication_awaits_time(self) -> bool:
+        return self.replicas.awaits_time or self.upstream.awaits_time or self.failover.awaits_time
+
+    def _replicate(self) -> None:
+        """Hands out what the tick did, as a master or as a replica with replicas of its own."""
         if self.replicas.all:
             self.replicas.send_stream()
             self.failover.let_time_pass()
         if self.upstream.session is not None:
             self.upstream.count()
-        due, self.outbox = self.outbox, {}
-        return due
 
     def _let_time_pass(self, now: Instant) -> None:
         if self.conditions.busy:

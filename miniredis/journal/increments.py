@@ -69,18 +69,20 @@ class Increments:
         self._use(self._disk.create(path))
         self._unnamed = path
 
-    def begin_next(self, when_begun: Callable[[], None]) -> None:
+    def begin_next(self, when_begun: Callable[[], None], *, is_of_new_data: bool = False) -> None:
         """Begins one more.
 
         Args:
             when_begun: called once what is written goes there, before the one before it is closed.
+            is_of_new_data: it does not follow the files before it, but a base that is still to be written.
         """
         old, path = self.file, self._unnamed
-        if path is None:
+        if path is None and not is_of_new_data:
             self._begin_named(old)
-            self.size_before += old.size
         else:
             self.begin_unnamed()
+        if path is None:
+            self.size_before += old.size
         when_begun()
         old.close()
         if path is not None and self._disk.exists(path):

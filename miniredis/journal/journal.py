@@ -163,9 +163,9 @@ class Journal:
     def begin_again(self) -> None:
         """All data were replaced: what the files have stays there until these are written in its place."""
         self._rewriting.abandon()
-        self._awaits_base = self._rewriting.is_asked_for = True
+        self._rewriting.is_asked_for = True
         try:
-            self._start_increment_again()
+            self._increments.begin_next(self._engine.begin_effects, is_of_new_data=True)
         except OSError as error:
             self._fail_rewriting(error)
 

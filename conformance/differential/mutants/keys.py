@@ -30,8 +30,8 @@ KEYS: Final = (
     fault(
         "EXPIRE in the past only sets the time",
         "commands/expiring.py",
-        "    if when <= session.engine.now.milliseconds and",
-        "    if when <= 0 and",
+        "    if when <= session.engine.now.milliseconds and not",
+        "    if when <= 0 and not",
     ),
     fault(
         "EXPIRETIME rounds down",

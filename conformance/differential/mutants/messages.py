@@ -44,7 +44,7 @@ MESSAGES: Final = (
         "CLIENT REPLY OFF silences messages",
         "session.py",
         "        if self.flags & (CLOSING | REPLICA):\n            return\n        if event in",
-        "        if self.flags & (CLOSING | REPLIES_OFF):\n            return\n        if event in",
+        "        if self.flags & (CLOSING | REPLICA | REPLIES_OFF):\n            return\n        if event in",
     ),
     fault(
         "RENAME tells of the new name first",
