@@ -52,8 +52,10 @@ BYTES_LEFT: Final = 64 << 20
 
 END: Final = b"the end of what was sent"
 
-LEFT_OUT: Final = {b"shutdown", b"config|set", b"client|pause"}
-"""Commands that would end the run, or change what it runs under."""
+LEFT_OUT: Final = frozenset(
+    b"shutdown config|set client|pause sync psync replconf replicaof slaveof failover".split()
+)
+"""Commands that would end the run, or change what it runs under or what a connection is for."""
 
 
 class HalfAReplyError(Exception):

@@ -159,7 +159,10 @@ class Session:
             data: the bytes.
             event: the keyspace event that they tell of, if any.
         """
-        if self.flags & (CLOSING | REPLICA):
+        if self.flags & CLOSING:
+            return
+        if self.flags & REPLICA:  # it must not listen as well
+            self._give_up()
             return
         if event in self.after_reply:
             self._late.append(data)
@@ -170,9 +173,13 @@ class Session:
         if self._pushed > FREE and self.engine.backlogs.is_far_too_long(self, self._pushed):
             self._pushed = self.outgoing_bytes  # what was sent counts no more
             if self.engine.backlogs.is_far_too_long(self, self._pushed):
-                self.flags |= CLOSING
-                self.drop_output()
-                self.engine.backlogs.give_up(self)
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """The connection ends when the tick does."""
+        self.flags |= CLOSING
+        self.drop_output()
+        self.engine.backlogs.give_up(self)
 
     def begin_reply(self, command: Command, args: list[bytes]) -> None:
         """Has some pushes wait until the reply to a request is queued."""

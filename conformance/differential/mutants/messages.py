@@ -43,8 +43,8 @@ MESSAGES: Final = (
     fault(
         "CLIENT REPLY OFF silences messages",
         "session.py",
-        "        if self.flags & (CLOSING | REPLICA):\n            return\n        if event in",
-        "        if self.flags & (CLOSING | REPLIES_OFF):\n            return\n        if event in",
+        "        if self.flags & CLOSING:\n            return\n        if self",
+        "        if self.flags & (CLOSING | REPLIES_OFF):\n            return\n        if self",
     ),
     fault(
         "RENAME tells of the new name first",

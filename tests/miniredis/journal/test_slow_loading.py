@@ -27,6 +27,7 @@ from miniredis.files import ServerFiles
 from miniredis.journal.disk import Disk
 from miniredis.journal.loading import load
 from miniredis.journal.manifest import Manifest
+from tests.cases import exhaustive_but
 
 from ...waiting import PATIENCE, until
 from .rdb_states import new_engine, of_engine
@@ -254,7 +255,7 @@ def test_shutdown_ends_it_at_once_and_changes_no_file(port: int, tmp_path: Path)
 # On ours
 
 
-@pytest.mark.parametrize("loop", ["poll", "streams"])
+@pytest.mark.parametrize("loop", exhaustive_but(["poll"], ["poll", "streams"]))
 def test_start_returns_when_the_data_are_there(gate: Gate, loop: str, tmp_path: Path) -> None:
     save_effects(tmp_path, *pushes(KEYS))
     with loading(gate, tmp_path, appendonly="yes", loop=loop) as start, client_of(start) as other:

@@ -13,6 +13,7 @@ import redis
 import miniredis
 from conformance.processes import NoRealRedisError, end, start_real
 from conformance.programs import find_real_redis
+from tests.cases import exhaustive_but
 from tests.waiting import until
 
 from ..loops import started
@@ -29,7 +30,7 @@ from .replicas import (
 LIBRARY = "#!lua name=lib\nredis.register_function('f', function() return 1 end)"
 
 
-@pytest.fixture(params=["poll", "streams"])
+@pytest.fixture(params=exhaustive_but(["poll"], ["poll", "streams"]))
 def server(request: pytest.FixtureRequest) -> Iterator[miniredis.EmbeddedServer]:
     try:
         find_real_redis()

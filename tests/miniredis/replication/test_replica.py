@@ -21,6 +21,7 @@ from conformance.differential.requests import request
 from conformance.processes import NoRealRedisError, end, free_port, launch, start_real
 from conformance.programs import find_real_redis
 from conformance.wire import RawConnection
+from tests.cases import exhaustive_but
 from tests.waiting import until
 
 from ..loops import started
@@ -70,7 +71,7 @@ def cut(master: Any) -> None:
     master.execute_command("CLIENT", "KILL", "TYPE", "replica")
 
 
-@pytest.mark.parametrize("loop", ["poll", "streams"])
+@pytest.mark.parametrize("loop", exhaustive_but(["poll"], ["poll", "streams"]))
 def test_a_replica_has_all_that_was_there_before_it_and_all_that_comes_after(
     master: redis.Redis, loop: str
 ) -> None:

@@ -21,6 +21,7 @@ from conformance.chaos.journal import Event, read
 from conformance.chaos.judge import Blow
 from conformance.chaos.staff import QUEUE, Staff
 from conformance.histories import Facts, History, Operation, as_text, worst
+from tests.cases import exhaustive
 
 from .conftest import owner
 
@@ -96,6 +97,6 @@ def once(url: str, *words: str) -> None:
     subprocess.run([sys.executable, "-m", "pressure", *words, "--url", url], check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, exhaustive(3), pytest.param(20, marks=pytest.mark.slow)])
 def test_no_acknowledged_put_is_lost_when_owners_are_killed(folder: Path, url: str, kills: int) -> None:
     run_with_kills(folder, url, kills)
