@@ -65,16 +65,22 @@ def same(ours: Effect, theirs: Effect) -> bool:
     return len(ours) == len(theirs) and any(allows(ours, theirs) for allows in TOLERATED.values())
 
 
-def until_as_long(effects: Sequence[Effect], others: Sequence[Effect]) -> Sequence[Effect]:
-    """Without keys at the end whose time has come: each server looks for them when it likes."""
-    while len(effects) > len(others) and len(effects[-1]) == 2 and effects[-1][0].upper() == b"DEL":
-        effects = effects[:-1]
-    return effects
+def without_expiry(effects: Sequence[Effect]) -> list[Effect]:
+    """Without the ends of keys that had a time to end at: each server looks for them when it likes."""
+    timed: set[bytes] = set()
+    kept = []
+    for effect in effects:
+        words = [word.upper() for word in effect]
+        if words[0] == b"PEXPIREAT" or b"PXAT" in words:
+            timed.add(effect[1])
+        if not (words[0] == b"DEL" and len(effect) == 2 and effect[1] in timed):
+            kept.append(effect)
+    return kept
 
 
 def differences(ours: Sequence[Effect], theirs: Sequence[Effect]) -> Iterator[str]:
     """The first place where two streams differ, with what is around it."""
-    ours, theirs = until_as_long(ours, theirs), until_as_long(theirs, ours)
+    ours, theirs = without_expiry(ours), without_expiry(theirs)
     for at, (mine, real) in enumerate(zip_longest(ours, theirs)):
         if mine is None or real is None or not same(mine, real):
             around = [f"  both:  {shown(each)}" for each in ours[max(at - 2, 0) : at]]

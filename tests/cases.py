@@ -38,7 +38,7 @@ def check_each(cases: Mapping[str, Case], check: Callable[[Case], object]) -> No
 
 
 def exhaustive(*values: object, when: bool = True, id: str | None = None) -> ParameterSet:  # noqa: A002  (pytest's)
-    """A case for ``parametrize``, which ``pytest -m exhaustive`` runs and the default run does not."""
+    """A case for ``parametrize``, which ``pytest -m "exhaustive and not slow"`` runs and the default run does not."""
     return pytest.param(*values, marks=[pytest.mark.exhaustive] if when else [], id=id)
 
 
