@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,100 +67,6 @@ def ours(folder: Path, **directives: Any) -> miniredis.EmbeddedServer:
     return miniredis.start(
         appendonly="yes", appendfsync="always", dir=folder, enable_debug_command="yes", **directives
     )
-
-
-# Kills
-
-LISTS: Final = [f"{kind}:{number}" for kind in ("plain", "transaction", "script") for number in range(4)]
-"""Three for each of four clients."""
-
-
-class Crowd:
-    """Clients that push until the server dies, each to lists of its own; they note what was answered.
-
-    Attributes:
-        acknowledged: by list, how many elements there are at least.
-    """
-
-    def __init__(self, port: int, begin: dict[str, int]) -> None:
-        self.acknowledged = dict(begin)
-        self._port = port
-        self._threads = [threading.Thread(target=self._work, args=(number,)) for number in range(4)]
-        for thread in self._threads:
-            thread.start()
-
-    def _work(self, client_number: int) -> None:
-        names = [name for name in LISTS if name.endswith(str(client_number))]
-        client = redis.Redis(port=self._port, retry=AT_ONCE)
-        try:
-            while True:
-                for name in names:
-                    self._push(client, name, self.acknowledged[name])
-        except redis.ConnectionError:
-            client.close()
-
-    def _push(self, client: redis.Redis, name: str, at: int) -> None:
-        numbers = [at, at + 1, at + 2]
-        if name.startswith("plain"):
-            client.rpush(name, *numbers)
-        elif name.startswith("transaction"):
-            with client.pipeline(transaction=True) as pipeline:
-                for number in numbers:
-                    pipeline.rpush(name, number)
-                pipeline.execute()
-        else:
-            client.eval(
-                "for _, each in ipairs(ARGV) do redis.call('RPUSH', KEYS[1], each) end", 1, name, *numbers
-            )
-        self.acknowledged[name] = at + 3
-
-    def join(self) -> dict[str, int]:
-        for thread in self._threads:
-            thread.join()
-        return self.acknowledged
-
-
-def check_lists(port: int, acknowledged: dict[str, int]) -> dict[str, int]:
-    """Every list has what was answered, in order, and the three at most that were not, as a whole."""
-    found = {}
-    with redis.Redis(port=port, decode_responses=True) as client:
-        for name, length in acknowledged.items():
-            elements: Any = client.lrange(name, 0, -1)
-            assert elements == [str(number) for number in range(len(elements))], f"{name}: {elements}"
-            assert len(elements) in (length, length + 3), f"{name}: {length} answered, {len(elements)} found"
-            found[name] = len(elements)
-    return found
-
-
-@pytest.mark.parametrize("kills", [4, pytest.param(500, marks=pytest.mark.slow)])
-def test_no_kill_loses_what_was_answered(kills: int, tmp_path: Path) -> None:
-    """Also in the middle of rewritings, which are frequent here, and of the start."""
-    luck = random.Random(kills)  # noqa: S311
-    flags = ("--auto-aof-rewrite-min-size", "20kb", "--auto-aof-rewrite-percentage", "30")
-    acknowledged = dict.fromkeys(LISTS, 0)
-    for _ in range(kills):
-        with process_in(tmp_path, *flags) as (process, port):
-            acknowledged = check_lists(port, acknowledged)
-            crowd = Crowd(port, acknowledged)
-            pushes = luck.randrange(10, 400)
-            before = sum(acknowledged.values())
-            until(lambda: sum(crowd.acknowledged.values()) - before >= pushes, "were enough pushed")  # noqa: B023
-            process.kill()
-            acknowledged = crowd.join()
-        if luck.random() < 0.5:
-            kill_while_it_starts(tmp_path, luck)
-    with process_in(tmp_path, *flags) as (_, port):
-        check_lists(port, acknowledged)
-
-
-def kill_while_it_starts(folder: Path, luck: random.Random) -> None:
-    words = ["-m", "miniredis", "--port", "0", "--dir", str(folder), *DURABLE]
-    process = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        process.wait(luck.random() * 0.5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def test_a_stopped_server_has_written_all_with_every_policy(tmp_path: Path) -> None:

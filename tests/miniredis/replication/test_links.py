@@ -461,7 +461,7 @@ def test_blocked_clients_are_sent_away_when_a_server_becomes_a_replica(
     raw.send("BLPOP", "jobs", "0")
     until(lambda: replica.info("clients")["blocked_clients"] == 1)
     follow(replica, master)
-    assert raw.take_all() == (
+    assert raw.reply() == (
         b"-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)\r\n"
     )
 
