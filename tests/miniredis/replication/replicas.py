@@ -12,8 +12,8 @@ import hiredis
 import redis
 
 from conformance.processes import end, start_real
-from conformance.programs import find_real_redis
 from conformance.wire import encode
+from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import PATIENCE, until
 
 Address = tuple[str, int]
@@ -129,7 +129,7 @@ class RawReplica:
 def real_replica(folder: Path, master: Address, *flags: str, debug: bool = True) -> Iterator[Any]:
     """A client of a redis-server that is a replica of a master."""
     extra = ("--enable-debug-command", "yes") if debug else ()
-    process, port = start_real(find_real_redis(), folder, *extra, *flags)
+    process, port = start_real(find_redis_7_0(), folder, *extra, *flags)
     try:
         with connect(("127.0.0.1", port)) as client:
             client.replicaof(*master)

@@ -10,7 +10,7 @@ import pytest
 
 import miniredis
 from conformance.processes import NoRealRedisError
-from conformance.programs import find_real_redis
+from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 
 from .cuts import play
 from .replicas import connect, real_replica, wait_until_up
@@ -19,7 +19,7 @@ from .replicas import connect, real_replica, wait_until_up
 @pytest.fixture
 def master() -> Iterator[Any]:
     try:
-        find_real_redis()
+        find_redis_7_0()
     except NoRealRedisError as error:
         pytest.skip(str(error))
     with (

@@ -12,7 +12,7 @@ import redis
 
 import miniredis
 from conformance.processes import NoRealRedisError, end, start_real
-from conformance.programs import find_real_redis
+from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import until
 
 from .replicas import RawReplica, address_of, connect, expect_same, info, real_replica, wait_until_up
@@ -55,7 +55,7 @@ def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
         yield request.getfixturevalue("master")
         return
     try:
-        process, port = start_real(find_real_redis(), tmp_path, "--repl-diskless-sync", "no")
+        process, port = start_real(find_redis_7_0(), tmp_path, "--repl-diskless-sync", "no")
     except NoRealRedisError as error:
         pytest.skip(str(error))
     try:

@@ -11,8 +11,8 @@ import redis
 
 import miniredis
 from conformance.processes import NoRealRedisError, end, start_real
-from conformance.programs import find_real_redis
 from conformance.wire import RawConnection, encode
+from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import until
 
 from .masters import MARK, NAME, OTHER_NAME, RawMaster, role, snapshot_of
@@ -28,7 +28,7 @@ def port(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[int]:
             yield server.port
         return
     try:
-        process, port = start_real(find_real_redis(), tmp_path)
+        process, port = start_real(find_redis_7_0(), tmp_path)
     except NoRealRedisError as error:
         pytest.skip(str(error))
     try:

@@ -11,8 +11,8 @@ import pytest
 
 import miniredis
 from conformance.processes import NoRealRedisError
-from conformance.programs import find_real_redis
 from pressure import OutcomeUnknownError, PressureError, ReliableQueue
+from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import until
 
 from .replicas import address_of, info, real_replica, wait_until_up
@@ -89,7 +89,7 @@ def move(old: Any, new: Any) -> None:
 
 def test_no_message_is_lost_when_programs_move_to_a_real_redis(tmp_path: Path) -> None:
     try:
-        find_real_redis()
+        find_redis_7_0()
     except NoRealRedisError as error:
         pytest.skip(str(error))
     with miniredis.start() as server, server.client() as old:

@@ -14,8 +14,8 @@ import pytest
 
 import miniredis
 from conformance.processes import NoRealRedisError, end, start_real
-from conformance.programs import find_real_redis
 from miniredis.engine.rdb.strings import string_or_integer
+from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import until
 
 from .replicas import Address, RawReplica, connect, info
@@ -31,7 +31,7 @@ def started(name: str, folder: Path) -> Iterator[Address]:
             yield server.host, server.port
         return
     try:
-        process, port = start_real(find_real_redis(), folder, "--repl-diskless-sync", "no")
+        process, port = start_real(find_redis_7_0(), folder, "--repl-diskless-sync", "no")
     except NoRealRedisError as error:
         pytest.skip(str(error))
     try:

@@ -12,8 +12,8 @@ import redis
 
 import miniredis
 from conformance.processes import NoRealRedisError, end, start_real
-from conformance.programs import find_real_redis
 from tests.cases import exhaustive_but
+from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import until
 
 from ..loops import started
@@ -33,7 +33,7 @@ LIBRARY = "#!lua name=lib\nredis.register_function('f', function() return 1 end)
 @pytest.fixture(params=exhaustive_but(["poll"], ["poll", "streams"]))
 def server(request: pytest.FixtureRequest) -> Iterator[miniredis.EmbeddedServer]:
     try:
-        find_real_redis()
+        find_redis_7_0()
     except NoRealRedisError as error:
         pytest.skip(str(error))
     with started(request.param, enable_debug_command="yes", repl_ping_replica_period="1") as server:
@@ -235,14 +235,14 @@ def test_writes_need_enough_replicas(master: Any, tmp_path: Path) -> None:
 
 def test_redis_cli_saves_the_data_of_a_master(master: Any, tmp_path: Path) -> None:
     fill(master)
-    tool = find_real_redis().with_name("redis-cli")
+    tool = find_redis_7_0().with_name("redis-cli")
     if not tool.exists():
         pytest.skip("needs redis-cli")
     subprocess.run(
         [tool, "-p", str(address_of(master)[1]), "--rdb", str(tmp_path / "dump.rdb")],
         check=True, capture_output=True, timeout=60,
     )  # fmt: skip
-    process, port = start_real(find_real_redis(), tmp_path, "--enable-debug-command", "yes")
+    process, port = start_real(find_redis_7_0(), tmp_path, "--enable-debug-command", "yes")
     try:
         with connect(("127.0.0.1", port)) as other:
             assert other.dbsize() == master.dbsize()

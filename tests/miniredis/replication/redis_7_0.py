@@ -1,0 +1,28 @@
+"""The real server beside which replication is tested: a Redis 7.0, since an older one says other things."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from conformance.processes import NoRealRedisError
+from conformance.programs import find_real_redis
+
+__all__ = ["find_redis_7_0"]
+
+
+@cache
+def find_redis_7_0() -> Path:
+    """The program.
+
+    Raises:
+        NoRealRedisError: there is none, or only another version.
+    """
+    program = find_real_redis()
+    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    if "v=7.0." not in told:
+        raise NoRealRedisError(
+            f"replication is compared with Redis 7.0, and the only real Redis here is {told.strip()}"
+        )
+    return program
