@@ -125,9 +125,10 @@ class ServerFiles:
             self._log.critical(NOT_CLOSED, error)
             return error
         finally:
-            self._journal = None  # a process that is forked later has no copy to close
             self._engine.stop_recording()
-            self._journal = self.journal = None  # its descriptors are somebody else's by now
+            self._journal = self.journal = (
+                None  # a fork must not close what others have by now
+            )
         return None
 
     def leave_to_parent(self) -> None:

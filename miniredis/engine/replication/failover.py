@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from ..errors import FAILING_OVER, CommandError
+from .upstream import Address
 
 if TYPE_CHECKING:
     from ..engine import Engine
@@ -105,7 +106,7 @@ class Failover:
 
     def _change_places(self, host: bytes, port: int) -> None:
         self.state = FailoverState.IN_PROGRESS
-        self._engine.upstream.follow_address(host.decode("utf-8", "surrogateescape"), port)
+        self._engine.upstream.follow(Address(host.decode("utf-8", "surrogateescape"), port))
 
     def answered(self, *, is_accepted: bool) -> None:
         """The other server has answered PSYNC with FAILOVER."""

@@ -14,11 +14,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..errors import INSTANCE_CHANGED, CommandError
-from ..rdb.loading import BadSnapshotError
 from ..replies import pack
 from .handshake import UNCOUNTED, Agreed, Handshake, HandshakeError, Position, handshake
 from .master_session import MasterSession
-from .replacing import replace_data
 from .transfer import Transfer
 
 if TYPE_CHECKING:
@@ -94,10 +92,6 @@ class Upstream:
             engine.replicas.follow()
 
     # What commands do
-
-    def follow_address(self, host: str, port: int) -> bool:
-        """Does what ``follow`` does."""
-        return self.follow(Address(host, port))
 
     def follow(self, address: Address) -> bool:
         """REPLICAOF: this server is the replica of a master; tells whether it was not the same before."""
@@ -356,6 +350,8 @@ class Upstream:
         rest = transfer.feed(data)
         if rest is None:
             return None
+        from .replacing import replace_data  # few servers have a master
+
         self._info("MASTER <-> REPLICA sync: Loading DB in memory")
         self._due = self._engine.now.monotonic + SECOND
         self._loading, self._behind = replace_data(self._engine, transfer.content), rest
@@ -371,6 +367,8 @@ class Upstream:
         loading = self._loading
         if loading is None:
             return False
+        from ..rdb.loading import BadSnapshotError  # few servers have a master
+
         self.heard_at = now = self._engine.now.monotonic  # it may have said more by now
         if self._due <= now:
             self._say(SIGN_OF_LIFE)

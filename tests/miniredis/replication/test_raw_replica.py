@@ -23,15 +23,21 @@ from .replicas import Address, RawReplica, connect, info
 END = [b"SET", b"end", b"1"]
 
 
+NEVER = 100_000
+"""Seconds."""
+
+
 @contextmanager
 def started(name: str, folder: Path) -> Iterator[Address]:
-    """A master that has had no replica yet."""
+    """A master that has had no replica yet, and hangs up on none because it is silent."""
     if name == "miniredis":
-        with miniredis.start() as server:
+        with miniredis.start(repl_timeout=NEVER) as server:
             yield server.host, server.port
         return
     try:
-        process, port = start_real(find_redis_7_0(), folder, "--repl-diskless-sync", "no")
+        process, port = start_real(
+            find_redis_7_0(), folder, "--repl-diskless-sync", "no", "--repl-timeout", str(NEVER)
+        )
     except NoRealRedisError as error:
         pytest.skip(str(error))
     try:
