@@ -6,6 +6,7 @@ import pytest
 
 from conformance.wire import encode
 from miniredis.engine import Config, Engine, Environment, Instant
+from miniredis.engine.keyspace import Keyspace
 from miniredis.engine.replication.upstream import Address, LinkState
 from miniredis.engine.session import Session
 
@@ -297,3 +298,15 @@ def test_what_a_replica_was_used_for_is_known_after_the_stream(replica: Replica)
     replica.come_up()
     replica.say(encode("SET", "k", "v"))
     assert replica.ask("OBJECT", "IDLETIME", "k") == b":0\r\n"
+
+
+def test_a_key_that_has_expired_stays_on_a_read_only_replica_also_for_who_would_change_it() -> None:
+    """Clients that wait are served by such a lookup, also where a snapshot brought the key."""
+    for is_read_only in (True, False):
+        keyspace = Keyspace(1)
+        keyspace.milliseconds = keyspace.wall = 1000
+        keyspace.is_read_only = is_read_only
+        (db,) = keyspace.databases
+        db.values[b"k"], db.deadlines[b"k"] = b"v", 999
+        assert db.lookup_write(b"k") is None
+        assert (b"k" in db.values) == is_read_only
