@@ -126,9 +126,8 @@ class ServerFiles:
             return error
         finally:
             self._engine.stop_recording()
-            self._journal = self.journal = (
-                None  # a fork must not close what others have by now
-            )
+            # A fork must not close what others have by now.
+            self._journal = self.journal = None
         return None
 
     def leave_to_parent(self) -> None:
