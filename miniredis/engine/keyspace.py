@@ -11,6 +11,7 @@ reliable queue.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import deque
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
@@ -136,7 +137,7 @@ class Keyspace:
     def swap(self, one: Database, other: Database) -> None:
         """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
         for db, incoming in ((one, other), (other, one)):
-            db.break_watches(key for key in db.watchers if db.has(key) or incoming.has(key))
+            db.break_watches(key for key in db.watchers if key in db.values or incoming.is_alive(key))
         self.changes += 1
         one.exchange(other)
         self._order_expiries()
@@ -146,7 +147,7 @@ class Keyspace:
     def take_over(self, other: Keyspace) -> None:
         """Has what another keyspace has, in place of all that there was; clients and waiters stay."""
         for db, incoming in zip(self.databases, other.databases, strict=True):
-            db.break_watches(key for key in tuple(db.watchers) if db.has(key) or incoming.has(key))
+            db.break_watches(key for key in db.watchers if key in db.values or incoming.is_alive(key))
             db.exchange(incoming)
         self._order_expiries()
         self.tell(Change(ALL_DATABASES, None, None, "replaced"))
@@ -192,6 +193,10 @@ class Database:
         return len(self.values)
 
     # Looking up
+
+    def is_alive(self, key: bytes) -> bool:
+        """Whether there is a key of that name that has not expired. An expired one stays."""
+        return key in self.values and self.deadlines.get(key, math.inf) >= self.keyspace.milliseconds
 
     def has(self, key: bytes) -> bool:
         """Whether there is a key of that name, whose time has not come."""

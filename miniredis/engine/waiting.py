@@ -168,7 +168,7 @@ class Waiting:
     def _signal_all(self, database: Database) -> None:
         """All keys of a database have gone or come at once: those waited for are seen to."""
         for key in database.waiters:
-            there = database.lookup_write(key)
+            there = database.values.get(key)  # an expired one goes when its waiters are served
             self._signal(database, key, None if there is None else type(there))
 
     def serve_ready(self) -> None:
