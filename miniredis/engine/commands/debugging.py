@@ -1,4 +1,4 @@
-"""DEBUG: looking behind the scenes, for those who test."""
+"""DEBUG: shows and changes internals, for tests. The docstrings of subcommands are the text of DEBUG HELP."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def debug_set_active_expire(session: Session, args: list[bytes]) -> Reply:
 def debug_object(session: Session, args: list[bytes]) -> Encoded:
     """How the value of a key is kept."""
     db, key = session.db, args[2]
-    value = db.values.get(key)  # even one that has expired and is still there
+    value = db.values.get(key)  # even if it has expired
     if value is None:
         raise CommandError(errors.NO_SUCH_KEY)
     used = db.used.get(key, session.engine.now.milliseconds) // 1000
@@ -166,4 +166,4 @@ PARTS: Final[dict[tuple[bytes, int], Part]] = {
     (b"SLEEP", 3): debug_sleep,
     (b"HELP", 2): debug_help,
 }
-"""The subcommands, by name and by how many words the request has."""
+"""The subcommands, by name and number of words in the request."""

@@ -1,4 +1,4 @@
-"""DEBUG RELOAD and DEBUG LOADAOF: all data are written and read again, as by a server that starts anew."""
+"""DEBUG RELOAD and DEBUG LOADAOF: reload all data. The docstrings are the text of DEBUG HELP."""
 
 from __future__ import annotations
 
