@@ -325,7 +325,7 @@ def find_run(text: bytearray, place: int, start: Start) -> tuple[Start, Start, S
             block_at = at + BLOCK_SIZE
             block = BLOCK(text, at)
             runs = block[0].translate(LENGTHS) if block else b""
-            if runs and first + sum(runs) <= place:  # all but the last two are passed at once
+            if runs and first + sum(runs) <= place:  # skips all but the last two at once
                 first += sum(runs[:-2])
                 at = block_at - 2
         byte = text[at]

@@ -1,7 +1,7 @@
 """Databases: keys, values, expiry and watched keys.
 
-Each change has one way: ``create`` adds a key, ``touched`` reports a change in place, ``delete`` removes
-a key, and ``Keyspace.flush`` empties a database. Each of them reports a ``Change`` to the listeners.
+Keys change only through methods: ``create`` adds a key, ``touched`` reports a change in place, ``delete``
+removes a key, ``Keyspace.flush`` empties a database. Each reports a ``Change`` to the listeners.
 
 A list is a ``deque[bytes]``. A string is ``bytes``, or ``bytearray`` once it was changed in place. Every
 other type has a class of its own. A key whose aggregate becomes empty is deleted, except streams and
@@ -64,7 +64,7 @@ TYPE_NAMES: Final[dict[type, bytes]] = {
 }
 
 STALE_EXPIRIES: Final = 1000
-"""How many outdated entries the queue of expiries may hold beyond the valid ones."""
+"""How many outdated entries the queue of expiries may hold in addition to the valid ones."""
 
 
 class Keyspace:

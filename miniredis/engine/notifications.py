@@ -105,7 +105,7 @@ TRACKED_AS: Final = {
     **dict.fromkeys("sinterstore sunionstore sdiffstore".split(), ""),
     **dict.fromkeys("zunionstore zinterstore zdiffstore zrangestore xgroup-create".split(), ""),
 }
-"""For some events, the event whose row in ``LATE`` decides whether invalidations come after the reply."""
+"""For some events, another one by which ``LATE`` decides whether invalidations come after the reply."""
 
 LATE: Final = {
     "expire pexpire expireat pexpireat": "expire",

@@ -3,7 +3,8 @@
 Two readers give the same results. The exact reader follows Redis's own, including what Redis does not check:
 it skips the two bytes after an argument unseen, and a NUL hides the line end behind it. The fast lane uses
 hiredis, which parses replies and so accepts more than requests. Its result is used only if the input cannot
-mean anything else, and it never gets input that announces large arrays. The exact reader reads the rest.
+mean anything else, and it gets no input that announces more than it can hold. The exact reader reads the
+rest.
 
 Requests are parsed only when they are asked for: a blocked client's input stays unparsed bytes.
 """
@@ -89,7 +90,7 @@ announced: Final = Lengths((length, b"$%d" % length) for length in range(256))._
 
 
 def few_requests(data: bytes) -> list[Request]:
-    """Parses bytes that are complete, small and few requests, as most clients send; otherwise returns [].
+    """Parses a few small and complete requests, as most clients send; returns [] for any other input.
 
     No argument may contain a line end, except a large one at the end.
     """
@@ -208,7 +209,7 @@ class RequestParser:
         self.input: bytes | bytearray = b""
         self._at = 0  # the position of the exact reader in ``input``
         self.ready: deque[Request] = deque()
-        self._arguments: Request = []  # of the request being read
+        self._arguments: Request = []  # the arguments read so far of the current request
         self._missing = 0  # the number of arguments still to come
         self._bulk: int | None = None  # the announced length of the next argument
         self._large: BytesIO | None = None  # the received part of a large argument

@@ -49,7 +49,7 @@ class RQueue:
     def __init__(self) -> None:
         self.last = (0, 0)
         self.undelivered: deque[Message] = deque()
-        self.delivered: OrderedDict[bytes, Delivery] = OrderedDict()  # a dict finds its first slowly
+        self.delivered: OrderedDict[bytes, Delivery] = OrderedDict()  # a dict finds its first key slowly
         self._room = 0  # the largest size of ``delivered`` since it was built
 
     def __len__(self) -> int:

@@ -87,7 +87,7 @@ class Tracking:
     def __init__(self, sessions: dict[int, Session]) -> None:
         self._sessions = sessions
         self.count = 0
-        self.readers: OrderedDict[bytes, set[int]] = OrderedDict()  # a plain dict finds its first slowly
+        self.readers: OrderedDict[bytes, set[int]] = OrderedDict()  # a dict finds its first key slowly
         self.prefixes: dict[bytes, Prefix] = {}
         self.items = 0
         self.most = 0
