@@ -1,7 +1,7 @@
 """Databases: keys, values, expiry and watched keys.
 
-Keys change only through methods: ``create`` adds a key, ``touched`` reports a change in place, ``delete``
-removes a key, ``Keyspace.flush`` empties a database. Each reports a ``Change`` to the listeners.
+Keys change only through methods: ``create`` adds a key, ``touched`` reports a change in place,
+``delete`` removes a key, ``Keyspace.flush`` empties a database. Each reports a ``Change`` to the listeners.
 
 A list is a ``deque[bytes]``. A string is ``bytes``, or ``bytearray`` once it was changed in place. Every
 other type has a class of its own. A key whose aggregate becomes empty is deleted, except streams and
@@ -185,7 +185,7 @@ class Database:
         self.used: dict[bytes, int] = {}  # when a key was last used, in the same unit
         self.watchers: dict[bytes, set[Session]] = {}
         self.waiters: dict[bytes, dict[type, Queue]] = {}  # by the type they wait for; for ``Waiting``
-        self.heeded: Container[bytes] = self.watchers  # the keys whose changes are reported to the listeners
+        self.heeded: Container[bytes] = self.watchers  # the keys whose changes are reported
         self._index: KeyIndex | None = None
 
     def __len__(self) -> int:

@@ -3,8 +3,7 @@
 Two readers give the same results. The exact reader follows Redis's own, including what Redis does not check:
 it skips the two bytes after an argument unseen, and a NUL hides the line end behind it. The fast lane uses
 hiredis, which parses replies and so accepts more than requests. Its result is used only if the input cannot
-mean anything else, and it gets no input that announces more than it can hold. The exact reader reads the
-rest.
+mean anything else; it gets no input that announces more than it can hold. The exact reader reads the rest.
 
 Requests are parsed only when they are asked for: a blocked client's input stays unparsed bytes.
 """
