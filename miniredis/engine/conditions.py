@@ -102,7 +102,7 @@ class Conditions:
         self._changed()
 
     def start_pause(self, now: Instant, until: int, *, writes_only: bool) -> None:
-        """Pauses commands until a monotonic time; extends the current pause and never shortens it."""
+        """Pauses commands until a monotonic time; only extends or tightens a pause that exists."""
         if self.pause is not None:
             self.pause.until = max(until, self.pause.until)
             self.pause.writes_only &= writes_only
@@ -121,7 +121,7 @@ class Conditions:
         return self.pause is not None and self.pause.until <= monotonic
 
     def sleep_until(self, monotonic: int) -> None:
-        """DEBUG SLEEP: no client is served before."""
+        """DEBUG SLEEP: no client is served before this time, in monotonic microseconds."""
         self.asleep_until = monotonic
         self._changed()
 

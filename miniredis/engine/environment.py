@@ -85,9 +85,9 @@ class Environment(NamedTuple):
         let_others_in: serves other clients; called now and then while a script is slow.
         snapshots: saves the data to a file; None if there is no file.
         journal: the append-only file; None if there is none.
-        begin_snapshot: writes a snapshot for replicas in the background. Its arguments make the blocks, and
-            receive the bytes, or None on failure. Returns a function that cancels it; raises ``OSError``.
-            None if there is no background: the snapshot is then written at once.
+        begin_snapshot: writes a snapshot for replicas in the background. One argument makes the blocks, the
+            other is called with the bytes, or None on failure. Returns a function that cancels it; raises
+            ``OSError``. None if there is no background: the snapshot is then written at once.
         link: the connection to a master; None if the server cannot be a replica.
     """
 

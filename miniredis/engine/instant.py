@@ -11,7 +11,7 @@ class Instant(NamedTuple):
     """A moment, as a wall clock and a monotonic clock show it, in microseconds.
 
     Attributes:
-        wall: microseconds since the Unix epoch. Keys expire by it, and TIME replies it.
+        wall: microseconds since the Unix epoch. Keys expire by it, and TIME returns it.
         monotonic: microseconds since any fixed point. Clients time out by it.
     """
 

@@ -260,7 +260,7 @@ class Database:
         raise CommandError(WRONG_TYPE)
 
     def type_name(self, key: bytes) -> bytes:
-        """The name of the key's type, as TYPE replies it."""
+        """The name of the key's type, as TYPE returns it."""
         value = self.lookup_read(key, flags=NO_TOUCH)
         return b"none" if value is None else TYPE_NAMES[type(value)]
 

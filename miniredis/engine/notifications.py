@@ -135,7 +135,7 @@ LATE: Final = {
     "xgroup|setid": "xgroup-setid",
     "xgroup|destroy": "xgroup-destroy",
 }
-"""By command, the events that Redis publishes after it has replied; its client gets them behind the reply.
+"""By command, the events that Redis publishes after it has replied; its own client gets them after the reply.
 
 Redis publishes some other events in the middle of a reply, which no client can parse; here they come before.
 """

@@ -2,7 +2,7 @@
 
 A message goes to the subscribers of its channel, in the order in which they subscribed, then to those of
 matching patterns, pattern by pattern. A client with several matching subscriptions gets it several times. It
-is queued at once, between the client's replies, even if CLIENT REPLY is OFF.
+is queued at once, between the subscriber's replies, even if CLIENT REPLY is OFF.
 """
 
 from __future__ import annotations

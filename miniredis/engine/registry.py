@@ -129,7 +129,7 @@ KeySpecification: TypeAlias = Keys | CountedKeys | KeywordKeys | KeywordCountedK
 
 
 class Docs(NamedTuple):
-    """What COMMAND DOCS replies about a command.
+    """What COMMAND DOCS returns about a command.
 
     Attributes:
         summary: what it does, in one line.

@@ -259,7 +259,7 @@ class RequestParser:
 
     @property
     def appetite(self) -> int:
-        """The number of bytes that Redis would read next: the rest of a large argument, or one read."""
+        """The number of bytes that Redis would read next: the rest of a large argument, or ``READ_SIZE``."""
         if self._bulk is None or self._bulk < LARGE_BULK:
             return READ_SIZE
         return max(self._bulk + 2 - len(self), 0) or READ_SIZE
@@ -294,7 +294,7 @@ class RequestParser:
         return request
 
     def _take_lane(self) -> None:
-        """Passes the input to the fast lane, once for each feed, so that it sees no bytes often."""
+        """Passes the input to the fast lane, once for each feed, so that no byte is parsed repeatedly."""
         self._try_lane = False
         data = self.input
         if self._at or len(data) > LANE_LIMIT:
@@ -368,7 +368,7 @@ class RequestParser:
         """Parses the next arguments at once if they have the usual encoding; returns whether it parsed any.
 
         If one has another encoding or contains a line end, the arguments examined here are then read one by
-        one, so that no byte is examined often.
+        one, so that no byte is examined repeatedly.
         """
         data = bytes(self.input[self._at : self._at + LANE_LIMIT])
         lines = data.split(b"\r\n", 2 * self._missing)

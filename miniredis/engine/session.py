@@ -70,7 +70,7 @@ class Session:
     """A client of the engine, from ``Engine.connect`` to ``Engine.disconnect``.
 
     Attributes:
-        id: the number that CLIENT ID replies; unique and rising.
+        id: the number that CLIENT ID returns; unique and rising.
         flags: bits of ``client_flags``.
         db: the database that it SELECTed.
         resp: the version of the protocol it speaks, 2 or 3.

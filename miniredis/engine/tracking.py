@@ -133,7 +133,7 @@ class Tracking:
     # Changes
 
     def remember(self, session: Session, command: Command, args: list[bytes]) -> None:
-        """Remembers the keys of a command that a tracking client has run to read."""
+        """Remembers the keys that a tracking client has read with a command."""
         assert session.tracker is not None
         if not session.tracker.remembers:
             return

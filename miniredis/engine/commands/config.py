@@ -28,12 +28,12 @@ container("CONFIG", -2, module=__name__, summary="Shows and changes directives."
 def config_get(session: Session, args: list[bytes]) -> Reply:
     """The directives whose names fit one of some glob patterns."""
     config = session.engine.config
-    found: dict[bytes, bytes] = {}  # by name in lower case, the name as it is replied
+    found: dict[bytes, bytes] = {}  # by name in lower case, the name as it is returned
     for pattern in args[2:]:
         if not GLOB.isdisjoint(pattern):
             found.update((name, name) for name in names_matching(pattern, left_out=found))
         elif directive_named(read(pattern)):
-            found.setdefault(pattern.lower(), pattern)  # a plain name is replied as it was sent
+            found.setdefault(pattern.lower(), pattern)  # a plain name is returned as it was sent
     return Map((shown, written(config[name.decode()])) for name, shown in found.items())
 
 

@@ -59,7 +59,7 @@ class Options:
         order: the order by distance; 0 for none.
         count: the most results; 0 for all.
         any: whether to stop as soon as there are enough results.
-        details: what to reply about each place in addition to its name.
+        details: what to return about each place in addition to its name.
     """
 
     values: SortedSet | None

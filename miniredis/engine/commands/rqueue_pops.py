@@ -30,7 +30,7 @@ class Wanted:
     Attributes:
         count: the most messages of all queues together.
         keys: the keys of the queues, highest priority first.
-        names_keys: whether each message is replied with the key of its queue.
+        names_keys: whether each message is returned with the key of its queue.
         waits: whether to block if there are no messages.
         timeout: in milliseconds; None for ever.
     """

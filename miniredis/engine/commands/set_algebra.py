@@ -1,4 +1,4 @@
-"""Intersections, unions and differences of sets, replied or stored."""
+"""Intersections, unions and differences of sets, returned or stored."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def read_keys(args: list[bytes], at: int) -> tuple[list[bytes], list[bytes]]:
 
 
 def answer(session: Session, args: list[bytes], combine: Combine) -> Reply:
-    """Runs a command that replies its result."""
+    """Runs a command that returns its result."""
     keys, words = read_keys(args, 1)
     inputs, options = read_inputs(session.db, keys), Options()
     options.read(words, len(keys), may_weigh=combine is not difference, may_show_scores=True)

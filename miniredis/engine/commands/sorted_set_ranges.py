@@ -1,4 +1,4 @@
-"""Ranges of sorted sets: replied, counted, stored and removed."""
+"""Ranges of sorted sets: returned, counted, stored and removed."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def zscan(session: Session, args: list[bytes]) -> Reply:
         return [b"0", []]
     options = read_options(args[3:], may_have_type=False)
     fits = compile_match(options.pattern)
-    if values.is_packed:  # Redis replies all at once, with the texts in its listpack
+    if values.is_packed:  # Redis returns all at once, with the texts in its listpack
         cursor, members, text = 0, [member for _, member in values], packed_text
     else:
         cursor, members = values.index().walk(cursor, options.count)
@@ -79,7 +79,7 @@ def drawn(session: Session, values: SortedSet, count: int) -> list[Entry]:
     """Random entries: up to ``count`` distinct ones, or, if negative, ``-count`` with repetition."""
     luck, size = session.engine.random, len(values)
     if count >= size:
-        return list(reversed(values))  # Redis replies all of them in this order
+        return list(reversed(values))  # Redis returns all of them in this order
     if count > FEW:
         return luck.sample(list(values), count)
     if count >= 0:

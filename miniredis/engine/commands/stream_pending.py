@@ -129,7 +129,7 @@ class Claim:
         time: the delivery time to set, in milliseconds of wall time.
         retries: the delivery count to set; None for one more than before.
         force: whether to claim entries that are not pending, too.
-        just_ids: whether to reply only ids, without counting a delivery.
+        just_ids: whether to return only ids, without counting a delivery.
         last: raises the group's last delivered id to at least this one.
     """
 
