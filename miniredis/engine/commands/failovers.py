@@ -1,4 +1,4 @@
-"""FAILOVER: a master and one of its replicas change places."""
+"""FAILOVER: a master and one of its replicas exchange roles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..session import Session
 
 
 def option_of(words: Iterator[bytes]) -> bytes:
-    """The argument of an option of FAILOVER."""
+    """The argument of an option of FAILOVER; raises ``CommandError`` if it is missing."""
     word = next(words, None)
     if word is None:
         raise CommandError(errors.SYNTAX)
@@ -66,7 +66,7 @@ def read_failover(given: list[bytes]) -> tuple[tuple[bytes, int] | None, int, bo
 def check_may_fail_over(
     session: Session, target: tuple[bytes, int] | None, milliseconds: int, *, is_forced: bool
 ) -> None:
-    """Raises ``CommandError`` where there can be no failover now."""
+    """Raises ``CommandError`` if no failover is possible now."""
     engine = session.engine
     if engine.failover.state is not FailoverState.NONE:
         raise CommandError(errors.FAILOVER_RUNS)

@@ -1,4 +1,4 @@
-"""The commands for keys of any type."""
+"""The commands for keys of any type, and WAIT."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def copy(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_copy_options(session: Session, words: list[bytes]) -> tuple[Database, bool]:
-    """The database to copy to, and whether to replace what is there."""
+    """The database to copy to, and whether to replace an existing key."""
     to, replace = session.db, False
     rest = iter(words)
     for word in rest:
@@ -201,7 +201,7 @@ def renamenx(session: Session, args: list[bytes]) -> Reply:
 
 
 def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
-    """The new name is deleted and created, so that waiters for it are served."""
+    """Renames a key; creates the new name, so that clients blocked on it are served."""
     value = db.lookup_write(old)
     if value is None:
         raise CommandError(errors.NO_SUCH_KEY)
@@ -221,7 +221,7 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
 
 
 def as_c_int(number: int) -> int:
-    """What is left of a number in 32 bits, where Redis keeps how many replicas are waited for."""
+    """A number truncated to 32 bits, as Redis stores the number of replicas to wait for."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 

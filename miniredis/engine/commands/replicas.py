@@ -1,4 +1,4 @@
-"""What replicas say to their master: REPLCONF, PSYNC and SYNC."""
+"""The commands that replicas send to their master: REPLCONF, PSYNC and SYNC."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def psync(session: Session, args: list[bytes]) -> Reply:
 
 
 def take_over(session: Session, name: bytes) -> None:
-    """The master of this server wants to be its replica."""
+    """Makes this replica the master, since its master fails over to it."""
     engine = session.engine
     if engine.upstream.address is None:
         raise CommandError(errors.FAILOVER_TO_MASTER)
@@ -140,7 +140,7 @@ def sync(session: Session, args: list[bytes]) -> Reply:
 
 
 def check_may_synchronize(session: Session) -> None:
-    """Raises ``CommandError`` where no replica can be served now."""
+    """Raises ``CommandError`` if no replica can synchronize now."""
     session.engine.failover.check_none()
     if session.engine.upstream.is_down:
         raise CommandError(errors.NO_MASTER_LINK)

@@ -1,4 +1,4 @@
-"""REPLICAOF: whose replica a server is."""
+"""REPLICAOF: makes the server a replica of another one, or a master."""
 
 from __future__ import annotations
 
