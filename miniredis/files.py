@@ -127,7 +127,7 @@ class ServerFiles:
             return error
         finally:
             self._engine.stop_recording()
-            # A forked child must not close these descriptors: other files may have their numbers by now.
+            # A fork must not close what others have by now.
             self._journal = self.journal = None
         return None
 

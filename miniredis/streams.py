@@ -255,7 +255,7 @@ class StreamConnection:
         self._more.set()
 
     def hang_up(self) -> None:
-        """Ends the connection. Shuts a socket down at once, before other clients get replies."""
+        """Ends the connection: a socket at once, before anybody else is answered."""
         if (carrier := self._carrier) is not None:
             with contextlib.suppress(OSError):
                 carrier.shutdown(trio.socket.SHUT_RDWR)
