@@ -38,7 +38,7 @@ FURTHEST: Final = 10_000_000_000
 """The most seconds of one ``fast_forward``: about 317 years."""
 
 NOT_SUPPORTED: Final = {"include", "loadmodule", "rename-command", "sentinel", "user"}
-"""Words of redis-server's configuration that are no directives, and that no keyword can have here."""
+"""Names that redis-server's configuration has besides directives, and that are not supported as keywords."""
 
 HOW_TO_KEEP: Final = {"appendonly", "save", "dbfilename"}
 """Directives that choose whether and in which form the server keeps its data on disk."""

@@ -175,7 +175,7 @@ BESIDE_THE_POINT: Final = {
 
 @contextlib.contextmanager
 def naming_options(caller: str, kind: str) -> Iterator[None]:
-    """Raises ``TypeError`` for an unknown option in the caller's name; redis-py would do so only later."""
+    """Names the caller in the ``TypeError`` for an unknown option."""
     try:
         yield
     except TypeError as error:

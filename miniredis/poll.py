@@ -1,7 +1,7 @@
 """The poll loop: one Trio task serves all sockets, through one poller.
 
 A tick reads every readable socket once, lets the engine run all requests that arrived, and then sends the
-replies. It is cheap because Trio waits for the poller alone: Trio wakes one task, however many clients have
+replies. A tick is cheap because Trio waits for the poller alone: it wakes one task, however many clients have
 sent something.
 """
 
@@ -140,7 +140,7 @@ class PollLoop:
         self._poller.add(descriptor, READ)
 
     def reject_connection(self, listener: Listener, trouble: OSError) -> bool:
-        """Rejects a client that could not be accepted; returns whether it got the error, and others may wait.
+        """Rejects a client that could not be accepted; returns whether the client got the error.
 
         If the client still waits, the loop accepts no more for ``PAUSE`` seconds.
         """

@@ -101,7 +101,7 @@ class Server:
         """Removes every key of every database, as FLUSHALL does.
 
         Clients stay connected, and blocked clients stay blocked, except those in XREADGROUP, which get an
-        error. When the call returns, the server has sent these errors, and the messages to clients that track
+        error. When the call returns, the server has sent these errors, and messages to clients that track
         keys. May be called from any thread, and has no effect on a server that has stopped.
 
         Raises:

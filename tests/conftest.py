@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     The garbage collector is off while tests are collected: there are thousands, and all of them stay.
     """
     gc.disable()
-    importlib.metadata.version = functools.cache(importlib.metadata.version)  # redis-py calls it to connect
+    importlib.metadata.version = functools.cache(importlib.metadata.version)  # redis-py's, at each connection
     if config.getoption("numprocesses", None):
         keep_bytecode()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -44,10 +44,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def keep_bytecode() -> None:
-    """Lets the workers and the processes they start write compiled modules, which git ignores.
+    """Lets the workers and the processes they start keep compiled modules, which git ignores.
 
-    Otherwise each process would compile all modules that it imports, which takes a sixth of the run. A run
-    without workers does not call this: ``tests.mutation`` changes files too quickly for compiled ones.
+    Where Python is told to keep none, each of them would compile all that it imports: a sixth of the run. Not
+    without workers: ``tests.mutation`` runs so, and changes files too quickly for what is kept of them.
     """
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
