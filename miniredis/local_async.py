@@ -1,4 +1,4 @@
-"""Clients on asyncio in the server's process. Only their programs import this module, and asyncio."""
+"""Clients on asyncio in the server's process. Only programs with such clients import this module."""
 
 from __future__ import annotations
 

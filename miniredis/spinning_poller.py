@@ -1,4 +1,4 @@
-"""A wait on a poller that spins instead of sleeping while requests come quickly one after the other."""
+"""Waits on a poller, and spins instead of sleeping while requests come quickly one after the other."""
 
 from __future__ import annotations
 

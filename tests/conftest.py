@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Long tests have time limits of their own; and the dump of a busy Python's stacks has crashed it."""
+    """Dumps no stacks after a time in long tests: they have limits of their own, and a dump has crashed Python."""
     if any(item.get_closest_marker(name) for name in ("slow", "spark", "faults")):
         faulthandler.cancel_dump_traceback_later()
 
@@ -146,7 +146,7 @@ def real_server() -> Iterator[Address]:
 
 @pytest.fixture(scope="session")
 def redis_7_0(real_server: Address) -> Address:
-    """The real Redis, for tests that compare replies which other versions than 7.0 answer differently."""
+    """A real Redis 7.0, for tests that compare miniredis with it in what other versions answer differently."""
     skip_unless_7_0(real_server)
     return real_server
 

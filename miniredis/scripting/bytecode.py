@@ -1,9 +1,9 @@
 """Changes bytecode of Lua 5.1 (``string.dump``) so that the sandbox can run it safely.
 
 First, tail calls become calls. A tail call removes the caller from the stack, and the sandbox's functions are
-written in Lua: if one fails, the error could not name the caller, as Redis does. Functions of a script may
-recur for ever through tail calls. So in them only tail calls of functions from a table or a global, such as
-``redis.call``, become calls, also where a local variable holds the function. Second, a function with many
+written in Lua: if one fails, the error could not name the caller, as Redis does. But a script's functions may
+call each other for ever by tail calls. So in them only tail calls of functions from a table or a global, such
+as ``redis.call``, become calls, also where a local variable holds the function. Second, a function with many
 fixed parameters and ``...`` is refused: calling it, Lua 5.1.5 writes beyond its stack.
 
 Scripts cannot supply bytecode: all that comes here was compiled by this process's Lua.

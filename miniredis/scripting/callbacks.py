@@ -31,7 +31,7 @@ COLLECT: Final = 4
 """Another kind: the command was not run, because Lua must collect garbage first."""
 
 LITTLE: Final = 1024
-"""The most bytes of a reply that is not checked for room: the check before the next command counts it."""
+"""Bytes up to which a reply is not checked for room: the check before the next command counts it."""
 
 REFUSALS: Final = {Need.COLLECTION: COLLECT, Need.ROOM: NO_MEMORY}
 LEVELS: Final = (logging.DEBUG, logging.INFO, logging.INFO, logging.WARNING)

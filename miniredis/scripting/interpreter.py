@@ -221,7 +221,7 @@ def pair(values: Any) -> Any:
 
 
 def registered(function: Any) -> Registered:
-    """The function that a script passed to ``redis.register_function``."""
+    """The function that a library passed to ``redis.register_function``."""
     flags = function[b"flags"]
     return Registered(
         function[b"function_name"],

@@ -14,7 +14,7 @@ SHORT: Final = 4
 
 
 def truncated(number: float) -> int:
-    """A number as a 64-bit integer. For one that does not fit C has no rule: it gives what machines give."""
+    """A number as a 64-bit integer. If it does not fit, the result is what common processors return."""
     if number >= MAX:
         return 0
     is_small = number < MIN_SIGNED or number != number

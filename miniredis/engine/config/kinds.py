@@ -155,7 +155,7 @@ def switch(value: str, _before: str) -> str:
 
 
 def no_defragmentation(value: str, before: str) -> str:
-    """Accepts only no, as a Redis that was built without its own allocator."""
+    """Accepts only no, as a Redis does that was built without its own allocator."""
     if switch(value, before) == "yes":
         raise ValueError(NO_DEFRAGMENTATION)
     return "no"

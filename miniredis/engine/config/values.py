@@ -160,8 +160,8 @@ class Config:
     def change(self, pairs: Sequence[tuple[str, str]], *, protected_too: bool = False) -> None:
         """Changes several directives, as CONFIG SET does: all of them, or none if one of them is refused.
 
-        By then, Redis has changed the directives before the refused one. It sets all of them back, and the
-        refused one, too, to the value that CONFIG GET shows.
+        If one is refused, those up to it are set again, as in Redis, to the values that CONFIG GET shows. An
+        ``EventClasses`` can lose letters by this.
 
         Args:
             pairs: names and values.

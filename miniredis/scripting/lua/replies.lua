@@ -9,7 +9,7 @@ local host, sandbox = ...
 local trimmed, check_killed = sandbox.trimmed, sandbox.check_killed
 
 local LEAST, MOST = -2 ^ 63, 2 ^ 63
--- Redis keeps the tables that it is encoding on Lua's stack, which has so many slots; `depth` counts them.
+-- Redis keeps the tables that it is encoding on Lua's stack, whose slots are limited; `depth` counts them.
 local SLOTS, NEEDED = 8000, 4
 local LONG = 4096 -- bytes; a string of this length or more is not copied
 local MOST_TEXTS = 4096 -- are joined at a time
