@@ -1,4 +1,4 @@
-"""Unexpected errors inside the server: logged, at the cost of the client concerned, and of nobody else."""
+"""Unexpected errors inside the server: they are logged, and only the client concerned is disconnected."""
 
 from __future__ import annotations
 

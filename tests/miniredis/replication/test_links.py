@@ -1,4 +1,4 @@
-"""A replica of a master that does what the test says: miniredis, and a real redis-server as its judge."""
+"""A replica whose master is a raw socket of the test: miniredis, and a real redis-server to compare it with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The master's side without sockets: who shares a snapshot, what is kept meanwhile, and what time brings."""
+"""The master without sockets: shared snapshots, the stream kept meanwhile, timeouts, WAIT and min-replicas."""
 
 from __future__ import annotations
 

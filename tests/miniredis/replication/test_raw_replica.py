@@ -1,4 +1,4 @@
-"""What a replica on a raw socket is sent and told, by miniredis and by a real Redis: the same."""
+"""A replica on a raw socket gets the same replies and the same stream from miniredis and a real Redis."""
 
 from __future__ import annotations
 
