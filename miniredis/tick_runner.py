@@ -227,7 +227,7 @@ class TickRunner:
             outlet = outlets.get(session)
             if outlet is not None:
                 outlet.flush(now)
-        if engine.replicas.all:
+        if engine.replication.replicas.all:
             self._tell_of_sent_snapshots()
         if engine.faults:
             self._log_faults()
@@ -273,7 +273,7 @@ class TickRunner:
     def _keep(self, journal: Journal) -> bool:
         """Writes what the tick did; where that cannot be, nobody is told that it was done."""
         try:
-            journal.write(self.engine.take_effects())
+            journal.write(self.engine.recording.take())
         except OSError as error:
             self.log.critical(LOST, error)
             self.failure = error
@@ -291,7 +291,7 @@ class TickRunner:
         return begin_snapshot(blocks, when_over, self._do_soon, self.log)
 
     def _tell_of_sent_snapshots(self) -> None:
-        replicas = self.engine.replicas
+        replicas = self.engine.replication.replicas
         for replica in replicas.sending:
             outlet = self._outlets.get(replica.session)
             if outlet is not None and outlet.unsent <= replica.size:

@@ -125,7 +125,7 @@ def test_what_time_brings_is_tried_again_after_a_second(
     with started(loop, clock="held") as server:
         client, other = clients(server, 2)
         with monkeypatch.context() as patch:
-            patch.setattr(server._runner.engine, "_let_time_pass", fail)
+            patch.setattr(server._runner.engine.waiting, "timed_out", fail)
             client.send(b"BLPOP k 1\r\n")
             until_blocked(other, 1)
             server.fast_forward(1)

@@ -51,7 +51,7 @@ def debug_sleep(session: Session, args: list[bytes]) -> Reply:
 
 def debug_set_active_expire(session: Session, args: list[bytes]) -> Reply:
     """Whether keys expire unasked; if not, they go when somebody looks for them."""
-    session.engine.active_expire = leading_integer(args[2]) != 0
+    session.engine.timers.active_expire = leading_integer(args[2]) != 0
     return OK
 
 

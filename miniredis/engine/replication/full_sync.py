@@ -15,6 +15,7 @@ from .replica import DATA, FUNCTIONS, Replica, State
 
 if TYPE_CHECKING:
     from ..engine import Engine
+    from .history import History
     from .replicas import Replicas
 
 __all__ = ["FullSync"]
@@ -25,11 +26,12 @@ class FullSync:
 
     Args:
         engine: whose data they are.
+        history: of its data.
         replicas: those of this engine.
     """
 
-    def __init__(self, engine: Engine, replicas: Replicas) -> None:
-        self._engine, self._replicas = engine, replicas
+    def __init__(self, engine: Engine, history: History, replicas: Replicas) -> None:
+        self._engine, self._history, self._replicas = engine, history, replicas
         self._cancel: Callable[[], None] | None = None  # set while one is being written
 
     def begin(self, replica: Replica) -> None:
@@ -55,7 +57,7 @@ class FullSync:
         """Begins a snapshot of the data as they are, for all who wait for such a one."""
         engine, replicas = self._engine, self._replicas
         replicas.send_stream()
-        blocks, start = self._blocks(first.leaves_out), engine.history.offset
+        blocks, start = self._blocks(first.leaves_out), self._history.offset
         begin = engine.environment.begin_snapshot
         content: bytes | None = None
         try:
@@ -76,7 +78,7 @@ class FullSync:
 
         engine = self._engine
         position = snapshot.Position(
-            self._replicas.selected_database, engine.history.name, engine.history.offset
+            self._replicas.selected_database, self._history.name, self._history.offset
         )
         codes = [] if FUNCTIONS in leaves_out else [each.code for each in engine.libraries.libraries]
         return lambda: snapshot.write(
@@ -93,7 +95,7 @@ class FullSync:
         replica.state, replica.start = State.SAVING, start
         self._replicas.name_database()
         if replica.acknowledges:
-            replica.send(b"+FULLRESYNC %b %d\r\n" % (self._engine.history.name, start))
+            replica.send(b"+FULLRESYNC %b %d\r\n" % (self._history.name, start))
 
     def _ended(self, content: bytes | None) -> None:
         """The snapshot is written, or could not be: then the replicas are to ask again."""

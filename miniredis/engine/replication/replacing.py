@@ -15,9 +15,42 @@ from ..rdb.snapshot import MAGIC, VERSION_DIGITS
 if TYPE_CHECKING:
     from ..engine import Engine
 
-__all__ = ["replace_data"]
+__all__ = ["Loading"]
+
+KEYS_AT_ONCE: Final = 16
 
 DATABASE_OF_STREAM: Final = b"repl-stream-db"
+
+
+class Loading:
+    """Loads one snapshot, a few keys at a time.
+
+    Args:
+        engine: the replica.
+        snapshot: of the master's data.
+        behind: what came of the stream behind the snapshot.
+    """
+
+    def __init__(self, engine: Engine, snapshot: bytes, behind: bytes) -> None:
+        self._steps = replace_data(engine, snapshot)
+        self.behind = behind
+
+    def load_some(self) -> int | None:
+        """Loads a few keys; returns the database in which the stream goes on once all are loaded.
+
+        Raises:
+            BadSnapshotError: the snapshot is damaged, or has what is not here; the data are as they were.
+        """
+        try:
+            for _ in range(KEYS_AT_ONCE):
+                next(self._steps)
+        except StopIteration as end:
+            return int(end.value)
+        return None
+
+    def close(self) -> None:
+        """Drops what was loaded."""
+        self._steps.close()
 
 
 def replace_data(engine: Engine, snapshot: bytes) -> Generator[None, None, int]:

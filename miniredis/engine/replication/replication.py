@@ -1,0 +1,105 @@
+"""A server's part in replication: it may have replicas, a master, or both.
+
+``Engine`` calls ``Replication`` only: when clients go, when a tick ends, and when time has passed. Commands
+and the process around the engine call its parts. Each part is in a file of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .failover import Failover
+from .history import History
+from .master_session import MasterSession
+from .replicas import Replicas
+from .upstream import Upstream
+
+if TYPE_CHECKING:
+    from ..engine import Engine
+    from ..instant import Instant
+    from ..session import Session
+
+__all__ = ["Replication"]
+
+
+class Replication:
+    """The replication of one engine.
+
+    Args:
+        engine: whose data are replicated.
+
+    Attributes:
+        history: the stream of effects as Redis numbers it.
+        replicas: those of this server.
+        upstream: the master of this server, if it has one.
+        failover: makes a replica the master.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.history = History(engine.new_name, lambda: engine.config.integer("repl-backlog-size"))
+        self.replicas = Replicas(engine, self)
+        self.upstream = Upstream(engine, self)
+        self.failover = Failover(engine, self)
+
+    def configure(self) -> None:
+        """Directives have changed."""
+        self.replicas.acks.count()
+        self.upstream.configure()
+
+    def tell_upstream(self, now: Instant, tell: Callable[..., None], *about: object) -> None:
+        """The process around the engine tells what becomes of the connection to the master.
+
+        Args:
+            now: the time.
+            tell: a method of ``Upstream`` or its ``link``.
+            about: its arguments.
+        """
+        self._engine.advance(now)
+        try:
+            tell(*about)
+        except Exception as fault:
+            self._engine.fail(None, fault)
+            self.upstream.link.abandon()
+
+    def forget(self, session: Session, *, has_failed: bool) -> None:
+        """A client is gone, which may be a replica, or stand for the master.
+
+        Args:
+            session: the client's.
+            has_failed: an unexpected error ended it.
+        """
+        self.replicas.forget(session)
+        if isinstance(session, MasterSession):
+            session.has_failed |= has_failed
+            self.upstream.link.ended(session)
+
+    def end_tick(self) -> None:
+        """Hands out what the tick did, as a master or as a replica with replicas of its own."""
+        if self.replicas.all:
+            self.replicas.send_stream()
+            self.failover.let_time_pass()
+        self.upstream.link.pass_on()
+
+    # Time
+
+    @property
+    def awaits_time(self) -> bool:
+        """Whether something is to be done in time."""
+        return self.replicas.awaits_time or self.upstream.link.awaits_time or self.failover.awaits_time
+
+    def next_deadline(self) -> int | None:
+        """When ``let_time_pass`` has something to do, in monotonic microseconds; None if it has nothing."""
+        due = (
+            self.replicas.next_deadline(),
+            self.upstream.link.next_deadline(),
+            self.failover.next_deadline(),
+        )
+        return min((when for when in due if when is not None), default=None)
+
+    def let_time_pass(self) -> None:
+        """Does what is due."""
+        self.replicas.let_time_pass()
+        self.upstream.link.let_time_pass()
+        self.failover.let_time_pass()
