@@ -187,12 +187,15 @@ class Engine:
         while self.unblocked and not self.conditions.asleep_until:
             self.unblocked.popleft().resume()
             self.timers.are_set = True  # perhaps
-        if self.keyspace.heeds_all and not self.conditions.busy:
-            self.news.end_tick()
-        if self.effects is not None and not self.conditions.busy:
-            self.effects.close_unit()  # what time has brought
-        if self.replication.history.is_kept:
-            self.replication.end_tick()
+        try:
+            if self.keyspace.heeds_all and not self.conditions.busy:
+                self.news.end_tick()
+            if self.effects is not None and not self.conditions.busy:
+                self.effects.close_unit()  # what time has brought
+            if self.replication.history.is_kept:
+                self.replication.end_tick()
+        except Exception as fault:
+            self.fail(None, fault)
         due, self.outbox = self.outbox, {}
         return due
 
@@ -211,7 +214,7 @@ class Engine:
     def take_faults(self) -> list[tuple[Session | None, Exception]]:
         """The unexpected errors inside the engine, each with the session that was closed because of it.
 
-        None stands for no session: something that time brings failed, and is tried again after a second.
+        None stands for no session: a step failed that no client asked for.
         """
         faults, self.faults = self.faults, []
         return faults
@@ -311,8 +314,8 @@ class Engine:
         """Forty hexadecimal digits, as Redis names servers and histories."""
         return b"%040x" % self.random.getrandbits(160)
 
-    def attempt(self, session: Session, act: Callable[..., None], *args: object) -> None:
-        """Does something for a client; an unexpected error ends this client's connection and no other."""
+    def attempt(self, session: Session | None, act: Callable[..., object], *args: object) -> None:
+        """Does something for a client, or for none; an unexpected error ends its connection and no other."""
         try:
             act(*args)
         except Exception as fault:

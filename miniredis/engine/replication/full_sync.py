@@ -101,15 +101,18 @@ class FullSync:
         """The snapshot is written, or could not be: then the replicas are to ask again."""
         self._cancel = None
         for replica in self._in(State.SAVING):
-            if content is None:
-                self._engine.hang_up(replica.session)
-                continue
-            replica.state = State.SENDING
-            replica.send(framed(content))
-            for data in replica.kept:
-                replica.send(data)
-            replica.kept = []
+            self._engine.attempt(replica.session, self._hand_over, replica, content)
         self._go_on()
+
+    def _hand_over(self, replica: Replica, content: bytes | None) -> None:
+        if content is None:
+            self._engine.hang_up(replica.session)
+            return
+        replica.state = State.SENDING
+        replica.send(framed(content))
+        for data in replica.kept:
+            replica.send(data)
+        replica.kept = []
 
     def _go_on(self) -> None:
         if waiting := self._in(State.WAITING):

@@ -106,6 +106,20 @@ def master(snapshots: Snapshots) -> Master:
     return Master(snapshots)
 
 
+def test_a_snapshot_that_one_replica_cannot_be_given_reaches_the_others(
+    master: Master, snapshots: Snapshots
+) -> None:
+    unlucky, lucky = master.connect(), master.connect()
+    for each in (unlucky, lucky):
+        master.say(each, "PSYNC ? -1")
+    assert unlucky.replica is not None
+    unlucky.replica.kept = None  # type: ignore[assignment]  # a bug
+    snapshots.end()
+    assert master.hear(lucky).endswith(snapshots.begun[-1])
+    assert (unlucky.connected, lucky.connected) == (False, True)
+    assert [session for session, _ in master.engine.take_faults()] == [unlucky]
+
+
 def test_a_snapshot_that_cannot_be_written_beside_other_work_is_written_at_once(snapshots: Snapshots) -> None:
     snapshots.has_failed = True
     for master in (Master(), Master(snapshots)):
