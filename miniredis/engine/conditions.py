@@ -6,7 +6,8 @@ With any of these, requests go through the gate one by one; ``is_quiet`` tells t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from .client_flags import MONITORS
@@ -18,22 +19,32 @@ if TYPE_CHECKING:
     from .rdb.loading import Progress
     from .session import Session
 
-__all__ = ["Conditions", "Pause"]
+__all__ = ["Conditions", "Pause", "PausedBy"]
+
+
+class PausedBy(Enum):
+    """Who may pause clients. The pauses of both can overlap, and each ends its own."""
+
+    CLIENT = "CLIENT PAUSE"
+    FAILOVER = "FAILOVER"
 
 
 @dataclass(slots=True)
 class Pause:
-    """A CLIENT PAUSE.
+    """Some commands are held up.
 
     Attributes:
         until: monotonic microseconds.
         writes_only: commands that only read go on.
-        postponed: the clients whose command it holds up, in the order in which they came.
     """
 
     until: int
     writes_only: bool
-    postponed: dict[Session, None] = field(default_factory=dict)
+
+    @property
+    def strictness(self) -> tuple[bool, int]:
+        """Of several pauses, the one holds for which this is the highest."""
+        return not self.writes_only, self.until
 
 
 class Conditions:
@@ -41,7 +52,8 @@ class Conditions:
 
     Attributes:
         loading: how far the server has come that loads its data; None if it does not.
-        pause: the one there is.
+        pause: the strictest one there is.
+        postponed: the clients whose command it holds up, in the order in which they came.
         asleep_until: DEBUG SLEEP lasts so long, in monotonic microseconds; 0 when awake.
         busy: a script has been running for too long.
         disk_error: why the append-only file cannot be written; empty if it can.
@@ -58,6 +70,8 @@ class Conditions:
     def __init__(self) -> None:
         self.loading: Progress | None = None
         self.pause: Pause | None = None
+        self._pauses: dict[PausedBy, Pause] = {}
+        self.postponed: dict[Session, None] = {}
         self.asleep_until = 0
         self.busy = False
         self.disk_error = ""
@@ -101,23 +115,37 @@ class Conditions:
         self.loading = progress
         self._changed()
 
-    def start_pause(self, now: Instant, until: int, *, writes_only: bool) -> None:
-        """Holds commands up until a monotonic time; a pause there is can only grow."""
-        if self.pause is not None:
-            self.pause.until = max(until, self.pause.until)
-            self.pause.writes_only &= writes_only
+    def start_pause(self, now: Instant, until: int, by: PausedBy, *, writes_only: bool) -> None:
+        """Holds commands up until a monotonic time; a pause that the same one has started can only grow."""
+        pause = self._pauses.get(by)
+        if pause is not None:
+            pause.until = max(until, pause.until)
+            pause.writes_only &= writes_only
         elif until > now.monotonic:  # else it is over; where the clock stands still, nothing would end it
-            self.pause = Pause(until, writes_only)
-        self._changed()
+            self._pauses[by] = Pause(until, writes_only)
+        self._choose_pause()
 
-    def end_pause(self) -> Iterable[Session]:
-        """The pause is over; returns the clients that it held up."""
-        pause, self.pause = self.pause, None
+    def end_pause(self, by: PausedBy) -> Iterable[Session]:
+        """A pause is over; returns the clients that are not held up any more, as far as it is known."""
+        self._pauses.pop(by, None)
+        return self._choose_pause()
+
+    def end_pauses_until(self, monotonic: int) -> Iterable[Session]:
+        """The same for all pauses whose time has come."""
+        self._pauses = {by: pause for by, pause in self._pauses.items() if pause.until > monotonic}
+        return self._choose_pause()
+
+    def _choose_pause(self) -> Iterable[Session]:
+        before = self.pause
+        self.pause = max(self._pauses.values(), key=lambda pause: pause.strictness, default=None)
         self._changed()
-        return () if pause is None else pause.postponed
+        if before is None or (self.pause is not None and self.pause.writes_only <= before.writes_only):
+            return ()
+        postponed, self.postponed = self.postponed, {}
+        return postponed
 
     def is_pause_over(self, monotonic: int) -> bool:
-        """Whether there is a pause whose time has come."""
+        """Whether the time of the strictest pause has come."""
         return self.pause is not None and self.pause.until <= monotonic
 
     def sleep_until(self, monotonic: int) -> None:

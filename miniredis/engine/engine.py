@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
@@ -16,7 +16,7 @@ from . import errors
 from .backlog import Backlogs
 from .call import answer_plain
 from .client_flags import CLOSING, GONE, SPECIAL, UNREAD
-from .conditions import Conditions
+from .conditions import Conditions, PausedBy
 from .config import Config
 from .effects import Effects
 from .environment import Environment
@@ -266,14 +266,17 @@ class Engine:
         else:
             self.attempt(waiter.session, self.wake, waiter, reply)
 
-    def start_pause(self, until: int, *, writes_only: bool) -> None:
-        """CLIENT PAUSE: holds commands up until a monotonic time."""
-        self.conditions.start_pause(self.now, until, writes_only=writes_only)
+    def start_pause(self, until: int, by: PausedBy = PausedBy.CLIENT, *, writes_only: bool) -> None:
+        """Holds commands up until a monotonic time."""
+        self.conditions.start_pause(self.now, until, by, writes_only=writes_only)
         self.keep_keys_or_not()
 
-    def end_pause(self) -> None:
-        """CLIENT UNPAUSE, or the time is over: what was held up runs when the tick ends."""
-        for session in self.conditions.end_pause():
+    def end_pause(self, by: PausedBy = PausedBy.CLIENT) -> None:
+        """Ends a pause; what no other pause holds up runs when the tick ends."""
+        self._run_again(self.conditions.end_pause(by))
+
+    def _run_again(self, postponed: Iterable[Session]) -> None:
+        for session in postponed:
             if session.waiter is not None:
                 self.waiting.remove(session.waiter)
                 session.unblock()
@@ -342,7 +345,7 @@ class Engine:
         if loading is not None and loading.stops_time:
             self.keyspace.milliseconds = NEVER
         if self.conditions.is_pause_over(monotonic):
-            self.end_pause()
+            self._run_again(self.conditions.end_pauses_until(monotonic))
         self.conditions.wake_up(monotonic)
 
     def _configured(self) -> None:
@@ -378,8 +381,7 @@ class Engine:
         session.flags |= GONE | CLOSING
         session.unwatch()
         self.stop_listening(session)
-        if self.conditions.pause is not None:
-            self.conditions.pause.postponed.pop(session, None)
+        self.conditions.postponed.pop(session, None)
         self.backlogs.forget(session)
         if session.waiter is not None:
             self.waiting.remove(session.waiter)

@@ -98,7 +98,7 @@ def run_request(session: Session, args: list[bytes]) -> None:
         refuse(session, command, reason)
     elif engine.conditions.pause is not None and is_held_up(session, command, args):
         session.hold(args)
-        engine.conditions.pause.postponed[session] = None
+        engine.conditions.postponed[session] = None
     elif session.transaction is not None and command.in_transaction != AT_ONCE:
         session.transaction.queue(session, command, args)
         session.reply(QUEUED)

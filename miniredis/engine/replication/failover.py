@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from ..conditions import PausedBy
 from ..errors import FAILING_OVER, CommandError
 from .upstream import Address
 
@@ -66,12 +67,7 @@ class Failover:
         self._target, self._is_forced = target, is_forced
         self._end = now + milliseconds * 1000 if milliseconds else None
         self.state = FailoverState.WAITING
-        self.hold_writes()
-
-    def hold_writes(self) -> None:
-        """Nothing is written as long as this lasts, also if CLIENT UNPAUSE ends a pause."""
-        if self.state is not FailoverState.NONE:
-            self._engine.start_pause(UNTIL_IT_IS_OVER, writes_only=True)
+        self._engine.start_pause(UNTIL_IT_IS_OVER, PausedBy.FAILOVER, writes_only=True)
 
     def find(self, host: bytes, port: int) -> Replica | None:
         """The replica with an address."""
@@ -127,7 +123,7 @@ class Failover:
 
     def _end_it(self) -> None:
         self.state, self._end = FailoverState.NONE, None
-        self._engine.end_pause()
+        self._engine.end_pause(PausedBy.FAILOVER)
 
     @property
     def awaits_time(self) -> bool:

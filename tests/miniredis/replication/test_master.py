@@ -106,6 +106,18 @@ def master(snapshots: Snapshots) -> Master:
     return Master(snapshots)
 
 
+def test_reads_go_on_while_a_failover_outlasts_a_pause_of_all_commands(master: Master) -> None:
+    master.online()
+    reader, writer = master.connect(), master.connect()
+    assert master.say(master.writer, "SET k 1", "CLIENT PAUSE 1000 ALL") == b"+OK\r\n+OK\r\n"
+    master.engine.replication.failover.start(None, 5000, is_forced=False)
+    assert master.say(reader, "GET k") + master.say(writer, "SET k 2") == b""
+    master.wait(2)
+    assert (reader.take_output(), writer.take_output()) == (b"$1\r\n1\r\n", b"")
+    master.wait(4)
+    assert writer.take_output() == b"+OK\r\n"
+
+
 def test_a_snapshot_that_one_replica_cannot_be_given_reaches_the_others(
     master: Master, snapshots: Snapshots
 ) -> None:
