@@ -159,6 +159,8 @@ def stats(engine: Engine) -> Fields:
         "total_commands_processed": engine.statistics.total,
         "total_net_input_bytes": engine.statistics.input_bytes,
         "total_net_output_bytes": engine.statistics.output_bytes,
+        "total_net_repl_input_bytes": engine.statistics.replication_input_bytes,
+        "total_net_repl_output_bytes": engine.statistics.replication_output_bytes,
         "rejected_connections": engine.statistics.rejected_connections,
         "sync_full": engine.replication.replicas.full_syncs,
         "sync_partial_ok": engine.replication.replicas.partial_syncs,

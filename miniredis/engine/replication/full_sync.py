@@ -95,7 +95,7 @@ class FullSync:
         replica.state, replica.start = State.SAVING, start
         self._replicas.name_database()
         if replica.acknowledges:
-            replica.send(b"+FULLRESYNC %b %d\r\n" % (self._history.name, start))
+            replica.say(b"+FULLRESYNC %b %d\r\n" % (self._history.name, start))
 
     def _ended(self, content: bytes | None) -> None:
         """The snapshot is written, or could not be: then the replicas are to ask again."""

@@ -220,7 +220,9 @@ class LinkProtocol:
             before: the command of the master that asks for it, which is not yet applied.
         """
         if self.session is not None:
-            self.say(self.session.acknowledgement(before))
+            words = self.session.acknowledgement(before)
+            self._engine.statistics.output_bytes += len(words)
+            self.say(words)
 
     # Time
 

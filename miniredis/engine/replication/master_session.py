@@ -53,7 +53,7 @@ class MasterSession(Session):
     def receive(self, data: bytes) -> None:
         """Takes bytes of the stream, cut anywhere, and runs what is whole in them."""
         self.last_active = self.engine.now
-        self.engine.statistics.input_bytes += len(data)
+        self.engine.statistics.count_replication_input(len(data))
         self.flags |= UNREAD
         self.received += len(data)
         self._unapplied += data

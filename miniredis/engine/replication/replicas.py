@@ -80,7 +80,8 @@ class Replicas:
         self.send_stream()  # the others get it first, so that it is not given to this one twice
         self._add(replica, State.ONLINE)
         named = b" " + history.name if replica.knows_names else b""
-        replica.send(b"+CONTINUE%b\r\n%b" % (named, history.since(start)))
+        replica.say(b"+CONTINUE%b\r\n" % named)
+        replica.send(history.since(start))
         return True
 
     def synchronize(self, replica: Replica) -> None:
@@ -217,7 +218,7 @@ class Replicas:
         longest = config.integer("repl-timeout")
         for replica in tuple(self.all.values()):
             if replica.state in {State.WAITING, State.SAVING}:
-                replica.send(SIGN_OF_LIFE)
+                replica.say(SIGN_OF_LIFE)
             elif replica.acknowledges and self.lag_of(replica) > longest:
                 self._engine.hang_up(replica.session)
         self.acks.count()

@@ -111,6 +111,7 @@ class Synchronization:
 
     def _take_snapshot(self, transfer: Transfer, data: bytes) -> None:
         behind = transfer.feed(data)
+        self._engine.statistics.count_replication_input(len(data) - len(behind or b""))
         if behind is None:
             return
         from .replacing import Loading  # few servers have a master

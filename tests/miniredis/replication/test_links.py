@@ -268,6 +268,20 @@ def test_the_offset_counts_bytes_once_they_are_applied(replica: redis.Redis, mas
     assert told(replica, "repl_backlog_histlen") == [offset - 100]
 
 
+def test_info_counts_the_bytes_of_snapshot_and_stream(replica: redis.Redis, master: RawMaster) -> None:
+    content = snapshot_of({b"k": b"v"})
+    follow(replica, master)
+    master.synchronize(content)
+    wait_until_up(replica)
+    stream = master.do("SET", "k", "w")
+    until(lambda: replica.get("k") == b"w")
+    stats: dict[str, int] = replica.info("stats")
+    counted = len(b"$%d\r\n" % len(content)) + len(content) + len(stream)
+    assert stats["total_net_repl_input_bytes"] == counted
+    assert stats["total_net_input_bytes"] > counted
+    assert stats["total_net_repl_output_bytes"] == 0
+
+
 def test_a_transaction_counts_when_it_is_over_and_nobody_sees_half_of_it(
     replica: redis.Redis, master: RawMaster
 ) -> None:
