@@ -105,6 +105,11 @@ class Conditions:
         """Whether keys stay although their time has come: who reads sees none of them."""
         return self.pause is not None or self.is_replica or self.loading is not None
 
+    @property
+    def lets_keys_go(self) -> bool:
+        """Whether keys are deleted when their time has come, before anybody asks for them."""
+        return self.loading is None and (self.pause is None or self.is_replica)
+
     def follow(self, *, is_replica: bool, is_read_only: bool, is_stale: bool) -> None:
         """The server has a master, or has none; for the arguments see the attributes."""
         self.is_replica, self.is_read_only, self.is_stale = is_replica, is_read_only, is_stale

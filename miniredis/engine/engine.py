@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
@@ -38,6 +38,9 @@ from .scripts import Scripts
 from .session import Session
 from .timers import Timers
 from .waiting import Waiter, Waiting
+
+if TYPE_CHECKING:
+    from .rdb.loading import Progress
 
 __all__ = ["Engine"]
 
@@ -283,9 +286,15 @@ class Engine:
                 self.unblocked.append(session)
         self.keep_keys_or_not()
 
+    def set_progress(self, progress: Progress | None) -> None:
+        """The server loads its data, or has loaded them: None."""
+        self.conditions.load(progress)
+        self.keep_keys_or_not()
+
     def keep_keys_or_not(self) -> None:
         """The conditions have changed that decide whether keys go when their time has come."""
         self.keyspace.keeps_expired = self.conditions.keeps_keys
+        self.keyspace.is_replica = self.conditions.is_replica and self.conditions.loading is None
         self.keyspace.is_read_only = self.conditions.is_read_only
 
     def stop_listening(self, session: Session) -> None:

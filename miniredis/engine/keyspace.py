@@ -63,6 +63,9 @@ TYPE_NAMES: Final[dict[type, bytes]] = {
     RQueue: b"Queue-EDU",  # of a module's type, the name it is registered by: so it is in RedisMQ's source
 }
 
+Expiry: TypeAlias = tuple[int, int, bytes]
+"""When a key expires, in milliseconds of wall time, its database and its name."""
+
 STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold beyond the valid ones."""
 
@@ -80,7 +83,8 @@ class Keyspace:
         tells_misses: whether somebody hears that a key is asked for which is not there.
         wall: the same time, also while no key expires: ``milliseconds`` is 0 then.
         keeps_expired: expired keys stay, as during CLIENT PAUSE, until they are written; who reads sees none.
-        is_read_only: they stay even then: on a replica only its master lets them go.
+        is_replica: a master lets keys go, but for those that clients of this server have given a deadline.
+        is_read_only: expired keys stay even when they are written: only the master lets them go.
         changes: how many there were since the start.
     """
 
@@ -88,24 +92,37 @@ class Keyspace:
         self.milliseconds = self.wall = 0
         self.listeners: list[Listener] = []
         self.tells_misses = False
-        self.keeps_expired = self.is_read_only = False
+        self.keeps_expired = self.is_replica = self.is_read_only = False
         self.heeds_all = False
         self.changes = 0
         self.reset_statistics()
         self.databases = [Database(self, index) for index in range(count)]
-        self.expiries: list[tuple[int, int, bytes]] = []  # a heap of (milliseconds, database, key)
+        self.expiries: list[Expiry] = []  # a heap
+        self._local_expiries: list[Expiry] = []  # likewise, of what clients of a replica have written
 
     def note_expiry(self, milliseconds: int, index: int, key: bytes) -> None:
         """Keeps in mind that a key expires then; the key's own deadline stays the truth."""
         if len(self.expiries) > 2 * sum(len(db.deadlines) for db in self.databases) + STALE_EXPIRIES:
             self._order_expiries()
         heapq.heappush(self.expiries, (milliseconds, index, key))
+        if self.is_replica and self.milliseconds:  # else its master says so
+            heapq.heappush(self._local_expiries, (milliseconds, index, key))
 
     def _order_expiries(self) -> None:
         self.expiries = [
             (when, db.index, name) for db in self.databases for name, when in db.deadlines.items()
         ]
-        heapq.heapify(self.expiries)
+        self._local_expiries = [expiry for expiry in self._local_expiries if self._is_valid(expiry)]
+        for expiries in (self.expiries, self._local_expiries):
+            heapq.heapify(expiries)
+
+    def _is_valid(self, expiry: Expiry) -> bool:
+        when, index, key = expiry
+        return self.databases[index].deadlines.get(key) == when
+
+    @property
+    def _due(self) -> list[Expiry]:
+        return self._local_expiries if self.is_replica else self.expiries
 
     def listen(self, hear: Listener) -> None:
         """Somebody must hear of every change from now on, not only of those for waiting clients."""
@@ -148,6 +165,7 @@ class Keyspace:
         for db, incoming in zip(self.databases, other.databases, strict=True):
             db.break_watches(key for key in tuple(db.watchers) if db.has(key) or incoming.has(key))
             db.exchange(incoming)
+        self._local_expiries.clear()
         self._order_expiries()
         self.tell(Change(ALL_DATABASES, None, None, "replaced"))
 
@@ -156,12 +174,12 @@ class Keyspace:
         self.hits = self.misses = self.expired = 0
 
     def next_expiry(self) -> int | None:
-        """When the next key expires, in milliseconds of wall time; None if none will."""
-        while self.expiries:
-            when, index, key = self.expiries[0]
-            if self.databases[index].deadlines.get(key) == when:
-                return when
-            heapq.heappop(self.expiries)
+        """When the next key is to be deleted, in milliseconds of wall time; None if none will."""
+        due = self._due
+        while due:
+            if self._is_valid(due[0]):
+                return due[0][0]
+            heapq.heappop(due)
         return None
 
     def expire(self, most: int) -> None:
@@ -170,7 +188,7 @@ class Keyspace:
             when = self.next_expiry()
             if when is None or when >= self.milliseconds:
                 return
-            _, index, key = heapq.heappop(self.expiries)
+            _, index, key = heapq.heappop(self._due)
             self.databases[index].expire(key)
 
 

@@ -69,7 +69,7 @@ class Timers:
             engine.attempt(waiter.session, engine.wake, waiter, waiter.when_over)
         for session in engine.backlogs.overdue(now):
             engine.attempt(session, engine.hang_up, session)
-        if self.active_expire and not engine.conditions.keeps_keys:
+        if self.active_expire and engine.conditions.lets_keys_go:
             engine.statistics.start_lap()
             waiting = len(engine.outbox)
             engine.keyspace.expire(waiting + EXPIRED_MEANWHILE if waiting else EXPIRED_AT_ONCE)
@@ -101,7 +101,7 @@ class Timers:
 
     def _next_expiry(self, leisure: int) -> int | None:
         engine = self._engine
-        if engine.conditions.keeps_keys or not self.active_expire:
+        if not (self.active_expire and engine.conditions.lets_keys_go):
             return None
         expiry = engine.keyspace.next_expiry()
         if expiry is None:

@@ -443,6 +443,20 @@ def test_a_replica_that_may_be_written_keeps_that_to_itself(replica: redis.Redis
     assert replica.get("k") == b"v"
 
 
+def test_keys_that_expire_go_by_themselves_where_clients_of_a_replica_have_set_them(
+    replica: redis.Redis, master: RawMaster
+) -> None:
+    replica.config_set("replica-read-only", "no")
+    follow(replica, master)
+    master.synchronize(snapshot_of({b"other": b"v"}, deadlines={b"other": 1000}))
+    wait_until_up(replica)
+    master.do("SET", "another", "v", "PXAT", "1000")
+    for key in ("k", "l"):
+        replica.set(key, "v", px=1)
+    until(lambda: replica.dbsize() == 2 and replica.info("stats")["expired_keys"] == 2)
+    assert replica.keys() == []
+
+
 def test_stale_data_are_not_read_where_that_is_forbidden(
     replica: redis.Redis, raw: RawConnection, master: RawMaster
 ) -> None:
