@@ -60,6 +60,7 @@ def save_file(disk: FileSystem, path: Path, engine: Engine, check: Callable[[], 
         codes,
         memory=engine.environment.memory(),
         has_checksum=engine.config["rdbchecksum"] == "yes",
+        position=engine.replication.position(),
     )
     unfinished = temporary(path, os.getpid())
     try:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..replies import LARGE, Output, Pieces
+from .history import History, Position
 from .replica import DATA, FUNCTIONS, Replica, State
 
 if TYPE_CHECKING:
     from ..engine import Engine
-    from .history import History
     from .replicas import Replicas
 
 __all__ = ["FullSync"]
@@ -77,9 +77,7 @@ class FullSync:
         from ..rdb import snapshot  # few servers have replicas
 
         engine = self._engine
-        position = snapshot.Position(
-            self._replicas.selected_database, self._history.name, self._history.offset
-        )
+        position = Position(self._replicas.selected_database, self._history.name, self._history.offset)
         codes = [] if FUNCTIONS in leaves_out else [each.code for each in engine.libraries.libraries]
         return lambda: snapshot.write(
             engine.keyspace,

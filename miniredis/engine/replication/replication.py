@@ -6,11 +6,11 @@ and the process around the engine call its parts. Each part is in a file of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from .failover import Failover
-from .history import History
+from .history import History, Position
 from .master_session import MasterSession
 from .replicas import Replicas
 from .upstream import Upstream
@@ -81,6 +81,42 @@ class Replication:
             self.replicas.send_stream()
             self.failover.let_time_pass()
         self.upstream.link.pass_on()
+
+    # Restarts
+
+    def position(self) -> Position | None:
+        """Where the data are now; None if nobody can go on from there.
+
+        That is so in the middle of a tick, too: all that has been done by now counts.
+        """
+        if self._engine.effects is not None:
+            self._engine.effects.close_unit()
+        self.upstream.link.pass_on()
+        is_known = self.upstream.has_position or self.upstream.link.session is not None
+        if not (self.history.is_kept if self.upstream.address is None else is_known):
+            return None
+        return Position(self.replicas.selected_database, self.history.name, self.history.offset)
+
+    def restore(self, position: Position, expired: Iterable[tuple[int, bytes]]) -> None:
+        """The data come from a file that says where they were.
+
+        So a replica can go on from there, and a master can let its replicas do so.
+
+        Args:
+            position: what the file says.
+            expired: keys that were in the file, and have expired since, each with its database.
+        """
+        is_master = self.upstream.address is None
+        self.history.restore(position.name, position.offset, is_master=is_master)
+        if not is_master:
+            self.upstream.database, self.upstream.has_position = position.database, True
+            return
+        self.replicas.lead()
+        effects = self._engine.effects
+        assert effects is not None  # as the history is kept
+        for database, key in expired:
+            effects.add(database, [b"DEL", key])
+            effects.close_unit()
 
     # Time
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import INSTANCE_CHANGED, CommandError
-from .handshake import Position
+from .history import Position
 from .link import LinkProtocol
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Upstream:
     def position(self) -> Position | None:
         """What a master may go on from; None if it has to send all data."""
         history = self._replication.history
-        return Position(history.name, history.offset) if self.has_position else None
+        return Position(self.database, history.name, history.offset) if self.has_position else None
 
     @property
     def offset(self) -> int:
