@@ -85,16 +85,16 @@ class MasterLink:
         """Serves the engine until it is cancelled."""
         leave_to_parent_on_fork(self)
         self._tick(lambda: self._runner.engine.replication.upstream.resume)
-        try:
-            while True:
-                await self._wanted.wait()
-                self._wanted = trio.Event()
-                if self._target is not None:
-                    with trio.CancelScope() as self._scope:
-                        await self._talk(self._target, self._number)
-        finally:
-            self._target = None
-            self._tick(lambda: self._runner.engine.replication.upstream.stop)
+        while True:
+            await self._wanted.wait()
+            self._wanted = trio.Event()
+            if self._target is not None:
+                with trio.CancelScope() as self._scope:
+                    await self._talk(self._target, self._number)
+
+    def stop(self) -> None:
+        """Ends the connection: the server stops."""
+        self._tick(lambda: self._runner.engine.replication.upstream.stop)
 
     async def _talk(self, target: tuple[str, int], number: int) -> None:
         link = self._runner.engine.replication.upstream.link
