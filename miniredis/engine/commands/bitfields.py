@@ -1,4 +1,4 @@
-"""BITFIELD: whole numbers of any width up to 64 bits, at any place in a string."""
+"""BITFIELD: integers of up to 64 bits at any bit offset of a string."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def read_field(session: Session, encoding: bytes, offset: bytes) -> Field:
     if not offset.startswith(b"#"):
         return Field(signed, bits, read_offset(session, offset))
     times = read_range(offset[1:], MIN, MAX, errors.BIT_OFFSET)
-    product = times * bits % WORD  # as 64 bits hold it
+    product = times * bits % WORD  # Redis multiplies in 64 bits, which may overflow
     return Field(signed, bits, read_offset(session, b"%d" % product))
 
 

@@ -81,7 +81,8 @@ def getbit(session: Session, args: list[bytes]) -> Reply:
 # Whole strings
 
 Operation = Callable[[int, int], int]
-OPERATIONS: Final[dict[bytes, Operation]] = {b"AND": and_, b"OR": or_, b"XOR": xor, b"NOT": xor}  # with ones
+OPERATIONS: Final[dict[bytes, Operation]] = {b"AND": and_, b"OR": or_, b"XOR": xor, b"NOT": xor}
+"""By the name of an operation; NOT is XOR with a string of ones."""
 
 
 @command(
@@ -106,12 +107,12 @@ def bitop(session: Session, args: list[bytes]) -> Reply:
         db.lookup_write(target)
         db.delete(target)
         return 0
-    there = [text for text in texts if text]  # a key that is not there counts as zeros
+    there = [text for text in texts if text]  # a missing key counts as zeros
     texts = [b""] if name == b"AND" and len(there) < len(texts) else there
     result = bytearray()
     for start in range(0, length, CHUNK):
         size = min(CHUNK, length - start)
-        # Numbers whose first byte is the lowest: a text that ends early has zeros behind it.
+        # In little-endian order a string that ends early has zeros behind it.
         numbers = [int.from_bytes(text[start : start + size], "little") for text in texts]
         if name == b"NOT":
             numbers.append((1 << 8 * size) - 1)
@@ -143,7 +144,7 @@ def bitcount(session: Session, args: list[bytes]) -> Reply:
     if len(args) > 2:
         start, end = read_integer(args[2]), read_integer(args[3])
         if start < 0 and end < 0 and start > end:
-            return 0  # whatever the unit, and be it none
+            return 0  # before Redis looks at the unit: even a wrong one is no error here
         unit = read_unit(args[4]) if len(args) == 5 else BITS[b"BYTE"]
         first, last = bit_range(start, end, len(text), unit)
     return sum(int.from_bytes(chunk).bit_count() for _, chunk in chunks(text, first, last, outside=0))

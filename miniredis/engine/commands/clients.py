@@ -1,4 +1,4 @@
-"""CLIENT: connections as a client sees and changes them, its own and those of others."""
+"""CLIENT: clients as they see and change themselves and each other; for tracking see ``tracking.py``."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def read_filters(session: Session, words: list[bytes]) -> list[Filter]:
             filters[option.upper()] = FILTERS[option.upper()](value)
         else:
             raise CommandError(errors.SYNTAX)
-    if len(words) % 2:  # the filters in front of it are read first, and may be wrong
+    if len(words) % 2:  # checked last: an error in a filter comes first, as in Redis
         raise CommandError(errors.SYNTAX)
     return [*filters.values(), *([lambda other: other is not session] if spare else [])]
 
@@ -150,12 +150,12 @@ def read_yes_or_no(text: bytes) -> bool:
 def kill(session: Session, victims: Iterable[Session]) -> None:
     for victim in victims:
         if victim is session:
-            session.close()  # once its own reply is sent
+            session.close()  # which sends its own reply first
         else:
             session.engine.hang_up(victim)
 
 
-# What the connection does and is told
+# Replies, pauses and help
 
 
 @command("CLIENT REPLY", 3, OWN, acl="connection", since="3.2.0", syntax="on_off_skip(ON|OFF|SKIP)")
@@ -203,7 +203,9 @@ def client_pause(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.PAUSE_MODE)
     engine = session.engine
     milliseconds = read_milliseconds(args[2]) or 0
-    if milliseconds <= MAX - engine.now.milliseconds:  # beyond that, Redis's sum of both wraps into the past
+    if (
+        milliseconds <= MAX - engine.now.milliseconds
+    ):  # else Redis's sum of both overflows: that pause is over already
         engine.start_pause(engine.now.monotonic + milliseconds * 1000, writes_only=mode == b"WRITE")
     return OK
 

@@ -1,4 +1,4 @@
-"""CONFIG: the directives while the server runs."""
+"""CONFIG: reads and changes directives while the server runs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ container("CONFIG", -2, module=__name__, summary="Shows and changes directives."
 def config_get(session: Session, args: list[bytes]) -> Reply:
     """The directives whose names fit one of some glob patterns."""
     config = session.engine.config
-    found: dict[bytes, bytes] = {}  # by name in lower case: the name as it is shown
+    found: dict[bytes, bytes] = {}  # from the name in lower case to the name in the reply
     for pattern in args[2:]:
         if not GLOB.isdisjoint(pattern):
             found.update((name, name) for name in names_matching(pattern, left_out=found))
         elif directive_named(read(pattern)):
-            found.setdefault(pattern.lower(), pattern)  # a plain name comes back as it came
+            found.setdefault(
+                pattern.lower(), pattern
+            )  # without a pattern, the reply has the name as the client wrote it
     return Map((shown, written(config[name.decode()])) for name, shown in found.items())
 
 

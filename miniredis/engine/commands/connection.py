@@ -1,4 +1,4 @@
-"""The connection commands, CLIENT among them."""
+"""PING, AUTH, HELLO, SELECT and other commands about a client's own connection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def ping(session: Session, args: list[bytes]) -> Reply:
     """Answers PONG, or the argument."""
     if len(args) > 2:
         raise CommandError(errors.wrong_arity(b"ping"))
-    if session.subscriptions and session.resp == 2:  # where it has to look like a message
+    if session.subscriptions and session.resp == 2:  # a reply must look like a message here
         return [b"pong", *(args[1:] or [b""])]
     return PONG if len(args) == 1 else args[1]
 

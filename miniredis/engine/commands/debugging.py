@@ -1,4 +1,4 @@
-"""DEBUG: looking behind the scenes, for those who test."""
+"""DEBUG: what tests need to see of a server, or to change in it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def debug_set_active_expire(session: Session, args: list[bytes]) -> Reply:
 def debug_object(session: Session, args: list[bytes]) -> Encoded:
     """How the value of a key is kept."""
     db, key = session.db, args[2]
-    value = db.values.get(key)  # even one that has expired and is still there
+    value = db.values.get(key)  # expired keys that were not deleted yet count, too
     if value is None:
         raise CommandError(errors.NO_SUCH_KEY)
     used = db.used.get(key, session.engine.now.milliseconds) // 1000

@@ -1,4 +1,4 @@
-"""COMMAND DOCS: what commands are for and which arguments they take, told from their declarations."""
+"""COMMAND DOCS: what commands are for and which arguments they take, as their declarations say."""
 
 from __future__ import annotations
 

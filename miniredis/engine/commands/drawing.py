@@ -1,4 +1,4 @@
-"""Drawing members of hashes, sets and sorted sets by lot."""
+"""Random members of hashes, sets and sorted sets."""
 
 from __future__ import annotations
 

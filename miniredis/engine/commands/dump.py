@@ -1,4 +1,4 @@
-"""DUMP and RESTORE: values in and out, in Redis's own format."""
+"""DUMP and RESTORE: values as bytes in Redis's own format, and back."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     value = read_value(args[3], session.engine.packing)
     replaced = options.replace and db.lookup_write(key) is not None and db.delete(key, None)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
-    is_past = deadline is not None and not now < deadline <= MAX  # beyond 64 bits a sum wraps into the past
+    is_past = deadline is not None and not now < deadline <= MAX  # Redis's sum overflows beyond 64 bits
     if is_past and not session.engine.conditions.is_replica:
         if replaced:
             db.touched(key, "del")

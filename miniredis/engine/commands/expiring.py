@@ -1,4 +1,4 @@
-"""The commands that let keys expire, and tell when they will."""
+"""EXPIRE, TTL and the other commands about when keys expire."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ EVERY_SHARD: Final = "request_policy:all_shards response_policy:all_succeeded"
 
 def call(session: Session, args: list[bytes], *, is_read_only: bool) -> Reply:
     """Runs a function."""
-    session.engine.conditions.show(session.engine.now, session, args)  # so that its commands come after it
+    session.engine.conditions.show(
+        session.engine.now, session, args
+    )  # MONITOR shows it before the commands that it runs
     libraries = session.engine.libraries
     function = libraries.find(args[1])
     keys = parse_integer(args[2])

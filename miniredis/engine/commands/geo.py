@@ -1,4 +1,4 @@
-"""Places in sorted sets: adding them, telling where they are and how far apart."""
+"""GEOADD, GEOPOS, GEODIST and GEOHASH: places as members of sorted sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search for places is told: around what, how far, how many, in which order, and what for."""
+"""The options of GEOSEARCH and GEORADIUS: the centre, the shape, the count, the order, the reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching for places: around a point or a member, in a circle or a box."""
+"""GEOSEARCH and GEORADIUS: the places around a point or a member, in a circle or a box."""
 
 from __future__ import annotations
 

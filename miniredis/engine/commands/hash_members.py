@@ -1,4 +1,4 @@
-"""Hashes beyond plain fields: counting in them, walking through them, drawing from them."""
+"""HINCRBY and HINCRBYFLOAT, HSCAN, and HRANDFIELD: numbers in hashes, and fields one by one or at random."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def put_number(
     keep(session.db, args[1], values, changed, event)
 
 
-# Walking
+# Scanning
 
 
 @command(
@@ -108,7 +108,7 @@ def hscan(session: Session, args: list[bytes]) -> Reply:
     return [b"%d" % cursor, [part for field in found for part in (field, values.fields[field])]]
 
 
-# Drawing
+# Random fields
 
 
 @command(

@@ -1,4 +1,4 @@
-"""Fields of hashes: setting them, reading them, removing them."""
+"""Fields of hashes: set, read and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HyperLogLogs: strings that count distinct elements, about."""
+"""HyperLogLogs: strings that estimate how many distinct elements they were given."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def raise_all(text: bytearray, values: bytes, most: int) -> None:
             start = hyperloglog.raise_register(text, place, value, most, start) or start
 
 
-# Looking behind the scenes
+# Debugging
 
 
 @command(

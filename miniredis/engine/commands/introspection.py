@@ -1,4 +1,4 @@
-"""COMMAND: what commands there are, told from their declarations."""
+"""COMMAND: the table of commands, as their declarations say."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ NOT_TOLD: Final = "may_replicate"
 """The flag of commands that only read and yet wait where CLIENT PAUSE holds up writing."""
 
 
-@cache  # a request may ask for it a million times
+@cache  # COMMAND INFO may name it a million times in one request
 def details(declared: Command) -> list[object]:
     """One command as COMMAND INFO shows it."""
     first, last, step = declared.key_range

@@ -111,7 +111,7 @@ def rows(one: bytes, other: bytes) -> list[int]:
     for place, byte in enumerate(other):
         if byte in where:
             where[byte] |= 1 << place
-    level = width  # ones where the row does not rise
+    level = width  # a bit is 1 where the row does not rise
     found = [0]
     for byte in one:
         hits = level & where[byte]

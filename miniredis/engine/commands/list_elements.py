@@ -1,4 +1,4 @@
-"""Looking at the elements of lists, and changing and removing them where they stand."""
+"""Reading, changing and removing elements of lists at any index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .lists import EXTEND, LEFT, POP, PUSHED, RIGHT
 READ: Final = Keys(1, "RO access")
 
 
-# Looking
+# Reading
 
 
 @command("LLEN", 2, "readonly fast", acl="list", keys=Keys(1, "RO"), since="1.0.0", syntax="key#0")
@@ -129,7 +129,7 @@ def positions(values: ListValue, element: bytes, search: Search) -> list[int]:
     matches = (index for index, value in islice(walk, search.most or None) if value == element)
     skipped = abs(search.rank) - 1
     wanted = 1 if search.count is None else search.count or len(values)
-    if search.rank == MIN:  # it has no absolute value in C, and no number of matches exceeds it
+    if search.rank == MIN:  # in C it has no absolute value; no list has so many matches
         skipped, wanted = 0, len(values)
     found = list(islice(matches, min(skipped, len(values)), min(skipped + wanted, len(values))))
     return [len(values) - 1 - index for index in found] if from_tail else found
@@ -251,7 +251,7 @@ def ltrim(session: Session, args: list[bytes]) -> Reply:
         return OK
     length = len(values)
     first, end = clamp(start, stop, length)
-    if 2 * (end - first) <= length:  # to pop each of many elements takes longer than to keep few
+    if 2 * (end - first) <= length:  # to copy the few that stay is faster than to pop the many others
         kept = list(islice(values, first, max(first, end)))
         values.clear()
         values.extend(kept)

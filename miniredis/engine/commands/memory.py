@@ -1,4 +1,4 @@
-"""MEMORY: about how much the values of keys take."""
+"""MEMORY USAGE: an estimate of how much memory a key takes."""
 
 from __future__ import annotations
 

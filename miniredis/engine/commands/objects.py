@@ -1,4 +1,4 @@
-"""OBJECT: how values are kept, and when they were last used."""
+"""OBJECT: the encoding of a value, and when it was last used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SUBSCRIBE, PUBLISH and their kin: messages from clients to clients."""
+"""SUBSCRIBE, PUBLISH and the other commands of pub/sub: messages from clients to clients."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def spublish(session: Session, args: list[bytes]) -> Reply:
     return session.engine.news.publishing.publish_sharded(args[1], args[2])
 
 
-# What is listened to
+# PUBSUB
 
 container("PUBSUB", -2, module=__name__, summary="Tells what is listened to.", since="2.8.0")
 

@@ -1,4 +1,4 @@
-"""DEBUG RELOAD and DEBUG LOADAOF: all data are written and read again, as by a server that starts anew."""
+"""DEBUG RELOAD and DEBUG LOADAOF: all data are written and read again, as at a restart."""
 
 from __future__ import annotations
 

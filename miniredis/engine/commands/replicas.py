@@ -1,4 +1,4 @@
-"""What replicas say to their master: REPLCONF, PSYNC and SYNC."""
+"""REPLCONF, PSYNC and SYNC: the commands that a replica sends to its master."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""REPLICAOF: whose replica a server is."""
+"""REPLICAOF: makes a server the replica of another one, or a master."""
 
 from __future__ import annotations
 

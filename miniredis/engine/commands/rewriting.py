@@ -1,4 +1,4 @@
-"""BGREWRITEAOF."""
+"""BGREWRITEAOF: the append-only file is written anew, shorter."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """MQ.POP: the oldest messages of one reliable queue, or of several in order of priority, waiting or not.
 
-Null, as modules say it, stands for nothing to give out: at once, when the time is over, and inside MULTI
-instead of waiting. Who waits is served from the queue that was pushed to first, the oldest client first.
+The reply is null if there is no message: at once without BLOCK, when the timeout is over, and inside MULTI,
+where a client cannot wait. A new message goes to the client that has waited for longest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Reliable queues: pushing to them, acknowledging and recovering what was given out, looking into them.
+"""MQ.PUSH, MQ.ACK, MQ.RECOVER, MQ.INSPECT and MQ.QINFO: reliable queues.
 
-These are the commands of the module RedisMQ, told as Redis tells of a module's. What a request says is
-checked before its key: nonsense is refused whatever the key holds. MQ.POP is in ``rqueue_pops.py``.
+These are commands of the module RedisMQ, and COMMAND INFO shows them as it shows those of modules. The
+arguments of a request are checked before the type of its key. MQ.POP is in ``rqueue_pops.py``.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def mq_recover(session: Session, args: list[bytes]) -> Reply:
     return [list(message) for message in recovered]
 
 
-# Looking
+# Reading
 
 
 @command(

@@ -1,4 +1,4 @@
-"""SCAN and RANDOMKEY: keys in steps, and by lot."""
+"""SCAN and RANDOMKEY: all keys in steps, and one at random."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def randomkey(session: Session, args: list[bytes]) -> Reply:
     """A key by lot; null if there is none."""
     db, luck = session.db, session.engine.random
     while (key := db.key_index().any(luck)) is not None and db.has_expired(key):
-        if key in db.values:  # CLIENT PAUSE keeps it
+        if key in db.values:  # it has expired, and a pause or a master keeps it
             live = db.live_keys()
             return luck.choice(live) if live else None
     return key

@@ -1,4 +1,4 @@
-"""EVAL and SCRIPT: programs that clients send, run with nobody else in between."""
+"""EVAL and SCRIPT: programs that clients send; no other client's command runs meanwhile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def read_key_count(args: list[bytes]) -> int:
 
 def evaluate(session: Session, args: list[bytes], *, is_read_only: bool = False) -> Reply:
     """Runs a text."""
-    session.engine.conditions.show(session.engine.now, session, args)  # so that its commands come after it
+    session.engine.conditions.show(
+        session.engine.now, session, args
+    )  # MONITOR shows it before the commands that it runs
     keys = read_key_count(args)
     scripts = session.engine.scripts
     return scripts.evaluate(session, scripts.load(args[1]), args, keys, is_read_only=is_read_only)

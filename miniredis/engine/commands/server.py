@@ -181,7 +181,9 @@ def shutdown(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX if len(args) > 2 else errors.NO_SHUTDOWN)
     if session.engine.conditions.busy and b"NOSAVE" not in options:
         raise CommandError(session.engine.scripts.busy_text)
-    if b"NOSAVE" in options or session.engine.conditions.loading:  # half of the data would replace all
+    if (
+        b"NOSAVE" in options or session.engine.conditions.loading
+    ):  # else half of the data would replace the whole file
         session.engine.saves.cancel()
     elif not session.engine.saves.write_at_end(is_asked_for=b"SAVE" in options) and b"FORCE" not in options:
         raise CommandError(errors.NO_SHUTDOWN_NOW)

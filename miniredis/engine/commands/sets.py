@@ -1,4 +1,4 @@
-"""Members of sets: adding, looking up, moving, removing, drawing and walking."""
+"""Members of sets: added, looked up, moved, removed, scanned, and chosen at random."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def smembers(session: Session, args: list[bytes]) -> Reply:
     return Set(session.db.lookup_read(args[1], SET) or ())
 
 
-# Walking
+# Scanning
 
 
 @command(
@@ -160,7 +160,7 @@ def sscan(session: Session, args: list[bytes]) -> Reply:
     return [b"%d" % cursor, found]
 
 
-# Drawing
+# Random members
 
 
 @command(

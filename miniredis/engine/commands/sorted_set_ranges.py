@@ -1,4 +1,4 @@
-"""Ranges of sorted sets: returned, counted, stored, removed."""
+"""Ranges of sorted sets by rank, score or name: returned, counted, stored and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ZSCAN and ZRANDMEMBER: members of a sorted set in steps, and by lot."""
+"""ZSCAN and ZRANDMEMBER: all members of a sorted set in steps, and some at random."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def zscan(session: Session, args: list[bytes]) -> Reply:
         return [b"0", []]
     options = read_options(args[3:], may_have_type=False)
     fits = compile_match(options.pattern)
-    if values.is_packed:  # then Redis shows everything at once, with the very texts it keeps
+    if values.is_packed:  # Redis returns all of it at once, each score as the listpack has it
         cursor, members, text = 0, [member for _, member in values], packed_text
     else:
         cursor, members = values.index().walk(cursor, options.count)
@@ -79,7 +79,7 @@ def drawn(session: Session, values: SortedSet, count: int) -> list[Entry]:
     """Entries by lot: up to ``count`` distinct ones, or ``-count`` of which some may be the same."""
     luck, size = session.engine.random, len(values)
     if count >= size:
-        return list(reversed(values))  # as Redis goes through all of them
+        return list(reversed(values))  # the order in which Redis returns all of them
     if count > FEW:
         return luck.sample(list(values), count)
     if count >= 0:

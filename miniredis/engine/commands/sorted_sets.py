@@ -72,7 +72,7 @@ def zadd(session: Session, args: list[bytes]) -> Reply:
 )
 def zincrby(session: Session, args: list[bytes]) -> Reply:
     """Adds to the score of a member, which begins with 0."""
-    if args[2].upper() in OPTIONS:  # it goes the way of ZADD, where this is no score
+    if args[2].upper() in OPTIONS:  # Redis runs this as ZADD, which takes it for an option
         raise CommandError(errors.SYNTAX)
     return add(session, args[1], args[2:], {b"INCR"})
 
@@ -144,7 +144,7 @@ def put_one(
         counts.updated += 1
 
 
-# Looking
+# Looking up
 
 
 @command("ZCARD", 2, "readonly fast", acl="sortedset", keys=Keys(1, "RO"), since="1.2.0", syntax="key#0")

@@ -1,4 +1,4 @@
-"""SORT: elements in order of themselves or of other keys, and values of other keys in their place."""
+"""SORT: elements in the order of their own values or of other keys (BY), and the values of keys (GET)."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
     elements = elements_of(value, options)
     is_set = isinstance(value, SetValue)
     if is_set and not options.sorts and (options.store is not None or session.is_script):
-        options.by, options.alpha = None, True  # what is stored must not depend on the order of a hash table
+        options.by, options.alpha = None, True  # else the result would depend on the order of a hash table
     start = max(options.start, 0)
     end = len(elements) if options.count < 0 else min(start + options.count, len(elements))
     if options.sorts:
@@ -142,7 +142,7 @@ def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
 def elements_of(value: Value | None, options: Options) -> list[bytes]:
     """What there is to sort in a value, in its own order."""
     if isinstance(value, SortedSet):
-        # Redis unpacks one before it sorts it. What that does to errno, it takes for an element's fault.
+        # Redis unpacks it first. If that sets errno, Redis reports it as an error of an element.
         is_out_of_range = value.unpack()
         if is_out_of_range and options.by is None and not options.alpha:
             raise CommandError(errors.NOT_SCORES)
@@ -159,10 +159,12 @@ def in_order(db: Database, elements: list[bytes], options: Options, start: int, 
     else:
         weights = {element: weight(db, element, options) for element in elements}
     if not options.alpha:
-        elements = sorted(elements, reverse=options.descending)  # the order of those whose numbers are equal
+        elements = sorted(
+            elements, reverse=options.descending
+        )  # elements with equal numbers are ordered as strings
     if options.by is None or not options.alpha or (start, end) == (0, len(elements)):
         return sorted(elements, key=weights.__getitem__, reverse=options.descending)
-    # Here alone does Redis sort only what is shown, by a sort that is not stable: for equal weights it tells.
+    # Here Redis sorts only the part it returns, by a sort that is not stable: that shows in equal weights.
     ranks = {each: rank for rank, each in enumerate(sorted(set(weights.values())))}
     sign = -1 if options.descending else 1
     order = partly_sorted([sign * ranks[weights[element]] for element in elements], start, end - 1)
@@ -175,7 +177,10 @@ def weight(db: Database, element: bytes, options: Options) -> Any:
     if options.alpha:
         if options.store is not None:
             return (text is not None, bytes(text or b""))
-        return (text is not None, until_nul(bytes(text or b"")))  # as C compares texts
+        return (
+            text is not None,
+            until_nul(bytes(text or b"")),
+        )  # Redis compares C strings, which end at a NUL
     return 0.0 if text is None else number_of(bytes(text))
 
 

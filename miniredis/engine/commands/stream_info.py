@@ -1,4 +1,4 @@
-"""XINFO: what there is to know of a stream, its groups and their consumers."""
+"""XINFO: facts about a stream, its groups and their consumers."""
 
 from __future__ import annotations
 

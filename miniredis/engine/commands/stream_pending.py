@@ -1,4 +1,4 @@
-"""XPENDING, XCLAIM and XAUTOCLAIM: what was given out and not acknowledged, and giving it to others."""
+"""XPENDING, XCLAIM and XAUTOCLAIM: entries that a group has not acknowledged, and claims to them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..streams import Stream
 from .stream_reading import attending
 from .streams import read_interval, read_start
 
-# Looking
+# Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ OPERANDS: Final[dict[bytes, Callable[[Claim, bytes], None]]] = {
 """What reads the operand of each option."""
 
 
-# Claiming whatever there is
+# XAUTOCLAIM
 
 TRIED_FOR_EACH: Final = 10
 """How many pending entries XAUTOCLAIM looks at for each that it may return."""

@@ -1,7 +1,7 @@
 """XREAD and XREADGROUP: what is new in several streams, waiting for it or not.
 
-A reader that waits takes nothing away: all readers of a stream are given what each has not seen. Those that
-read for a group share one place in it, so what is new to the second is what the first has left.
+To read removes nothing: each XREAD gets all entries behind the ID that it names. The consumers of a group
+share one position in the stream, so each entry goes to one of them.
 """
 
 from __future__ import annotations

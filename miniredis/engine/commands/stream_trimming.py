@@ -1,4 +1,4 @@
-"""Trimming streams: XTRIM, and what XADD is told of it."""
+"""Trimming streams: XTRIM, and the same options of XADD."""
 
 from __future__ import annotations
 

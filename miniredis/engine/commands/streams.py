@@ -1,4 +1,4 @@
-"""Adding to streams, reading ranges of them and deleting from them."""
+"""XADD, XRANGE, XREVRANGE, XDEL, XLEN and XSETID: the entries of streams."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ class Addition:
             number = stream.last + 1
         elif not self.has_sequence and number >> 64 == stream.last >> 64:
             if stream.last & SEQUENCE == SEQUENCE:
-                raise CommandError(errors.STREAM_TOO_LARGE)  # the words of 7.0 for what it has no words for
+                raise CommandError(
+                    errors.STREAM_TOO_LARGE
+                )  # 7.0 has no text of its own for this, and uses this one
             number = stream.last + 1
         if number <= stream.last:
             raise CommandError(errors.STREAM_ID_SMALL)

@@ -1,4 +1,4 @@
-"""The string commands. A string is ``bytes``, whatever it is read as."""
+"""The string commands. A string is kept as its bytes, also where it is a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CLIENT TRACKING and its kin: for clients that keep copies of what they read."""
+"""CLIENT TRACKING, CACHING, TRACKINGINFO and GETREDIR: for clients that cache what they read."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def check_overlaps(existing: list[bytes], given: list[bytes]) -> None:
     """Refuses prefixes of which one begins with another, or with one there is; the first in their order."""
     first = next(iter(sorted(overlapping(given))), len(given))
     for at, prefix in enumerate(given[: first + 1]):
-        place = bisect_left(existing, prefix)  # none of them begins with another: only neighbours can overlap
+        place = bisect_left(
+            existing, prefix
+        )  # sorted, and none is a prefix of another: only neighbours can overlap
         for other in existing[max(place - 1, 0) : place + 1]:
             if overlap(prefix, other):
                 raise CommandError(errors.overlapping_prefixes(prefix, other, is_given=False))
@@ -107,7 +109,7 @@ def check_overlaps(existing: list[bytes], given: list[bytes]) -> None:
 
 def overlapping(given: list[bytes]) -> Iterator[int]:
     """Where those stand that begin with another one, or with which another one begins."""
-    beginnings: list[int] = []  # each of them begins with the one before
+    beginnings: list[int] = []  # indexes; each prefix begins with the one before it
     for at in sorted(range(len(given)), key=given.__getitem__):
         while beginnings and not given[at].startswith(given[beginnings[-1]]):
             beginnings.pop()

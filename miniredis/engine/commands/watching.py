@@ -1,4 +1,4 @@
-"""MONITOR and SLOWLOG: what commands run, and which took long."""
+"""MONITOR and SLOWLOG: the commands that run, and those that took long."""
 
 from __future__ import annotations
 
