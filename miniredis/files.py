@@ -96,7 +96,7 @@ class ServerFiles:
 
     def _end_journal(self) -> None:
         assert self.journal is not None
-        self.journal.write(self._engine.take_effects())
+        self.journal.write(self._engine.recording.take())
         try:
             self.journal.close(is_end=False)
         finally:
@@ -105,7 +105,7 @@ class ServerFiles:
     def _forget_journal(self) -> None:
         self._journal = None
         self._keep_in(None)
-        self._engine.stop_recording()
+        self._engine.recording.stop()
         self._engine.conditions.fail_disk(None)
 
     def _keep_in(self, journal: Journal | None) -> None:
@@ -120,13 +120,13 @@ class ServerFiles:
             return None
         try:
             if self.journal is not None:
-                self.journal.write(self._engine.take_effects())
+                self.journal.write(self._engine.recording.take())
             self._journal.close()
         except OSError as error:
             self._log.critical(NOT_CLOSED, error)
             return error
         finally:
-            self._engine.stop_recording()
+            self._engine.recording.stop()
             # A fork must not close what others have by now.
             self._journal = self.journal = None
         return None

@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import secrets
 import urllib.parse
+from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -242,8 +243,7 @@ class Server:
         trouble: Exception | None = None
         try:
             with self._scope:
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(loop.run)
+                async with self._serving(loop) as nursery:
                     try:
                         has_started = await self._runner.load_files()
                     except (ConfigurationError, DamagedFileError, OSError) as error:
@@ -252,14 +252,31 @@ class Server:
                         task_status.started(self)
                         nursery.start_soon(self._link.run)
                         await self._runner.run()
-                    nursery.cancel_scope.cancel()
         finally:
-            self._runner.close()
             loop.close()
         if trouble := trouble or self.failure:
             raise trouble
         if not has_started:
             raise StoppedWhileLoadingError
+
+    @contextlib.asynccontextmanager
+    async def _serving(self, loop: PollLoop | StreamLoop) -> AsyncIterator[trio.Nursery]:
+        """Serves clients meanwhile; at the end they get their last replies before the loop ends."""
+        clients = trio.CancelScope(shield=True)
+
+        async def run() -> None:
+            with clients:
+                await loop.run()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run)
+            try:
+                yield nursery
+            finally:
+                self._link.stop()
+                self._runner.close()
+                clients.cancel()
+                nursery.cancel_scope.cancel()
 
 
 async def serve(

@@ -255,7 +255,8 @@ class StreamConnection:
         self._more.set()
 
     def hang_up(self) -> None:
-        """Ends the connection: a socket at once, before anybody else is answered."""
+        """Ends the connection: a socket at once, behind what it takes, before anybody else is answered."""
+        self.send_at_once()
         if (carrier := self._carrier) is not None:
             with contextlib.suppress(OSError):
                 carrier.shutdown(trio.socket.SHUT_RDWR)

@@ -321,6 +321,7 @@ def leftovers(engine: Engine) -> dict[str, object]:
         "deadlines": [db.deadlines for db in databases if db.deadlines],
         "watched keys": [db.watchers for db in databases if db.watchers],
         "blocked clients": len(engine.waiting),
+        "clients held up by a pause": engine.conditions.postponed,
     }
     return {kind: left for kind, left in held.items() if left}
 

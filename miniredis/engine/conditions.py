@@ -6,7 +6,8 @@ While one of them holds, requests go through the gate one by one; ``is_quiet`` i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from .client_flags import MONITORS
@@ -18,32 +19,43 @@ if TYPE_CHECKING:
     from .rdb.loading import Progress
     from .session import Session
 
-__all__ = ["Conditions", "Pause"]
+__all__ = ["Conditions", "Pause", "PausedBy"]
+
+
+class PausedBy(Enum):
+    """Who may pause clients. The pauses of both can overlap, and each ends its own."""
+
+    CLIENT = "CLIENT PAUSE"
+    FAILOVER = "FAILOVER"
 
 
 @dataclass(slots=True)
 class Pause:
-    """A CLIENT PAUSE.
+    """Some commands are held up.
 
     Attributes:
-        until: its end, in monotonic microseconds.
-        writes_only: whether commands that only read still run.
-        postponed: the clients whose command it holds up, oldest first.
+        until: monotonic microseconds.
+        writes_only: commands that only read go on.
     """
 
     until: int
     writes_only: bool
-    postponed: dict[Session, None] = field(default_factory=dict)
+
+    @property
+    def strictness(self) -> tuple[bool, int]:
+        """Of several pauses, the one holds for which this is the highest."""
+        return not self.writes_only, self.until
 
 
 class Conditions:
     """The conditions of one server.
 
     Attributes:
-        loading: the progress of loading the data; None if nothing is loading.
-        pause: the current CLIENT PAUSE.
-        asleep_until: the end of DEBUG SLEEP, in monotonic microseconds; 0 when not asleep.
-        busy: whether a script has exceeded ``busy-reply-threshold``.
+        loading: how far the server has come that loads its data; None if it does not.
+        pause: the strictest one there is.
+        postponed: the clients whose command it holds up, in the order in which they came.
+        asleep_until: DEBUG SLEEP lasts so long, in monotonic microseconds; 0 when awake.
+        busy: a script has been running for too long.
         disk_error: why the append-only file cannot be written; empty if it can.
         disk_refusal: the error for writes while the disk fails; None if it does not.
         lacks_replicas: whether writes are refused because too few replicas have acknowledged lately.
@@ -58,6 +70,8 @@ class Conditions:
     def __init__(self) -> None:
         self.loading: Progress | None = None
         self.pause: Pause | None = None
+        self._pauses: dict[PausedBy, Pause] = {}
+        self.postponed: dict[Session, None] = {}
         self.asleep_until = 0
         self.busy = False
         self.disk_error = ""
@@ -91,6 +105,11 @@ class Conditions:
         """Whether expired keys are hidden from reads instead of being deleted."""
         return self.pause is not None or self.is_replica or self.loading is not None
 
+    @property
+    def lets_keys_go(self) -> bool:
+        """Whether keys are deleted when their time has come, before anybody asks for them."""
+        return self.loading is None and (self.pause is None or self.is_replica)
+
     def follow(self, *, is_replica: bool, is_read_only: bool, is_stale: bool) -> None:
         """Sets the attributes of the same names."""
         self.is_replica, self.is_read_only, self.is_stale = is_replica, is_read_only, is_stale
@@ -101,23 +120,37 @@ class Conditions:
         self.loading = progress
         self._changed()
 
-    def start_pause(self, now: Instant, until: int, *, writes_only: bool) -> None:
-        """Pauses commands until a monotonic time; only extends or tightens a pause that exists."""
-        if self.pause is not None:
-            self.pause.until = max(until, self.pause.until)
-            self.pause.writes_only &= writes_only
-        elif until > now.monotonic:  # else it would never end if the clock stands still
-            self.pause = Pause(until, writes_only)
-        self._changed()
+    def start_pause(self, now: Instant, until: int, by: PausedBy, *, writes_only: bool) -> None:
+        """Holds commands up until a monotonic time; a pause that the same one has started can only grow."""
+        pause = self._pauses.get(by)
+        if pause is not None:
+            pause.until = max(until, pause.until)
+            pause.writes_only &= writes_only
+        elif until > now.monotonic:  # else it is over; where the clock stands still, nothing would end it
+            self._pauses[by] = Pause(until, writes_only)
+        self._choose_pause()
 
-    def end_pause(self) -> Iterable[Session]:
-        """Ends the pause; returns the clients that it held up."""
-        pause, self.pause = self.pause, None
+    def end_pause(self, by: PausedBy) -> Iterable[Session]:
+        """A pause is over; returns the clients that are not held up any more, as far as it is known."""
+        self._pauses.pop(by, None)
+        return self._choose_pause()
+
+    def end_pauses_until(self, monotonic: int) -> Iterable[Session]:
+        """The same for all pauses whose time has come."""
+        self._pauses = {by: pause for by, pause in self._pauses.items() if pause.until > monotonic}
+        return self._choose_pause()
+
+    def _choose_pause(self) -> Iterable[Session]:
+        before = self.pause
+        self.pause = max(self._pauses.values(), key=lambda pause: pause.strictness, default=None)
         self._changed()
-        return () if pause is None else pause.postponed
+        if before is None or (self.pause is not None and self.pause.writes_only <= before.writes_only):
+            return ()
+        postponed, self.postponed = self.postponed, {}
+        return postponed
 
     def is_pause_over(self, monotonic: int) -> bool:
-        """Whether the time of a pause is over."""
+        """Whether the time of the strictest pause has come."""
         return self.pause is not None and self.pause.until <= monotonic
 
     def sleep_until(self, monotonic: int) -> None:

@@ -67,7 +67,7 @@ def server(engine: Engine) -> Fields:
 
 def clients(engine: Engine) -> Fields:
     return {
-        "connected_clients": len(engine.sessions) - len(engine.replicas.all),
+        "connected_clients": len(engine.sessions) - len(engine.replication.replicas.all),
         "cluster_connections": 0,
         "maxclients": engine.config["maxclients"],
         "blocked_clients": len(engine.waiting),
@@ -159,10 +159,12 @@ def stats(engine: Engine) -> Fields:
         "total_commands_processed": engine.statistics.total,
         "total_net_input_bytes": engine.statistics.input_bytes,
         "total_net_output_bytes": engine.statistics.output_bytes,
+        "total_net_repl_input_bytes": engine.statistics.replication_input_bytes,
+        "total_net_repl_output_bytes": engine.statistics.replication_output_bytes,
         "rejected_connections": engine.statistics.rejected_connections,
-        "sync_full": engine.replicas.full_syncs,
-        "sync_partial_ok": engine.replicas.partial_syncs,
-        "sync_partial_err": engine.replicas.failed_partial_syncs,
+        "sync_full": engine.replication.replicas.full_syncs,
+        "sync_partial_ok": engine.replication.replicas.partial_syncs,
+        "sync_partial_err": engine.replication.replicas.failed_partial_syncs,
         "expired_keys": engine.keyspace.expired,
         "evicted_keys": 0,
         "evicted_clients": 0,
@@ -183,7 +185,7 @@ def stats(engine: Engine) -> Fields:
 
 
 def replication(engine: Engine) -> Fields:
-    history, replicas = engine.history, engine.replicas
+    history, replicas = engine.replication.history, engine.replication.replicas
     return {
         **facts_of_link(engine),
         "connected_slaves": len(replicas.all),
@@ -193,7 +195,7 @@ def replication(engine: Engine) -> Fields:
             f"offset={each.offset},lag={replicas.lag_of(each)}"
             for number, each in enumerate(replicas.all.values())
         },
-        "master_failover_state": engine.failover.state.value,
+        "master_failover_state": engine.replication.failover.state.value,
         "master_replid": history.name.decode(),
         "master_replid2": history.former_name.decode(),
         "master_repl_offset": history.offset,

@@ -64,6 +64,9 @@ TYPE_NAMES: Final[dict[type, bytes]] = {
     RQueue: b"Queue-EDU",  # the name that RedisMQ registers for its module type
 }
 
+Expiry: TypeAlias = tuple[int, int, bytes]
+"""When a key expires, in milliseconds of wall time, its database and its name."""
+
 STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold in addition to the valid ones."""
 
@@ -75,38 +78,52 @@ class Keyspace:
         count: the number of databases.
 
     Attributes:
-        milliseconds: the wall time by which keys expire; the engine sets it. 0 stops expiry.
-        listeners: called with each change to an observed key, in this order.
-        heeds_all: whether every key is observed.
-        tells_misses: whether a listener wants ``keymiss`` events.
-        wall: the wall time in milliseconds, also while ``milliseconds`` is 0.
-        keeps_expired: expired keys are hidden, not deleted (CLIENT PAUSE); only a write deletes them.
-        is_read_only: not even a write deletes them: on a replica only its master expires keys.
-        changes: the number of changes since the start.
+        milliseconds: the wall time; whoever calls the engine sets it.
+        listeners: hear of each change to a key that is heeded, in this order.
+        heeds_all: whether all keys are.
+        tells_misses: whether somebody hears that a key is asked for which is not there.
+        wall: the same time, also while no key expires: ``milliseconds`` is 0 then.
+        keeps_expired: expired keys stay, as during CLIENT PAUSE, until they are written; who reads sees none.
+        is_replica: a master lets keys go, but for those that clients of this server have given a deadline.
+        is_read_only: expired keys stay even when they are written: only the master lets them go.
+        changes: how many there were since the start.
     """
 
     def __init__(self, count: int) -> None:
         self.milliseconds = self.wall = 0
         self.listeners: list[Listener] = []
         self.tells_misses = False
-        self.keeps_expired = self.is_read_only = False
+        self.keeps_expired = self.is_replica = self.is_read_only = False
         self.heeds_all = False
         self.changes = 0
         self.reset_statistics()
         self.databases = [Database(self, index) for index in range(count)]
-        self.expiries: list[tuple[int, int, bytes]] = []  # a heap of (milliseconds, database, key)
+        self.expiries: list[Expiry] = []  # a heap
+        self._local_expiries: list[Expiry] = []  # likewise, of what clients of a replica have written
 
     def note_expiry(self, milliseconds: int, index: int, key: bytes) -> None:
         """Queues a key's expiry. Entries can be outdated: ``Database.deadlines`` decides."""
         if len(self.expiries) > 2 * sum(len(db.deadlines) for db in self.databases) + STALE_EXPIRIES:
             self._order_expiries()
         heapq.heappush(self.expiries, (milliseconds, index, key))
+        if self.is_replica and self.milliseconds:  # else its master says so
+            heapq.heappush(self._local_expiries, (milliseconds, index, key))
 
     def _order_expiries(self) -> None:
         self.expiries = [
             (when, db.index, name) for db in self.databases for name, when in db.deadlines.items()
         ]
-        heapq.heapify(self.expiries)
+        self._local_expiries = [expiry for expiry in self._local_expiries if self._is_valid(expiry)]
+        for expiries in (self.expiries, self._local_expiries):
+            heapq.heapify(expiries)
+
+    def _is_valid(self, expiry: Expiry) -> bool:
+        when, index, key = expiry
+        return self.databases[index].deadlines.get(key) == when
+
+    @property
+    def _due(self) -> list[Expiry]:
+        return self._local_expiries if self.is_replica else self.expiries
 
     def listen(self, hear: Listener) -> None:
         """Calls a listener with every change from now on; all keys are then observed."""
@@ -149,6 +166,7 @@ class Keyspace:
         for db, incoming in zip(self.databases, other.databases, strict=True):
             db.break_watches(key for key in db.watchers if key in db.values or incoming.is_alive(key))
             db.exchange(incoming)
+        self._local_expiries.clear()
         self._order_expiries()
         self.tell(Change(ALL_DATABASES, None, None, "replaced"))
 
@@ -157,12 +175,12 @@ class Keyspace:
         self.hits = self.misses = self.expired = 0
 
     def next_expiry(self) -> int | None:
-        """When the next key expires, in milliseconds of wall time; None if no key expires."""
-        while self.expiries:
-            when, index, key = self.expiries[0]
-            if self.databases[index].deadlines.get(key) == when:
-                return when
-            heapq.heappop(self.expiries)
+        """When the next key is to be deleted, in milliseconds of wall time; None if none will."""
+        due = self._due
+        while due:
+            if self._is_valid(due[0]):
+                return due[0][0]
+            heapq.heappop(due)
         return None
 
     def expire(self, most: int) -> None:
@@ -171,7 +189,7 @@ class Keyspace:
             when = self.next_expiry()
             if when is None or when >= self.milliseconds:
                 return
-            _, index, key = heapq.heappop(self.expiries)
+            _, index, key = heapq.heappop(self._due)
             self.databases[index].expire(key)
 
 

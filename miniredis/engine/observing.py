@@ -115,6 +115,8 @@ class Statistics(dict["Command", Calls]):
         rejected_connections: clients that were refused.
         input_bytes: received.
         output_bytes: sent.
+        replication_input_bytes: of those received, snapshots and streams of a master.
+        replication_output_bytes: of those sent, snapshots and the stream for replicas.
         memory_peak: the most memory that INFO has seen, in bytes.
     """
 
@@ -144,6 +146,12 @@ class Statistics(dict["Command", Calls]):
         self.errors.clear()
         self.connections = self.rejected_connections = 0
         self.input_bytes = self.output_bytes = 0
+        self.replication_input_bytes = self.replication_output_bytes = 0
+
+    def count_replication_input(self, size: int) -> None:
+        """A master has sent so many bytes of its data."""
+        self.input_bytes += size
+        self.replication_input_bytes += size
 
     def start_lap(self) -> None:
         """Starts timing a command after an idle time."""

@@ -24,6 +24,7 @@ from .client_flags import (
     UNAUTHENTICATED,
     WATCH_BROKEN,
 )
+from .input import run_input
 from .notifications import NONE, after_reply
 from .replies import NO_REPLY, NULL_ARRAY, NoReply, Output, Reply, encode, joined
 from .script_flags import may_write
@@ -313,6 +314,10 @@ class Session:
         """Marks the client as no longer blocked."""
         self.waiter = None
         self.flags &= ~BLOCKED
+
+    def resume(self) -> None:
+        """Runs what it sent while it was blocked."""
+        run_input(self)
 
     def hold(self, args: list[bytes]) -> None:
         """Blocks the client until CLIENT PAUSE ends, and keeps the command to run then."""

@@ -81,8 +81,8 @@ def recording() -> Iterator[Recorded]:
     with miniredis.start(enable_debug_command="yes", enable_protected_configs="yes") as server:
         engine = server._runner.engine
         with server._runner.lock:
-            engine.record_effects()
-        yield Recorded(("127.0.0.1", server.port), engine.take_effects, engine)
+            engine.recording.start()
+        yield Recorded(("127.0.0.1", server.port), engine.recording.take, engine)
 
 
 @pytest.fixture(scope="module")
@@ -195,26 +195,26 @@ def test_effects_that_are_run_again_make_the_same_keys(path: Path) -> None:
 )
 def test_whoever_meets_an_expired_key_propagates_its_end_and_no_command(words: tuple[str, ...]) -> None:
     engine = Engine(now=Instant(0, 0))
-    engine.record_effects()
+    engine.recording.start()
     session = engine.connect(Instant(0, 0))
     engine.receive(session, encode("SET", "k", "v", "PX", "1"), Instant(0, 0))
-    assert engine.take_effects()
+    assert engine.recording.take()
     before = engine.keyspace.changes
     engine.receive(session, encode(*words), Instant(50_000, 0))
     engine.settle(Instant(50_000, 0))
-    assert engine.take_effects() == [[b"DEL", b"k"]]
+    assert engine.recording.take() == [[b"DEL", b"k"]]
     assert engine.keyspace.changes == before
 
 
 def test_a_reset_from_outside_is_an_effect() -> None:
     now = Instant(0, 0)
     engine = Engine(now=now)
-    engine.record_effects()
+    engine.recording.start()
     session = engine.connect(now)
     engine.receive(session, encode("SET", "k", "v"), now)
     engine.reset(now)
     engine.settle(now)
-    assert engine.take_effects() == [[b"SELECT", b"0"], [b"SET", b"k", b"v"], [b"FLUSHALL"]]
+    assert engine.recording.take() == [[b"SELECT", b"0"], [b"SET", b"k", b"v"], [b"FLUSHALL"]]
 
 
 ABOUT_EXPIRED_KEYS = {

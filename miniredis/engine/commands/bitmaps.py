@@ -81,7 +81,8 @@ def getbit(session: Session, args: list[bytes]) -> Reply:
 # Whole strings
 
 Operation = Callable[[int, int], int]
-OPERATIONS: Final[dict[bytes, Operation]] = {b"AND": and_, b"OR": or_, b"XOR": xor, b"NOT": xor}  # with ones
+OPERATIONS: Final[dict[bytes, Operation]] = {b"AND": and_, b"OR": or_, b"XOR": xor, b"NOT": xor}
+"""By the name of an operation; NOT is XOR with a string of ones."""
 
 
 @command(

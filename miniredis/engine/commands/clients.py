@@ -212,7 +212,6 @@ def client_pause(session: Session, args: list[bytes]) -> Reply:
 def client_unpause(session: Session, args: list[bytes]) -> Reply:
     """Ends a pause before its time."""
     session.engine.end_pause()
-    session.engine.failover.hold_writes()
     return OK
 
 

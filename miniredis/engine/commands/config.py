@@ -88,7 +88,7 @@ def config_resetstat(session: Session, args: list[bytes]) -> Reply:
     session.engine.statistics.reset()
     session.engine.keyspace.reset_statistics()
     session.engine.saves.reset_statistics()
-    session.engine.replicas.reset_statistics()
+    session.engine.replication.replicas.reset_statistics()
     return OK
 
 

@@ -1,4 +1,4 @@
-"""DEBUG: shows and changes internals, for tests. The docstrings of subcommands are the text of DEBUG HELP."""
+"""DEBUG: what tests need to see of a server, or to change in it."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def debug_sleep(session: Session, args: list[bytes]) -> Reply:
 
 
 def debug_set_active_expire(session: Session, args: list[bytes]) -> Reply:
-    """Turns active expiry on (1) or off (0); if off, expired keys are deleted only when accessed."""
-    session.engine.active_expire = leading_integer(args[2]) != 0
+    """Whether keys expire unasked; if not, they go when somebody looks for them."""
+    session.engine.timers.active_expire = leading_integer(args[2]) != 0
     return OK
 
 
 def debug_object(session: Session, args: list[bytes]) -> Encoded:
     """Internals of the value of a key, such as its encoding."""
     db, key = session.db, args[2]
-    value = db.values.get(key)  # even if it has expired
+    value = db.values.get(key)  # expired keys that were not deleted yet count, too
     if value is None:
         raise CommandError(errors.NO_SUCH_KEY)
     used = db.used.get(key, session.engine.now.milliseconds) // 1000

@@ -31,7 +31,7 @@ def option_of(words: Iterator[bytes]) -> bytes:
 )
 def failover(session: Session, args: list[bytes]) -> Reply:
     """Makes a replica the master, and this server its replica, as soon as the replica has everything."""
-    process = session.engine.failover
+    process = session.engine.replication.failover
     if [word.lower() for word in args[1:]] == [b"abort"]:
         if process.state is FailoverState.NONE:
             raise CommandError(errors.NO_FAILOVER)
@@ -68,16 +68,16 @@ def check_may_fail_over(
 ) -> None:
     """Raises ``CommandError`` if no failover is possible now."""
     engine = session.engine
-    if engine.failover.state is not FailoverState.NONE:
+    if engine.replication.failover.state is not FailoverState.NONE:
         raise CommandError(errors.FAILOVER_RUNS)
-    if engine.upstream.address is not None:
+    if engine.replication.upstream.address is not None:
         raise CommandError(errors.FAILOVER_OF_REPLICA)
-    if not engine.replicas.all:
+    if not engine.replication.replicas.all:
         raise CommandError(errors.FAILOVER_WITHOUT_REPLICAS)
     if is_forced and (not milliseconds or target is None):
         raise CommandError(errors.FAILOVER_FORCE)
     if target is not None:
-        replica = engine.failover.find(*target)
+        replica = engine.replication.failover.find(*target)
         if replica is None:
             raise CommandError(errors.FAILOVER_NO_TARGET)
         if not replica.is_online:

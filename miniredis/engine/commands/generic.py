@@ -236,11 +236,11 @@ def as_c_int(number: int) -> int:
 )
 def wait(session: Session, args: list[bytes]) -> Reply:
     """Waits until so many replicas have what this client wrote; tells how many have."""
-    if session.engine.upstream.address is not None:
+    if session.engine.replication.upstream.address is not None:
         raise CommandError(errors.WAIT_ON_REPLICA)
     wanted = read_integer(args[1])
     timeout = read_milliseconds(args[2])
-    acks, offset = session.engine.replicas.acks, session.reached
+    acks, offset = session.engine.replication.replicas.acks, session.reached
     reached = acks.reached(offset)
     if wanted <= reached or as_c_int(wanted) <= reached or not session.may_block:
         return reached

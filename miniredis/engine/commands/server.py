@@ -113,14 +113,14 @@ def info(session: Session, args: list[bytes]) -> Reply:
 def role(session: Session, args: list[bytes]) -> Reply:
     """Whether this is a master, and how far its replicas are; or whose replica it is, and how far itself."""
     engine = session.engine
-    if engine.upstream.address is not None:
-        return role_of_replica(engine.upstream, engine.upstream.address)
+    if engine.replication.upstream.address is not None:
+        return role_of_replica(engine.replication.upstream, engine.replication.upstream.address)
     replicas = [
         [each.address, b"%d" % each.port, b"%d" % each.offset]
-        for each in engine.replicas.all.values()
+        for each in engine.replication.replicas.all.values()
         if each.is_online
     ]
-    return [b"master", engine.history.offset, replicas]
+    return [b"master", engine.replication.history.offset, replicas]
 
 
 @command("SAVE", 1, "admin noscript no_async_loading no_multi", acl="", since="1.0.0")

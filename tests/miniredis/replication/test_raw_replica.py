@@ -85,6 +85,20 @@ def stream_of(replica: RawReplica, client: Any) -> list[list[bytes]]:
     return replica.commands(END)[:-1]
 
 
+def test_info_counts_the_bytes_of_snapshot_and_stream(client: Any, replica: RawReplica) -> None:
+    client.config_set("repl-ping-replica-period", NEVER)
+    client.config_resetstat()
+    replica.synchronize()
+    client.set("k", "v")
+    replica.commands([b"SET", b"k", b"v"])
+    stats = client.info("stats")
+    counted = len(b"$%d\r\n" % len(replica.snapshot)) + len(replica.snapshot) + replica.taken
+    assert stats["total_net_repl_output_bytes"] == counted
+    assert stats["total_net_output_bytes"] > counted
+    assert stats["total_net_repl_input_bytes"] == 0
+    client.config_set("repl-ping-replica-period", 10)
+
+
 ANSWERS = {
     "listening-port 1": b"+OK",
     "LISTENING-PORT x": b"-ERR value is not an integer or out of range",
