@@ -28,13 +28,13 @@ class Queue(OnTrio, QueueMethods[V]):
     """``pressure.Queue`` for Trio: the same methods, as coroutines.
 
     ``help(pressure.Queue)`` describes arguments, attributes and errors. The settings of a ``client`` are
-    used, not its connections. Several tasks may use one object at once.
+    used, not its connections. Several tasks may use one object at the same time.
 
     When a method is cancelled, also by Ctrl-C, it stops waiting, gives its role back and loses no value. If
     it has already succeeded, it returns its result, and the cancellation is raised at the next checkpoint.
     """
 
-    if TYPE_CHECKING:  # which values it has follows from the codec
+    if TYPE_CHECKING:  # the codec determines the type of the values
 
         @overload
         def __init__(
