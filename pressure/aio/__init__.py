@@ -58,13 +58,13 @@ class Queue(OnAsyncio, QueueMethods[V]):
         return Values(self.get)
 
 
-class BackupQueue(OnAsyncio, BackupMethods[V]):  # noqa: D101, that of the kind
+class BackupQueue(OnAsyncio, BackupMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(OnAsyncio, RingMethods[V]):  # noqa: D101, that of the kind
+class RingQueue(OnAsyncio, RingMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(OnAsyncio, ReliableMethods[V]):  # noqa: D101, that of the kind
+class ReliableQueue(OnAsyncio, ReliableMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = ReliableMethods.__doc__

@@ -40,13 +40,13 @@ __all__ = [
 ]
 
 
-class BackupQueue(Synchronous, BackupMethods[V]):  # noqa: D101, that of the kind
+class BackupQueue(Synchronous, BackupMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(Synchronous, RingMethods[V]):  # noqa: D101, that of the kind
+class RingQueue(Synchronous, RingMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(Synchronous, ReliableMethods[V]):  # noqa: D101, that of the kind
+class ReliableQueue(Synchronous, ReliableMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = ReliableMethods.__doc__

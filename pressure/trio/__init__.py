@@ -55,13 +55,13 @@ class Queue(OnTrio, QueueMethods[V]):
         return Values(self.get)
 
 
-class BackupQueue(OnTrio, BackupMethods[V]):  # noqa: D101, that of the kind
+class BackupQueue(OnTrio, BackupMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(OnTrio, RingMethods[V]):  # noqa: D101, that of the kind
+class RingQueue(OnTrio, RingMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(OnTrio, ReliableMethods[V]):  # noqa: D101, that of the kind
+class ReliableQueue(OnTrio, ReliableMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = ReliableMethods.__doc__
