@@ -57,7 +57,7 @@ class Asynchronous(Flavour):
     def _heartbeats(
         self, heartbeat: Callable[[], Operation[Any]], every: float
     ) -> AbstractAsyncContextManager[None, bool | None]:
-        """Run an operation every so many seconds during a block."""
+        """Run an operation periodically during a block."""
 
     @contextlib.asynccontextmanager
     async def _run_block(self, block: Block[T]) -> AsyncIterator[T]:

@@ -2,7 +2,7 @@
 
 The messages produced, less those consumed, equal the messages in the queue, unacknowledged ones included. A
 client that changes one of these numbers holds a role until it has changed the other. So while both roles are
-free, a difference is permanent: a missing message was consumed, a surplus one was produced, and nobody
+free, a difference is permanent: a missing message was consumed, a surplus one was produced, and no client
 counted it.
 
 Rules:
