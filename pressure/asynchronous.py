@@ -181,7 +181,7 @@ class AsyncDriver(ABC):
 
     @abstractmethod
     async def unblock(self, number: int | None) -> bool | None:
-        """End the wait of the connection with this CLIENT ID. Returns what ``grace_period`` takes."""
+        """End the wait of the connection with this CLIENT ID. Returns ``unblocked`` for ``grace_period``."""
 
     async def _aside(self, operation: Operation[T]) -> T:
         return await self._run_on(self._checkout(self, Member(), stop=0), operation)

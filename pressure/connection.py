@@ -240,7 +240,7 @@ def _made(query: ServerQuery, member: Member) -> Any:
 
     def prepare(connection: Any) -> None:
         member.open_as(connection._sock)
-        connection.socket_timeout = TICK  # the parser looks at it
+        connection.socket_timeout = TICK  # the parser reads it
         connection._sock.settimeout(TICK)
         connection._parser.on_connect(connection)
 

@@ -60,7 +60,7 @@ class ConsumeMethods(InspectMethods[V]):
     ) -> Operation[list[V]]:
         """Take up to ``max`` values from the front of the queue, at least one, in few round trips.
 
-        Several values have 16 MiB together at most (about that without scripts), so that fewer than ``max``
+        Several values together have at most 16 MiB (without scripts, about that), so that fewer than ``max``
         may be returned. To other clients it looks like one ``get`` after the other. A client that dies
         loses all values that it has taken.
 
@@ -142,7 +142,7 @@ class ConsumeMethods(InspectMethods[V]):
         """Say that a value which this object has taken is finished, as in ``queue.Queue``.
 
         Each value that ``get``, ``get_nowait``, ``get_many`` or an iteration has returned is unfinished until
-        then. Only ``join`` of the same object uses this: the server does not know it. If other clients are to
+        then. Only ``join`` of the same object uses this: the server is not told. If other clients are to
         wait for a consumer's work, it uses ``receive`` or ``messages``, which acknowledge to the server.
 
         Raises:
@@ -154,7 +154,7 @@ class ConsumeMethods(InspectMethods[V]):
     def join(self, timeout: float | None = None) -> Operation[bool]:
         """Wait until all values that were put are consumed and finished, as in ``queue.Queue``.
 
-        They are when the queue is empty, when no client has a received message that it has not
+        That is the case when the queue is empty, when no client has a received message that it has not
         acknowledged yet, and when ``task_done`` was called for each value that this object has taken. What
         other objects took with ``get`` counts as finished when it is taken.
 
@@ -162,7 +162,7 @@ class ConsumeMethods(InspectMethods[V]):
             timeout: Longest time to wait, in seconds; None for no limit.
 
         Returns:
-            True once they are, False at the timeout.
+            True when that is the case, False at the timeout.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.

@@ -93,7 +93,7 @@ class Driver:
             checkout.close()
 
     def unblock(self, number: int | None) -> bool | None:
-        """End the wait of the connection with this CLIENT ID. Returns what ``grace_period`` takes."""
+        """End the wait of the connection with this CLIENT ID. Returns ``unblocked`` for ``grace_period``."""
         if number is None:
             return False
         if not self._unblocks.acquire(timeout=STOP_TIMEOUT):

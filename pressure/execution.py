@@ -284,7 +284,7 @@ def is_wrong_server(error: ServerReplyError) -> bool:
 
 
 def client_unblock(number: int) -> Operation[bool]:
-    """An operation that ends the wait of the connection with this CLIENT ID; whether that was not refused."""
+    """An operation that ends the wait of the connection with this CLIENT ID; whether the server did it."""
     (reply,) = yield Batch(((b"CLIENT", b"UNBLOCK", number),))
     return not isinstance(reply, ServerReplyError)
 
@@ -294,7 +294,7 @@ def grace_period(step: Batch, unblocked: bool | None) -> float:
 
     Args:
         step: The wait.
-        unblocked: True if CLIENT UNBLOCK was sent; False if the server refused it, so that the wait ends by
+        unblocked: True if the server accepted CLIENT UNBLOCK; False if it cannot, so that the wait ends by
             itself; None if the server has not answered.
     """
     if unblocked is None:

@@ -19,7 +19,7 @@ class LifecycleMethods(InspectMethods[V]):
 
         Args:
             bound: How many values the queue may hold; 0 means any number.
-            exist_ok: Leave a queue alone that exists with this bound.
+            exist_ok: Do nothing if the queue exists with this bound.
 
         Raises:
             QueueAlreadyExistsError: The queue exists (with ``exist_ok``: with another bound), an unfinished

@@ -176,7 +176,7 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
         *,
         overfill: bool = False,
     ) -> Operation[None]:
-        """Put values in a few round trips, in their order and with no other producer's between them.
+        """Put values in a few round trips, in their order and with no value of another producer between them.
 
         To other clients it looks like one ``put`` after the other: as many values are put at once as there is
         room for.
@@ -227,7 +227,7 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
 class Queue(Synchronous, QueueMethods[V]):  # noqa: D101, that of the kind
     __doc__ = QueueMethods.__doc__
 
-    if TYPE_CHECKING:  # which values it has follows from the codec
+    if TYPE_CHECKING:  # the codec determines the type of the values
 
         @overload
         def __init__(

@@ -77,7 +77,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _one(url: str, prefix: bytes, **defaults: Any) -> Settings:
-    parse: Callable[[str], dict[str, Any]] = parse_url  # redis-py leaves it without types
+    parse: Callable[[str], dict[str, Any]] = parse_url  # redis-py does not annotate it
     kwargs = {**defaults, **parse(url)}
     found = made(kwargs.pop("connection_class", redis.Connection), kwargs, prefix)
     parts = urlsplit(url)

@@ -78,7 +78,7 @@ def _get(ctx: Context, deadline: Deadline, most: int) -> Operation[Sequence[byte
 
 
 def _still_ours(ctx: Context, hold: Hold) -> Operation[bool]:
-    """Whether this hold still has the role, as far as the server tells. The holder key is watched then."""
+    """Whether this hold still has the role, as far as the server tells; the holder key is watched then."""
     *_, holder = yield Batch(is_ours(ctx, hold))
     if isinstance(holder, ServerReplyError) or holder == hold.id:
         return True

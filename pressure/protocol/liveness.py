@@ -79,7 +79,7 @@ class Probe:
 def probe(ctx: Context) -> Operation[Probe]:
     """Read the queue's keys, and then the names of the open connections.
 
-    In this order the names include that of each live holder which the keys name.
+    In this order, if a holder that the keys name is alive, its connection is among the names.
     """
     keys = ctx.keys
     commands: list[Command] = [(b"GET", keys.bound), (b"EXISTS", *keys.all)]

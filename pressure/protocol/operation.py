@@ -202,7 +202,7 @@ AnyContext = TypeVar("AnyContext", bound=HasKeys)
 def operation(
     function: Callable[Concatenate[AnyContext, P], Operation[T]], /
 ) -> Callable[Concatenate[AnyContext, P], Operation[T]]:
-    """Mark a generator as a whole operation: a server's error that leaves it names the queue."""
+    """Make a generator function a whole operation: a server's error that it raises names the queue."""
 
     @wraps(function)
     def whole(ctx: AnyContext, /, *args: P.args, **kwargs: P.kwargs) -> Operation[T]:
