@@ -99,7 +99,7 @@ __all__ = [
 
 _FLAVOURS: Final = ("aio", "trio")
 
-#: Names that are imported at their first use, by their modules: these need redis-py, and --help does not.
+#: Names that are imported at their first use, and their modules. These need redis-py, which --help does not.
 _LATER: Final = {
     **dict.fromkeys(("BackupQueue", "Capabilities", "DeadLetter", "Delivered", "Info"), "kinds"),
     **dict.fromkeys(("InProgress", "Item"), "kinds"),
@@ -111,7 +111,7 @@ _LATER: Final = {
 }
 
 
-if not TYPE_CHECKING:  # for a type checker, what is not imported above does not exist
+if not TYPE_CHECKING:  # a type checker is to report names that are not imported above
 
     def __getattr__(name: str) -> Any:
         if name in _FLAVOURS:

@@ -1,6 +1,6 @@
 """What the two flavours with coroutines share: the methods, and the driver that runs operations.
 
-``pressure.aio`` and ``pressure.trio`` add how connections are used, and what a cancellation does.
+``pressure.aio`` and ``pressure.trio`` add the I/O of connections, and cancellation.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class Asynchronous(Flavour):
         return await self._driver.run(operation)
 
     async def _shielded(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
-        """Call a coroutine function, which runs to its end although the task is cancelled."""
+        """Call a coroutine function, and let it finish even if the task is cancelled."""
         await function(*args)
 
     @abstractmethod
     def _heartbeats(
         self, heartbeat: Callable[[], Operation[Any]], every: float
     ) -> AbstractAsyncContextManager[None, bool | None]:
-        """Runs an operation again and again, beside a block."""
+        """Run an operation periodically during a block."""
 
     @contextlib.asynccontextmanager
     async def _run_block(self, block: Block[T]) -> AsyncIterator[T]:
@@ -141,7 +141,7 @@ class AsyncDriver(ABC):
 
     Args:
         connections: The flavour's connections.
-        renewer: What renews leases, if there are any.
+        renewer: Renews the leases; None without leases.
     """
 
     _checkout: type[AsyncCheckout]
@@ -169,7 +169,7 @@ class AsyncDriver(ABC):
 
     @abstractmethod
     async def aside(self, operation: Operation[T], within: float) -> T:
-        """Run an operation on a connection of its own, which is closed then; it waits for nobody else's.
+        """Run an operation on a connection of its own, outside the pool, and close the connection.
 
         Args:
             operation: A generator that was not started yet.
@@ -181,7 +181,7 @@ class AsyncDriver(ABC):
 
     @abstractmethod
     async def unblock(self, number: int | None) -> bool | None:
-        """End another connection's wait, as far as that can be done; see ``grace_period``."""
+        """End the wait of the connection with this CLIENT ID. Returns ``unblocked`` for ``grace_period``."""
 
     async def _aside(self, operation: Operation[T]) -> T:
         return await self._run_on(self._checkout(self, Member(), stop=0), operation)
@@ -203,7 +203,7 @@ class AsyncCheckout(BaseCheckout):
     """
 
     _execution: type[AsyncExecution[Any]]
-    #: How a connection is lost on which nothing came for too long.
+    #: The errors of a connection whose server is silent for too long.
     _silent: tuple[type[Exception], ...]
 
     def __init__(self, driver: AsyncDriver, member: Member, stop: float = STOP_TIMEOUT) -> None:
@@ -231,14 +231,14 @@ class AsyncCheckout(BaseCheckout):
             await self.driver.connections.give_back(self.member)
 
     async def drop_connection(self, error: BaseException) -> None:
-        """The connection is of no more use, nor is any other to a server that does not answer."""
+        """Close the connection after an error; all others, too, if the server did not answer."""
         self.end_holds()
         await self.driver.connections.close(self.member.take_out())
         if isinstance(error, self._silent):
             await self.driver.connections.disconnect(nowait=True)
 
     async def leave_server(self) -> None:
-        """This server is not, or no longer, the one to ask; the next operation looks for it again."""
+        """Close all connections to a wrong server; the next operation finds the right one anew."""
         await self.driver.connections.disconnect(nowait=True)
         await self.driver.connections.close(self.member.take_out())
 
@@ -248,8 +248,8 @@ class AsyncConnections(ABC):
 
     Attributes:
         settings: How they connect.
-        pool: Who uses which.
-        unblocks: Held while a wait is ended from a connection of its own: there is one such at a time.
+        pool: Which operation uses which connection.
+        unblocks: A lock: one wait at a time is ended, from a connection of its own.
     """
 
     #: The flavour's lock, which is fair.
@@ -263,22 +263,22 @@ class AsyncConnections(ABC):
         self.unblocks = self._lock()
 
     def come_home(self) -> None:
-        """Forget the connections of another event loop, or of the process that we were forked from."""
+        """Forget the connections of another event loop, or, after a fork, of the parent process."""
         home = (os.getpid(), self._event_loop())
         if self._home != home:
             self.pool.forget()
             self._home, self.unblocks = home, self._lock()
 
     async def ready(self, member: Member, again: bytes = b"") -> None:
-        """See to it that a member has a connection that works, as far as that can be seen.
+        """Make sure that a member has a connection that works, as far as can be seen.
 
         Args:
             member: The member.
-            again: The name of a new connection; one that was never used unless it is given.
+            again: The name of a new connection; without it, a name that was never used.
 
         Raises:
-            ConnectionFailedError: The server cannot be reached or does not let us in.
-            ClusterError: It is a cluster's, and the queue's name has no hash tag.
+            ConnectionFailedError: The server cannot be reached, or refuses the login.
+            ClusterError: The server is part of a cluster, and the queue's name has no hash tag.
         """
         if member.connection is not None:
             if self._is_quiet(member.connection):
@@ -299,12 +299,12 @@ class AsyncConnections(ABC):
         member.set(connection, name, discovery.number, generation)
 
     async def reconnect(self, member: Member) -> None:
-        """Open a member's connection again under its name, for what is held on it; see ``ready``."""
+        """Open a member's connection again under its name, so that its holds go on living; see ``ready``."""
         await self.close(member.take_out())
         await self.ready(member, member.name)
 
     async def give_back(self, member: Member) -> None:
-        """End the use of a member."""
+        """Give a member back to the pool."""
         for connection in self.pool.give_back(member):
             await self.close(connection)
 
@@ -316,7 +316,7 @@ class AsyncConnections(ABC):
 
     @abstractmethod
     def _event_loop(self) -> object:
-        """The event loop that runs."""
+        """The running event loop."""
 
     @abstractmethod
     async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:

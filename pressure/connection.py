@@ -1,12 +1,12 @@
-"""Our own connections to the server, those of redis-py: opened, used, and closed by the synchronous flavour.
+"""The connections of the synchronous flavour, those of redis-py: opening, using and closing them.
 
 Rules:
-    - Each carries a name of its own (CLIENT SETNAME), by which a hold that lives on it is known to be alive.
-    - ``discovery`` finds the server anew for each. ``pool`` says which of them an operation uses.
-    - Reading wakes up every ``TICK`` and asks a ``CancelScope`` whether to go on, so that neither a silent
-      server nor a slow one keeps a program that wants to end.
-    - redis-py's pipelines, its packing and its greeting are passed by: hiredis packs a step, which is sent at
-      once, and its replies are read. That is a good deal less Python per operation.
+    - Each has a name of its own (CLIENT SETNAME). A hold on it is alive while this connection is open.
+    - ``discovery`` finds the server anew for each. ``pool`` says which operation uses which.
+    - A read wakes up every ``TICK`` and asks a ``CancelScope`` whether to go on. So neither a silent server
+      nor a slow one keeps a program from ending.
+    - redis-py's pipelines, packing and handshake are not used: hiredis packs a step, which is sent at once,
+      and its replies are read. That is a good deal less Python per operation.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.operation import Reply
 from pressure.settings import STOP_TIMEOUT, Settings
 
-#: Seconds between two looks, while the server is silent, whether to go on waiting for it.
+#: Seconds between two checks, while the server is silent, whether to go on waiting.
 TICK: Final = 0.1
-#: Asked before each wait, and while the server is silent: an exception to stop with, or None to go on.
+#: Called before each wait, and while the server is silent: an exception to stop with, or None to go on.
 Interrupt: TypeAlias = Callable[[], BaseException | None]
 
 
 class CancelScope:
-    """When an operation is cancelled, or gives up waiting for the server.
+    """Decides when an operation is cancelled, and when it gives up waiting for the server.
 
     Args:
         interrupt: See ``Interrupt``.
         deadline: When to give up in any case, in monotonic seconds.
 
     Attributes:
-        reason: What to stop the operation with, once ``interrupt`` has said so.
+        reason: The exception to stop the operation with, once ``interrupt`` has returned one.
     """
 
     __slots__ = ("_deadline", "_interrupt", "_on_cancel", "_silent", "_timeout", "reason")
@@ -58,14 +58,15 @@ class CancelScope:
         self.reason: BaseException | None = None
 
     def begin_wait(self, timeout: float, on_cancel: Callable[[], float] | None = None) -> None:
-        """Wait for something anew, for so many seconds of silence.
+        """Begin another wait, in which the server may be silent for ``timeout`` seconds.
 
-        If it is to end earlier, ``on_cancel`` sees to that, and says how many seconds that takes at most.
+        If the operation is cancelled, ``on_cancel`` ends the wait, and returns how many seconds that takes at
+        most.
         """
         self._timeout, self._on_cancel, self._silent = timeout, on_cancel, 0.0
 
     def cancelled(self) -> BaseException | None:
-        """What to stop with; None to go on."""
+        """The exception to stop the operation with; None to go on."""
         if self.reason is None and self._interrupt is not None:
             self.reason = self._interrupt()
             if self.reason is not None:
@@ -74,7 +75,7 @@ class CancelScope:
         return self.reason
 
     def tick(self) -> None:
-        """Nothing came for a while.
+        """The server was silent for ``TICK`` seconds.
 
         Raises:
             TimeoutError: It is time to give up.
@@ -89,7 +90,7 @@ class CancelScope:
 
 
 class FairLock:
-    """A lock for threads that is fair: whoever asks first has it first."""
+    """A lock for threads that is fair: they get it in the order in which they ask."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -97,7 +98,7 @@ class FairLock:
         self._is_taken = False
 
     def acquire(self, tick: Callable[[], object]) -> None:
-        """Wait for it; ``tick`` is called now and then meanwhile, and may raise."""
+        """Wait for the lock; ``tick`` is called every ``TICK`` seconds meanwhile, and may raise."""
         with self._lock:
             if not self._is_taken:
                 self._is_taken = True
@@ -116,7 +117,7 @@ class FairLock:
             raise
 
     def release(self) -> None:
-        """Let the next have it."""
+        """Hand the lock to the thread that has waited longest, if any."""
         with self._lock:
             if self._waiting:
                 self._waiting.popleft().set()
@@ -129,7 +130,7 @@ class Connections:
 
     Attributes:
         settings: How they connect.
-        pool: Who uses which.
+        pool: Which operation uses which connection.
     """
 
     def __init__(self, where: Settings, keys: QueueKeys | None = None) -> None:
@@ -138,16 +139,16 @@ class Connections:
         self.pool = Pool(where.max_connections, FairLock)
 
     def ready(self, member: Member, scope: CancelScope, again: bytes = b"") -> None:
-        """See to it that a member has a connection that works, as far as that can be seen.
+        """Make sure that a member has a connection that works, as far as can be seen.
 
         Args:
             member: The member.
             scope: When to give up.
-            again: The name of a new connection; one that was never used unless it is given.
+            again: The name of a new connection; without it, a name that was never used.
 
         Raises:
-            ConnectionFailedError: The server cannot be reached or does not let us in.
-            ClusterError: It is a cluster's, and the queue's name has no hash tag.
+            ConnectionFailedError: The server cannot be reached, or refuses the login.
+            ClusterError: The server is part of a cluster, and the queue's name has no hash tag.
         """
         if member.connection is not None:
             if is_quiet(member.connection):
@@ -170,12 +171,12 @@ class Connections:
         member.set(connection, name, discovery.number, generation)
 
     def reconnect(self, member: Member, scope: CancelScope) -> None:
-        """Open a member's connection again under its name, for what is held on it; see ``ready``."""
+        """Open a member's connection again under its name, so that its holds go on living; see ``ready``."""
         close(member.take_out())
         self.ready(member, scope, member.name)
 
     def give_back(self, member: Member) -> None:
-        """End the use of a member."""
+        """Give a member back to the pool."""
         for connection in self.pool.give_back(member):
             close(connection)
 
@@ -186,7 +187,7 @@ class Connections:
 
 
 def exchange(connection: Any, data: bytes, count: int, scope: CancelScope) -> list[Reply]:
-    """Send commands, and read so many replies.
+    """Send packed commands, and read ``count`` replies.
 
     Raises:
         LOST: The connection was lost, or it is time to give up.
@@ -235,11 +236,11 @@ def _reply(connection: Any, scope: CancelScope) -> Reply:
 
 
 def _made(query: ServerQuery, member: Member) -> Any:
-    """A connection that is not connected yet, and says nothing by itself when it is."""
+    """A connection that is not open yet, and sends nothing by itself when it opens."""
 
     def prepare(connection: Any) -> None:
         member.open_as(connection._sock)
-        connection.socket_timeout = TICK  # the parser looks at it
+        connection.socket_timeout = TICK  # the parser reads it
         connection._sock.settimeout(TICK)
         connection._parser.on_connect(connection)
 
@@ -251,7 +252,7 @@ def _made(query: ServerQuery, member: Member) -> Any:
 def _queried(
     connection: Any, query: ServerQuery, name: bytes, scope: CancelScope
 ) -> list[Reply] | ConnectionFailedError:
-    """Connect, introduce ourselves, and ask."""
+    """Connect, log in, and ask; the replies, or why there are none."""
     handshake = Handshake(query, name)
     try:
         scope.begin_wait(query.where.connect_timeout)
@@ -264,7 +265,7 @@ def _queried(
 
 
 def close(connection: Any) -> None:
-    """Hang up."""
+    """Close a connection, if there is one."""
     if connection is not None:
         connection.disconnect()
 

@@ -13,7 +13,7 @@ from pressure.receiving import Message, ReceiveBlock
 
 
 class ConsumeMethods(InspectMethods[V]):
-    """How ``pressure.Queue`` takes messages."""
+    """The methods of ``pressure.Queue`` that take messages."""
 
     _unfinished: UnfinishedTasks
 
@@ -60,7 +60,7 @@ class ConsumeMethods(InspectMethods[V]):
     ) -> Operation[list[V]]:
         """Take up to ``max`` values from the front of the queue, at least one, in few round trips.
 
-        Several values have 16 MiB together at most (about that without scripts), so that fewer than ``max``
+        Several values together have at most 16 MiB (without scripts, about that), so that fewer than ``max``
         may be returned. To other clients it looks like one ``get`` after the other. A client that dies
         loses all values that it has taken.
 
@@ -88,9 +88,9 @@ class ConsumeMethods(InspectMethods[V]):
         """Take the value at the front for a ``with`` block, and acknowledge it at the end of the block.
 
         If the block ends without an exception, the message is removed from the queue. If the block raises,
-        the message goes back to the front. If the client dies, whoever waits next puts it back. In both
-        cases it will be redelivered, so delivery is at least once. This client holds the consumer role until
-        the block ends: other consumers wait.
+        the message goes back to the front. If the client dies, the next client that waits puts it back. In
+        both cases it will be redelivered, so delivery is at least once. This client holds the consumer role
+        until the block ends: other consumers wait.
 
             with queue.receive() as message:
                 work_on(message.value)
@@ -103,7 +103,7 @@ class ConsumeMethods(InspectMethods[V]):
 
         Raises:
             PressureError: As in ``get``, when the block begins. When it ends, ``QueueInUseError`` means that
-                a repair has freed the role meanwhile, and ``OutcomeUnknownError`` that the connection was
+                the role was freed meanwhile, and ``OutcomeUnknownError`` that the connection was
                 lost; in both cases the message may be redelivered.
         """
         return ReceiveBlock(self._context, self._codec).block(Deadline.of(self._context, block, timeout))
@@ -142,8 +142,8 @@ class ConsumeMethods(InspectMethods[V]):
         """Say that a value which this object has taken is finished, as in ``queue.Queue``.
 
         Each value that ``get``, ``get_nowait``, ``get_many`` or an iteration has returned is unfinished until
-        then. Only ``join`` of the same object asks for it: the server knows nothing of it. A consumer whose
-        work others are to wait for uses ``receive`` or ``messages``, which acknowledge to the server.
+        then. Only ``join`` of the same object uses this: the server is not told. If other clients are to
+        wait for a consumer's work, it uses ``receive`` or ``messages``, which acknowledge to the server.
 
         Raises:
             ValueError: It was called more often than values were taken.
@@ -152,9 +152,9 @@ class ConsumeMethods(InspectMethods[V]):
 
     @method
     def join(self, timeout: float | None = None) -> Operation[bool]:
-        """Wait until everything that was put is consumed and finished, as in ``queue.Queue``.
+        """Wait until all values that were put are consumed and finished, as in ``queue.Queue``.
 
-        That is so when the queue is empty, when no client has a received message that it has not
+        That is the case when the queue is empty, when no client has a received message that it has not
         acknowledged yet, and when ``task_done`` was called for each value that this object has taken. What
         other objects took with ``get`` counts as finished when it is taken.
 
@@ -162,7 +162,7 @@ class ConsumeMethods(InspectMethods[V]):
             timeout: Longest time to wait, in seconds; None for no limit.
 
         Returns:
-            False if it was not so until the timeout.
+            True when that is the case, False at the timeout.
 
         Raises:
             QueueDoesNotExistError: It was never created, or it was deleted, perhaps while waiting.

@@ -1,8 +1,9 @@
 """Queues without a server to start: ``miniredis:`` URLs, and the server of a directory behind them.
 
 The first process that uses a queue of a directory runs the server, on a thread; others connect to it. When
-that process ends, the next one that opens a connection runs the server. ``miniredis.join`` does that. What
-the old server had not begun is sent to the new one, under the same hold; see ``PooledExecution.goes_on``.
+that process ends, the next process that opens a connection runs the server (``miniredis.join``). Commands
+that the old server had not begun are sent to the new one, under the same hold; see
+``PooledExecution.goes_on``.
 
 Rules:
     - miniredis is imported when such a URL is used, and not before.
@@ -31,7 +32,7 @@ def parse(url: str) -> tuple[Directory, str]:
     """The directory that a URL names, and a URL with its options for a connection.
 
     Raises:
-        ValueError: It cannot be meant.
+        ValueError: The URL is wrong.
         ImportError: miniredis, or a package that it needs, is not installed.
     """
     if os.name == "nt":
@@ -62,11 +63,11 @@ def _miniredis() -> ModuleType:
 
 
 def reach(where: Settings, tick: Callable[[], object] = lambda: None) -> str:
-    """The path of the socket of the server, which is started if there is none. Blocks meanwhile.
+    """The path of the server's socket. If no process runs the server, this one starts it. Blocks meanwhile.
 
     Args:
         where: Names the directory.
-        tick: Called ten times a second; what it raises ends the wait.
+        tick: Called ten times a second; an exception that it raises ends the wait.
 
     Raises:
         ConnectionFailedError: The server cannot be started, or does not answer.

@@ -1,17 +1,16 @@
-"""Finding the server that has a queue, before each new connection: written once, without I/O.
+"""Find the server that has a queue, before each new connection: written once, without I/O.
 
-Sentinels are asked which server is the master, and that server whether it knows. In a cluster the node that
-has the keys is found by following redirections, since all keys of a queue are in one slot.
+Sentinels are asked for the master, and the master for its role. In a cluster, redirections lead to the node
+that has the keys: all keys of a queue are in one slot.
 
 Rules:
-    - Everything is asked anew for every connection, so that after a failover the next operation finds the new
-      master.
-    - Whoever is asked is asked once, and where there are others to ask has ``NODE_TIMEOUT`` to answer. Nobody
-      waits for a failover to end: what cannot be found is an error.
-    - A server that cannot do the work (it is loading, its cluster is down) is one that cannot be used.
+    - Each new connection asks anew, so that after a failover the next operation finds the new master.
+    - Each server is asked once. If there are others to ask, it has ``NODE_TIMEOUT`` to answer. No operation
+      waits for a failover to end: a server that cannot be found is an error.
+    - A server that cannot do the work (it is loading, its cluster is down) cannot be used.
 
-A flavour connects to the server of ``Discovery.query``, asks, and hands in the result, for as long as there
-is a query. The connection of the last one is the one to keep.
+A flavour connects to the server of ``Discovery.query``, sends the commands, and hands in the result, for as
+long as there is a query. It keeps the connection of the last query.
 """
 
 from __future__ import annotations
@@ -33,43 +32,43 @@ _HOPS: Final = 5
 #: Error codes of a server that cannot do the work at the moment.
 _UNFIT: Final = frozenset({"LOADING", "MASTERDOWN", "CLUSTERDOWN"})
 
-#: Error codes by which a server says that it is not, or no longer, the one to ask.
+#: Error codes of a server that is not, or no longer, the one to ask.
 WRONG_SERVER: Final = frozenset({*_UNFIT, "MOVED", "ASK", "READONLY", "UNBLOCKED", "NOAUTH"})
 
 
 @dataclass(frozen=True, slots=True)
 class ServerQuery:
-    """Somebody to connect to, and what to ask.
+    """A server to connect to, and the commands to send.
 
     Attributes:
-        where: Who.
-        ask: What, in one round trip.
+        where: How to connect.
+        ask: The commands, sent in one round trip.
     """
 
     where: Settings
     ask: tuple[Command, ...]
 
 
-#: What a query gives: the replies, or why there are none.
+#: The result of a query: the replies, or why there are none.
 QueryResult: TypeAlias = "list[Reply] | ConnectionFailedError"
-#: In the end: our number, and which of the nodes has named the server.
+#: Returns the connection's CLIENT ID, and the node that has named the server.
 _Queries: TypeAlias = Generator[ServerQuery, QueryResult, "tuple[int | None, Settings | None]"]
 
 
 class Discovery:
-    """The way to the server.
+    """The search for the server.
 
     Args:
-        where: What is known.
-        keys: The queue; None where any node of a cluster will do.
+        where: The settings of the queue object.
+        keys: The queue's keys; None if any node of a cluster will do.
 
     Attributes:
-        query: Whom to ask next; None when the last one is the server.
-        where: What to begin the next search with: the node that has named the server is asked first.
-        number: Its number of our connection, by which another one can end a wait; None if it does not tell.
+        query: The next query; None when the last one has reached the server.
+        where: The settings for the next search, which begins with the node that has named the server.
+        number: The connection's CLIENT ID, by which another one can end its wait; None if it is not known.
 
     Raises:
-        ConnectionFailedError: There is none that can be used; ``receive`` raises it.
+        ConnectionFailedError: No server can be used; ``receive`` raises it.
         ClusterError: It is a cluster, and the queue's name has no hash tag; ``receive`` raises it.
     """
 
@@ -82,7 +81,7 @@ class Discovery:
         self.query: ServerQuery | None = next(self._queries)
 
     def receive(self, result: QueryResult) -> None:
-        """Hand in what became of ``query``."""
+        """Hand in the result of ``query``."""
         try:
             self.query = self._queries.send(result)
         except StopIteration as stop:
@@ -93,7 +92,7 @@ class Discovery:
                 self.where = replace(self.where, nodes=(first, *others))
 
 
-#: What redis-py and Redis say where a connection fails, and words that say what to do.
+#: Errors of redis-py and Redis when a connection fails, and texts that say what to do.
 _CAUSES: Final = (
     (
         re.compile(r"Error -?\d+ connecting to \S+\. (Connection refused)\.?").fullmatch,
@@ -119,7 +118,7 @@ _FAILED: Final = "cannot use the Redis server at "
 
 
 def failed(where: Settings, error: BaseException | str) -> ConnectionFailedError:
-    """The error for a server that cannot be reached, or does not let us in."""
+    """The error for a server that cannot be reached, or refuses the login."""
     why = printable(str(error))
     for fits, words in _CAUSES:
         if found := fits(why):
@@ -149,7 +148,7 @@ def _discovered(where: Settings, keys: QueueKeys | None) -> _Queries:
 
 
 def _master(sentinel: Settings, service: str) -> Generator[ServerQuery, QueryResult, tuple[str, int]]:
-    """Where a sentinel says that the master is."""
+    """The address of the master, according to a sentinel."""
     (reply,) = _replies(
         (yield ServerQuery(sentinel, ((b"SENTINEL", b"GET-MASTER-ADDR-BY-NAME", service.encode()),)))
     )
@@ -164,11 +163,11 @@ def _master(sentinel: Settings, service: str) -> Generator[ServerQuery, QueryRes
 def _reached(
     where: Settings, keys: QueueKeys | None, service: str | None = None
 ) -> Generator[ServerQuery, QueryResult, int | None]:
-    """The server, or the node of its cluster that has the keys."""
+    """Reach the server, or the node of its cluster that has the keys; the connection's CLIENT ID there."""
     for hop in range(_HOPS):
         result = yield ServerQuery(where, _questions(keys, service))
         if where.directory and hop < _HOPS - 1 and isinstance(result, ConnectionFailedError):
-            continue  # its process has ended, and another one runs the server by now
+            continue  # its process may have ended; the next query finds or starts another one
         number, present, role = _replies(result)
         if code := _code(present):
             if code in _UNFIT:
@@ -184,7 +183,7 @@ def _reached(
 
 
 def _questions(keys: QueueKeys | None, service: str | None) -> tuple[Command, ...]:
-    """What tells our number, whether the keys are here, and whether this is a master."""
+    """The commands for our CLIENT ID, whether this node has the keys, and whether it is a master."""
     nothing: Command = (b"CLIENT", b"ID")
     present: Command = nothing if keys is None else (b"EXISTS", *keys.all)
     return nothing, present, nothing if service is None else (b"ROLE",)

@@ -2,10 +2,10 @@
 
 Rules:
     - One connection for the whole operation, no retries, each step in one round trip.
-    - Nothing that the server has sent is dropped. An operation that is to be stopped is stopped in place of a
-      wait, and gives its role back; a wait that is under way is ended by CLIENT UNBLOCK from a second
-      connection. If the server does not answer within ``STOP_TIMEOUT`` then, the connection is given up.
-    - On the main thread, where Python's own handler of SIGINT is in place, SIGINT only asks the operation to
+    - No reply that the server has sent is dropped. An operation is stopped in place of a wait, and gives its
+      role back. A wait that is under way is ended by CLIENT UNBLOCK from a second connection. If the server
+      then does not answer within ``STOP_TIMEOUT``, the connection is closed.
+    - On the main thread, if Python's own handler of SIGINT is installed, SIGINT only asks the operation to
       stop (``DeferredInterrupt``): a KeyboardInterrupt raised while a reply is being read would lose it.
 """
 
@@ -39,8 +39,8 @@ class Driver:
 
     Args:
         where: The server.
-        keys: The queue; None where any node of a cluster will do.
-        renewer: What renews leases, if there are any.
+        keys: The queue's keys; None if any node of a cluster will do.
+        renewer: Renews the leases; None without leases.
 
     Attributes:
         connections: The connections.
@@ -58,11 +58,11 @@ class Driver:
 
         Args:
             operation: A generator that was not started yet.
-            interrupt: Asked before each wait, and while the server is silent; see ``Interrupt``.
+            interrupt: Called before each wait, and while the server is silent; see ``Interrupt``.
 
         Raises:
             ConnectionFailedError: The server cannot be reached, or was lost before anything was changed.
-            ClusterError: It is a cluster's, and the queue's name has no hash tag.
+            ClusterError: The server is part of a cluster, and the queue's name has no hash tag.
             OutcomeUnknownError: The connection was lost after commands were sent that change something.
             PressureError: Whatever the operation raises.
         """
@@ -77,7 +77,7 @@ class Driver:
         return Checkout(self, self.connections.pool.take(), interrupt)
 
     def aside(self, operation: Operation[T], within: float) -> T:
-        """Run an operation on a connection of its own, which is closed then; it waits for nobody else's.
+        """Run an operation on a connection of its own, outside the pool, and close the connection.
 
         Args:
             operation: A generator that was not started yet.
@@ -93,7 +93,7 @@ class Driver:
             checkout.close()
 
     def unblock(self, number: int | None) -> bool | None:
-        """End another connection's wait, as far as that can be done; see ``grace_period``."""
+        """End the wait of the connection with this CLIENT ID. Returns ``unblocked`` for ``grace_period``."""
         if number is None:
             return False
         if not self._unblocks.acquire(timeout=STOP_TIMEOUT):
@@ -142,14 +142,14 @@ class Checkout(BaseCheckout):
                 lock.release()
 
     def drop_connection(self, error: BaseException) -> None:
-        """The connection is of no more use, nor is any other to a server that does not answer."""
+        """Close the connection after an error; all others, too, if the server did not answer."""
         self.end_holds()
         close(self.member.take_out())
         if isinstance(error, SILENT):
             self.driver.connections.disconnect()
 
     def leave_server(self) -> None:
-        """This server is not, or no longer, the one to ask; the next operation looks for it again."""
+        """Close all connections to a wrong server; the next operation finds the right one anew."""
         self.driver.connections.disconnect()
         close(self.member.take_out())
 
@@ -171,7 +171,7 @@ class _Execution(PooledExecution[T]):
         self._is_stopped = False
 
     def run(self) -> T:
-        """To its end."""
+        """Run the operation to its end; its result."""
         try:
             self.begin()
             while (step := self.step) is not None:
@@ -191,7 +191,7 @@ class _Execution(PooledExecution[T]):
         return self.result
 
     def _may_wait(self) -> bool:
-        """Whether the next step, which waits, is to be carried out; else the operation was stopped."""
+        """Whether to carry out the next step, which waits; False if the operation was stopped instead."""
         if not self._is_stopped and (reason := self._scope.cancelled()) is not None:
             self._is_stopped = True
             self.stop(reason)
@@ -203,7 +203,7 @@ class _Execution(PooledExecution[T]):
         return True
 
     def _pause(self, seconds: float) -> None:
-        """Sleep, until the operation is to be stopped; others have the connection meanwhile, if they may."""
+        """Sleep, at most until the operation is cancelled; others may use a shared connection meanwhile."""
         lock = self.member.lock if self.shares else None
         if lock is not None:
             lock.release()
@@ -217,7 +217,7 @@ class _Execution(PooledExecution[T]):
         self.check_connection()
 
     def _take_back(self, lock: FairLock) -> None:
-        """Have the lock again, whatever is raised meanwhile: whoever goes on releases it once more."""
+        """Acquire the lock again even if an exception ends the wait for it: the caller will release it."""
         try:
             lock.acquire(self._scope.cancelled)
         except BaseException:
@@ -251,22 +251,22 @@ class _Execution(PooledExecution[T]):
         return grace_period(step, self._checkout.driver.unblock(self.member.number))
 
 
-#: ``signal``'s own functions turn numbers into enum members, and fail at it for handlers: 3 us a call, three
-#: calls an operation.
+#: ``signal``'s own functions try to turn numbers and handlers into enum members: 3 us a call, three calls an
+#: operation.
 _get: Final[Callable[[int], object]] = _signal.getsignal
 _set: Final[Callable[[int, object], object]] = _signal.signal
 _SIGINT: Final = int(signal.SIGINT)
 
-#: Seconds between the return of an operation and the KeyboardInterrupt that was held back during it.
+#: Seconds between the return of an operation and the KeyboardInterrupt that was deferred during it.
 GRACE: Final = 0.02
 
 
 class DeferredInterrupt:
-    """A context in which SIGINT is noted; ``pending`` says whether one was.
+    """A context that defers SIGINT; ``pending`` says whether a signal came.
 
     An operation that was stopped, or failed, raises KeyboardInterrupt. Its cause is the failure: an
     OutcomeUnknownError says what may be lost. An operation that succeeded returns its result all the same;
-    KeyboardInterrupt is raised a moment later, when the caller has had time to keep it.
+    KeyboardInterrupt is raised a moment later, when the caller has had time to keep the result.
     """
 
     __slots__ = ("_installed", "_noted")
@@ -276,7 +276,7 @@ class DeferredInterrupt:
         self._installed = False
 
     def pending(self) -> BaseException | None:
-        """What to stop the operation with, if a signal came."""
+        """The exception to stop the operation with, if a signal came; else None."""
         return KeyboardInterrupt() if self._noted else None
 
     def _note(self, _signal: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Error replies as redis-py raises them, as the values that operations are handed."""
+"""Turn the exceptions that redis-py raises for error replies into ``ServerReplyError`` values."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import redis
 
 from pressure.errors import ServerReplyError
 
-#: How redis-py raises an error reply; two of these are connection errors to it.
+#: The exceptions that redis-py raises for error replies. Two of them are connection errors to it.
 ERROR_REPLIES: Final = (redis.ResponseError, redis.BusyLoadingError, redis.AuthenticationError)
 
-#: How a connection is lost. One whose reply did not fit into memory is of no more use either.
+#: The exceptions of a lost connection. After a reply that did not fit into memory it is lost, too.
 LOST: Final = (redis.RedisError, OSError, MemoryError)
 
-#: How a connection is lost on which nothing came for too long.
+#: The exceptions of a connection whose server is silent for too long.
 SILENT: Final = (redis.TimeoutError, TimeoutError)
 
-#: redis-py takes the first word off these errors; it is put back.
+#: The first word of an error reply, which redis-py removes, by its exception.
 _CODES: Final = {
     redis.exceptions.OutOfMemoryError: "OOM",
     redis.exceptions.ExecAbortError: "EXECABORT",
@@ -35,34 +35,34 @@ _CODES: Final = {
 }
 
 
-#: The last that the server of a directory says when its process ends.
+#: The last reply of the server of a directory when its process ends.
 FAREWELL: Final = "LOADING The process that runs this server ends; connect again"
 
 
 class NotDoneError(ConnectionError):
-    """The connection was lost before the server did anything of what was sent last.
+    """The connection was lost before the server executed any of the commands that were sent last.
 
-    The server of a directory says so when its process ends; or the other end of a Unix socket was gone before
-    anything was sent.
+    The server of a directory has said so, when its process ended; or the other end of a Unix socket was
+    closed before anything was sent.
     """
 
 
-#: What the system takes as a whole or not at all, in bytes.
+#: How many bytes a socket accepts as a whole or not at all.
 AT_ONCE: Final = 1 << 14
 
 
 def error_reply(error: redis.RedisError) -> ServerReplyError:
-    """An error reply, with the first word that redis-py takes off.
+    """An error reply, with the first word that redis-py has removed.
 
     Raises:
-        NotDoneError: It was the server's last.
+        NotDoneError: The reply is ``FAREWELL``.
     """
     text, code = str(error), _CODES.get(type(error))
     return checked(ServerReplyError(f"{code} {text}" if code and not text.startswith(code) else text))
 
 
 def checked(reply: ServerReplyError) -> ServerReplyError:
-    """An error reply; raises ``NotDoneError`` if it was the server's last."""
+    """The error reply; raises ``NotDoneError`` if it is ``FAREWELL``."""
     if str(reply) == FAREWELL:
         raise NotDoneError(FAREWELL)
     return reply

@@ -60,7 +60,7 @@ class QueueClosedError(PressureError):
 
 
 class QueueInUseError(PressureError):
-    """Another client holds the role that the operation needs, or has taken over the role of this client.
+    """Another client holds the role that the operation needs, or has freed the role of this client.
 
     Attributes:
         role: ``"producer"`` or ``"consumer"``.

@@ -1,14 +1,13 @@
-"""The execution of an operation: what is the same for every driver.
+"""The execution of an operation: what all drivers have in common.
 
 A driver calls ``begin``, takes ``step`` for as long as there is one, carries it out, and hands the replies to
 ``advance``. To stop the operation it calls ``stop`` instead of carrying out a step that ``waits``. If the
-connection is lost, ``lost`` gives the error to raise. Where the operation asks for a new hold, it is answered
-here, and the driver sees nothing of it.
+connection is lost, ``lost`` gives the error to raise. ``NewHold`` is answered here; a driver never sees it.
 
 Rules:
-    - Whatever has arrived is handed in, also when the operation is to be stopped.
+    - Replies that have arrived are handed in, also when the operation is to be stopped.
     - An operation whose connection is lost is closed: it sends nothing more.
-    - Whether its outcome is known depends on what was sent: looking changes nothing.
+    - If the connection is lost, the outcome is known if only commands were sent that change nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _HARMLESS: Final = frozenset(
     b"ZCARD ZMSCORE ZRANGE ZSCORE".split()
 )
 
-#: Refusals that an operation is prepared for, and that leave a connection as it was.
+#: Error replies that operations expect, and that do not make a connection unusable.
 _EXPECTED: Final = frozenset({"NOSCRIPT", "NOGROUP", "BUSYGROUP", "EMPTYKEY"})
 _NO_KEY: Final = "no such key"
 
@@ -52,10 +51,10 @@ class Execution(Generic[T]):
         begin_hold: Makes the id of a new hold on the connection that carries the operation.
 
     Attributes:
-        step: What to carry out next; None when the operation is over.
-        result: What it returned.
-        refused: Whether the server has refused a command; then keys may still be watched, or worse, and the
-            connection is better not used again.
+        step: The step to carry out next; None when the operation is over.
+        result: What the operation returned.
+        refused: Whether the server has refused a command. Then keys may still be watched, or a role be held
+            on the connection, which should not be used again.
 
     Raises:
         PressureError: Whatever the operation raises: by ``begin``, ``advance`` and ``stop``.
@@ -73,7 +72,7 @@ class Execution(Generic[T]):
         self.result: T
 
     def begin(self) -> None:
-        """Come to the first step."""
+        """Run the operation to its first step."""
         self._go(lambda: next(self._operation))
 
     def _go(self, proceed: Callable[[], Step]) -> None:
@@ -88,9 +87,10 @@ class Execution(Generic[T]):
 
     @property
     def leaves_a_mess(self) -> bool:
-        """Whether the connection is better not used again: keys may be watched, or a role be held on it.
+        """Whether the connection should not be used again: keys may be watched, or a role be held on it.
 
-        A command was refused; or something broke the operation off, such as a signal handler that raised.
+        That is so if a command was refused, or if something ended the operation early, such as a signal
+        handler that raised.
         """
         return self.refused or self.step is not None
 
@@ -108,7 +108,7 @@ class Execution(Generic[T]):
     def advance(self, replies: list[Reply]) -> None:
         """Hand in the replies to ``step``."""
         for reply in replies:
-            if type(reply) is list:  # of a transaction or a script, such as a role that was not given back
+            if type(reply) is list:  # of EXEC or a script; an error in it can be that of giving a role back
                 self._note_refusals(reply)
         self._note_refusals(replies)
         self._go(lambda: self._operation.send(replies))
@@ -123,7 +123,7 @@ class Execution(Generic[T]):
         self._go(lambda: self._operation.throw(reason))
 
     def abandon(self) -> None:
-        """There is no connection any more."""
+        """Close the operation: its connection is lost."""
         self.step = None
         self._operation.close()
 
@@ -155,11 +155,11 @@ class PooledExecution(Execution[T]):
 
     Args:
         operation: A generator that was not started yet.
-        checkout: Where it runs.
+        checkout: The member of the pool.
         where: The settings of the server.
 
     Attributes:
-        connection: The connection on which it was begun.
+        connection: The connection on which the operation began.
     """
 
     __slots__ = ("_has_heirs", "_limit", "_reply_timeout", "_watched", "_watches", "connection", "member")
@@ -174,28 +174,28 @@ class PooledExecution(Execution[T]):
         self._watches = self._watched = False
 
     def begin(self) -> None:
-        """Come to the first step, on the member's connection."""
+        """Run the operation to its first step, on the member's connection."""
         self.connection = self.member.connection
         super().begin()
 
     def timeout_of(self, step: Batch) -> float:
-        """How many seconds nothing may come from the server."""
+        """How many seconds the server may be silent during a step."""
         return self._reply_timeout + (step.seconds if isinstance(step, Wait) else 0)
 
     @property
     def shares(self) -> bool:
-        """Whether others have their turn on the connection before the next step, which waits."""
+        """Whether other operations may use the connection before the next step, which waits."""
         return self.member.lock is not None and not self._watches
 
     def stopped_unable_to_share(self) -> bool:
-        """Stop it with an error if it would wait on a shared connection, but watches keys there."""
+        """Stop an operation that would wait on a shared connection while it watches keys; whether it did."""
         if self.member.lock is None or not self._watches or type(self.step) is not Wait:
             return False
         self.stop(too_few_connections(self._limit))
         return True
 
     def check_connection(self) -> None:
-        """Raises what ``lost`` says if the connection was lost while others had their turn."""
+        """Raise the error of ``lost`` if the connection was lost while other operations used it."""
         if self.member.connection is not self.connection:
             raise self.lost(ConnectionError("while another operation used it"))
 
@@ -209,10 +209,11 @@ class PooledExecution(Execution[T]):
 
     @property
     def goes_on(self) -> bool:
-        """Whether the step at hand may be sent again, after a server said that it ends and has not done it.
+        """Whether to send the current step again after its server ended without executing it.
 
-        Another process runs the server then. It does not know which keys were watched, nor do others who
-        share the connection know that it was opened anew.
+        Another process runs the server then. It does not know which keys were watched, and other operations
+        on a shared connection do not know that it was opened anew: in these two cases the step is not sent
+        again.
         """
         return self._has_heirs and not self._watched and self.member.lock is None
 
@@ -224,7 +225,7 @@ class PooledExecution(Execution[T]):
 
 
 class AsyncExecution(PooledExecution[T]):
-    """One operation under way, and what cancelled it meanwhile, if anything."""
+    """The execution of an operation by a driver with coroutines."""
 
     __slots__ = ("_checkout", "_is_stopped")
 
@@ -234,7 +235,7 @@ class AsyncExecution(PooledExecution[T]):
         self._is_stopped = False
 
     async def run(self) -> T:
-        """To its end."""
+        """Run the operation to its end; its result."""
         try:
             self.begin()
             while (step := self.step) is not None:
@@ -253,7 +254,7 @@ class AsyncExecution(PooledExecution[T]):
         return self.result
 
     async def _may_wait(self) -> bool:
-        """Whether the next step, which waits, is to be carried out."""
+        """Whether to carry out the next step, which waits."""
         if not self._is_stopped and (reason := await self._cancelled()) is not None:
             self._is_stopped = True
             self.stop(reason)
@@ -266,11 +267,11 @@ class AsyncExecution(PooledExecution[T]):
 
     @abstractmethod
     async def _cancelled(self) -> BaseException | None:
-        """What to stop the operation with; None to go on."""
+        """The exception to stop the operation with; None to go on."""
 
     @abstractmethod
     async def _pause(self, seconds: float) -> bool:
-        """Sleep; False if that was cancelled. Others have the connection meanwhile, if they may."""
+        """Sleep; False if that was cancelled. Others may use a shared connection meanwhile."""
 
     @abstractmethod
     async def _sent(self, step: Batch) -> list[Reply]:
@@ -278,23 +279,23 @@ class AsyncExecution(PooledExecution[T]):
 
 
 def is_wrong_server(error: ServerReplyError) -> bool:
-    """Whether a server says by this that it is not, or no longer, the one to ask."""
+    """Whether this error says that the server is not, or no longer, the one to ask."""
     return error.code in WRONG_SERVER
 
 
 def client_unblock(number: int) -> Operation[bool]:
-    """An operation that ends the wait of another connection; whether the server did so."""
+    """An operation that ends the wait of the connection with this CLIENT ID; whether the server did it."""
     (reply,) = yield Batch(((b"CLIENT", b"UNBLOCK", number),))
     return not isinstance(reply, ServerReplyError)
 
 
 def grace_period(step: Batch, unblocked: bool | None) -> float:
-    """How many seconds an operation that is to be stopped may wait from now on for the reply to a wait.
+    """How many seconds to wait for the reply to a wait, once its operation is to be stopped.
 
     Args:
         step: The wait.
-        unblocked: Whether it was ended; False where the server does not do that, so that it ends by itself;
-            None if the server has not answered.
+        unblocked: True if the server accepted CLIENT UNBLOCK; False if it cannot, so that the wait ends by
+            itself; None if the server has not answered.
     """
     if unblocked is None:
         return 0.0

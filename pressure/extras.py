@@ -1,4 +1,4 @@
-"""What an error says about a package that is missing: the extra that has it, and how to install that."""
+"""How to install an optional package, for error messages."""
 
 from __future__ import annotations
 

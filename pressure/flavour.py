@@ -1,4 +1,4 @@
-"""A flavour: what runs the definitions of a kind, whichever kind it is.
+"""A flavour turns the definitions of a kind of queue, any kind, into methods, and runs what they return.
 
 ``synchronous`` has the flavour with functions, ``asynchronous`` what the two flavours with coroutines share.
 To join a flavour and a kind: ``class BackupQueue(Synchronous, BackupMethods)``.
@@ -27,24 +27,24 @@ Renewal: TypeAlias = Callable[[Collection[bytes]], Operation[None]]
 
 
 class Flavour(ABC):
-    """Makes methods of definitions."""
+    """Turns definitions into methods."""
 
-    #: What runs what a definition of a form returns, and what the method returns then; see ``like``.
+    #: By form: the function that runs what a definition returns, and the method's return type; see ``like``.
     _runners: ClassVar[dict[Form, tuple[Callable[..., Any], str]]]
 
     @staticmethod
     @abstractmethod
     def _method(define: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
-        """The method that has ``run`` carry out what ``define`` returns."""
+        """The method that passes to ``run`` what ``define`` returns."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         made = {name: each for name, each in definitions(cls) if inspect.getattr_static(cls, name) is each}
-        for name, definition in made.items():  # what a subclass has of its own stays
+        for name, definition in made.items():  # a subclass may override a method
             run, returns = cls._runners[definition.form]
             setattr(cls, name, like(definition, cls._method(definition.define, run), returns))
         kinds = (base for base in cls.__mro__ if issubclass(base, Methods) and not issubclass(base, Flavour))
-        if made and not vars(cls).get("__doc__"):  # what a queue does is told by its kind
+        if made and not vars(cls).get("__doc__"):  # a queue has the docstring of its kind
             cls.__doc__ = next(kinds).__doc__
 
     _where: Settings
@@ -60,7 +60,7 @@ class Flavour(ABC):
 
 
 class Values(Generic[T]):
-    """An asynchronous iteration over the values of a queue; leaving it early leaves nothing to be closed.
+    """An asynchronous iteration over the values of a queue; a loop that ends early has nothing to close.
 
     Args:
         get: Takes one value.
@@ -81,7 +81,7 @@ class Values(Generic[T]):
 
 @contextlib.contextmanager
 def noted_in(error: BaseException) -> Iterator[None]:
-    """What fails at the end of a block that ended by an error becomes a note of that error."""
+    """Add an exception at the end of a block as a note to the error by which the block ended."""
     try:
         yield
     except Exception as failure:

@@ -1,4 +1,4 @@
-"""What a new connection sends first: it logs in, chooses protocol and database, says its name, and asks."""
+"""The first commands of a new connection: login, protocol, database, name, and the commands of a query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Handshake:
     """The first commands of a connection, in one round trip.
 
     Args:
-        look: Who is asked, and what.
+        query: The server, and the commands for it.
         name: The connection's name (CLIENT SETNAME).
 
     Attributes:
@@ -36,10 +36,10 @@ class Handshake:
         self.data = b"".join(map(_pack, (*words, *query.ask)))
 
     def answers(self, replies: Sequence[Reply]) -> list[Reply]:
-        """What the server answers to what was asked.
+        """The replies to the commands of the query.
 
         Raises:
-            ServerReplyError: It does not let us in.
+            ServerReplyError: The server refused the login.
         """
         for reply in replies[: self._words]:
             if isinstance(reply, ServerReplyError):

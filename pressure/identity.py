@@ -1,10 +1,10 @@
-"""What the id of a hold says: who holds a role, and on which connection. ``pool.Holds`` makes the ids.
+"""The id of a hold: it names the holder of a role, and its connection. ``pool.Holds`` makes the ids.
 
 Pressure protocol 0.15, Clients: each client needs a unique identifying value, suggested to be made of host,
-process and thread. Ours is new for every time a role is taken, a hold:
-``<host>:<pid>:<nonce>/<connection>/<hold>``, in printable ASCII without spaces. What stands before the last
+process and thread. Ours is new for each hold, that is, each time a client takes a role:
+``<host>:<pid>:<nonce>/<connection>/<hold>``, in printable ASCII without spaces. The part before the last
 slash is the name (CLIENT SETNAME) of the one connection on which the hold lives, so CLIENT LIST tells whether
-its holder is still there. Whoever gives the role back adds ``/released`` to the id in the holder key.
+its holder is alive. A client that gives a role back adds ``/released`` to the id in the holder key.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ def process_in(hold_id: bytes) -> bytes | None:
 
 
 def released(hold_id: bytes) -> bytes:
-    """What the holder key says after a hold was given back."""
+    """The value of the holder key after a hold has given its role back."""
     return hold_id + _RELEASED
 
 
 def is_released(holder: bytes) -> bool:
-    """Whether a holder key says that the role was given back: an id of our form, marked."""
+    """Whether this value of a holder key is an id of our form that is marked as released."""
     return holder.endswith(_RELEASED) and _ID.fullmatch(holder.removesuffix(_RELEASED)) is not None
 
 
 def unmarked(holder: bytes) -> bytes:
-    """The id in a holder key, whether or not it is marked."""
+    """The id in a holder key, without the mark if it has one."""
     return holder.removesuffix(_RELEASED) if is_released(holder) else holder

@@ -13,13 +13,13 @@ from pressure.protocol import Context, Diagnosis, Operation, Stats
 
 
 def check_role(role: str) -> None:
-    """Raises ValueError for a role that does not exist."""
+    """Raise ValueError if there is no such role."""
     if role not in ("producer", "consumer"):
         raise ValueError(f"role must be 'producer' or 'consumer', not {role!r}")
 
 
 class InspectMethods(Methods, Generic[V]):
-    """What ``pressure.Queue`` tells about a queue."""
+    """The methods of ``pressure.Queue`` that only read."""
 
     _context: Context
     _codec: Codec[V]

@@ -1,12 +1,12 @@
-"""``join`` and ``task_done`` as those of ``queue.Queue``, on a queue that many clients share.
+"""``join`` and ``task_done`` as in ``queue.Queue``, on a queue that many clients share.
 
-The server knows what is in the queue, and what was received and is not acknowledged yet. It does not know
-what becomes of a value that ``get`` took. Only the object that took it is told, by ``task_done``. So ``join``
-waits for what the server knows of all clients, and for what its own object knows.
+The server knows which messages are in the queue, and which are unacknowledged. It does not know whether a
+value that ``get`` took is finished: only the object that took it is told, by ``task_done``. So ``join`` waits
+for all messages that the server knows, and for the values that its own object has taken.
 
-A value that a ``get`` of this object has just taken is known to neither: it has left the server, and is not
-counted here yet. So a look at the server is believed when each ``get`` that was under way then has ended, or
-has gone on without a value.
+A value that a ``get`` of this object has just taken is in neither count: it has left the server, and is not
+counted here yet. So the server's answer is believed only when each ``get`` that was under way then has ended,
+or has gone on without a value.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Final
 from pressure.protocol import Context, Deadline, Operation, Pause, Stats, stats
 from pressure.protocol.operation import Batch, T, Wait, map_batches
 
-#: The first and the longest pause between two looks, in seconds.
+#: The first and the longest pause between two questions to the server, in seconds.
 PAUSES: Final = (0.005, 0.5)
 
 
 class _Get:
-    """A ``get`` under way, and what it has sent last."""
+    """A ``get`` under way, and the last step that it has sent."""
 
     step: Batch | None = None
 
     def note(self, step: Batch) -> Batch:
-        """It is about to send this."""
+        """Note the step that is about to be sent."""
         self.step = step
         return step
 
 
 class UnfinishedTasks:
-    """What one queue object has taken and not finished.
+    """The values that one queue object has taken and not finished.
 
     Attributes:
         count: How many values it has taken for which ``task_done`` was not called yet.
@@ -56,9 +56,9 @@ class UnfinishedTasks:
                 self._gets.discard(get)
 
     def in_doubt(self, found: Stats) -> dict[_Get, Batch]:
-        """What may have taken a value before this look at the server, with what it has sent last.
+        """Each ``get`` that may have taken a value before this answer of the server, with its last step.
 
-        A wait takes a value before the value is counted. So where all is counted, no wait has taken one.
+        A wait takes a value before the value is counted. So if all values are counted, no wait has taken one.
         """
         uncounted = found.produced_messages != found.consumed_messages
         with self._lock:
@@ -68,7 +68,7 @@ class UnfinishedTasks:
         }
 
     def are_in_doubt(self, gets: dict[_Get, Batch]) -> bool:
-        """Whether one of them may have taken a value still that is not in ``count``."""
+        """Whether one of these may still have taken a value that is not in ``count``."""
         with self._lock:
             return any(
                 get in self._gets and get.step is not None and (get.step is step or bool(get.step.taken))
@@ -76,15 +76,15 @@ class UnfinishedTasks:
             )
 
     def add(self, number: int) -> None:
-        """Some more were taken."""
+        """Count values that were taken."""
         with self._lock:
             self.count += number
 
     def done(self) -> None:
-        """One is finished.
+        """Count one value as finished.
 
         Raises:
-            ValueError: None is unfinished.
+            ValueError: No value is unfinished.
         """
         with self._lock:
             if not self.count:
@@ -96,7 +96,7 @@ def join(ctx: Context, deadline: Deadline, unfinished: UnfinishedTasks) -> Opera
     """Wait until nothing is in the queue, nothing is unacknowledged and nothing is unfinished.
 
     Returns:
-        False if that was not so in the time allowed.
+        True once that is so, False at the deadline.
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.

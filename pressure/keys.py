@@ -2,11 +2,11 @@
 
 A queue is twelve keys (pressure protocol 0.15, Queues): a list of values named ``prefix:name`` and eleven
 more that add a suffix to it. Two keys beyond the twelve belong to the reliable get that the protocol leaves
-room for: ``:unacked``, the message that is worked on, and ``:rejected``, those that were rejected. Deleting a
-queue takes them along.
+room for: ``:unacked``, a received message that is not acknowledged yet, and ``:rejected``, the rejected
+messages. Deleting a queue deletes them, too.
 
 Rules:
-    - Names are bytes. A ``str`` is UTF-8; any byte is allowed and the empty name is a name.
+    - Names are bytes. A ``str`` is encoded as UTF-8. Any byte is allowed, and a name may be empty.
     - The order of ``SUFFIXES`` is the order in which the protocol's Delete removes the keys.
 
 To add a key: a field in ``Keys`` and its suffix in ``SUFFIXES``; ``Keys.of`` and the tests follow.
@@ -61,7 +61,7 @@ def hash_tag(key: bytes) -> bytes:
 
 
 class QueueKeys(Protocol):
-    """What is known of any kind of queue by which its node of a cluster is found."""
+    """The keys of any kind of queue, as far as they are needed to find its node of a cluster."""
 
     @property
     def name(self) -> bytes: ...  # noqa: D102
@@ -75,8 +75,8 @@ class QueueKeys(Protocol):
 class Keys:
     """The full names of one queue's keys (pressure protocol 0.15, Queues).
 
-    The documents swap two descriptions; here ``producer`` names the producer, ``consumer`` the
-    consumer. The counters carry ``:stats:``, as the prose has them and the pseudocode does not.
+    The documents swap two descriptions; here ``producer`` names the producer, ``consumer`` the consumer.
+    The names of the counters have ``:stats:`` in them, as in the documents' prose, not their pseudocode.
     """
 
     name: bytes
@@ -116,9 +116,8 @@ class Keys:
     def neighbours(self) -> tuple[bytes, ...]:
         """The ``:bound`` keys of queues whose keys could be mistaken for this one's.
 
-        ``jobs:closed`` is a fine name, but its list of values is the key that says whether ``jobs`` is
-        closed. So a queue is not created beside another whose name is its own plus or minus one of the
-        protocol's suffixes.
+        ``jobs:closed`` is a valid name, but its list of values is the key that says whether ``jobs`` is
+        closed. So a queue is not created beside another whose name is its own plus or minus a suffix.
         """
         suffixes = [suffix for suffix in SUFFIXES.values() if suffix]
         longer = [self.queue + suffix for suffix in suffixes]

@@ -1,16 +1,16 @@
-"""Keeping leases: the holds on a queue whose leases are renewed in the background.
+"""Renew leases in the background: those of the holds of one queue object.
 
 Rules:
-    - A hold is kept from its begin to its end; that of a ``receive`` block to the end of the block.
-    - An attempt to renew begins three times in the time of a lease, while there are holds. Each has a
-      connection of its own, made for it, and a third of the lease to be done: an attempt that hangs is given
-      up, and the next begins at once. So one connection that hangs does not end a lease.
-    - When there was no hold for a while, renewing ends by itself; ``stop`` ends it.
-    - A failure to renew is not reported: the next attempt may succeed, and if none does the holder is told at
-      its next write.
+    - A hold's lease is renewed from its begin to its end; in a ``receive`` block, to the end of the block.
+    - While there are holds, three attempts to renew begin in the time of a lease. Each has a connection of
+      its own, made for it, and a third of the lease to finish: an attempt that hangs is given up, and the
+      next begins at once. So one connection that hangs does not end a lease.
+    - When there has been no hold for a while, renewing ends by itself; ``stop`` ends it, too.
+    - A failure to renew is not reported: the next attempt may succeed. If none does, the holder's next write
+      fails.
     - A forked child renews nothing that its parent began.
 
-A flavour says how something goes on in the background: a subclass of ``LeaseRenewer``.
+A flavour subclasses ``LeaseRenewer`` to run this in its own background.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from pressure.checks import milliseconds
 
 Renew: TypeAlias = Callable[[Collection[bytes]], None]
 
-#: How often renewing a lease begins in its time. The last attempt comes too late if both before it failed.
+#: How many attempts begin in the time of a lease. The last comes too late if both before it failed.
 ATTEMPTS: Final = 3
 
 
 def lease_of(seconds: float | None) -> float | None:
-    """Raises TypeError or ValueError for what is no length of a lease."""
+    """The lease, rounded to milliseconds; raises TypeError or ValueError if it is not a length of time."""
     return None if seconds is None else milliseconds(seconds, "lease", 1) / 1000
 
 
 class LeaseRenewer(ABC):
-    """The holds of one queue object.
+    """Renews the leases of the holds of one queue object.
 
     Args:
         seconds: How long a lease lasts.
 
     Attributes:
-        pause: Seconds from the begin of one attempt to that of the next, and the longest time for each.
+        pause: Seconds from the begin of one attempt to the begin of the next, and the longest time for each.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -57,7 +57,7 @@ class LeaseRenewer(ABC):
         self._go_on()
 
     def end(self, hold_id: bytes) -> None:
-        """Renew it no more."""
+        """Stop renewing the lease of a hold."""
         self._holds.discard(hold_id)
 
     def pause_after(self, began: float) -> float:
@@ -66,7 +66,7 @@ class LeaseRenewer(ABC):
 
     @abstractmethod
     def _go_on(self) -> None:
-        """Have renewing go on in the background, if it does not."""
+        """Start renewing in the background, unless it is running."""
 
 
 class ThreadRenewer(LeaseRenewer):
@@ -96,14 +96,14 @@ class ThreadRenewer(LeaseRenewer):
             super().begin(hold_id)
 
     def end(self, hold_id: bytes) -> None:
-        """Renew it no more."""
+        """Stop renewing the lease of a hold."""
         with self._changed:
             super().end(hold_id)
             if self._is_over:
                 self._changed.notify_all()
 
     def stop(self) -> None:
-        """End the thread; while there are holds it goes on for them, and ends with the last."""
+        """End the thread; if there are holds, after the last of them has ended."""
         with self._changed:
             self._is_over, thread = True, self._thread
             self._changed.notify_all()
@@ -120,12 +120,12 @@ class ThreadRenewer(LeaseRenewer):
         pause = self.pause
         while holds := self._holds_after(pause):
             began = time.monotonic()
-            with suppress(Exception):  # whatever it was, such as a credential provider's: the next may do
+            with suppress(Exception):  # any error, also of a credential provider: the next may succeed
                 self._renew(holds)
             pause = self.pause_after(began)
 
     def _holds_after(self, pause: float) -> Collection[bytes]:
-        """What to renew; nothing if the thread is to end, which it then has as far as others can see."""
+        """The holds to renew after a pause; none if the thread is to end, and then it counts as ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_over and not self._holds, pause)
             holds = frozenset(self._holds)
@@ -134,12 +134,12 @@ class ThreadRenewer(LeaseRenewer):
             return holds
 
 
-#: The keepers of this process that have threads.
+#: The renewers of this process that have threads.
 _all: Final[WeakSet[ThreadRenewer]] = WeakSet()
 
 
 def _after_fork() -> None:
-    """A child has no thread of its parent's, and holds no role either."""
+    """Forget the parent's threads and holds: a forked child has neither."""
     for renewer in list(_all):
         renewer._forget()
 

@@ -11,7 +11,7 @@ from pressure.protocol import Deadline, Operation, RepairReport
 
 
 class LifecycleMethods(InspectMethods[V]):
-    """How ``pressure.Queue`` creates, closes, repairs and deletes a queue."""
+    """The methods of ``pressure.Queue`` that create, close, repair and delete a queue."""
 
     @method
     def create(self, bound: int = 0, *, exist_ok: bool = False) -> Operation[None]:
@@ -19,7 +19,7 @@ class LifecycleMethods(InspectMethods[V]):
 
         Args:
             bound: How many values the queue may hold; 0 means any number.
-            exist_ok: Leave a queue alone that exists with this bound.
+            exist_ok: Do nothing if the queue exists with this bound.
 
         Raises:
             QueueAlreadyExistsError: The queue exists (with ``exist_ok``: with another bound), an unfinished
@@ -37,7 +37,7 @@ class LifecycleMethods(InspectMethods[V]):
         except QueueAlreadyExistsError as error:
             try:
                 _, found = yield from protocol.length_and_bound(self._context)
-            except QueueDoesNotExistError:  # it is not the queue that exists: another one uses a key of it
+            except QueueDoesNotExistError:  # the queue does not exist, but one of its keys does
                 raise error from None
             if found != bound:
                 raise QueueAlreadyExistsError(
@@ -80,8 +80,8 @@ class LifecycleMethods(InspectMethods[V]):
     def delete(self, timeout: float | None = None) -> Operation[None]:
         """Delete the queue and its values (pressure protocol 0.15, Delete), or finish an interrupted delete.
 
-        Clients that wait in ``put``, ``get`` or ``close`` get ``QueueDoesNotExistError``. The holders of the
-        roles finish what they do; the delete waits for them.
+        Clients that wait in ``put``, ``get`` or ``shutdown`` get ``QueueDoesNotExistError``. The holders of
+        the roles finish what they do; the delete waits for them.
 
         Args:
             timeout: Longest time to wait for both roles, in seconds; None for no limit.

@@ -1,8 +1,8 @@
 """How the methods of a kind of queue are declared: once, for every flavour.
 
 A kind is a subclass of ``Methods``. Its methods are definitions: functions that check their arguments and
-return what is to be done. ``pressure.flavour`` joins a kind with each flavour and makes methods of the
-definitions: functions, or coroutine functions.
+return the operations to run. ``pressure.flavour`` joins a kind with each flavour, and turns its definitions
+into functions or coroutine functions.
 
 | decorator | the function returns | the method is |
 |---|---|---|
@@ -16,7 +16,7 @@ definition into that of the flavour's method.
 
 Rules:
     - A definition sends nothing itself, so that arguments are checked before a key is touched.
-    - What leaves a block runs whether or not the task is cancelled, and never in a forked child.
+    - The operation at the end of a block runs even if the task is cancelled, but never in a forked child.
 """  # noqa: E501, a table
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Form(Enum):
 
 
 class Definition(Generic[P, R, A]):
-    """What a decorator leaves in the class of a kind.
+    """A declared method, in the class of a kind.
 
     Args:
         define: The function that was decorated.
@@ -98,12 +98,12 @@ class Definition(Generic[P, R, A]):
 
 @dataclass(frozen=True, slots=True)
 class Block(Generic[T]):
-    """What a ``with`` block does when it is entered, and when it is left.
+    """The operations at both ends of a ``with`` block.
 
     Attributes:
-        enter: Gives what the block works on.
-        leave: Told that, and the error by which the block ended, if it did; None to do nothing.
-        holds_role: Whether both ends run on one connection, on which the role lives that the block holds.
+        enter: Its result is the value of the ``with`` statement.
+        leave: Called with that value, and the block's error or None; returns the operation to run, or None.
+        holds_role: Whether the block holds a role, so that both operations run on one connection.
     """
 
     enter: Operation[T]
@@ -112,7 +112,7 @@ class Block(Generic[T]):
     _process: int = field(default_factory=os.getpid)
 
     def end(self, taken: T, error: BaseException | None) -> Operation[None] | None:
-        """What to do when the block is left; nothing in a forked child: the block is its parent's to end."""
+        """The operation to run at the end of the block; None in a forked child: its parent ends the block."""
         operation = self.leave(taken, error)
         return operation if os.getpid() == self._process else None
 
@@ -123,13 +123,13 @@ NextBlock: TypeAlias = Callable[[], Block[T]]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call a function of the user's; with coroutines, a coroutine function.
+    """A call of a function of the user's; with coroutines, of a coroutine function.
 
     Attributes:
         function: The function.
         argument: What it is called with.
-        heartbeat: Makes an operation that is run again and again meanwhile; None for nothing.
-        every: Seconds between two of these.
+        heartbeat: Makes an operation that is run periodically meanwhile; None for nothing.
+        every: Seconds between two of these operations.
     """
 
     function: Callable[[Any], Any]
@@ -150,14 +150,14 @@ def method(define: Callable[Concatenate[S, P], Operation[T]]) -> Definition[P, T
 def context_manager(
     define: Callable[Concatenate[S, P], Block[T]],
 ) -> Definition[P, AbstractContextManager[T, None], AbstractAsyncContextManager[T, None]]:
-    """Declares a method for ``with`` blocks; the function returns what happens at their ends."""
+    """Declares a method for ``with`` blocks; the function returns their operations."""
     return Definition(define, Form.CONTEXT_MANAGER)
 
 
 def iterator(
     define: Callable[Concatenate[S, P], NextBlock[T]],
 ) -> Definition[P, Generator[T, None, None], AsyncGenerator[T, None]]:
-    """Declares a method for ``for`` loops; the function returns what makes the block of each value."""
+    """Declares a method for ``for`` loops; the function returns one that makes the block of each value."""
     return Definition(define, Form.ITERATOR)
 
 
@@ -167,7 +167,7 @@ def callback_method(define: Callable[Concatenate[S, P], CallbackOperation[T]]) -
 
 
 class _AnyContext(HasKeys, HasClock, Protocol):
-    """What every operation needs to know."""
+    """The context of an operation on any kind of queue."""
 
 
 class Methods:
@@ -194,12 +194,12 @@ class Methods:
         raise NotImplementedError
 
     def _settings(self, **where: Any) -> Settings:
-        """What arguments and environment say of the server."""
+        """The settings from the arguments and the environment."""
         return settings(**where, clients=self._clients)
 
     @property
     def _server(self) -> tuple[str, Any]:
-        """Which server and database it is on."""
+        """The queue's server and database."""
         raise NotImplementedError
 
     @property
@@ -213,14 +213,14 @@ class Methods:
 
 
 def definitions(kind: type) -> Iterator[tuple[str, Definition[..., Any, Any]]]:
-    """The definitions of a class and of those that it is made from, by their names."""
+    """The definitions of a class and of its base classes, with their names."""
     for base in kind.__mro__:
         for name, each in vars(base).items():
             if isinstance(each, Definition):
                 yield name, each
 
 
-#: What a definition returns is what the flavour runs; what the method returns is made of that in brackets.
+#: The return type of a definition; that of the method is made from the part in brackets.
 _RETURNS: Final = re.compile(r"\w+\[(.*)\]")
 
 
@@ -232,7 +232,7 @@ def like(
     Args:
         definition: The definition.
         function: The function.
-        returns: What it returns, where ``{}`` stands for what the definition's operation gives.
+        returns: Its return type, where ``{}`` stands for the type of the operation's result.
     """
     functools.update_wrapper(function, definition.define)
     del function.__wrapped__  # type: ignore[attr-defined]

@@ -1,21 +1,21 @@
-"""The connections of a process, who uses which, and the holds on them: for all flavours, without I/O.
+"""The connections of a process, which operation uses which, and the holds on them: without I/O.
 
 A ``Member`` is the place of one connection; a flavour opens the connection and closes it. A queue object has
-``Settings.max_connections`` members at most, in its ``Pool``. ``HOLDS`` are the holds that live on them.
+at most ``Settings.max_connections`` members, in its ``Pool``. ``HOLDS`` are the holds that live on them.
 
 Rules:
-    - The nonce in a name is random for each process, so that neither a process that got the same pid nor a
-      forked child vouches for somebody else. After a fork the child begins anew, without holds.
+    - The nonce in a name is random for each process. So neither a process that got the same pid nor a forked
+      child makes another's holds look alive. After a fork the child has a new nonce, and no holds.
     - Connections and holds are counted, and no number is used twice.
-    - An operation has a member to itself. When the last one that there may be is taken, it becomes the shared
-      one: all further operations use it, in turns. There nobody waits on the server, where a wait would
-      keep the others out: a wait is done by polling (``polling``), and others have their turn between two
-      polls. So each operation comes to its end, whatever the others wait for.
-    - What does not go through a pool is not counted: the one connection at a time that ends waits, and the
-      one that renews leases. So neither ever waits for an operation.
+    - An operation has a member to itself. When the last member of a pool is taken, it becomes the shared one:
+      all further operations use it in turns. They do not block there, since that would keep the others out:
+      they wait by polling (``polling``), and others have their turn between two polls. So each operation
+      comes to its end, whatever the others wait for.
+    - Two connections are not counted, and so never wait for an operation: the one that ends waits (one at a
+      time), and the one that renews leases.
     - A connection that was idle for ``IDLE_TIMEOUT`` is closed when another is given back.
-    - A forked child closes its copies of all connections of its parent, without a word to the server: its
-      parent goes on using them, and they must not outlive it.
+    - A forked child closes its copies of all connections of its parent, and sends nothing on them: the parent
+      goes on using them, and the copies must not keep them open after that.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _this_process() -> bytes:
 
 
 class Holds:
-    """The holds of one process that live; ``HOLDS`` are this process's.
+    """The live holds of one process; ``HOLDS`` are those of this process.
 
     Args:
         process: ``<host>:<pid>:<nonce>``; that of this process unless it is given.
@@ -70,17 +70,17 @@ class Holds:
         return b"%b/%d" % (self.process, next(self._connections))
 
     def begin(self, connection_name: bytes) -> bytes:
-        """A new hold on a connection; its id. It lives from now on."""
+        """Begin a hold on a connection; its id. It is alive from now on."""
         hold_id = b"%b/%d" % (connection_name, next(self._numbers))
         self._live.add(hold_id)
         return hold_id
 
     def end(self, hold_id: bytes) -> None:
-        """The hold is over: nothing will be written for it any more."""
+        """End a hold: nothing will be written for it any more."""
         self._live.discard(hold_id)
 
     def is_dead(self, hold_id: bytes | None) -> bool:
-        """Whether this is the id of a hold of this process that is over, and that was never marked."""
+        """Whether this is the id, not marked as released, of a hold of this process that is over."""
         return hold_id is not None and process_in(hold_id) == self.process and hold_id not in self._live
 
 
@@ -91,16 +91,15 @@ os.register_at_fork(after_in_child=HOLDS._begin_anew)
 
 
 class Member:
-    """The place of one connection, and who uses it.
+    """The place of one connection.
 
     Attributes:
-        connection: The flavour's connection; None if there is none (any more).
+        connection: The flavour's connection; None if it is not open.
         name: Its name on the server (CLIENT SETNAME).
-        number: Its number there (CLIENT ID), by which another connection can end its wait; None if the server
-            does not tell.
+        number: Its CLIENT ID, by which another connection can end its wait; None if the server does not tell.
         lock: The flavour's lock, if operations share this member; else None.
         users: How many operations and blocks use it.
-        is_spoiled: Whether it is not to be kept: it may still watch keys, or vouch for a hold that is over.
+        is_spoiled: Whether the connection is not to be kept: it may watch keys, or a role be held on it.
     """
 
     def __init__(self) -> None:
@@ -116,23 +115,23 @@ class Member:
         _members.add(self)
 
     def open_as(self, socket: Any) -> None:
-        """There is a connection, over this socket, which a forked child has to close."""
+        """Note the socket of the connection, which a forked child has to close."""
         self._socket = socket
 
     def set(self, connection: Any, name: bytes, number: int | None, generation: int) -> None:
-        """The connection is there, and may be used."""
+        """Set a connection that is ready for use."""
         self.connection, self.name, self.number = connection, name, number
         self._generation, self.is_spoiled = generation, False
 
     def take_out(self) -> Any:
-        """The connection, which is not to be used any more; None if there is none."""
+        """Remove and return the connection; None if there is none."""
         connection, self.connection, self._socket, self.number = self.connection, None, None, None
         return connection
 
     def forget(self, nothing: int) -> None:
         """In a forked child: close our copy of the parent's connection.
 
-        The descriptor is replaced by ``nothing``, which can be closed in every way, as often as one likes.
+        Its descriptor becomes one of ``nothing``, the null device, which may be closed in any way.
         """
         with contextlib.suppress(OSError, AttributeError, ValueError):
             os.dup2(nothing, self._socket.fileno(), inheritable=False)
@@ -146,7 +145,7 @@ class Pool:
         new_lock: Makes a lock of the flavour's, which is fair.
 
     Attributes:
-        generation: How often all connections were given up; those that are older are not kept.
+        generation: How often all connections were given up; older connections are not kept.
     """
 
     def __init__(self, limit: int, new_lock: Callable[[], Any]) -> None:
@@ -157,7 +156,7 @@ class Pool:
         _pools.add(self)
 
     def forget(self) -> None:
-        """Have no connections: those there are belong to another loop, or to our parent process."""
+        """Drop all members: their connections belong to another event loop, or to the parent process."""
         self._lock = threading.Lock()
         self._members: set[Member] = set()
         self._idle: deque[Member] = deque()
@@ -184,7 +183,7 @@ class Pool:
             return member
 
     def give_back(self, member: Member) -> list[Any]:
-        """End one use of a member; the connections that are to be closed now."""
+        """End one use of a member; the connections to close now."""
         with self._lock:
             member.users -= 1
             if member.users:
@@ -200,7 +199,7 @@ class Pool:
             return self._idle_since(now - IDLE_TIMEOUT)
 
     def drain(self) -> list[Any]:
-        """The idle connections, which are to be closed now; those in use are when they are given back."""
+        """The idle connections, to close now. Those in use are closed when they are given back."""
         self.generation += 1
         with self._lock:
             return self._idle_since(float("inf"))
@@ -219,7 +218,7 @@ class BaseCheckout:
 
     Args:
         member: The member.
-        renewer: What renews leases, if there are any.
+        renewer: Renews the leases; None without leases.
     """
 
     def __init__(self, member: Member, renewer: LeaseRenewer | None) -> None:
@@ -241,7 +240,7 @@ class BaseCheckout:
             )
 
     def begin_hold(self) -> bytes:
-        """A new hold on the connection; its id."""
+        """Begin a hold on the connection; its id."""
         hold_id = HOLDS.begin(self.member.name)
         self._holds.append(hold_id)
         if self._renewer is not None:
@@ -249,7 +248,7 @@ class BaseCheckout:
         return hold_id
 
     def end_holds(self) -> None:
-        """All holds are over."""
+        """End all holds."""
         while self._holds:
             hold_id = self._holds.pop()
             HOLDS.end(hold_id)

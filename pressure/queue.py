@@ -2,16 +2,16 @@
 
 ``QueueMethods`` declares each method once; the three classes ``Queue``, here, in ``pressure.aio`` and in
 ``pressure.trio``, are made of it. ``pressure.consuming`` has those of its methods that take messages,
-``pressure.lifecycle`` those that change the queue as a whole, ``pressure.inspecting`` those that only look.
+``pressure.lifecycle`` those that change the queue as a whole, ``pressure.inspecting`` those that only read.
 
 Rules:
     - Making a ``Queue`` object neither connects nor creates anything. ``create`` creates.
     - A method checks its arguments, and returns the operation that the flavour's driver runs.
     - One object may be used by several threads or tasks at once; each operation has a connection of its own.
     - ``close`` is about this object, as for files and sockets, so that ``contextlib.closing`` works;
-      ``shutdown``, named as in ``queue.Queue``, is about the queue, for everybody.
+      ``shutdown``, named as in ``queue.Queue``, is about the queue, for all clients.
 
-To add a method: a definition in one of the four. All flavours have it then.
+To add a method: a definition in one of these four modules. All flavours have it then.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
         scripts: Whether to use Lua scripts where the server allows them. Without scripts every operation
             takes more round trips, and concurrent puts and gets may exceed the bound by one.
         codec: Encodes objects as values and decodes them: ``"json"``, ``"msgpack"`` (needs that package),
-            ``"pickle"`` (lets everybody who can put run code in this process, and so warns with
+            ``"pickle"`` (lets each client that can put run code in this process, and so warns with
             ``UnsafeCodecWarning``), or an object with ``encode`` and ``decode``. Default: values are bytes.
         lease: For how many seconds this client holds a role; a background thread or task renews the lease
             while the client works. When a client hangs or cannot reach the server, its lease runs out. Then
@@ -83,7 +83,7 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
         max_connections: How many connections this object has at most. If all are in use, operations take
             turns on the last one. Default: what the URL or the client says, or else 100.
 
-    The environment gives what is not passed: ``REDIS_URL``, or else ``REDIS_SERVER``, ``REDIS_PORT`` and
+    The environment replaces missing arguments: ``REDIS_URL``, or else ``REDIS_SERVER``, ``REDIS_PORT`` and
     ``REDIS_DB``; and ``PRESSURE_PREFIX``. The defaults are 127.0.0.1, 6379, 0 and ``__pressure__``.
 
     Attributes:
@@ -176,7 +176,7 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
         *,
         overfill: bool = False,
     ) -> Operation[None]:
-        """Put values in a few round trips, in their order and with no other producer's between them.
+        """Put values in a few round trips, in their order and with no value of another producer between them.
 
         To other clients it looks like one ``put`` after the other: as many values are put at once as there is
         room for.
@@ -227,7 +227,7 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
 class Queue(Synchronous, QueueMethods[V]):  # noqa: D101, that of the kind
     __doc__ = QueueMethods.__doc__
 
-    if TYPE_CHECKING:  # which values it has follows from the codec
+    if TYPE_CHECKING:  # the codec determines the type of the values
 
         @overload
         def __init__(

@@ -49,7 +49,7 @@ class Message(Generic[V]):
 
 
 class ReceiveBlock(Generic[V]):
-    """The operations of one block."""
+    """The operations of one ``receive`` block."""
 
     def __init__(self, context: Context, codec: Codec[V]) -> None:
         self._context = context
@@ -66,7 +66,7 @@ class ReceiveBlock(Generic[V]):
         return Message(self._received.value, self)
 
     def _leave(self, _message: Message[V], error: BaseException | None) -> Operation[None]:
-        """Acknowledges the message, rejects it, or puts it back."""
+        """Acknowledge the message, reject it, or put it back."""
         received, self._received = self._received, None
         assert received is not None
         outcome = Settlement.ACKNOWLEDGED if error is None else Settlement.REQUEUED
@@ -74,7 +74,7 @@ class ReceiveBlock(Generic[V]):
         return settle(self._context, received.hold_id, outcome, len(received.value))
 
     def reject(self) -> None:
-        """Rejects it, when it is settled."""
+        """Reject the message at the end of the block."""
         if self._received is None:
             raise RuntimeError("a message can be rejected only inside the block that received it")
         self._rejected = True

@@ -1,10 +1,9 @@
-"""How to connect: what every flavour makes its connections of.
+"""How to connect: the settings of a connection, for all flavours.
 
 Rules:
-    - Nothing here connects. Where the server is not named, ``discovery`` asks ``nodes`` for it.
-    - Our connections never retry: a blocking pop that is sent twice pops twice. Replies are bytes. How long a
-      reply may take is the driver's business, not the socket's. ``made`` sees to it, whatever the settings
-      come from.
+    - Nothing here connects. If the server is not named, ``discovery`` asks ``nodes`` for it.
+    - Our connections never retry: a blocking pop that is sent twice pops twice. Replies are bytes. The driver
+      limits how long a reply may take, not the socket. ``made`` ensures this for settings of any origin.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ SLICE: Final = 1.0
 #: How long (seconds) the server may be silent, beyond the wait that was asked for, before the connection
 #: counts as lost. ``socket_timeout`` of a URL or a client replaces it.
 REPLY_TIMEOUT: Final = 15.0
-#: How long (seconds) it may take to reach a server, log in, and hear whether it has the queue.
+#: How long (seconds) it may take to reach a server, log in, and ask whether it has the queue.
 CONNECT_TIMEOUT: Final = 10.0
-#: The same for a sentinel, a node of a cluster, and whoever these name: there are others to ask.
+#: The same for a sentinel, a node of a cluster, and a server that these name: there are others to ask.
 NODE_TIMEOUT: Final = 2.0
 #: How long (seconds) an operation that is to be stopped waits for a server that does not answer.
 STOP_TIMEOUT: Final = 1.0
@@ -31,7 +30,7 @@ STOP_TIMEOUT: Final = 1.0
 IDLE_TIMEOUT: Final = 60.0
 #: How many connections a queue object has at most: as many as a pool of redis-py.
 MAX_CONNECTIONS: Final = 100
-#: Pools of redis-py before 6.0 stand for "no limit" by this.
+#: The limit of a pool of redis-py before 6.0 that has none.
 _NO_LIMIT: Final = 1 << 31
 
 
@@ -40,7 +39,7 @@ class Directory(NamedTuple):
 
     Attributes:
         path: Where it is.
-        appendfsync: When its server asks the disk to keep what was put; as the directive of that name.
+        appendfsync: When its server syncs its file to disk; as the directive of redis.conf of that name.
     """
 
     path: Path
@@ -53,11 +52,11 @@ class Settings:
 
     Attributes:
         connection_class: A class of redis-py's connections.
-        kwargs: Its arguments; without a host where the server is to be found by asking ``nodes``.
+        kwargs: Its arguments; without a host if ``nodes`` are asked for the server.
         prefix: The prefix.
-        service: What sentinels call the server; None where they are not asked.
+        service: The name that sentinels give the master; None without sentinels.
         nodes: The sentinels, or else some nodes of a cluster.
-        directory: Whose server it is, which is started if there is none; None for any other server.
+        directory: The directory whose server this is, to be started if none runs; None for other servers.
         reply_timeout: How many seconds the server may be silent, beyond the wait that was asked for.
         max_connections: How many connections a queue object has at most.
     """
@@ -84,25 +83,25 @@ class Settings:
 
     @property
     def connect_timeout(self) -> float:
-        """How many seconds it may take to reach the server, log in, and hear whether it has the queue."""
+        """How many seconds it may take to reach the server, log in, and ask whether it has the queue."""
         return float(self.kwargs["socket_connect_timeout"])
 
     def __str__(self) -> str:
         return self.address
 
     def at(self, host: str, port: int) -> Settings:
-        """The same at a place that another server has named."""
+        """These settings with the address of a server that another server has named."""
         kwargs = {**self.kwargs, "host": host, "port": port}
         return replace(self, kwargs=kwargs, service=None, nodes=()).as_node()
 
     def as_node(self) -> Settings:
-        """The same for one of several servers to ask: the next is asked soon."""
+        """These settings for one of several servers to ask, with a short limit: the next is asked soon."""
         limit = min(self.connect_timeout, NODE_TIMEOUT)
         return replace(self, kwargs={**self.kwargs, "socket_connect_timeout": limit})
 
 
 def made(connection_class: Any, kwargs: Mapping[str, Any], prefix: bytes) -> Settings:
-    """The settings, with ours in place of what would retry, decode, or give up on a wait.
+    """The settings, with our values of the options that would retry, decode, or give up on a wait.
 
     Raises:
         ValueError: ``max_connections`` is below 1.

@@ -28,7 +28,7 @@ class Synchronous(Flavour):
     """The flavour with functions.
 
     Attributes:
-        interrupt: Asked before each wait; see ``pressure.Queue``.
+        interrupt: Called before each wait; see ``pressure.Queue``.
     """
 
     interrupt: Interrupt | None = None
@@ -105,12 +105,12 @@ class Synchronous(Flavour):
 
     @contextlib.contextmanager
     def _heartbeats(self, heartbeat: Callable[[], Operation[Any]], every: float) -> Iterator[None]:
-        """Runs an operation again and again, on a thread of its own."""
+        """Run an operation periodically during a block, on a thread of its own."""
         over = threading.Event()
 
         def run() -> None:
             while not over.wait(every):
-                with contextlib.suppress(PressureError):  # the next may do better
+                with contextlib.suppress(PressureError):  # the next one may succeed
                     self._driver.run(heartbeat())
 
         thread = threading.Thread(target=run, name="heartbeat", daemon=True)

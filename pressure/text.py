@@ -1,7 +1,7 @@
 """Make bytes from the server safe to print on a terminal.
 
-Rule: a client that can write to the server must not be able to send control characters to the terminal of
-somebody who reads it. Errors, reports and the command line print names, identifiers and server errors through
+Rule: a client that can write to the server must not be able to send control characters to a reader's
+terminal. Errors, reports and the command line print names, identifiers and server errors through
 ``printable``.
 """
 

@@ -1,8 +1,8 @@
-"""The ways in: URLs and clients, as settings.
+"""Settings from URLs, and from clients of redis-py.
 
-One server is named by its own URL. Others find it: the sentinels that watch it, or any node of its cluster.
+A URL names the server itself, or the sentinels or cluster nodes that are asked for it.
 
-To add a way: a row in ``_KINDS``, and what asks for the server in ``discovery``.
+To add a kind of URL: a row in ``_KINDS``, and the search for the server in ``discovery``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SENTINEL_PORT: Final = 26379
 #: Schemes of URLs that name one server.
 _PLAIN: Final = ("redis", "rediss", "unix")
 
-#: Settings of a ``client=`` that concern its own pool, or that ours replace.
+#: Settings of a ``client=`` that are not taken over: they concern its own pool, or ours replace them.
 _NOT_TAKEN: Final = (
     "maint_notifications",
     "maintenance_",
@@ -40,7 +40,7 @@ def from_url(url: str, prefix: bytes) -> Settings:
     """The settings that a URL stands for.
 
     Raises:
-        ValueError: It cannot be meant.
+        ValueError: The URL is wrong.
     """
     if not isinstance(url, str):
         raise TypeError(f"url must be a str, not {type(url).__name__}")
@@ -60,7 +60,7 @@ def from_url(url: str, prefix: bytes) -> Settings:
 
 
 def _check_escaped(url: str) -> None:
-    """Raises ValueError for a password that seems to end the host: other functions' errors would show it."""
+    """Raise ValueError if a password has to be escaped: the errors of other functions would show it."""
     hosts, rest = _split(url).netloc, url.partition("://")[2]
     if not hosts or "@" in hosts or "@" not in rest:
         return
@@ -71,18 +71,18 @@ def _check_escaped(url: str) -> None:
 
 
 def _split(url: str) -> SplitResult:
-    """The parts of a URL; Python's own function refuses several hosts if one of them is in brackets."""
+    """The parts of a URL. Python's own function refuses several hosts if one of them is in brackets."""
     hosts = url.partition("://")[2].replace("?", "/").replace("#", "/").partition("/")[0]
     return urlsplit(url.replace(f"://{hosts}", "://", 1))._replace(netloc=hosts)
 
 
 def _one(url: str, prefix: bytes, **defaults: Any) -> Settings:
-    parse: Callable[[str], dict[str, Any]] = parse_url  # redis-py leaves it without types
+    parse: Callable[[str], dict[str, Any]] = parse_url  # redis-py does not annotate it
     kwargs = {**defaults, **parse(url)}
     found = made(kwargs.pop("connection_class", redis.Connection), kwargs, prefix)
     parts = urlsplit(url)
     database = "" if parts.scheme == "unix" else unquote(parts.path).strip("/")
-    if database and not database.isdigit():  # redis-py passes over it
+    if database and not database.isdigit():  # redis-py ignores it
         raise ValueError(f"the database must be a number, as in redis://HOST:PORT/0, not {database!r}")
     if parts.query:
         _check_options(found)
@@ -90,7 +90,7 @@ def _one(url: str, prefix: bytes, **defaults: Any) -> Settings:
 
 
 def _check_options(where: Settings) -> None:
-    """Raises ValueError for an option of a URL that a connection does not know, or that has a wrong value."""
+    """Raise ValueError if a URL has an option that no connection knows, or one with a wrong value."""
     try:
         where.connection_class(**where.kwargs)
     except TypeError as error:
@@ -133,7 +133,7 @@ def _sentinels(url: SplitResult, prefix: bytes) -> Settings:
     return replace(server, service=unquote(service), nodes=nodes)
 
 
-#: What follows the plus in the scheme of a URL, and what makes settings of the rest.
+#: By what follows the plus in the scheme of a URL: the function that makes the settings.
 _KINDS: Final[dict[str, Callable[[SplitResult, bytes], Settings]]] = {
     "sentinel": _sentinels,
     "cluster": _cluster,
@@ -144,8 +144,8 @@ def from_client(client: Any, clients: tuple[type, ...], prefix: bytes) -> Settin
     """The settings of a client of redis-py.
 
     Raises:
-        TypeError: It is none of ``clients``.
-        ValueError: It is of a replica.
+        TypeError: The client's class is none of ``clients``.
+        ValueError: The client connects to a replica.
     """
     pool = getattr(client, "connection_pool", None)
     if not isinstance(client, clients) or pool is None:
@@ -158,7 +158,7 @@ def from_client(client: Any, clients: tuple[type, ...], prefix: bytes) -> Settin
     if not pool.is_master:
         raise ValueError("client connects to a replica, which takes no writes; use Sentinel.master_for")
     asked = tuple(_of_pool(each.connection_pool, prefix).as_node() for each in manager.sentinels)
-    # theirs asks the sentinels when it connects, each library's own way; the class below it just connects
+    # the pool's class asks the sentinels when it connects; its base class only connects
     plain = next(kind for kind in pool.connection_class.__mro__ if "sentinel" not in kind.__module__)
     return replace(found, connection_class=plain, service=pool.service_name, nodes=asked)
 

@@ -1,14 +1,14 @@
-"""The pressure protocol, version 0.15: every operation, written once, without I/O.
+"""The operations of the pressure protocol, version 0.15, written once for all flavours, without I/O.
 
-Each operation is a generator that yields steps and is sent replies; ``operation`` says what a driver has to
-keep. The modules follow the protocol's own chapters: ``roles`` (taking and giving back), ``put`` (Put and
-Close), ``get``, ``waits`` (for room, for a value), ``lifecycle`` (Create, Delete, and the questions that take
-no role), ``queries`` (more such questions). ``scripts`` and ``lua`` do in one script what the others do in
-batches. What the protocol leaves open: ``receiving`` (a get that is acknowledged), ``repair`` (a holder that
-died; ``liveness`` tells whether it is dead), ``leases`` (a role for so long only), ``doctor`` (what is wrong
-with a queue; ``diagnosis`` is what it finds).
+Each operation is a generator that yields steps and is sent replies; ``operation`` has the rules for drivers.
+    - The protocol's chapters: ``roles`` (take a role, give it back), ``put`` (Put and Close), ``get``,
+      ``waits`` (for room, for a value), ``lifecycle`` (Create, Delete, and reads that take no role).
+    - The same operations as one Lua script each: ``scripts`` and ``lua``.
+    - Beyond the protocol: ``receiving`` (a get with acknowledgement), ``redriving``, ``leases`` (a role for a
+      limited time), ``queries`` (more reads), ``healing`` and ``repair`` (free the role of a dead holder;
+      ``liveness`` says whether it is dead), ``doctor`` (find problems; ``diagnosis`` is its result).
 
-To add an operation: a generator here, its name below, and a method in ``pressure.queue`` (which see).
+To add an operation: a generator here, its name below, and a method as ``pressure.queue`` explains.
 """
 
 from pressure.protocol.diagnosis import Diagnosis, RoleState

@@ -1,4 +1,4 @@
-"""Commands that operations send, and what the replies to them say."""
+"""Build the commands that operations send, and read the replies to them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pressure.protocol.operation import Batch, Command, Reply, Wait
 
 
 def blocking(name: bytes, *arguments: bytes, seconds: float, then: tuple[Command, ...] = ()) -> Wait:
-    """A wait on one blocking command, whose last argument is its timeout."""
+    """A wait for one blocking command, whose last argument becomes its timeout; ``then`` follows it."""
     return Wait(((name, *arguments, b"%.3f" % seconds), *then), seconds)
 
 
 def attempt(lists: tuple[bytes, ...], seconds: float, looks: tuple[Command, ...]) -> Batch:
-    """One more try to pop from the first of the lists that has something, with looks right after it.
+    """One attempt to pop an element. In the same round trip ``looks`` read the state of the queue.
 
-    Without waiting only the first list is tried. The popped reply is ``[list, value]`` with waiting, a
-    value without.
+    If ``seconds`` is 0, only the first list is tried, without waiting, and the reply to the pop is a value.
+    Otherwise the first list that has an element is popped, and the reply is ``[list, value]``.
     """
     if seconds:
         return blocking(b"BRPOP", *lists, seconds=seconds, then=looks)
@@ -23,33 +23,33 @@ def attempt(lists: tuple[bytes, ...], seconds: float, looks: tuple[Command, ...]
 
 
 def atomic(*commands: Command) -> tuple[Command, ...]:
-    """The commands as one transaction. Its one result is the reply to EXEC; see ``executed``."""
+    """The commands between MULTI and EXEC. ``executed`` reads the replies."""
     return ((b"MULTI",), *commands, (b"EXEC",))
 
 
 def executed(replies: list[Reply], end: int = -1) -> list[Reply] | None:
-    """The replies of a batch's transaction, or None when a watched key had changed and nothing was done.
+    """The replies to the commands of a transaction; None if a watched key had changed.
 
     Args:
-        replies: Those of the batch.
-        end: Which of them is that of EXEC.
+        replies: All replies to the batch.
+        end: The index of the reply to EXEC.
 
     Raises:
-        ServerReplyError: The server refused the transaction as a whole, or a command in it when it came;
+        ServerReplyError: EXEC was refused, for example because a command was refused while it was queued;
             nothing was done.
     """
     if isinstance(replies[0], ServerReplyError):
         return transaction_replies(replies, end)
     if isinstance(replies[end], ServerReplyError):
-        check(replies)  # what EXEC says is that there was an error; the first one says which
+        check(replies)  # EXEC only says that a command was refused; that command's own error comes first
     result: list[Reply] | None = replies[end]
     return result
 
 
 def transaction_replies(replies: list[Reply], end: int = -1) -> list[Reply]:
-    """What tells of a batch that is a transaction what became of its commands.
+    """The replies that say what became of the commands of a batch that is one transaction.
 
-    Where MULTI is refused, those after it are carried out one by one, and EXEC is refused, too.
+    If the server refuses MULTI, it executes the commands one by one, and then refuses EXEC.
     """
     return replies[1:end] if isinstance(replies[0], ServerReplyError) else replies
 
@@ -58,7 +58,7 @@ def check(replies: list[Reply]) -> list[Reply]:
     """The replies, if none of them is an error.
 
     Raises:
-        ServerReplyError: The first of them that is.
+        ServerReplyError: The first error among them.
     """
     for reply in replies:
         if isinstance(reply, ServerReplyError):

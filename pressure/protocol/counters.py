@@ -1,8 +1,8 @@
-"""Repair of the counters, after a client died between a put or get and its counting.
+"""Correct the counters of a queue after a client died between a put or get and its counting.
 
 The messages produced, less those consumed, equal the messages in the queue, unacknowledged ones included. A
 client that changes one of these numbers holds a role until it has changed the other. So while both roles are
-free, a difference is permanent: a missing message was consumed, a surplus one was produced, and nobody
+free, a difference is permanent: a missing message was consumed, a surplus one was produced, and no client
 counted it.
 
 Rules:
@@ -65,7 +65,7 @@ def restore_counters(ctx: Context) -> Operation[tuple[int, int]]:
 
 
 def _size(ctx: Context, key: bytes, length: int) -> Operation[int]:
-    """How many bytes the first ``length`` values of a list have in all."""
+    """The total size of the first ``length`` values of a list, in bytes."""
     size = first = 0
     while first < length:
         last = first + ctx.server.sizes.bounded(_MANY) - 1

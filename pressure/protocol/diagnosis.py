@@ -1,4 +1,4 @@
-"""What a queue looks like at one moment: what ``doctor`` finds."""
+"""What ``doctor`` finds: the state of a queue at one moment."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class RoleState:
     Attributes:
         role: ``"producer"`` or ``"consumer"``.
         free: How many elements the role's list has: 1 while the role is free, 0 while it is held.
-        holder: The id of the hold, or of the last one while the role is free; None if whoever took the role
-            has not written an id.
+        holder: The id of the holder, or of the last holder while the role is free; None if the client that
+            took the role has not written its id.
         seconds: About how many seconds ago the holder wrote its id; None if that is not known.
         connected: Whether the holder's connection is open; None if that is not known, as for clients that do
             not name their connections.
         lease: How many seconds are left of the holder's lease; None without a lease.
         lapsed: Whether the role is held, but the lease of its holder ran out.
-        about: What is known about the holder while the role is held, in words; else empty.
+        about: What is known about the holder while the role is held, as text; else empty.
     """
 
     role: str
@@ -51,13 +51,13 @@ class Diagnosis:
         state: ``"open"``, ``"closed"``, ``"half created"``, ``"half deleted"``, or ``"unreadable"`` if
             another program uses its keys.
         length: How many values are in the queue.
-        bound: How many values it may hold; 0 means any number, None that the bound is missing or no number.
+        bound: How many values it may hold; 0 means any number, None a bound that is missing or not a number.
         producer: The producer role.
         consumer: The consumer role.
         tokens: How many elements ``:not_full`` has: 1 while there is room.
         marks: How many elements ``:closed`` has: 2 once the queue is closed.
         unacknowledged: How many messages were received and are not acknowledged yet.
-        blocked: How many clients of the server wait in a blocking command on lists; None if that is not
+        blocked: How many clients of the server are blocked in a command on lists; None if that is not
             known.
         problems: What is wrong, one sentence for each problem.
         produced_messages: How many values were put since the queue was created.
@@ -84,7 +84,7 @@ class Diagnosis:
     consumed_bytes: int = 0
     rejected: int = 0
 
-    #: Of the kinds of queues, the one that this package is named for.
+    #: The kind of queue; other kinds have other diagnoses.
     kind = "queue"
 
     def __str__(self) -> str:

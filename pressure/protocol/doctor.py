@@ -1,10 +1,11 @@
-"""Doctor: what a queue looks like at one moment, and what is wrong with it. Nothing is changed.
+"""Doctor: report the state of a queue at one moment, and its problems. Nothing is changed.
 
 Rules:
-    - The keys are looked at in one transaction, so that what breaks the invariant is broken indeed and not
-      about to be mended by a client between two steps; that can only be said while its role is free.
-    - Who is connected is asked right before it. Where the server does not tell, it is not known.
-    - Since when a role is held is told by how long ago its holder's key was written or read.
+    - One transaction reads all keys. A contradiction between keys is a problem only if the role is free whose
+      holder might be about to correct them.
+    - CLIENT LIST, sent just before, tells which clients are connected. If the server refuses it, that is not
+      known.
+    - A role has been held for as long as its holder key was neither written nor read (OBJECT IDLETIME).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from pressure.protocol.role import CONSUMER, PRODUCER, Role
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """What the keys hold."""
+    """The values of a queue's keys."""
 
     bound: bytes | None
     length: int
@@ -44,12 +45,12 @@ class _Keys:
 
     @property
     def limit(self) -> int | None:
-        """The bound as a number; None if it is none of 0 or more."""
+        """The bound as a number; None if it is not a number of 0 or more."""
         return None if self.bound is None else bound_in(self.bound)
 
     @property
     def counts(self) -> list[int]:
-        """The counters as numbers; 0 for what is none."""
+        """The counters as numbers; 0 for a counter that is not a number."""
         return [count_in(count) or 0 for count in self.counters]
 
     @property
@@ -65,7 +66,7 @@ def doctor(ctx: Context) -> Operation[Diagnosis]:
     """Examine the queue.
 
     Raises:
-        QueueDoesNotExistError: There is nothing of it.
+        QueueDoesNotExistError: None of its keys exists.
     """
     (found,) = yield from examine((ctx,))
     if isinstance(found, PressureError):
@@ -74,7 +75,7 @@ def doctor(ctx: Context) -> Operation[Diagnosis]:
 
 
 def examine(contexts: Sequence[Context]) -> Operation[list[Diagnosis | PressureError]]:
-    """Examine several queues in one round trip, each at one moment; or why one cannot be examined."""
+    """Examine several queues in one round trip, each at one moment; an error for each that cannot be."""
     looks = [(*_times(ctx), *atomic(*_looks(ctx))) for ctx in contexts]
     clients, *replies = yield Batch(((b"CLIENT", b"LIST"), *chain.from_iterable(looks)))
     ends = accumulate(map(len, looks))
@@ -85,9 +86,10 @@ def examine(contexts: Sequence[Context]) -> Operation[list[Diagnosis | PressureE
 
 
 def _times(ctx: Context) -> tuple[Command, ...]:
-    """How long ago the holders' keys were used, and when they expire.
+    """The commands for the idle times of the holder keys, and for the time until they expire.
 
-    Asked first, since to read them is to use them; and not with the rest, since not everybody may ask.
+    They come first, since reading a key ends its idle time. They are not part of the transaction, since the
+    server may refuse them to this user, and that would make it fail.
     """
     keys = (ctx.keys.producer, ctx.keys.consumer)
     return (*((b"OBJECT", b"IDLETIME", key) for key in keys), *((b"PTTL", key) for key in keys))
@@ -147,7 +149,7 @@ def _role(
     return RoleState(role.name, free, who, idle, there, lease, lapsed, about)
 
 
-#: What is known about a holder, and what is wrong with it then.
+#: What is known about a dead holder, and the words that a problem adds to it.
 _DEAD: Final = {
     Liveness.OWN.value: ", an operation of this process that is over; the next operation frees it",
     Liveness.GONE.value: ", whose connection is gone; whoever waits for the role frees it",
@@ -155,7 +157,7 @@ _DEAD: Final = {
 }
 
 
-#: What clients of a queue wait in.
+#: The commands in which clients of a queue are blocked.
 _WAITS: Final = (b"brpop", b"blpop", b"blmove", b"brpoplpush", b"blmpop")
 
 
@@ -202,7 +204,7 @@ def _problems(
 
 
 def _lists(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterator[str]:
-    """What breaks the invariant while the roles that could mend it are free."""
+    """Contradictions between keys, if the roles are free whose holders might be about to correct them."""
     if seen.marks == 1 and not consumer.taken:
         yield "the key :closed has one element instead of two; repair restores the other"
     if consumer.taken:

@@ -1,4 +1,4 @@
-"""Which keys of a queue are of another type than theirs, said instead of the server's WRONGTYPE."""
+"""Name the keys of a queue that have a wrong type, in place of the server's error WRONGTYPE."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ P = ParamSpec("P")
 def naming_foreign_keys(
     function: Callable[Concatenate[Context, P], Operation[T]], /
 ) -> Callable[Concatenate[Context, P], Operation[T]]:
-    """Let an operation say which keys hold something else than a queue's.
+    """Make an operation name the keys that have a wrong type.
 
     Raises:
-        MalformedQueueError: One of the keys does, where the operation would have raised WRONGTYPE.
+        MalformedQueueError: One of the keys has a wrong type; raised in place of WRONGTYPE.
     """
 
     @wraps(function)

@@ -1,17 +1,17 @@
-"""Get: what a consumer does (pressure protocol 0.15, Get, Get (Non-Blocking)).
+"""Get: take values as the consumer (pressure protocol 0.15, Get, Get (Non-Blocking)).
 
-Where the server runs scripts, a Get on a free queue with values is one round trip (``scripts``). Elsewhere
+With scripts, a Get is one round trip if the role is free and there is a value (``scripts``). Without scripts
 it is three:
-    1. Look at ``:bound``, pop the role.
-    2. Write who we are, look whether the queue is closed, pop a value, look at bound and length.
+    1. Pop the role; read ``:consumer``, ``:bound`` and ``:closed``.
+    2. Write the hold's id, read ``:closed``, pop a value, read bound and length.
     3. Refill the token if there is room, count, give the role back: one transaction.
 
 Rules:
     - A value once popped is returned, whatever is found or refused after it.
-    - Closed is looked at before the pop: no value follows a close, so closed and nothing popped means
-      nothing is left.
+    - ``:closed`` is read before the pop. Nothing is put after a close, so a closed queue from which nothing
+      was popped is empty for good.
     - ``:not_full`` is refilled only below the bound, so that an over-filled queue drains to its bound first.
-    - Nothing read, nothing touched but the role.
+    - A Get that returns no value leaves all keys but those of the role as they were.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
 
 @operation
 def get(ctx: Context, deadline: Deadline) -> Operation[bytes]:
-    """Get one value; on a closed queue what is left of it.
+    """Take one value. A closed queue still delivers the values that are left in it.
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
-        QueueClosedError: Closed, and nothing is left.
+        QueueClosedError: The queue is closed and empty.
         QueueInUseError: The consumer role did not come free in time.
         QueueEmptyError: No value came in time.
     """
@@ -54,7 +54,7 @@ def get(ctx: Context, deadline: Deadline) -> Operation[bytes]:
 
 @operation
 def get_many(ctx: Context, deadline: Deadline, most: int) -> Operation[list[bytes]]:
-    """Get what is there, up to so many values, but wait for one; as the consumer all the while.
+    """Take up to ``most`` values, waiting for the first only, and keep the role until the last.
 
     Raises:
         PressureError: As in ``get``.
@@ -78,7 +78,7 @@ def _get(ctx: Context, deadline: Deadline, most: int) -> Operation[Sequence[byte
 
 
 def _still_ours(ctx: Context, hold: Hold) -> Operation[bool]:
-    """Whether we are still the consumer, as far as the server tells; it is watched from here on."""
+    """Whether this hold still has the role, as far as the server tells; the holder key is watched then."""
     *_, holder = yield Batch(is_ours(ctx, hold))
     if isinstance(holder, ServerReplyError) or holder == hold.id:
         return True
@@ -111,7 +111,7 @@ def _pop(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[P
 
 
 def _pop_more(ctx: Context, hold: Hold, popped: Popped, most: int) -> Operation[Popped]:
-    """What there is beside it, if it is not too much together (see ``sizes``) and the role is still ours."""
+    """The popped values and more of them, up to the limits in ``sizes``, while this hold has the role."""
     sizes = ctx.server.sizes
     while hold.held:
         asked = sizes.bounded(most - len(popped.values), popped.size)
@@ -132,20 +132,20 @@ def _pop_more(ctx: Context, hold: Hold, popped: Popped, most: int) -> Operation[
 
 
 def _values(found: Reply) -> tuple[bytes, ...]:
-    """What a pop found, with a count or without."""
+    """The values in the reply to a pop, with a count or without."""
     if isinstance(found, list):
         return tuple(found)
     return (found,) if isinstance(found, bytes) else ()
 
 
 def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
-    """Refill, count and give the role back. The value is safe with us, so nothing here raises."""
-    if not hold.held:  # the role was taken away, so nothing more is ours to write
+    """Refill the token, count, and give the role back. Since the values are taken, a refusal only warns."""
+    if not hold.held:  # another client has freed the role, so this hold writes nothing more
         yield Batch(((b"UNWATCH",),))
         return
     seen = (len(popped.values), popped.size, popped.bound, popped.length)
     done = yield from finish_or_refusal(ctx, hold, effects(ctx, *seen))
-    if done is None:  # the same
+    if done is None:  # another client has freed the role
         return
     refused = first_error([*done, popped.bound, popped.length])
     stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None
@@ -153,9 +153,9 @@ def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:
 
 
 def effects(ctx: Context, number: int, size: int, bound: Reply, length: Reply) -> tuple[Command, ...]:
-    """What values that are delivered change beside the list; nothing on a queue that is being deleted.
+    """The commands that refill the token and count delivered values; none if the queue is being deleted.
 
-    Where the server does not tell whether there is room, nobody is told that there is.
+    If the server refused to tell bound or length, the token is not refilled.
     """
     room = False
     if first_error([bound, length]) is None:

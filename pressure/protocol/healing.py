@@ -1,15 +1,15 @@
-"""Freeing the role of a dead holder: what ``repair`` does, and whoever waits for the role.
+"""Free the role of a dead holder: for ``repair``, and for clients that wait for the role.
 
 Rules:
-    - A role is compared and freed in one transaction, which marks the holder key by a value that nobody else
-      writes. So whoever was freed by mistake is fenced: its next write finds another value there. What a dead
-      consumer received and did not acknowledge goes back in the same transaction, and so does the mark of a
-      close that it had popped: afterwards the next one may be at work, and have popped one itself.
+    - One transaction compares the holder key, frees the role and writes a new value into the holder key. So
+      a holder that was freed by mistake is fenced: its next write finds that value. The same transaction puts
+      back the messages that a dead consumer did not acknowledge, and the mark of ``:closed`` that it had
+      popped. Later they could not be told from those of the next consumer.
     - A hold of this process that is over is freed at once. Any other holder has to look dead in two probes
-      (see ``liveness``), the first of which is taken when a client has waited for a second.
-    - A server that is out of memory refuses that transaction. There a script frees the role, if it may.
-    - What was seen of a holder is shared by all operations of a queue object. So a client that asks again and
-      again, and does not wait, frees the role, too.
+      (see ``liveness``). A client takes the first probe after it has waited for a second.
+    - A server that is out of memory refuses that transaction. Then a script frees the role, if allowed.
+    - All operations of a queue object share what they have observed of a holder. So a client that tries
+      again and again without waiting frees the role, too.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Freed:
     """What went back when a role was freed.
 
     Attributes:
-        orphans: How many unacknowledged messages.
-        mark: Whether the mark of a close that the dead consumer had popped.
+        orphans: How many unacknowledged messages went back to the queue.
+        mark: Whether a mark went back to ``:closed``.
     """
 
     orphans: int
@@ -42,7 +42,7 @@ class Freed:
 
 
 def free_role(ctx: Context, role: Role, holder: bytes | None) -> Operation[Freed | None]:
-    """Free a role if it is still taken, and by the same holder, in one transaction; None if it is not."""
+    """Free a role in one transaction; None if ``holder`` does not hold it any more."""
     keys = ctx.keys
     free, holder_key = role.free(keys), role.holder(keys)
     (hold_id,) = yield NewHold()
@@ -72,7 +72,7 @@ def free_role(ctx: Context, role: Role, holder: bytes | None) -> Operation[Freed
 def _freed_by_script(
     ctx: Context, role: Role, holder: bytes | None, hold_id: bytes
 ) -> Operation[Freed | None]:
-    """The same where memory is full: a dead consumer's role has to come free, or it stays full."""
+    """The same where memory is full. There a consumer has to free memory, so its role must come free."""
     keys = ctx.keys
     names = (role.free(keys), role.holder(keys), keys.queue, keys.unacked, keys.closed)
     args = (released(hold_id), holder or b"", int(role is CONSUMER))
@@ -81,12 +81,12 @@ def _freed_by_script(
 
 
 def mark_back(ctx: Context) -> Command:
-    """The command that pushes the mark back that somebody has popped from ``:closed``."""
+    """The command that pushes back a mark which a client has popped from ``:closed``."""
     return (b"LPUSH", ctx.keys.closed, 0)
 
 
 def was_done(replies: list[Reply]) -> bool:
-    """Whether a transaction was carried out, and not given up since somebody was at work.
+    """Whether a transaction was executed; False if a watched key had changed.
 
     Raises:
         ServerReplyError: The server refused it, or a command in it.
@@ -97,12 +97,12 @@ def was_done(replies: list[Reply]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TokenFound:
-    """What was found, and done, about the token in ``:not_full``.
+    """What ``restore_token`` has found and done.
 
     Attributes:
-        bound: What ``:bound`` holds.
-        tokens: How many there were.
-        restored: Whether there is one now, and was none or more than one.
+        bound: The value of ``:bound``.
+        tokens: How many elements ``:not_full`` had.
+        restored: Whether it has one element now, after none or several.
     """
 
     bound: bytes | None
@@ -111,11 +111,11 @@ class TokenFound:
 
 
 def restore_token(ctx: Context, owed: bool) -> Operation[TokenFound]:
-    """Have one token in ``:not_full`` if there is room, and no producer works or a dead consumer owed it.
+    """Leave one token in ``:not_full`` if there is room, and no client produces or the token is ``owed``.
 
-    In the second case a producer may wait for the token for ever. If it was not waiting but just about to
-    push, the bound is passed by one this once, as the documents' own clients may. More than one is what is
-    left where a client could push and not trim.
+    It is owed if a dead client should have pushed it: a producer may wait for it for ever. If that producer
+    was not waiting but about to put, the queue exceeds its bound by one value, once, as with the documents'
+    own clients. Several tokens are left by a client that may push and not trim.
     """
     keys = ctx.keys
     looks: tuple[Command, ...] = (
@@ -124,7 +124,7 @@ def restore_token(ctx: Context, owed: bool) -> Operation[TokenFound]:
         (b"LLEN", keys.not_full),
         (b"GET", keys.bound),
         (b"LLEN", keys.queue),
-        (b"LLEN", keys.unacked),  # a consumer at work gives the token when it is done with these
+        (b"LLEN", keys.unacked),  # the consumer pushes the token when it settles these
     )
     _, free, tokens, limit, length, unacked = check((yield Batch(looks)))
     bound = bound_in(limit)
@@ -136,14 +136,14 @@ def restore_token(ctx: Context, owed: bool) -> Operation[TokenFound]:
 
 
 def heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
-    """A role was found to be taken by this holder: free it if the holder is dead; whether that was done."""
+    """Free a role that ``holder`` was found to hold, if that holder is dead; whether the role was freed."""
     if holder is not None and ctx.holds.is_dead(holder):
         return (yield from _heal(ctx, role, holder))
     if not ctx.heal:
         return False
     now, observations = ctx.clock(), ctx.server.observations
     last = observations.get(role.name)
-    lapsed = last is not None and holder is None  # a lease that ran out leaves nothing in the holder key
+    lapsed = last is not None and holder is None  # a holder key expires when its lease runs out
     if last is None or (last.holder != holder and not lapsed):
         observations[role.name] = Observation(holder, now)
         return False
@@ -157,9 +157,9 @@ def heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
 
 
 def heal_room(ctx: Context, room: bool, free: int, holder: bytes | None) -> Operation[None]:
-    """A producer waits for room: see to a dead consumer, and to a token that got lost beside one.
+    """Free the role of a dead consumer, and restore a lost token, for a producer that waits for room.
 
-    While the consumer's role is free, and there is room, the token is in ``:not_full``, or it is nowhere.
+    The token is lost if for ``PROBE_INTERVAL`` there is room, the consumer's role is free and no token comes.
     """
     if not free:
         yield from heal(ctx, CONSUMER, holder)
@@ -173,16 +173,16 @@ def heal_room(ctx: Context, room: bool, free: int, holder: bytes | None) -> Oper
         yield from restore_token(ctx, owed=True)
 
 
-#: What is waited for beside the roles.
+#: The key, beside the roles' names, of what was observed of a missing token.
 _ROOM: Final = "room"
 
 
 def _heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
     freed = yield from free_role(ctx, role, holder)
-    if freed is not None:  # a dead consumer may have owed the token, and a dead producer may have had it
+    if freed is not None:  # a dead consumer may owe the token, a dead producer may have popped it
         try:
             yield from restore_token(ctx, owed=True)
         except ServerReplyError as error:
-            if error.code != "OOM":  # then the next get restores it, or whoever waits for room
+            if error.code != "OOM":  # then the next get restores it, or a client that waits for room
                 raise
     return freed is not None

@@ -1,13 +1,13 @@
-"""Leases: a role that is a client's own for so long only, unless it says again that it is.
+"""Leases: a client holds a role for a limited time, unless it renews its lease.
 
-The protocol knows none: who holds a role holds it until it is given back. With a lease the key that names
-the holder expires, and whoever is alive renews it; a holder that hangs, or cannot reach the server, is found
-out by that, wherever its connections are. Other clients see a role like any other.
+The protocol has no leases: a holder holds a role until it gives the role back. With a lease the holder key
+expires, and a live holder renews it. So a holder that hangs, or cannot reach the server, loses its role even
+if its connections stay open. Other clients see a role like any other.
 
 Rules:
-    - Renewing compares and extends in one transaction: a role that was taken away is not taken back.
-    - A holder whose lease ran out finds at its next write that the role is not its own, as after a repair.
-    - The role's list is not touched when a lease runs out; repair frees it.
+    - One transaction compares the holder key and extends its time. A role that was freed is not taken back.
+    - A holder whose lease ran out finds at its next write that it has lost the role, as after a repair.
+    - The end of a lease does not change the role's list. ``repair`` frees the role, or a client that waits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pressure.protocol.operation import Batch, Command, Context, Operation, oper
 
 @operation
 def renew(ctx: Context, names: Collection[bytes]) -> Operation[None]:
-    """Extend the lease of whichever role is held by one of these clients."""
+    """Extend the lease of each role that one of these holds has."""
     keys = (ctx.keys.producer, ctx.keys.consumer)
     _, *holders = yield Batch(((b"WATCH", *keys), *((b"GET", key) for key in keys)))
     ours = [key for key, holder in zip(keys, holders, strict=True) if holder in names]

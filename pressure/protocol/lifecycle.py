@@ -1,15 +1,14 @@
-"""Create and Delete, and the questions that take no role (pressure protocol 0.15, Create to Closed, Delete).
+"""Create and Delete, and reads that take no role (pressure protocol 0.15, Create to Closed, Delete).
 
 Rules:
     - Create is one transaction that watches every key of the queue. The documents' SETNX and three pushes,
-      run during a Delete, leave only ``:bound`` and a queue that is stuck.
-    - ``:bound`` gone means deleted. A Delete that was interrupted half-way is finished by running Delete
+      run during a Delete, leave only ``:bound``, and so a queue that is stuck.
+    - A queue without ``:bound`` is deleted. Running Delete again finishes a Delete that was interrupted.
+    - Delete waits for each role in slices, as other operations do. A role that is not free and has no holder
+      was removed by an earlier Delete, or a client has popped it and not written its id yet. If this lasts
+      for a whole slice, it was an earlier Delete.
+    - Waiting for a close rotates ``:closed`` (BRPOPLPUSH onto itself). Popping the marks would open the queue
       again.
-    - Delete waits for its roles in slices, like everybody. A role nobody holds and that is not free either
-      was collected by a Delete before ours; to tell it from a client between its pop and its SET, it has to
-      stay so for a whole slice.
-    - Waiting for a close rotates the list of marks (BRPOPLPUSH onto itself): popping them would open the
-      queue again.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from pressure.text import printable
 
 @operation
 def create(ctx: Context, bound: int) -> Operation[None]:
-    """Create the queue; bound 0 means none.
+    """Create the queue; a bound of 0 means any number of values.
 
     Raises:
-        QueueAlreadyExistsError: One of its keys exists, or a queue whose keys would be mistaken for its own.
+        QueueAlreadyExistsError: One of its keys exists, or another queue with which it would share a key.
     """
     keys = ctx.keys
     present = (*keys.twelve, *keys.neighbours())
@@ -90,7 +89,7 @@ def length(ctx: Context) -> Operation[int]:
 
 @operation
 def length_and_bound(ctx: Context) -> Operation[tuple[int, int]]:
-    """How many values are in the queue, and how many may be (0: any number).
+    """How many values are in the queue, and how many it may hold (0: any number).
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
@@ -118,7 +117,7 @@ def _open(ctx: Context) -> tuple[Command, Command]:
 
 @operation
 def wait_closed(ctx: Context, deadline: Deadline) -> Operation[bool]:
-    """Wait until the queue is closed; False when it was not in the time allowed.
+    """Wait until the queue is closed; False if it is still open at the deadline.
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
@@ -142,12 +141,11 @@ def wait_closed(ctx: Context, deadline: Deadline) -> Operation[bool]:
 def delete(ctx: Context, deadline: Deadline) -> Operation[None]:
     """Delete the queue, or finish a Delete that was interrupted.
 
-    Everybody who waits is woken first, then both roles are waited for. If that takes too long, or is
-    interrupted, the queue is deleted as far as its users can see; running Delete again removes what is
-    left.
+    All clients that wait are woken first; then this waits for both roles. If that takes too long or is
+    interrupted, the queue does not exist for its users, and running Delete again removes its last keys.
 
     Raises:
-        QueueDoesNotExistError: There is nothing of it.
+        QueueDoesNotExistError: None of its keys exists.
         QueueInUseError: A role did not come free in time; names its holder.
     """
     yield from _begin_delete(ctx)
@@ -161,7 +159,7 @@ def delete(ctx: Context, deadline: Deadline) -> Operation[None]:
 
 
 def _begin_delete(ctx: Context) -> Operation[None]:
-    """Remove ``:bound`` and wake everybody who waits for room or for a close."""
+    """Remove ``:bound``, and wake the clients that wait for room or for a close."""
     keys = ctx.keys
     wake: tuple[Command, ...] = (
         (b"DEL", keys.bound),
@@ -169,7 +167,7 @@ def _begin_delete(ctx: Context) -> Operation[None]:
         (b"LPUSH", keys.closed, 0, 0),
     )
     while True:
-        # Watched, so that a queue created in this moment, after another client's Delete, is not hit.
+        # Watched, so that this does not delete a queue that was created again in this moment.
         replies = check((yield Batch(((b"WATCH", keys.bound), (b"EXISTS", *keys.all)))))
         if not replies[-1]:
             yield Batch(((b"UNWATCH",),))

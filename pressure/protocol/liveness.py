@@ -1,13 +1,12 @@
-"""Whether the holder of a role is dead: the one judgement that healing, ``repair`` and ``doctor`` share.
+"""Whether the holder of a role is dead: one rule for healing, ``repair`` and ``doctor``.
 
-A hold of ours lives on one connection, and a connection that is gone does not come back. So neither a restart
-of the server nor a failover makes a difference. Whoever gives a role back marks the holder key; so a marked
-id, or none, while the role is taken means that somebody has popped the role and not said so yet. That takes
-a moment, and who needs longer is fenced.
+A hold of this package lives on one connection, and a closed connection does not come back. So a restart of
+the server, or a failover, makes no difference. A client that gives a role back marks the id in the holder
+key. So if a role is taken and its holder key is marked or missing, a client has popped the role and not
+written its id yet. That takes a moment; a client that takes longer is fenced.
 
-Rule: a holder is dead if the role was taken, and the holder key the same, at two probes, ``PROBE_INTERVAL``
-seconds apart, and nothing spoke for the holder at either. A hold of this process that is over is dead at
-once.
+Rule: a holder is dead if at two probes, ``PROBE_INTERVAL`` seconds apart, the role was taken, the holder key
+had the same value, and there was no sign of life. A hold of this process that is over is dead at once.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role
 
 #: Seconds between two probes.
 PROBE_INTERVAL: Final = 5.0
-#: For which part of that a client waits for a role before it takes the first probe of the holder.
+#: The part of that time for which a client waits for a role before it takes the first probe.
 FIRST_PROBE: Final = 0.2
 
 
@@ -40,12 +39,12 @@ class Liveness(Enum):
 
     @property
     def is_dead(self) -> bool:
-        """Whether a holder of which this is known all the time is dead."""
+        """Whether a holder of which this is known at both probes is dead."""
         return self in (Liveness.OWN, Liveness.GONE, Liveness.SILENT)
 
 
 def liveness_of(holder: bytes | None, connections: frozenset[bytes] | None, holds: Holds) -> Liveness:
-    """What is known about a holder, by what the holder key says and who is connected."""
+    """What is known about a holder, from the value of its holder key and the names of open connections."""
     if holder is None or is_released(holder):
         return Liveness.SILENT
     name = connection_in(holder)
@@ -60,14 +59,14 @@ def liveness_of(holder: bytes | None, connections: frozenset[bytes] | None, hold
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What one probe sees of the queue and of who is connected.
+    """What one probe reads.
 
     Attributes:
-        bound: What ``:bound`` holds.
-        keys: How many keys there are.
-        free: Elements of each role's list.
-        holder: What each role's holder key says.
-        connections: The names that connections carry; None if that is not known.
+        bound: The value of ``:bound``.
+        keys: How many of the queue's keys exist.
+        free: The length of each role's list.
+        holder: The value of each role's holder key.
+        connections: The names of the open connections; None if that is not known.
     """
 
     bound: bytes | None
@@ -78,9 +77,9 @@ class Probe:
 
 
 def probe(ctx: Context) -> Operation[Probe]:
-    """Look at the queue, and at who is connected; in this order.
+    """Read the queue's keys, and then the names of the open connections.
 
-    A holder that is seen was there before the connections were listed.
+    In this order, if a holder that the keys name is alive, its connection is among the names.
     """
     keys = ctx.keys
     commands: list[Command] = [(b"GET", keys.bound), (b"EXISTS", *keys.all)]
@@ -93,7 +92,7 @@ def probe(ctx: Context) -> Operation[Probe]:
 
 
 def connected(reply: Reply) -> frozenset[bytes] | None:
-    """The names that connections carry, or None when the server does not tell."""
+    """The names in a reply to CLIENT LIST; None if the server refused it."""
     if not isinstance(reply, bytes):
         return None
     fields = (word for line in reply.splitlines() for word in line.split(b" "))
@@ -101,11 +100,11 @@ def connected(reply: Reply) -> frozenset[bytes] | None:
 
 
 def sign_of_life(role: Role, first: Probe, last: Probe, holds: Holds) -> str | None:
-    """Why the role's holder may be alive, by two probes; None if it is dead."""
+    """Why the role's holder may be alive, according to two probes; None if it is dead."""
     probes = (first, last)
     if any(seen.free[role] for seen in probes):
         return "it was free for a moment"
-    if last.holder[role] is None:  # a lease that ran out is not renewed any more
+    if last.holder[role] is None:  # a lease that has run out cannot be renewed
         return None
     if first.holder[role] != last.holder[role]:
         return "its holder changed"

@@ -1,16 +1,16 @@
-"""The scripts: what of an operation needs no waiting, in one step that either happens or does not.
+"""The Lua scripts: the part of an operation that needs no waiting, done as one atomic step.
 
 Rules:
-    - Everything that can fail is looked at before the first write. What fails all the same gives back role
-      and token first (``release``), since a script that fails half-way keeps what it has done.
-    - A script of who holds the role, or has popped it, begins by comparing what the holder key says.
-    - Whatever frees the role leaves the mark in the holder key that says so.
-    - After it ``:not_full`` has one element if there is room, and none if there is not.
-    - Each answers a list: status, number of values stored, a detail, what could not be counted, what could
-      not be given back, and the values. ``scripts`` reads it.
-    - What was popped is in ``values`` at once: it is returned, whatever fails after it.
+    - A script checks everything that can fail before its first write. If a command fails all the same, it
+      first gives back role and token (``release``), since Redis does not undo what a script has done.
+    - A script of a client that holds the role, or has popped it, first compares the holder key.
+    - A script that frees the role marks the id in the holder key as released.
+    - Afterwards ``:not_full`` has one element if there is room, and none if there is not.
+    - Each script returns a list: status, number of values stored, a detail, what it could not count, what it
+      could not give back, and the values. ``scripts`` reads it.
+    - Popped values go into ``values`` at once, and are returned whatever fails after that.
 
-``KEYS`` and ``ARGV`` are named at the top of each script.
+A comment above each script names its ``KEYS`` and ``ARGV``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pressure.protocol.sizes import MOST_BYTES
 
 @dataclass(frozen=True)
 class Script:
-    """A script, and the name by which a server that has seen it knows it."""
+    """A script, and its SHA1, by which EVALSHA runs it."""
 
     text: bytes
     sha: bytes = field(init=False)
@@ -33,11 +33,11 @@ class Script:
         object.__setattr__(self, "sha", hashlib.sha1(self.text).hexdigest().encode())  # noqa: S324, its name
 
 
-#: ``free`` and ``holder`` are the keys of the role; ``me`` is the id of the hold, ``lease`` its length in
-#: milliseconds, 0 for none; ``mode`` says what we hold already: nothing (``free``), the role without having
-#: said so (``popped``), the role (``role``), the role and the token (``token``); ``expected`` is what the
-#: holder key says for as long as the role is ours. Most scripts free the role in the end. So the first thing
-#: that is written to the holder key is the mark that says so, and an id only where the role is kept.
+#: ``free`` and ``holder`` are the keys of the role; ``me`` is the id of the hold; ``lease`` is in
+#: milliseconds, 0 for none. ``mode`` says what the hold has already: nothing (``free``), the role but not yet
+#: its id in the holder key (``popped``), the role (``role``), role and token (``token``). ``expected`` is the
+#: value of the holder key as long as the hold has the role. Most scripts free the role in the end, so they
+#: write the released id (``mark``) first, and ``me`` only if they keep the role.
 _BEGINNING: Final = b"""
 local bound_key, closed, free, holder, not_full = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local me, mode, lease, expected = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -119,8 +119,8 @@ return {status, stored, detail or '', uncounted, stuck, values}
 """
 
 #: KEYS: bound, closed, producer_free, producer, not_full, queue, produced messages, produced bytes.
-#: ARGV: our id, mode, lease, expected, over-fill, whether we shall wait for room, whether more values follow,
-#: values.
+#: ARGV: hold id, mode, lease, expected, overfill, whether the client will wait for room, whether more values
+#: follow, values.
 PUT: Final = Script(
     _BEGINNING
     + b"""
@@ -184,8 +184,8 @@ end
 )
 
 #: KEYS: bound, closed, consumer_free, consumer, not_full, queue, consumed messages, consumed bytes, unacked.
-#: ARGV: our id, mode, lease, expected, how many values at most, whether we shall wait for one, number and
-#: bytes of those that we popped already, whether they are to be kept in unacked.
+#: ARGV: hold id, mode, lease, expected, how many values at most, whether the client will wait for one, number
+#: and bytes of the values that it has popped already, whether to keep the value in unacked.
 GET: Final = Script(
     _BEGINNING
     + b"local most_bytes = %d\n" % MOST_BYTES
@@ -261,8 +261,8 @@ end
     + _END
 )
 
-#: KEYS: as in GET, and rejected. ARGV: our id, ``role``, lease, expected, what becomes of the message (0: it
-#: is put back, 1: it is done with, 2: it is rejected), how many bytes it has.
+#: KEYS: as in GET, and rejected. ARGV: hold id, ``role``, lease, expected, what becomes of the message (0:
+#: requeued, 1: acknowledged, 2: rejected), its size in bytes.
 SETTLE: Final = Script(
     _BEGINNING
     + b"""
@@ -304,7 +304,7 @@ end
     + _END
 )
 
-#: KEYS: bound, closed, producer_free, producer, not_full. ARGV: our id, mode, lease, expected.
+#: KEYS: bound, closed, producer_free, producer, not_full. ARGV: hold id, mode, lease, expected.
 CLOSE: Final = Script(
     _BEGINNING
     + b"""
@@ -330,8 +330,9 @@ end
 #: Frees the role of a dead holder where memory is full. A server that is out of memory refuses a transaction
 #: with a push in it, but not a push of a script that has written before.
 #:
-#: KEYS: the list of the role, its holder key, queue, unacked, closed. ARGV: the mark, what the holder key has
-#: to say, whether it is the consumer's role. It answers how many messages went back, and whether a mark did.
+#: KEYS: the list of the role, its holder key, queue, unacked, closed. ARGV: the new value of the holder key,
+#: its expected value, whether it is the consumer's role. Returns how many messages went back, and how many
+#: marks.
 FREE: Final = Script(
     b"""
 local free, holder, queue, unacked, closed = unpack(KEYS)

@@ -1,6 +1,6 @@
 """Read numbers that any client may have written: bounds, counters, deliveries, times.
 
-Rule: reading gives a number, or an error that names the queue and says what is wrong.
+Rule: what is not a number becomes None, or an error that names the queue and says what is wrong.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def milliseconds_in(score: Any) -> int:
 
 
 def not_a_number(what: str, data: bytes | None) -> str:
-    """The text of an error: this should be a number of 0 or more, and is not."""
+    """The text of an error about a value that is not a number of 0 or more."""
     quoted = repr((data or b"")[:_QUOTED]) + ("..." if data and len(data) > _QUOTED else "")
     return f"its {what} is not a number of 0 or more: {quoted}"
 

@@ -1,19 +1,18 @@
-"""What an operation is: the steps that it asks of its driver, and what it knows.
+"""Operations: the steps that they yield to a driver, and the context that they work in.
 
 An operation is a generator without I/O. It yields a ``Batch``, a ``Wait`` or a ``Pause`` (or a ``NewHold``,
-which ``Execution`` answers), is sent the list of replies, and returns its result or raises. It reads no clock
-but ``Context.clock``.
+which ``Execution`` answers), is sent the list of replies, and returns its result or raises. Its only clock is
+``Context.clock``.
 
-What a driver has to keep:
-    - One connection carries the whole operation: WATCH and MULTI travel as ordinary commands of a batch.
+Rules for drivers:
+    - One connection carries the whole operation. WATCH and MULTI are ordinary commands of a batch.
     - The commands of a step are sent together and all replies are read, in order. An error reply is passed
-      as a ``ServerReplyError`` value, not raised, nested ones (inside an EXEC reply) too. Null is None, a
-      string is bytes.
+      as a ``ServerReplyError`` value, not raised, also inside the reply to EXEC. Null is None, a string is
+      bytes.
     - Replies that arrived are always sent in. To stop an operation, throw an exception into it *instead of*
-      sending a ``Wait`` or a ``Pause``; the operation then yields the batches that give its role back, and
-      raises.
-    - When the connection is lost, ``close()`` the generator: it yields nothing more, since nothing could be
-      sent.
+      carrying out a ``Wait`` or a ``Pause``; the operation then yields the batches that give its role back,
+      and raises.
+    - When the connection is lost, ``close()`` the generator: it yields nothing more.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ P = ParamSpec("P")
 
 #: One Redis command: its name and arguments.
 Command: TypeAlias = tuple[bytes | int, ...]
-#: Whatever a Redis server answers: bytes, int, None, ``ServerReplyError`` or a list of these.
+#: A reply of a Redis server: bytes, int, None, ``ServerReplyError`` or a list of these.
 Reply: TypeAlias = Any
 
-#: A wait shorter than this (seconds) is a try without waiting: BRPOP rounded down to 0 would wait for ever.
+#: A wait of fewer seconds is not started: BRPOP with a timeout rounded down to 0 would wait for ever.
 SHORTEST_WAIT: Final = 0.005
 
 
@@ -47,10 +46,9 @@ class Batch:
 
     Attributes:
         commands: The commands.
-        taken: The values that the operation has taken so far. If the connection is lost, they are in the
-            error.
-        done: How many values the operation has put so far, if it puts several; in the error, too.
-        note: What the error says beside that, if nothing was changed.
+        taken: The values that the operation has taken so far. If the connection is lost, the error has them.
+        done: How many values the operation has put so far, if it puts several. The error has this, too.
+        note: A note for that error, if nothing was changed.
     """
 
     commands: tuple[Command, ...]
@@ -61,21 +59,21 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Wait(Batch):
-    """A batch whose first command blocks for up to ``seconds``; the rest is carried out right after it."""
+    """A batch whose first command blocks for up to ``seconds``; the others run right after it."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing to send: let ``seconds`` pass. The reply is an empty list."""
+    """A step that sends nothing and lasts for ``seconds``. It is sent an empty list."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class NewHold:
-    """Nothing to send: a role is about to be taken. The reply is a list of one, the id of the new hold.
+    """A step that sends nothing: the operation is about to take a role. It is sent a list: the new hold's id.
 
     ``Execution`` answers it itself, so drivers never see it.
     """
@@ -90,8 +88,8 @@ class Observation:
     """What operations that wait for a role have seen of its holder.
 
     Attributes:
-        holder: What the holder key says.
-        since: The time since when it says so, as far as is known, or that of the last probe.
+        holder: The value of the holder key.
+        since: When this value was first seen, or the time of the last probe.
         probe: The last ``liveness.Probe``; None before the first.
     """
 
@@ -102,12 +100,12 @@ class Observation:
 
 @dataclass(slots=True)
 class Server:
-    """What was found out about the server, and the queue on it, by asking.
+    """What a queue object has learned about the server and the queue.
 
     Attributes:
-        scripts: It runs scripts, as far as is known; False once it refused one.
+        scripts: Whether the server runs scripts, as far as is known; False once it refused one.
         sizes: How long the queue's values are.
-        observations: What was seen of the holder of each role for which somebody waits, by the role's name.
+        observations: What was seen of the holder of each role that a client waits for, by the role's name.
     """
 
     scripts: bool = False
@@ -120,15 +118,14 @@ class Context:
     """What an operation needs to know.
 
     Attributes:
-        keys: The queue.
+        keys: The queue's keys.
         clock: Monotonic time in seconds.
-        slice: Longest single wait in seconds. Between two of them ``:bound`` is looked at, so that nobody
-            waits for ever on a queue that was deleted, and the driver may stop the operation.
-        server: What is known of the server.
-        lease: After how many seconds a role that we take is no longer ours unless it is renewed; None if it
-            is ours until we give it back.
-        holds: The holds of this process, by which an operation knows a role that one of them has left behind.
-        heal: Whether an operation that waits frees the role of a holder that is dead.
+        slice: Longest single wait in seconds. Between two waits an operation reads ``:bound``, so that it
+            does not wait for ever on a deleted queue, and the driver may stop it.
+        server: What is known about the server.
+        lease: For how many seconds a role is held unless its lease is renewed; None for no limit.
+        holds: The holds of this process. They show which roles were left behind by one that is over.
+        heal: Whether an operation that waits frees the role of a dead holder.
     """
 
     keys: Keys
@@ -141,20 +138,17 @@ class Context:
 
     @property
     def lease_ms(self) -> int:
-        """The lease as the server is told it; 0 if there is none."""
+        """The lease in milliseconds; 0 if there is none."""
         return max(round(self.lease * 1000), 1) if self.lease else 0
 
 
 def with_taken(values: Sequence[bytes], body: Operation[T]) -> Operation[T]:
-    """Run a body. If the connection is lost in it, the error has ``values``.
-
-    What the body itself has taken comes after them.
-    """
+    """Run a body. If the connection is lost in it, the error has ``values``, then those of the body."""
     return map_batches(body, lambda step: replace(step, taken=(*values, *step.taken)))
 
 
 class HasStored(Protocol):
-    """What is put, and how much of it so far."""
+    """The progress of a put: how many values are stored."""
 
     @property
     def stored(self) -> int: ...  # noqa: D102
@@ -173,7 +167,7 @@ def with_note(note: str, body: Operation[T]) -> Operation[T]:
 
 
 def map_batches(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation[T]:
-    """Run a body. What it sends is handed to ``note``, and what that returns is sent."""
+    """Run a body, and yield what ``note`` makes of each batch in place of the batch."""
     try:
         step = next(body)
         while True:
@@ -191,12 +185,12 @@ def map_batches(body: Operation[T], note: Callable[[Batch], Batch]) -> Operation
         return result
 
 
-#: What a cluster answers when one server does not keep all keys of a command.
+#: Error codes of a node of a cluster that does not have all keys of a command.
 _ELSEWHERE: Final = frozenset({"CROSSSLOT", "MOVED", "ASK"})
 
 
 class HasKeys(Protocol):
-    """What is known to an operation on any kind of queue."""
+    """The context of an operation on any kind of queue."""
 
     @property
     def keys(self) -> QueueKeys: ...  # noqa: D102
@@ -208,7 +202,7 @@ AnyContext = TypeVar("AnyContext", bound=HasKeys)
 def operation(
     function: Callable[Concatenate[AnyContext, P], Operation[T]], /
 ) -> Callable[Concatenate[AnyContext, P], Operation[T]]:
-    """Mark a generator as a whole operation: a server's error that leaves it names the queue."""
+    """Make a generator function a whole operation: a server's error that it raises names the queue."""
 
     @wraps(function)
     def whole(ctx: AnyContext, /, *args: P.args, **kwargs: P.kwargs) -> Operation[T]:
@@ -224,7 +218,7 @@ def operation(
 
 
 class HasClock(Protocol):
-    """What a deadline needs to know: the time, and the longest single wait, both in seconds."""
+    """What a deadline reads: the time, and the longest single wait, both in seconds."""
 
     @property
     def clock(self) -> Callable[[], float]: ...  # noqa: D102
@@ -233,7 +227,7 @@ class HasClock(Protocol):
 
 
 def needs_hash_tag(keys: QueueKeys, code: str) -> ClusterError:
-    """The error for a queue whose keys a cluster spreads."""
+    """The error for a queue whose keys are on several nodes of a cluster."""
     name = keys.name.decode("utf-8", "backslashreplace")
     return ClusterError(
         f"{code}: this is a Redis Cluster, where a queue's name needs a hash tag, "
@@ -243,18 +237,23 @@ def needs_hash_tag(keys: QueueKeys, code: str) -> ClusterError:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """How long an operation may wait: one deadline for all of its waits together."""
+    """How long an operation may wait: one deadline for all its waits together."""
 
     context: HasClock
     at: float | None
 
     @classmethod
     def of(cls, context: HasClock, block: bool = True, timeout: float | None = None) -> Deadline:
-        """No waiting at all, waiting up to ``timeout`` seconds from now, or (None) for ever.
+        """The deadline for these arguments of a method.
+
+        Args:
+            context: Its clock is read.
+            block: Whether to wait at all.
+            timeout: Seconds from now; None to wait for ever.
 
         Raises:
-            TypeError: ``block`` is neither True nor False, or ``timeout`` is no number.
-            ValueError: ``timeout`` is below 0, or there is one although nothing is waited for.
+            TypeError: ``block`` is neither True nor False, or ``timeout`` is not a number.
+            ValueError: ``timeout`` is below 0, or is given although ``block`` is False.
         """
         if block not in (True, False):
             raise TypeError(f"block must be True or False, not {block!r}")

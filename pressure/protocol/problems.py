@@ -1,4 +1,4 @@
-"""The errors that more than one operation raises, and what the replies to a batch say of refusals."""
+"""The errors and warnings that several operations share, and refusals among the replies to a batch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def holder_text(holder: bytes | None) -> str:
-    """Who holds a role, for people; the mark of the holder before tells that nobody has written an id yet."""
+    """The holder of a role, for people. A released id is that of an earlier holder."""
     if not holder or is_released(holder):
         return "a client that has not written its id"
     return printable(holder)
@@ -41,13 +41,13 @@ def does_not_exist(ctx: Context) -> QueueDoesNotExistError:
 
 
 def is_closed(ctx: Context, role: Role) -> QueueClosedError:
-    """The error of a Put, or of a Get, for a queue whose ``:closed`` has marks."""
+    """The error of a Put, or of a Get, on a closed queue."""
     why = " and empty" if role is CONSUMER else ": nothing can be put into it any more"
     return QueueClosedError(f"queue {ctx.keys} is closed{why}")
 
 
 def is_closed_already(ctx: Context) -> QueueClosedError:
-    """The error of a Close for such a queue."""
+    """The error of a Close on a closed queue."""
     return QueueClosedError(f"queue {ctx.keys} is closed already")
 
 
@@ -62,7 +62,7 @@ def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
 
 
 def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
-    """The error for a role that we held, and hold no more."""
+    """The error for a role that this client held and has lost."""
     if holder and not is_released(holder):
         why = f"it was freed, and is held by {printable(holder)} now"
     elif ctx.lease and not holder:
@@ -76,7 +76,7 @@ def not_ours(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
 
 
 def first_error(replies: list[Reply]) -> ServerReplyError | None:
-    """The first error among the replies of a batch, inside its transaction too."""
+    """The first error among the replies to a batch, also inside the reply to EXEC."""
     for reply in replies:
         if isinstance(reply, ServerReplyError):
             return reply
@@ -101,7 +101,7 @@ def note_uncounted(
     stuck: Role | None = None,
     taken: Sequence[bytes] = (),
 ) -> None:
-    """Warn of what was refused, if anything was, after the operation was done; ``stuck`` was not freed."""
+    """Warn that an operation succeeded, but counting it, or freeing the role ``stuck``, was ``refused``."""
     if refused:
         released = f" and to free the {stuck.name} role" if stuck else ""
         warn(
@@ -112,13 +112,13 @@ def note_uncounted(
 
 
 def note_failure(error: BaseException, ctx: Context, replies: list[Reply]) -> None:
-    """Say in the error that the role could not be given back, if the replies say so."""
+    """Add a note to an error if these replies say that the role could not be given back."""
     if refused := first_error(replies):
         error.add_note(f"a role of queue {ctx.keys} could not be given back ({refused}); repair frees it")
 
 
 def problem(ctx: Context, role: Role, answer: ScriptReply, *, closing: bool = False) -> Exception | None:
-    """The error that an answer, of a Close or of another operation, stands for, if any."""
+    """The error that a script's answer stands for, if any; ``closing`` says that the script was CLOSE."""
     error: Exception
     if answer.status in (b"ok", b"wait"):
         return None
@@ -145,11 +145,11 @@ def problem(ctx: Context, role: Role, answer: ScriptReply, *, closing: bool = Fa
 
 
 def plain_refusal(error_reply: bytes | ServerReplyError) -> str:
-    """What a refusal in a script says, as the command itself would be answered."""
+    """The text of an error in a script, without what Redis adds because of the script."""
     return plain_text(printable(error_reply) if isinstance(error_reply, bytes) else str(error_reply))
 
 
-#: Where a script failed, as Redis 6.2 says it before an error's text, and 7.0 after it; and what 7.0 says for
+#: Where a script failed: Redis 6.2 says it before an error's text, 7.0 after it. And what 7.0 says instead of
 #: NOPERM.
 _BEFORE: Final = re.compile(r"^((ERR )?Error running script \(call to f_\w+\): )?@user_script: ?\d+: ?-?")
 _AFTER: Final = re.compile(r" script: \w+, on @user_script:\d+\.$")
@@ -157,5 +157,5 @@ _NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
 
 
 def plain_text(text: str) -> str:
-    """The text of an error in a script, as the command would be answered that is sent by itself."""
+    """``plain_refusal`` of a text: the text that the command alone would get."""
     return _NOT_ALLOWED.sub("NOPERM the user", _AFTER.sub("", _BEFORE.sub("", text)))

@@ -1,19 +1,19 @@
 """Put and Close: what a producer does (pressure protocol 0.15, Put, Put (Non-Blocking), Close).
 
-Where the server runs scripts, a Put on a free queue with room is one round trip (``scripts``). Elsewhere it
+With scripts, a Put is one round trip if the role is free and there is room (``scripts``). Without scripts it
 is three:
-    1. Look at ``:bound`` and ``:closed``, pop the role.
-    2. Write who we are, look again, pop the token.
+    1. Pop the role; read ``:producer``, ``:bound`` and ``:closed``.
+    2. Write the hold's id, pop the token, read bound, length and ``:closed``.
     3. Push the value, count, refill the token, give the role back: one transaction.
-While we are the producer the length can only fall, so when step 2 saw room for one more beyond our value,
-step 3 need not ask again. Otherwise the length that LPUSH answered decides, as the documents have it, and
-giving back is a fourth trip.
+While this client is the producer, no other client adds values. So if step 2 saw room for one value more than
+its own, step 3 need not read the length. Otherwise the length that LPUSH answers decides about the token, as
+in the documents, and giving the role back is a fourth round trip.
 
 Rules:
-    - Nothing is stored when ``:bound`` is found gone: it is watched up to the transaction that pushes.
-    - Closed is looked at before the role is taken (to fail at once) and again with the role.
-    - An over-filling Put pops the token if there is one and goes on either way. To skip it on a queue that
-      is not full would leave a token behind and let later Puts pass the bound.
+    - Nothing is stored in a deleted queue: ``:bound`` is watched up to the transaction that pushes.
+    - ``:closed`` is read before the role is taken, to fail at once, and again with the role.
+    - A Put that over-fills pops the token if there is one, and goes on either way. If it left the token in a
+      queue that is not full, later Puts could exceed the bound.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def put(ctx: Context, value: bytes, deadline: Deadline, *, overfill: bool = Fals
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now; nothing is stored.
-        QueueClosedError: Closed queues take no values.
-        QueueInUseError: The producer role did not come free in time, or it was taken away by a repair.
+        QueueClosedError: The queue is closed.
+        QueueInUseError: The producer role did not come free in time, or another client freed it meanwhile.
         QueueFullError: No room came free in time.
     """
     yield from put_values(ctx, PutProgress((value,)), deadline, overfill)
@@ -74,7 +74,7 @@ def put(ctx: Context, value: bytes, deadline: Deadline, *, overfill: bool = Fals
 def put_many(
     ctx: Context, values: Sequence[bytes], deadline: Deadline, *, overfill: bool = False
 ) -> Operation[None]:
-    """Put values, one after the other, as the producer all the while.
+    """Put values, one after the other, and keep the role until the last.
 
     Raises:
         PressureError: As in ``put``; its ``done`` says how many of them were put, or if the connection was
@@ -95,7 +95,7 @@ def put_many(
 
 
 def put_values(ctx: Context, progress: PutProgress, deadline: Deadline, overfill: bool) -> Operation[None]:
-    """Put the values that are left of a run; see ``put_many``."""
+    """Put those values of ``progress`` that are not stored yet; see ``put_many``."""
     hold = Hold(PRODUCER, *(yield NewHold()))
     if ctx.server.scripts and (yield from scripts.put(ctx, hold, progress, deadline, overfill)):
         return
@@ -112,7 +112,7 @@ def _put_as_producer(
 def _put_some(
     ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool
 ) -> Operation[None]:
-    """Put as many values as there is room for, one at least; the role is given back with the last."""
+    """Put as many values as there is room for, at least one, and give the role back after the last."""
     limit, length = yield from (_check_again(ctx, hold) if hold.claimed else _take_role(ctx, hold, deadline))
     if not hold.token and not overfill:
         limit, length = yield from wait_for_room(ctx, hold, deadline)
@@ -123,7 +123,7 @@ def _put_some(
 
 
 def _take_role(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tuple[int, int]]:
-    """Take the role, and pop the token if there is one; bound and length."""
+    """Take the role, and pop the token if there is one. Returns bound and length."""
     pop: Command = (b"RPOP", ctx.keys.not_full)
     checks = _check_commands(ctx, hold)
     claimed, token, *seen = yield from take(ctx, hold, deadline, (pop,), checks, refuse_closed=True)
@@ -133,14 +133,14 @@ def _take_role(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tuple[
 
 
 def _check_again(ctx: Context, hold: Hold) -> Operation[tuple[int, int]]:
-    """The same in the middle of a run, where the role may have been taken away."""
+    """The same between two values of ``put_many``, where another client may have freed the role."""
     pop: Command = (b"LLEN" if hold.token else b"RPOP", ctx.keys.not_full)
     token, *seen = yield Batch((pop, *_check_commands(ctx, hold)))
     return (yield from _checked(ctx, hold, token, seen))
 
 
 def _check_commands(ctx: Context, hold: Hold) -> tuple[Command, ...]:
-    """What a producer looks at; its role and the bound are watched from here on."""
+    """The commands that read what a producer has to know, and watch the holder key and ``:bound``."""
     keys = ctx.keys
     checks: tuple[Command, ...] = ((b"GET", keys.bound), (b"LLEN", keys.queue), (b"EXISTS", keys.closed))
     return (*is_ours(ctx, hold, keys.bound), *checks)
@@ -150,7 +150,7 @@ def _checked(ctx: Context, hold: Hold, token: Reply, seen: list[Reply]) -> Opera
     hold.token |= isinstance(token, bytes)
     _, holder, bound, length, closed = seen
     check([token, *seen])
-    if holder != hold.id:  # whoever has the role gets the token back
+    if holder != hold.id:  # ``holding`` puts the token back, for the new holder
         raise (yield from lost_role(ctx, hold))
     limit = bound_of(ctx, bound)
     if closed:
@@ -161,7 +161,7 @@ def _checked(ctx: Context, hold: Hold, token: Reply, seen: list[Reply]) -> Opera
 def _push(
     ctx: Context, hold: Hold, progress: PutProgress, values: Sequence[bytes], bound: int, length: int
 ) -> Operation[None]:
-    """Push values, and give the role back after the last; the queue is no longer than ``length``."""
+    """Push values, and give the role back after the last. The queue has at most ``length`` values."""
     store = _store(ctx.keys, values)
     last = progress.stored + len(values) == len(progress.values)
     if last and (bound == 0 or length + len(values) < bound):
@@ -173,7 +173,7 @@ def _push(
     if not last:
         hold.token = room
         note_uncounted(ctx, "the value is stored", first_error(done))
-    elif not hold.held:  # the role was taken away since; only the values were ours to write
+    elif not hold.held:  # another client freed the role after the push, so this hold writes nothing more
         yield Batch(((b"UNWATCH",),))
     else:
         freed = yield from finish_or_refusal(ctx, hold, refill(ctx) if room else ())
@@ -187,7 +187,7 @@ def _stored(
     values: Sequence[bytes],
     transaction: Operation[list[Reply] | None],
 ) -> Operation[list[Reply]]:
-    """The replies of the transaction that pushes values; from there on only the role is to be given back.
+    """The replies to the transaction that pushes values. After it the hold has no token.
 
     Raises:
         PressureError: The values were not stored.
@@ -202,7 +202,7 @@ def _stored(
 
 
 def _rescue(ctx: Context, hold: Hold, refused: ServerReplyError | None) -> Operation[None]:
-    """The value is stored; if something after it was refused, see to the role, and say so."""
+    """If the server refused a command after the value was stored: give the role back, and warn."""
     if refused is not None:
         stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None
         note_uncounted(ctx, "the value is stored", refused, PRODUCER if stuck else None)

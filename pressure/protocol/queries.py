@@ -1,4 +1,4 @@
-"""Operations that read a queue and take no role: its counters, who holds a role, the next values."""
+"""Operations that read a queue and take no role: its counters, the holders of its roles, the next values."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _ask_holder(ctx: Context, role: Role) -> tuple[Command, Command]:
 
 
 def _holder_id(free: object, holder: object) -> bytes | None:
-    """None if the role is free; empty if the holder has not written its id over an earlier one yet."""
+    """None if the role is free; empty if its holder has not written its id yet."""
     if free:
         return None
     return b"" if not isinstance(holder, bytes) or is_released(holder) else holder
@@ -168,7 +168,7 @@ def rejected(ctx: Context, most: int) -> Operation[list[bytes]]:
 
 
 def _front(ctx: Context, key: bytes, most: int) -> Operation[list[bytes]]:
-    """The end of a list, by one LRANGE; repeated for more values if these are shorter than estimated."""
+    """Values from the end of a list, by LRANGE; again for more if these are shorter than estimated."""
     sizes, values, asked = ctx.server.sizes, list[bytes](), 0
     while len(values) == asked < (more := sizes.bounded(most)):
         asked = more

@@ -1,19 +1,19 @@
-"""Reliable get: a value stays on the server until whoever took it is done with it.
+"""Reliable get: a value stays on the server until its consumer acknowledges it, rejects it or puts it back.
 
-The documents leave room for it: elements go in on the left and out on the right to allow for BRPOPLPUSH, "to
-get additional data reliability". The value is moved to ``:unacked`` instead of popped, and the consumer role
-is held until it is settled: done with, or put back.
+The documents leave room for this: elements go in on the left and out on the right to allow for BRPOPLPUSH,
+"to get additional data reliability". The value is moved to ``:unacked`` instead of popped, and the consumer
+role is held until the value is settled.
 
 Rules:
-    - Other clients see the protocol unchanged: a Get that takes long. ``:not_full`` and the counters change
-      when the value is done with, not before.
-    - ``:unacked`` and ``:rejected`` are beyond the twelve keys. Only this creates them; Delete takes them
-      along.
-    - A message that is rejected counts as consumed. It stays in ``:rejected`` until ``redrive`` puts it
-      again.
-    - What is found in ``:unacked`` when the role is taken was left by somebody who died: it goes back first,
-      so that the order holds.
-    - A wait is on the values alone, as BLMOVE has it, and so in slices: a close is noticed between them.
+    - To other clients this looks like a Get that takes long. ``:not_full`` and the counters change when the
+      value is acknowledged or rejected, not before.
+    - ``:unacked`` and ``:rejected`` are not among the protocol's twelve keys. Only a reliable get creates
+      them; Delete removes them.
+    - A rejected message counts as consumed. It stays in ``:rejected`` until ``redrive`` puts it again.
+    - Messages in ``:unacked`` when the role is taken are those of a dead consumer. They go back first, so
+      that the order is kept.
+    - BLMOVE waits for values only, not for a close. So it waits in slices, and ``:closed`` is read between
+      them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from pressure.protocol.waits import after_pop
 
 
 class Settlement(Enum):
-    """What becomes of a message that was received."""
+    """What becomes of a received message."""
 
     REQUEUED = 0
     ACKNOWLEDGED = 1
@@ -61,7 +61,7 @@ class Settlement(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A value that was received, and the hold that lasts until it is settled."""
+    """A received value, and the id of the hold that lasts until the value is settled."""
 
     value: bytes
     hold_id: bytes
@@ -69,11 +69,11 @@ class Received:
 
 @operation
 def receive(ctx: Context, deadline: Deadline) -> Operation[Received]:
-    """Move one value to ``:unacked``; the consumer role is held until ``settle``.
+    """Move one value to ``:unacked``, and hold the consumer role until ``settle``.
 
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
-        QueueClosedError: Closed, and nothing is left.
+        QueueClosedError: The queue is closed and empty.
         QueueInUseError: The consumer role did not come free in time.
         QueueEmptyError: No value came in time.
     """
@@ -110,7 +110,7 @@ def _by_batches(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes
     if isinstance(orphans, int) and orphans:
         value = yield from _after_orphans(ctx, hold, orphans)
     if isinstance(value, bytes):
-        check([claimed])  # who has not said that the role is theirs cannot settle; the value goes back
+        check([claimed])  # a hold that could not write its id cannot settle; the value goes back
         return value
     check([claimed, orphans, value, bound, closed])
     if bound is None:
@@ -121,7 +121,7 @@ def _by_batches(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes
 
 
 def _after_orphans(ctx: Context, hold: Hold, orphans: int) -> Operation[Reply]:
-    """Put back what others have left in ``:unacked``, and then take a value; the reply to that."""
+    """Put back the messages that others have left in ``:unacked``, then take a value; the reply to that."""
     _, holder = check((yield Batch(is_ours(ctx, hold))))
     if holder != hold.id:
         raise (yield from lost_role(ctx, hold))
@@ -161,7 +161,7 @@ def _wait(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes]:
 
 
 def _lost_while_waiting(ctx: Context, hold: Hold, value: Reply) -> Operation[Exception]:
-    """The role was taken away during the wait: a value that came all the same goes back."""
+    """The error after another client freed the role during the wait. A value that arrived goes back."""
     if isinstance(value, bytes):
         remove: Command = (b"LREM", ctx.keys.unacked, 1, value)
         check((yield Batch(atomic(remove, (b"RPUSH", ctx.keys.queue, value)))))
@@ -169,7 +169,7 @@ def _lost_while_waiting(ctx: Context, hold: Hold, value: Reply) -> Operation[Exc
 
 
 def _last_look(ctx: Context, hold: Hold) -> Operation[bytes]:
-    """The queue was closed meanwhile: take what was put before that."""
+    """Take a value that was put before the queue was closed."""
     _, holder = check((yield Batch(is_ours(ctx, hold))))
     done = None
     if holder == hold.id:
@@ -185,13 +185,16 @@ def _last_look(ctx: Context, hold: Hold) -> Operation[bytes]:
 
 @operation
 def settle(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Operation[None]:
-    """Be done with the value in ``:unacked``, reject it, or put it back; the role is given back.
+    """Acknowledge the message in ``:unacked``, reject it, or put it back; then give the role back.
 
-    ``hold_id`` is that of the hold by which it was received, ``size`` how many bytes it has: it is not looked
-    at again.
+    Args:
+        ctx: The context.
+        hold_id: The hold that received the message.
+        outcome: What becomes of it.
+        size: Its size in bytes, for the counters.
 
     Raises:
-        QueueInUseError: A repair has freed the role meanwhile; the message will be redelivered.
+        QueueInUseError: Another client has freed the role meanwhile; the message will be redelivered.
     """
     note = f"the message of queue {ctx.keys} is not acknowledged; it will be redelivered"
     lost = f"{note} when a client that waits has freed the consumer role, or a repair"
@@ -232,7 +235,7 @@ def _by_transaction(ctx: Context, hold: Hold, outcome: Settlement, size: int) ->
     yield from _settle(ctx, hold, work)
 
 
-#: The command that takes a message from ``:unacked``.
+#: The command that takes the message out of ``:unacked``.
 _REMOVALS: Final[dict[Settlement, Callable[[Context], Command]]] = {
     Settlement.REQUEUED: lambda ctx: put_back(ctx),
     Settlement.ACKNOWLEDGED: lambda ctx: (b"LTRIM", ctx.keys.unacked, 0, -2),

@@ -1,13 +1,13 @@
-"""Repair: free the roles of dead holders at once, and restore what they lost.
+"""Repair: free the roles of dead holders at once, and correct what they left behind.
 
-The protocol is silent about it: such a queue is stuck for ever. Whoever waits for a role frees it, too
-(``healing``); a repair needs nobody who waits, and mends whatever else is wrong.
+In the protocol's documents a queue with a dead holder is stuck for ever. A client that waits for a role frees
+it, too (``healing``); a repair needs no such client, and corrects other keys as well.
 
 Rules:
-    - Without force the role of a dead holder is freed (see ``liveness``), after two probes, or at once if it
-      was a hold of this process. With force whatever holds a role loses it.
-    - A queue without ``:bound`` is a Delete that did not finish: it is finished. A queue whose roles were
-      never filled in is a Create that did not finish: it is finished.
+    - Without ``force`` the role of a dead holder is freed (see ``liveness``), after two probes, or at once if
+      it was a hold of this process. With ``force`` every held role is freed.
+    - A queue without ``:bound`` is a Delete that did not finish: repair finishes it. A queue without its
+      roles' lists is a Create that did not finish: freeing the roles finishes it.
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ class RepairReport:
     left: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """One line for each thing done or left."""
+        """The sentences, one on each line."""
         return "\n".join((*self.done, *self.left)) or "nothing to repair"
 
 
 @dataclass(slots=True)
 class _Findings:
-    """What a repair has found and done so far."""
+    """The report of a repair so far, and the roles that it has freed."""
 
     freed: set[Role] = field(default_factory=set)
     done: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
     def note_put_back(self, orphans: int) -> None:
-        """Says how many messages went back to the queue."""
+        """Report how many messages went back to the queue."""
         if orphans:
             what = "message" if orphans == 1 else "messages"
             self.done.append(f"put {orphans} unacknowledged {what} back into the queue")
 
     def note_mark(self, restored: bool) -> None:
-        """Says that the mark of a close went back that somebody had popped."""
+        """Report that a mark went back to ``:closed``, if it did."""
         if restored:
             self.done.append("restored the second element of :closed")
 
     def note_counted(self, missing: int, anew: int) -> None:
-        """Says how many messages were counted as consumed, or (below 0) produced; and what was no number."""
+        """Report the messages counted as consumed or (below 0) as produced, and the counters counted anew."""
         if anew:
             what = "counter that was not a number" if anew == 1 else "counters that were not numbers"
             self.done.append(f"reset {anew} {what}")
@@ -78,13 +78,13 @@ class _Findings:
 @operation
 @naming_foreign_keys
 def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operation[RepairReport]:
-    """Free the roles of dead holders, finish a half done Create or Delete, restore what they lost.
+    """Free the roles of dead holders, finish an interrupted Create or Delete, correct what was left behind.
 
-    ``only`` names the one role that may be freed. Unless all that holds a role was left by this process, this
-    takes ``PROBE_INTERVAL`` seconds without force.
+    ``only`` names the one role that may be freed. Without ``force`` this takes ``PROBE_INTERVAL`` seconds if
+    a role is held, unless by a hold of this process that is over.
 
     Raises:
-        QueueDoesNotExistError: There is nothing of it.
+        QueueDoesNotExistError: None of its keys exists.
     """
     found = _Findings()
     first = last = yield from probe(ctx)
@@ -108,14 +108,14 @@ def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operat
 
 
 def _needs_another_look(ctx: Context, role: Role, seen: Probe) -> bool:
-    """Whether one probe does not tell that nobody lives who holds the role."""
+    """Whether one probe is not enough to tell whether the role's holder is dead."""
     if seen.free[role]:
         return False
     return liveness_of(seen.holder[role], seen.connections, ctx.holds) is not Liveness.OWN
 
 
 def _settle(ctx: Context, role: Role, why: str | None, last: Probe, found: _Findings) -> Operation[bool]:
-    """Free the role unless there is doubt; whether nobody holds it now."""
+    """Free the role, unless ``why`` says that its holder may be alive; whether no client holds it now."""
     if last.free[role]:
         return True
     holder = last.holder[role]
@@ -124,7 +124,7 @@ def _settle(ctx: Context, role: Role, why: str | None, last: Probe, found: _Find
         found.left.append(f"did not free the {role.name} role, {by}: {why}; force frees it all the same")
         return False
     if last.bound is None:
-        return True  # nothing to free: the Delete that is finished now removes it
+        return True  # ``_finish_delete`` removes it
     freed = yield from free_role(ctx, role, holder)
     if freed is None:
         found.left.append(f"did not free the {role.name} role: its holder changed during the repair")
@@ -137,7 +137,7 @@ def _settle(ctx: Context, role: Role, why: str | None, last: Probe, found: _Find
 
 
 def _restore_orphans(ctx: Context, found: _Findings) -> Operation[None]:
-    """Put back what is not acknowledged while nobody consumes."""
+    """Put back unacknowledged messages if no client holds the consumer role."""
     keys = ctx.keys
     looks: tuple[Command, ...] = ((b"LLEN", keys.consumer_free), (b"LLEN", keys.unacked))
     _, free, orphans = check((yield Batch(((b"WATCH", keys.consumer_free, keys.unacked), *looks))))
@@ -159,8 +159,8 @@ def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) ->
         yield Batch(((b"UNWATCH",),))
         found.left.append("did not finish the delete: the queue was created again during the repair")
         return
-    # Whoever still waits for room or for a close is woken by these pushes, once the transaction is over; a
-    # list that is deleted in it serves nobody, so they are pushed and deleted apart.
+    # These pushes wake clients that still wait for room or for a close, when the transaction is over. A list
+    # that is deleted in the same transaction wakes no client, so DEL comes after it.
     wake: tuple[Command, ...] = ((b"LPUSH", keys.not_full, 0), (b"LPUSH", keys.closed, 0, 0))
     replies = yield Batch((*atomic(*wake), (b"DEL", *keys.all)))
     check(replies)
@@ -168,7 +168,7 @@ def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) ->
 
 
 def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Operation[None]:
-    """Bring the lists back to what they hold while nobody works: one element each, two marks if closed."""
+    """Correct the keys that the holders of free roles would change: role lists, token, marks, counters."""
     keys = ctx.keys
     if settled[CONSUMER]:
         yield from _restore_orphans(ctx, found)
@@ -186,7 +186,7 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
 
 
 def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None]:
-    """Have one token in ``:not_full`` if there is room; see ``restore_token``."""
+    """Leave one token in ``:not_full`` if there is room (``restore_token``), and report it."""
     token = yield from restore_token(ctx, owed)
     if token.bound is None:
         raise does_not_exist(ctx)
@@ -200,9 +200,9 @@ def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None
 
 
 def _restore_mark(ctx: Context) -> Operation[bool]:
-    """Push the mark back that a consumer popped and did not live to push back.
+    """Push back the mark that a consumer popped before it died.
 
-    A consumer at work pushes it back itself: the role has to be free still.
+    A live consumer pushes it back itself, so this does nothing unless the role is free.
     """
     keys = ctx.keys
     looks: tuple[Command, ...] = ((b"LLEN", keys.consumer_free), (b"LLEN", keys.closed))

@@ -1,8 +1,8 @@
-"""The two roles of a queue, and a hold: what an operation holds of a role.
+"""The two roles of a queue, and ``Hold``: what an operation holds of a role.
 
 A role is a list with one element while it is free (``:producer_free``, ``:consumer_free``). Popping the
-element takes the role, pushing one gives it back. ``:producer`` and ``:consumer``, the holder keys, say who
-holds the role, or held it last.
+element takes the role, pushing one gives it back. ``:producer`` and ``:consumer``, the holder keys, have the
+id of the holder, or of the last one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pressure.protocol.operation import Command, Context
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One of the two roles and where its keys are.
+    """One of the two roles, and its keys.
 
     Attributes:
         name: ``"producer"`` or ``"consumer"``.
@@ -43,13 +43,13 @@ class Hold:
     Attributes:
         role: The role.
         id: The id of this hold.
-        before: What the holder key said when the role was popped. If it says something else by now, and not
-            our id, somebody has freed the role.
-        claimed: Whether our id was written to the holder key.
+        before: The value of the holder key when the role was popped. If the key has another value now, and
+            not this hold's id, another client has freed the role.
+        claimed: Whether this hold's id was written to the holder key.
         watched: Whether the holder key is watched since ``before`` was read.
-        token: Whether we hold the element of ``:not_full``.
-        held: Whether we hold the role at all.
-        unacked: How many messages we have that are not acknowledged; they go back with the role.
+        token: Whether the operation has the element of ``:not_full``.
+        held: Whether it has the role.
+        unacked: How many messages it has not acknowledged; they go back with the role.
     """
 
     role: Role
@@ -63,34 +63,37 @@ class Hold:
 
     @property
     def expected(self) -> bytes | None:
-        """What the holder key says for as long as the role is ours."""
+        """The value of the holder key as long as this hold has the role."""
         return self.id if self.claimed else self.before
 
 
 def claim_command(ctx: Context, hold: Hold) -> Command:
-    """The command that says we hold the role, for as long as our lease lasts if we have one."""
+    """The command that writes the hold's id to the holder key; the key expires when the lease runs out."""
     lease = (b"PX", ctx.lease_ms) if ctx.lease else ()
     return (b"SET", hold.role.holder(ctx.keys), hold.id, *lease)
 
 
 def release_commands(keys: Keys, role: Role, hold_id: bytes) -> tuple[Command, Command]:
-    """The commands that free a role, and mark it as given back, or freed, by this hold."""
+    """The commands that free a role, and write this hold's released id to the holder key."""
     return (b"SET", role.holder(keys), released(hold_id)), (b"LPUSH", role.free(keys), 0)
 
 
 def token_commands(ctx: Context, hold: Hold) -> tuple[Command, ...]:
-    """The commands that put the token back which a failed Put had popped."""
+    """The commands that put back the token that a failed Put had popped."""
     return refill(ctx) if hold.token else ()
 
 
 def put_back(ctx: Context) -> Command:
-    """The command that puts back what was received last; once for each value, the order holds."""
+    """The command that moves the last received message back to the front of the queue.
+
+    Repeated once for each message, it keeps their order.
+    """
     return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"RIGHT")
 
 
 def refill(ctx: Context) -> tuple[Command, Command]:
-    """The commands after which ``:not_full`` has exactly one element, whatever others left in it.
+    """The commands after which ``:not_full`` has exactly one element, whatever it had before.
 
-    The documents' earlier ``LTRIM 0 1`` leaves two; any value and any length is accepted from other clients.
+    The documents' earlier ``LTRIM 0 1`` leaves two. Other clients may leave any value and any length.
     """
     return (b"LPUSH", ctx.keys.not_full, 0), (b"LTRIM", ctx.keys.not_full, 0, 0)

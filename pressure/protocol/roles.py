@@ -1,20 +1,18 @@
-"""Taking one of a queue's two roles, and giving it back on every way out.
+"""Take one of a queue's two roles, and give it back on every way out.
 
-Beside its role a producer may hold the token it popped from ``:not_full``.
+A producer may also hold the token that it popped from ``:not_full``.
 
 Rules:
-    - The looks that tell whether the queue is usable travel with every attempt to pop. An attempt that
-      finds the queue gone or closed but popped the role gives it back before it raises.
-    - Nobody waits for ever: after each slice of waiting the looks are repeated, since Delete removes the
-      very list that is waited for. And whoever waits heals (``healing``).
-    - Who has popped a role becomes its holder by compare-and-set: from what the holder key said right after
-      the pop to the id of the hold. If it says something else by then, somebody has freed the role. Then we
-      have not got it, and go on waiting.
-    - The holder key is watched from then on, and every later write compares it. What a holder does last,
-      giving the role back included, is one transaction that marks the id in the holder key as released. So
-      nothing is written by a holder whose role was taken away.
-    - The documents' pseudocode raises without giving the role back; here ``holding`` gives it back whatever
-      happens.
+    - Each attempt to pop a role also reads ``:bound`` and ``:closed``, in the same round trip. If the queue
+      is deleted or closed, an attempt that popped the role gives it back before it raises.
+    - Delete removes the list that clients wait for. So they wait in slices and read these keys after each.
+    - A client that waits for a role also frees the role of a dead holder (``healing``).
+    - A client that has popped a role becomes its holder by compare-and-set: from the value of the holder key
+      right after the pop to the id of its hold. If the key has another value by then, another client has
+      freed the role, and this client goes on waiting.
+    - From then on the holder key is watched, and every write compares it. A holder's last transaction also
+      frees the role and marks the id as released. So a holder that has lost its role writes nothing.
+    - The documents' pseudocode raises without giving the role back; here ``holding`` always gives it back.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ def take_role(
         QueueClosedError: The queue is closed and ``refuse_closed`` is set.
         QueueInUseError: The role did not come free in time; names its holder.
     """
-    hold.watched = not ctx.server.scripts  # a script compares by itself
+    hold.watched = not ctx.server.scripts  # a script compares the holder key itself
     try:
         yield from _popped(ctx, hold, deadline, refuse_closed)
     except GeneratorExit:
@@ -91,10 +89,10 @@ def take(
     *,
     refuse_closed: bool = False,
 ) -> Operation[list[Reply]]:
-    """Take a role unless it was popped already, and say so.
+    """Take a role, unless it was popped already, and write the hold's id to the holder key.
 
-    The replies to the SET that says so, to the work, which is done in the same transaction, and to what is to
-    follow it.
+    Returns the replies to that SET, to ``work``, which is part of the same transaction, and to ``then``,
+    which follows it.
     """
     while True:
         if not hold.held:
@@ -108,8 +106,8 @@ def take(
 def _claimed(
     ctx: Context, hold: Hold, work: tuple[Command, ...], then: tuple[Command, ...]
 ) -> Operation[list[Reply] | None]:
-    """Say that a role that was popped is ours; None if it is not."""
-    if not hold.watched:  # scripts were forbidden in the middle
+    """Write the hold's id for a role that was popped; None if another client has freed the role since."""
+    if not hold.watched:  # the server has refused a script since the pop
         *_, holder = yield Batch(is_ours(ctx, hold))
         if holder != hold.before and not isinstance(holder, ServerReplyError):
             return None
@@ -126,7 +124,7 @@ def _claimed(
 
 
 def is_ours(ctx: Context, hold: Hold, *watched: bytes) -> tuple[Command, Command]:
-    """The commands that tell whose the role is, and watch that it stays so (and more keys)."""
+    """The commands that watch the holder key (and more keys), and read it."""
     holder = hold.role.holder(ctx.keys)
     return (b"WATCH", holder, *watched), (b"GET", holder)
 
@@ -134,11 +132,11 @@ def is_ours(ctx: Context, hold: Hold, *watched: bytes) -> tuple[Command, Command
 def as_holder(
     ctx: Context, hold: Hold, replies: list[Reply], work: tuple[Command, ...], end: int = -1
 ) -> Operation[list[Reply] | None]:
-    """What a holder's transaction answered (see ``executed``), or answers when its work is done again.
+    """The replies to a holder's transaction (see ``executed``); None if the role or the queue is gone.
 
-    A lease that is renewed changes the key that is watched, so that a transaction fails though the role is
-    ours; then it is tried again. On a queue that was deleted meanwhile a producer has nothing to write any
-    more, while a consumer has its role to give back, for which the delete waits.
+    Renewing a lease changes the watched holder key, so that the transaction fails although the hold still has
+    the role. Then ``work`` is tried again. In a deleted queue only a consumer tries again: it has its role to
+    give back, for which the delete waits; a producer has nothing more to write.
 
     Raises:
         ServerReplyError: The server refused the transaction as a whole, or the check that comes before it is
@@ -156,25 +154,25 @@ def as_holder(
 
 
 def keep_role(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
-    """Do a holder's work, as ``as_holder`` does it, and stay the holder if it was done.
+    """Do a holder's work, as ``as_holder`` does, and keep the role.
 
-    Whether we still are when it was done, ``hold.held`` says.
+    If it was done, ``hold.held`` says whether the hold has the role afterwards.
     """
     replies = yield Batch((*atomic(*work), *is_ours(ctx, hold)))
     done = yield from as_holder(ctx, hold, replies, work, end=-3)
     if done is None:
         return None
     holder = replies[-1]
-    if replies[-3] is None:  # it was done again, and that transaction has ended the watch
+    if replies[-3] is None:  # the work was tried again, and that transaction has ended the watch
         *_, holder = yield Batch(is_ours(ctx, hold))
     hold.held = holder == hold.id or isinstance(holder, ServerReplyError)
     return done
 
 
 def finish(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
-    """Do the last work of a holder and free the role, as ``as_holder`` does it.
+    """Do the last work of a holder and free the role in one transaction, as ``as_holder`` does.
 
-    Whether the role is freed, ``hold.held`` says.
+    If it was done, ``hold.held`` says whether the role could not be freed.
     """
     whole = (*work, *release_commands(ctx.keys, hold.role, hold.id))
     done = yield from as_holder(ctx, hold, (yield Batch(atomic(*whole))), whole)
@@ -184,7 +182,7 @@ def finish(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[lis
 
 
 def finish_or_refusal(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[list[Reply] | None]:
-    """The same; a refusal of the whole is a reply, too."""
+    """``finish``; if the server refuses the whole transaction, the error is the only reply."""
     try:
         return (yield from finish(ctx, hold, work))
     except ServerReplyError as error:
@@ -192,10 +190,10 @@ def finish_or_refusal(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Op
 
 
 def holding(ctx: Context, hold: Hold, body: Operation[T]) -> Operation[T]:
-    """Run the body; if it ends by an exception, give back what is held before passing it on.
+    """Run a body; if it raises, give back what is held, then let the exception pass.
 
-    A body that returns has given back itself what it has to, in its last batch. ``GeneratorExit`` means that
-    the driver has no connection any more, so nothing is sent.
+    A body that returns has itself given back what it has to, in its last batch. ``GeneratorExit`` means that
+    the driver has lost the connection, so nothing is sent.
     """
     try:
         return (yield from body)
@@ -208,9 +206,9 @@ def holding(ctx: Context, hold: Hold, body: Operation[T]) -> Operation[T]:
 
 
 def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
-    """Give back the role and the token, unless the role was taken away; the replies of the last batch sent.
+    """Give back role and token, unless another client has freed the role; the replies of the last batch.
 
-    Where the server does not let us ask whose the role is, it counts as ours.
+    If the server refuses to show the holder key, the role counts as this hold's.
     """
     release: tuple[Command, ...] = (*token_commands(ctx, hold), *(put_back(ctx),) * hold.unacked)
     free = release_commands(ctx.keys, hold.role, hold.id)
@@ -222,12 +220,12 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
         if holder != hold.expected and first_error([holder, hold.expected]) is None:
             return (yield from _token_that_was_not_ours(ctx, hold))
         replies = yield Batch(atomic(*release))
-        if replies[-1] is not None:  # a lease that is renewed changes the key
+        if replies[-1] is not None:  # else a renewed lease has changed the watched key
             return transaction_replies(replies)
 
 
 def _token_that_was_not_ours(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
-    """Somebody who has no role any more took the token from whoever has it; unless the queue is gone."""
+    """Put back a token that a hold popped after it had lost its role; not in a deleted queue."""
     bound = ctx.keys.bound
     if not hold.token:
         return (yield Batch(((b"UNWATCH",),)))
@@ -239,7 +237,7 @@ def _token_that_was_not_ours(ctx: Context, hold: Hold) -> Operation[list[Reply]]
 
 
 def lost_role(ctx: Context, hold: Hold) -> Operation[Exception]:
-    """The error for a transaction that was not carried out: the queue was deleted, or the role taken away."""
+    """The error for a transaction that was not executed: the queue was deleted, or the role is lost."""
     keys = ctx.keys
     bound, holder = check((yield Batch(((b"GET", keys.bound), (b"GET", hold.role.holder(keys))))))
     return does_not_exist(ctx) if bound is None else not_ours(ctx, hold.role, holder)

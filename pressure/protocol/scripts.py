@@ -1,14 +1,14 @@
-"""Operations where the server runs scripts: one round trip where nothing has to be waited for.
+"""Operations by Lua scripts: one round trip if nothing has to be waited for.
 
-A script that the server does not know is sent whole. A server that runs none for us, since it has no such
-command or we may not use it, is not asked again (``Server.scripts``). A value of more than ``MOST_BYTES`` is
-handed to no script, which would need memory for it a second time. Then each function here returns None, and
-plain batches do the same work.
+A script that the server does not know is sent whole (EVAL). A server that refuses scripts (no such command,
+or no permission) is not asked again (``Server.scripts``). A value of more than ``MOST_BYTES`` is not passed
+to a script, which would need memory for a second copy. In these cases each function here returns None, and
+plain commands do the same work.
 
 Rules:
-    - A script that would have to wait for the role touches nothing. One that would have to wait for room or
-      for a value keeps the role, if we are to wait, and what is waited for is waited for by plain commands.
-    - What comes after a wait is a script again.
+    - A script that finds the role held changes nothing. A script that finds no room, or no value, keeps the
+      role if the client is to wait. The wait itself is a plain command.
+    - After a wait, another script goes on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pressure.protocol.roles import holding, take_role
 from pressure.protocol.sizes import MOST_BYTES
 from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
 
-#: Most values, and most bytes of several, that one script is sent: others wait while it runs.
+#: The most values, and the most bytes of several values, for one script: other clients wait while it runs.
 _MOST_VALUES: Final = 1000
 _MOST_PUT_BYTES: Final = 1 << 20
 
@@ -42,7 +42,7 @@ NO_SCRIPTS: Final = _Nothing()
 def eval_script(
     server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int
 ) -> Operation[Reply]:
-    """Run a script; ``NO_SCRIPTS`` if the server runs none for us, or an argument is too long for one.
+    """Run a script; ``NO_SCRIPTS`` if the server refuses scripts, or an argument is too long for one.
 
     Raises:
         ServerReplyError: It was refused or failed.
@@ -63,7 +63,7 @@ def eval_script(
 
 @dataclass(frozen=True, slots=True)
 class ScriptReply:
-    """What a script answered; see ``lua``."""
+    """The answer of a script; ``lua`` explains it."""
 
     status: bytes
     stored: int
@@ -76,7 +76,7 @@ class ScriptReply:
 def call_script(
     ctx: Context, hold: Hold, script: Script, keys: Sequence[bytes], mode: bytes, *args: bytes | int
 ) -> Operation[ScriptReply | None]:
-    """Run a script; None if the server runs none for us.
+    """Run a script for a hold; None if the server refuses scripts, or an argument is too long for one.
 
     Raises:
         ServerReplyError: It was refused as a whole; nothing was done.
@@ -89,7 +89,7 @@ def call_script(
 def note_refused(
     ctx: Context, role: Role, answer: ScriptReply, what: str, taken: Sequence[bytes] = ()
 ) -> None:
-    """Warn of what was refused after the operation was done."""
+    """Warn if a script that did its work could not count it, or not give back the role."""
     refused = answer.stuck or answer.uncounted
     if refused:
         note_uncounted(ctx, what, plain_refusal(refused), role if answer.stuck else None, taken)
@@ -98,9 +98,9 @@ def note_refused(
 def _taken(
     ctx: Context, hold: Hold, answer: ScriptReply, deadline: Deadline, *, refuse_closed: bool = False
 ) -> Operation[bytes | None]:
-    """A script found the role taken: free it if its holder is dead, or wait for it.
+    """After a script found the role held: free it if its holder is dead, or wait for it.
 
-    How the next script is to begin; None if there is no time left to wait.
+    Returns the mode of the next script; None if there is no time left to wait.
     """
     if (yield from heal(ctx, hold.role, answer.detail or None)):
         return b"free"
@@ -115,7 +115,7 @@ def _taken(
 
 @dataclass(slots=True)
 class PutProgress:
-    """Values that are to be put, and how many of them the queue has."""
+    """Values to put, and how many of them are stored."""
 
     values: Sequence[bytes]
     stored: int = 0
@@ -136,8 +136,8 @@ def put(
 ) -> Operation[bool | None]:
     """Put all values; None if the server runs no scripts, or the next value is too long for one.
 
-    Nothing is held before the first script, and nothing after it if it has put all values. Otherwise ``hold``
-    says what is held at each moment, and it is given back if anything fails.
+    If the first script puts all values, nothing is held when it ends. Otherwise ``hold`` says at each moment
+    what is held, and it is given back if anything fails.
     """
     answer = yield from _put_some(ctx, hold, progress, deadline, overfill, b"free")
     if answer is None:
@@ -149,7 +149,7 @@ def put(
 def _put_some(
     ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool, mode: bytes
 ) -> Operation[ScriptReply | None]:
-    """One script: as many values as it takes."""
+    """Run one script, which puts as many values as it can."""
     keys = ctx.keys
     names = (
         keys.bound, keys.closed, keys.producer_free, keys.producer, keys.not_full, keys.queue,
@@ -169,7 +169,7 @@ def _put_some(
 def _put_on(
     ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool, answer: ScriptReply
 ) -> Operation[bool | None]:
-    """Go on after the first script."""
+    """Put the other values, after the first script."""
     while True:
         if answer.stored:
             note_refused(ctx, PRODUCER, answer, "the value is stored")
@@ -183,7 +183,7 @@ def _put_on(
 
 
 def _after_put(ctx: Context, hold: Hold, answer: ScriptReply, deadline: Deadline) -> Operation[bytes]:
-    """Wait for what a script did not find; how the next one is to begin."""
+    """Wait for the role or for the room that a script did not find; the mode of the next script."""
     if answer.status == b"busy":
         mode = yield from _taken(ctx, hold, answer, deadline, refuse_closed=True)
         if mode is not None:
@@ -200,10 +200,10 @@ def _after_put(ctx: Context, hold: Hold, answer: ScriptReply, deadline: Deadline
 
 
 def get(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[list[bytes] | Popped | None]:
-    """Get up to so many values, but one at least; None if the server runs no scripts.
+    """Take up to ``most`` values, at least one; None if the server runs no scripts.
 
-    A value that was waited for is not lost if the script after the wait is refused: it is returned as
-    ``Popped``, and neither counted nor the role given back.
+    If the script after a wait is refused, the value that came is returned as ``Popped``: it is not counted
+    yet, and the role is still held.
     """
     answer = yield from _begin(ctx, hold, deadline, most, reliable=False)
     if answer is None:
@@ -230,7 +230,7 @@ def get(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[li
 def _begin(
     ctx: Context, hold: Hold, deadline: Deadline, most: int, *, reliable: bool
 ) -> Operation[ScriptReply | None]:
-    """Take the role, and what there is; no values if there are none and the role is ours to wait."""
+    """Take the role, and values if there are any. If there are none, the role is held for a wait."""
     mode = b"free"
     while True:
         wait = deadline.waits
@@ -268,13 +268,13 @@ def _note_delivered(ctx: Context, answer: ScriptReply, taken: Sequence[bytes] = 
 
 
 def receive(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[list[bytes] | None]:
-    """Take the role and move a value to unacked, if there is one; None if the server runs no scripts."""
+    """Take the role, and move a value to ``:unacked`` if there is one; None if the server runs no scripts."""
     answer = yield from _begin(ctx, hold, deadline, 1, reliable=True)
     return None if answer is None else answer.values
 
 
 def settle(ctx: Context, hold: Hold, outcome: int, size: int) -> Operation[ScriptReply | None]:
-    """Settle the message in unacked, as the number of a ``Settlement`` says; None without scripts."""
+    """Settle the message in ``:unacked`` (``outcome``: number of a ``Settlement``); None without scripts."""
     keys = (*_consumer_keys(ctx), ctx.keys.rejected)
     return (yield from call_script(ctx, hold, SETTLE, keys, b"role", outcome, size))
 

@@ -1,11 +1,11 @@
-"""What an operation waits for once it has its role: room, or a value.
+"""Wait with a role: a producer for room, a consumer for a value.
 
 Rules:
-    - A wait for a value is on the values and on ``:closed`` at once, and which wins when both are ready is
-      never relied on: after a mark was popped the values are looked at once more, so that no value is lost to
-      a close. The mark is pushed back before the role is given back, or the queue would open again.
-    - After each slice the bound is looked at, and with what came the length. Who waits for room looks at the
-      consumer, too, and heals (``healing``).
+    - A wait for a value pops from the values or from ``:closed``, and which comes first does not matter:
+      after a mark the values are tried once more, so that no value is lost to a close. The mark is pushed
+      back before the role is given back, or the queue would open again.
+    - After each slice the bound is read, and the length. A producer that waits for room also reads the
+      consumer's keys, and frees the role of a dead consumer (``healing``).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from pressure.protocol.operation import Batch, Command, Context, Deadline, Opera
 from pressure.protocol.problems import does_not_exist, is_closed, warn
 from pressure.protocol.role import CONSUMER, Hold
 
-#: What is looked at right after every pop of a value: bound and length.
+#: How many replies follow each pop of a value: bound and length (``after_pop``).
 _AFTER: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Popped:
-    """Values that were taken from the queue, and what was seen right after it."""
+    """Values that were taken from the queue, and its bound and length right after that."""
 
     values: tuple[bytes, ...]
     bound: Reply
@@ -59,7 +59,7 @@ def bound_of(ctx: Context, reply: bytes | None) -> int:
 
 
 def wait_for_room(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tuple[int, int]]:
-    """Wait for the token; the bound and the length seen right after it came."""
+    """Wait for the token. Returns the bound and the length right after it came."""
     keys = ctx.keys
     looks: tuple[Command, ...] = (
         (b"GET", keys.bound),
@@ -80,7 +80,7 @@ def wait_for_room(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tup
 
 
 def after_pop(ctx: Context) -> tuple[Command, ...]:
-    """What is looked at right after a pop of values."""
+    """The commands that read bound and length right after a pop of values."""
     return ((b"GET", ctx.keys.bound), (b"LLEN", ctx.keys.queue))
 
 
@@ -106,8 +106,8 @@ def wait_for_value(ctx: Context, deadline: Deadline) -> Operation[Popped]:
 
 
 def _closed_meanwhile(ctx: Context, mark: bytes, bound: Reply) -> Operation[Popped]:
-    """A mark of ``:closed`` was popped: put it back, and take what was put before the close."""
-    if bound is None:  # Delete woke us; it removes the list of marks itself
+    """After a mark of ``:closed`` was popped: push it back, and take a value put before the close."""
+    if bound is None:  # Delete pushed the mark to wake this client; it removes ``:closed`` itself
         raise does_not_exist(ctx)
     keys = ctx.keys
     replies = yield Batch(((b"LPUSH", keys.closed, mark), (b"RPOP", keys.queue), *after_pop(ctx)))
