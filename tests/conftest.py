@@ -8,6 +8,7 @@ import gc
 import importlib.metadata
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from conformance.programs import wheels_redis
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 
 from .cases import exhaustive
+from .forks import forks, popen
 from .in_process import without_sockets
 
 
@@ -104,10 +106,15 @@ def quick_probes() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def fork_server() -> Iterator[ForkServer]:
-    """Forks processes that have imported our clients: they cost a tenth of a process that Python starts."""
-    with ForkServer("pressure.cli", "pressure.aio", "pressure.trio", "conformance.flavours") as server:
-        yield server
+def fork_server() -> ForkServer:
+    """Forks processes that have imported both packages: they cost a tenth of a process that Python starts."""
+    return forks()
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forks each ``python -c`` or ``python -m`` that the test, or what it tests, starts by ``subprocess``."""
+    monkeypatch.setattr(subprocess, "Popen", popen)
 
 
 @pytest.fixture(scope="session")

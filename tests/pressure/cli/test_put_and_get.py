@@ -20,6 +20,8 @@ from tests.pressure.conftest import PREFIX, ROOT, Task, invariant, roles_free, u
 
 from .conftest import Cli, finish, stream
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
 

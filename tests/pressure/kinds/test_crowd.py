@@ -16,6 +16,8 @@ import redis
 
 from ..conftest import server_fixture
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 ROOT = Path(__file__).parents[3]
 LIMIT = 900.0
 """Seconds that the longest of these may take on a busy machine."""
