@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from _pytest.runner import runtestprotocol
 
 import miniredis
 import pressure.protocol.liveness
@@ -30,6 +31,9 @@ from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 from .cases import exhaustive
 from .forks import forks, popen
 from .in_process import without_sockets
+
+WORTH_TELLING = 0.1
+"""Seconds that a set-up or tear-down takes that is among the slowest."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,6 +70,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Long tests have limits of their own; to be shown in the middle of its work has crashed a busy Python."""
     if any(item.get_closest_marker(name) for name in ("slow", "spark", "faults")):
         faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker runs a test as pytest does, but tells nothing of a set-up and a tear-down that were all right.
+
+    Every report is a message to another process, and most of them would say nothing.
+    """
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration > WORTH_TELLING:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 def pytest_collection_finish() -> None:
