@@ -22,11 +22,11 @@ def run_with(monkeypatch: pytest.MonkeyPatch, handler: Any, longest_lull: float 
 
 
 def test_thousands_of_fuzzed_frames_find_no_fault() -> None:
-    findings = Fuzzer(SEED).run(6_000)
+    findings = Fuzzer(SEED).run(3_000)
     assert findings.faults == {}
-    assert findings.frames == 6_000
-    assert findings.commands > 2_400
-    assert findings.clients > 150
+    assert findings.frames == 3_000
+    assert findings.commands > 1_200
+    assert findings.clients > 75
 
 
 def test_two_thousand_fuzzed_frames_over_tcp_find_no_fault() -> None:
