@@ -100,7 +100,6 @@ NOT_THERE: Final = (
         ),
         "miniredis has neither CLUSTER nor MIGRATE",
     ),
-    Row("unit/multi", ("MULTI with SAVE",), "miniredis has no SAVE"),
     Row(
         "unit/scripting",
         ("CLUSTER RESET can not be invoke from within a script",),
@@ -137,24 +136,14 @@ FAULTS: Final = (
 )
 """What miniredis should do and does not: each row goes with the fault."""
 
-ONLY_AT_START: Final = "miniredis turns its append-only file on at the start only"
-
 MINIREDIS: Final = Table(
     (
-        Tag("needs:repl", "miniredis has no replication"),
-        Tag("needs:save", "these tests need a file, and miniredis has one only if it starts with it"),
         Tag("needs:config-maxmemory", "miniredis has no limit on memory, and evicts nothing"),
         Tag("needs:latency", "miniredis has no LATENCY"),
-        Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream"),
-        Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream-cgroups"),
     ),
     (
-        Cause("(possibly related to argument 'appendonly')", ONLY_AT_START),
         Cause("(possibly related to argument 'maxmemory')", "miniredis has no limit on memory"),
-        Cause("(possibly related to argument 'min-replicas-to-write')", "miniredis has no replication"),
-        Cause("unknown command 'SYNC'", "miniredis has no replication"),
         Cause("unknown command 'acl'", "miniredis has no ACL"),
-        Cause("Can't execute an AOF background rewriting", ONLY_AT_START),
         Cause(
             "wrong number of arguments for 'reload'. Try DEBUG HELP",
             "miniredis reloads what it has in memory: NOSAVE, NOFLUSH and MERGE are about a file",
