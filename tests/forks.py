@@ -29,10 +29,14 @@ def forks() -> ForkServer:
 
 
 def modules(package: str) -> Iterator[str]:
-    """All modules of a package that can be imported beside the others, and that are no programs."""
+    """All modules of a package, but for programs, and for those that need an extra which a process may do without."""
     for file in sorted((ROOT / package).rglob("*.py")):
         *above, name = file.relative_to(ROOT).with_suffix("").parts
-        if name not in {"__main__", "pytest_plugin"} and "spark" not in above:
+        if (
+            name not in {"__main__", "pytest_plugin"}
+            and not name.startswith("rich_")
+            and "spark" not in above
+        ):
             yield ".".join(above if name == "__init__" else [*above, name])
 
 
