@@ -158,11 +158,13 @@ class Conditions:
         self.asleep_until = monotonic
         self._changed()
 
-    def wake_up(self, monotonic: int) -> None:
-        """Ends DEBUG SLEEP if its time is over."""
-        if self.asleep_until <= monotonic:
-            self.asleep_until = 0
-            self._changed()
+    def wake_up(self, monotonic: int) -> bool:
+        """Ends DEBUG SLEEP if its time is over; returns whether that was so."""
+        if not 0 < self.asleep_until <= monotonic:
+            return False
+        self.asleep_until = 0
+        self._changed()
+        return True
 
     def be_busy(self, busy: bool) -> None:
         """Records whether a script has run for too long."""

@@ -110,7 +110,7 @@ class Engine:
     def move_into(self, environment: Environment) -> None:
         """Another process, or another server, has the engine from now on."""
         self.environment = environment
-        self.statistics.stopwatch = environment.stopwatch
+        self.statistics.use(environment.stopwatch)
         self.shutdown_requested = self.scripts.must_end = False  # said of a server that had it before
 
     def connect(
@@ -355,7 +355,8 @@ class Engine:
             self.keyspace.milliseconds = NEVER
         if self.conditions.is_pause_over(monotonic):
             self._run_again(self.conditions.end_pauses_until(monotonic))
-        self.conditions.wake_up(monotonic)
+        if self.conditions.wake_up(monotonic):
+            self.waiting.serve_ready()
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""

@@ -105,6 +105,7 @@ def run_request(session: Session, args: list[bytes]) -> None:
     else:
         answer(session, command, args)
     engine.news.running = None
-    engine.waiting.serve_ready()
+    if not engine.conditions.asleep_until:  # else keys may expire first
+        engine.waiting.serve_ready()
     if session.flags & (MUTE | SKIPS_NEXT | LISTENS) and not session.flags & BLOCKED:
         session.end_command()

@@ -107,6 +107,7 @@ class Statistics(dict["Command", Calls]):
         stopwatch: returns seconds since some fixed point.
 
     Attributes:
+        stopwatch: the same, and ahead by the seconds that DEBUG SLEEP took.
         lap: the stopwatch when the last command ended, which is when the next one begins.
         slow: seconds at which a command is slow.
         slow_log: the slow commands.
@@ -122,7 +123,8 @@ class Statistics(dict["Command", Calls]):
 
     def __init__(self, stopwatch: Callable[[], float]) -> None:
         super().__init__()
-        self.stopwatch = stopwatch
+        self._slept = 0.0  # by DEBUG SLEEP
+        self.use(stopwatch)
         self.lap = 0.0
         self.slow = math.inf
         self.slow_log = SlowLog()
@@ -133,6 +135,18 @@ class Statistics(dict["Command", Calls]):
     def __missing__(self, command: Command) -> Calls:
         calls = self[command] = Calls()
         return calls
+
+    def use(self, stopwatch: Callable[[], float]) -> None:
+        """Measures commands by this stopwatch."""
+        self._stopwatch = self.stopwatch = stopwatch
+
+    def sleep(self, seconds: float) -> None:
+        """Counts DEBUG SLEEP as time of the command, though the server sleeps only after it."""
+        self._slept += seconds
+        self.stopwatch = self._ahead
+
+    def _ahead(self) -> float:
+        return self._stopwatch() + self._slept
 
     def configure(self, config: Config) -> None:
         """Applies the directives."""

@@ -220,6 +220,9 @@ def test_a_reset_from_outside_is_an_effect() -> None:
 ABOUT_EXPIRED_KEYS = {
     "a walk of the keys": ("MSET a 1 b 2", "PEXPIRE a 1", "PEXPIRE b 1", "DEBUG SLEEP 0.01", "SCAN 0"),
     "a random key": ("SET a 1 PX 1", "DEBUG SLEEP 0.01", "RANDOMKEY"),
+    "a transaction that sleeps until it expires": (
+        *("SELECT 9", "MULTI", "RPUSH a x", "PEXPIRE a 1", "DEBUG SLEEP 0.05", "EXEC"),
+    ),
     "a swap that puts it where a client waits": (
         *("SELECT 1", "SET a 1 PX 1", "SELECT 9", "DEBUG SLEEP 0.01", "SWAPDB 1 9"),
     ),

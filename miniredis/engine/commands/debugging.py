@@ -45,7 +45,9 @@ def debug_sleep(session: Session, args: list[bytes]) -> Reply:
     seconds = LEADING_FLOAT(args[2])
     microseconds = float(seconds[1]) * 1_000_000 if seconds else 0
     if 0 < microseconds <= MAX:
-        session.engine.conditions.sleep_until(session.engine.now.monotonic + int(microseconds))
+        engine = session.engine
+        engine.statistics.sleep(microseconds / 1_000_000)
+        engine.conditions.sleep_until(engine.now.monotonic + int(microseconds))
     return OK
 
 
