@@ -33,6 +33,7 @@ def test_pauses_grow_from_none_to_the_longest(clock: Clock) -> None:
     looks = [clock.now for _ in pauses(1.0)]
     assert looks[:2] == [100.0, 100.0]
     assert clock.slept == sorted(clock.slept)
+    assert 0 < clock.slept[1] < LONGEST / 10
     assert clock.slept[-1] == LONGEST
 
 
