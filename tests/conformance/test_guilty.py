@@ -28,7 +28,7 @@ PART = 12
 
 def nobodies(client: str) -> Iterator[Guilty]:
     """Parties that change nothing, judged by all that those are who are judged with this client."""
-    same = '"""Which Redis this is."""'
+    same = '"""The version of Redis."""'
     clauses = dict.fromkeys(clause for party in PARTIES if party.client == client for clause in party.clauses)
     for first in range(0, len(clauses), PART):
         some = tuple(clauses)[first : first + PART]
