@@ -576,6 +576,7 @@ NO_REWRITING = (
 )
 REWRITING = b"ERR Background append only file rewriting already in progress"
 NOT_SAVED = b"ERR"
+NO_FILE = "this server has no file to save to; start it with the directive save or dbfilename"
 SAVING = b"ERR Background save already in progress"
 REWRITING_NOW = (
     b"ERR Another child process is active (AOF?): can't BGSAVE right now. "

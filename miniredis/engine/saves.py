@@ -93,9 +93,7 @@ class Saves:
     def check_points(self, value: str) -> None:
         """Raises ``ValueError`` if ``save`` has save points and there is no file to save to."""
         if value and self._file is None:
-            raise ValueError(
-                "this server has no file to save to; start it with the directive save or dbfilename"
-            )
+            raise ValueError(errors.NO_FILE)
 
     def _tell_conditions(self) -> None:
         self._engine.conditions.cannot_save(self.has_failed and self._stops_writes and bool(self.points))
@@ -115,6 +113,7 @@ class Saves:
         """SAVE: saves while nothing else runs. Raises ``CommandError`` if it fails."""
         if self.began is not None:
             raise CommandError(errors.SAVING)
+        self._check_file()
         self.count += 1
         if not self.write():
             raise CommandError(errors.NOT_SAVED)
@@ -154,8 +153,13 @@ class Saves:
             raise CommandError(errors.SAVING)
         if self.must_wait:
             raise CommandError(errors.REWRITING_NOW)
+        self._check_file()
         if not self._begin():
             raise CommandError(errors.NOT_SAVED)
+
+    def _check_file(self) -> None:
+        if self._file is None:
+            raise CommandError(f"ERR {errors.NO_FILE}".encode())
 
     def schedule(self) -> None:
         """BGSAVE in a transaction: starts when the tick ends."""
