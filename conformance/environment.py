@@ -15,6 +15,7 @@ import redis
 from .evidence import Evidence
 from .flavours import FLAVOURS, MAKERS
 from .gate import Gate
+from .limits import pauses
 from .targets import Address
 from .wire import RawConnection
 
@@ -224,10 +225,10 @@ class Environment:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Waits until a condition holds; fails with ``what`` if it never does."""
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            if time.monotonic() > deadline:
-                raise Failure(f"never {what}")
+        for _ in pauses(PATIENCE):
+            if condition():
+                return
+        raise Failure(f"never {what}")
 
     def until_blocked(self, count: int, unless: Callable[[], bool] = bool) -> None:
         """Waits until so many clients of this check are blocked, or ``unless`` holds.

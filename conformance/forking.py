@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -54,14 +55,14 @@ class Forked(subprocess.Popen[Any]):
         **options: ``stdin``, ``stdout``, ``stderr``, ``cwd``, ``env`` and ``text``, as of ``Popen``.
     """
 
-    def __init__(self, server: ForkServer, args: list[str], **options: Any) -> None:
+    def __init__(self, server: ForkServer, args: Sequence[str | bytes], **options: Any) -> None:
         assert args[0] == sys.executable
         self._server = server
         super().__init__(args, **options)
 
     # What follows takes the place of what subprocess does by fork, exec and waitpid.
 
-    def _execute_child(self, args: list[str], *given: Any) -> None:
+    def _execute_child(self, args: Sequence[str | bytes], *given: Any) -> None:
         cwd, env = given[4:6]
         pipes = given[9:15]
         streams = [number if end == -1 else end for number, end in enumerate((pipes[0], pipes[3], pipes[5]))]
@@ -71,7 +72,7 @@ class Forked(subprocess.Popen[Any]):
         os.close(order)
         os.close(answer)
         with open(to_order, "w") as file:  # noqa: PTH123  (a descriptor)
-            json.dump([args[1:], str(cwd or Path.cwd()), dict(env or os.environ)], file)
+            json.dump([[*map(os.fsdecode, args[1:])], str(cwd or Path.cwd()), dict(env or os.environ)], file)
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
         self.pid = self._number()
         self._child_created = True

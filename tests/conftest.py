@@ -8,6 +8,7 @@ import gc
 import importlib.metadata
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from _pytest.runner import runtestprotocol
 
 import miniredis
 import pressure.protocol.liveness
@@ -27,7 +29,11 @@ from conformance.programs import wheels_redis
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
 
 from .cases import exhaustive
+from .forks import forks, popen
 from .in_process import without_sockets
+
+WORTH_TELLING = 0.1
+"""Seconds that a set-up or tear-down takes that is among the slowest."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -64,6 +70,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Dumps no stacks after a time in long tests: they have limits of their own, and a dump has crashed Python."""
     if any(item.get_closest_marker(name) for name in ("slow", "spark", "faults")):
         faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker runs a test as pytest does, but tells nothing of a set-up and a tear-down that were all right.
+
+    Every report is a message to another process, and most of them would say nothing.
+    """
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration > WORTH_TELLING:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 def pytest_collection_finish() -> None:
@@ -104,10 +125,15 @@ def quick_probes() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def fork_server() -> Iterator[ForkServer]:
-    """Forks processes that have imported our clients: they cost a tenth of a process that Python starts."""
-    with ForkServer("pressure.cli", "pressure.aio", "pressure.trio", "conformance.flavours") as server:
-        yield server
+def fork_server() -> ForkServer:
+    """Forks processes that have imported both packages: they cost a tenth of a process that Python starts."""
+    return forks()
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forks each ``python -c`` or ``python -m`` that the test, or what it tests, starts by ``subprocess``."""
+    monkeypatch.setattr(subprocess, "Popen", popen)
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TypeVar
+
+from conformance.limits import pauses
 
 __all__ = ["PATIENCE", "until"]
 
@@ -18,13 +19,11 @@ def until(condition: Callable[[], T], what: str = "the condition holds", limit: 
     """Asks again and again until the condition is true; returns its value.
 
     Args:
-        condition: called at once, then again after pauses of up to two milliseconds.
+        condition: called at once, then again after pauses, which grow.
         what: what is awaited, for the message.
         limit: seconds after which the test fails.
     """
-    end, pause = time.monotonic() + limit, 0.0
-    while not (value := condition()):
-        assert time.monotonic() < end, f"waited {limit} s until {what}"
-        time.sleep(pause)
-        pause = min(pause + 0.0001, 0.002)
-    return value
+    for _ in pauses(limit):
+        if value := condition():
+            return value
+    raise AssertionError(f"waited {limit} s until {what}")

@@ -109,8 +109,13 @@ def _words_restored(value: Any, after: Sequence[str]) -> Any:
     return value
 
 
-def parser() -> Parser:
-    """The parser of the whole command line."""
+def parser(words: Sequence[str] | None = None) -> Parser:
+    """The parser of the whole command line.
+
+    Args:
+        words: what it is to parse. Subcommands that are not among them get no arguments, to save the time.
+            None: all get theirs.
+    """
     where = SubParser(add_help=False, argument_default=argparse.SUPPRESS)
     _add(where, WHERE)
     whole = Parser(
@@ -125,6 +130,9 @@ def parser() -> Parser:
         dest="command", required=True, metavar="COMMAND", parser_class=SubParser
     )
     for name, command in COMMANDS.items():
+        if words is not None and name not in words:
+            subparsers.add_parser(name, help=command.help, add_help=False)
+            continue
         sub = subparsers.add_parser(
             name,
             help=command.help,
@@ -149,7 +157,8 @@ def _add(target: argparse.ArgumentParser, arguments: Arguments) -> None:
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The arguments. Raises ValueError for options that exclude each other."""
-    found = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    found = parser(words).parse_args(words)
     if getattr(found, "bound", None) is not None and not getattr(found, "create", True):
         raise ValueError("--bound works only with --create")
     if COMMANDS[found.command].by_kind:

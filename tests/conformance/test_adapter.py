@@ -27,6 +27,8 @@ from conformance.runner import Outcome, judge
 from conformance.targets import Address
 from pressure import QueueFullError
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 OURS = Adapter(f"{sys.executable} -m conformance.adapter")
 
 FEW = (

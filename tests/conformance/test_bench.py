@@ -16,6 +16,8 @@ from conformance.bench.report import as_json, markdown, table
 from conformance.bench.rows import ROWS
 from conformance.bench.workbench import Workbench
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 TINY = ["--pairs", "1", "--seconds", "0.01", "--size", "0.001"]
 EFFORT = Effort(pairs=1, seconds=0.01, size=0.001)
 

@@ -23,7 +23,7 @@ from conformance.guilty.model import Guilty
 from conformance.guilty.trial import changed_copy
 from conformance.targets import Address, real_redis
 from conformance.wire import RawConnection
-from tests.cases import check_each
+from tests.cases import check_each, exhaustive
 
 ROOT = Path(__file__).parents[2]
 REQUESTS = 2_500
@@ -50,11 +50,12 @@ def pair(real: Address) -> Iterator[Pair]:
     pair.close()
 
 
+@pytest.mark.parametrize("requests", [REQUESTS // 2, exhaustive(REQUESTS)])
 def test_thousands_of_generated_requests_get_the_same_replies_from_both_servers(
-    pair: Pair, forms: list[Form]
+    requests: int, pair: Pair, forms: list[Form]
 ) -> None:
     seed = 0
-    while pair.coverage.total < REQUESTS:
+    while pair.coverage.total < requests:
         found = search(pair, forms, number=seed, examples=EXAMPLES, largest=LARGEST)
         assert found is None, f"they differ:\n\n{transcript(found)}"
         seed += 1

@@ -14,6 +14,8 @@ from conformance.exchange import Exchange, exchanged, judged
 from conformance.exchange.__main__ import main
 from conformance.targets import Address
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 SERVERS = ["embedded_server", "real_server"]
 
 

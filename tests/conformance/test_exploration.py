@@ -25,6 +25,7 @@ from conformance.simulation.schedules import read, written
 from conformance.simulation.wander import shrunk, wander
 from pressure import protocol
 from pressure.protocol import Batch, Deadline, healing, lua, problems, receiving, role, roles, scripts, waits
+from tests.cases import exhaustive
 
 # The names of these modules are also those of functions in the package.
 PUT, GET, REPAIR = (sys.modules[f"pressure.protocol.{name}"] for name in ("put", "get", "repair"))
@@ -88,7 +89,7 @@ def values_of(simulation: Simulation) -> Hashable:
 @pytest.mark.parametrize(
     ("name", "scripts", "states"),
     [
-        ("one-each", False, 22),
+        exhaustive("one-each", False, 22),
         ("two-producers", False, 31),
         ("close-while-get-waits", False, 19),
         ("two-producers", True, 5),

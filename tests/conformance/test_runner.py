@@ -21,6 +21,8 @@ from conformance.environment import Environment, Failure
 from conformance.runner import Outcome, judge_clause
 from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 FEW = ["--clause", "create.saves-bound", "--clause", "list.llen"]
 
 

@@ -10,6 +10,7 @@ import pytest
 from conformance.simulation import Choose, Simulation, StuckError, every_run, held, operation, seeded
 from pressure import QueueClosedError, QueueDoesNotExistError, protocol
 from pressure.protocol import Context, Deadline
+from tests.cases import exhaustive
 
 FOR_EVER = Deadline.of
 
@@ -100,7 +101,7 @@ def test_a_close_ends_a_waiting_get_in_every_interleaving() -> None:
     [
         pytest.param(put(b"v"), id="put", marks=pytest.mark.slow),  # as in "delete-beside", state by state:
         pytest.param(GET, id="get", marks=pytest.mark.slow),  # the clause simulation.delete explores it
-        pytest.param(CLOSE, id="close"),
+        exhaustive(CLOSE, id="close"),
     ],
 )
 @pytest.mark.parametrize(

@@ -16,11 +16,19 @@ from pressure.protocol import scripts as scripted
 #: These have thousands of states where plain batches are sent.
 MANY_STATES = {"cut-closer", "cut-while-put-waits", "cut-while-get-waits", "cut-consumers"}
 
+#: And these hundreds: they are in the exhaustive run.
+HUNDREDS = {("cut-producers", False), ("cut-receivers", False), ("cut-while-put-waits", True)}
+
+
+def marks(name: str, scripts: bool) -> list[pytest.MarkDecorator]:
+    if name in MANY_STATES and not scripts:
+        return [pytest.mark.slow]
+    return [pytest.mark.exhaustive] if (name, scripts) in HUNDREDS else []
+
+
 GO_ON = [
     pytest.param(
-        each.name, scripts,
-        marks=[pytest.mark.slow] if each.name in MANY_STATES and not scripts else [],
-        id=f"{each.name}-{'scripts' if scripts else 'plain'}",
+        each.name, scripts, marks=marks(each.name, scripts), id=f"{each.name}-{'scripts' if scripts else 'plain'}"
     )
     for each in ALL if each.goes_on for scripts in (False, True)
 ]  # fmt: skip

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import redis
 
-from conformance.forking import Forked, ForkServer
+from conformance.forking import Forked
 from conformance.targets import find_real_redis
 
+from ..forks import forks
 from ..waiting import PATIENCE, until
 
 __all__ = ["PROGRAMS", "in_background", "is_up", "run", "running"]
@@ -25,14 +24,6 @@ __all__ = ["PROGRAMS", "in_background", "is_up", "run", "running"]
 PROGRAMS = ["miniredis", "redis-server"]
 
 SOCKET = "s"
-
-
-@cache
-def forks() -> ForkServer:
-    """Forks processes that have imported miniredis."""
-    server = ForkServer("miniredis.poll", "miniredis.daemon", "miniredis.config_file")
-    atexit.register(server.__exit__)
-    return server
 
 
 def start(program: str, *words: str, **options: Any) -> subprocess.Popen[bytes]:

@@ -15,6 +15,7 @@ import miniredis
 from conformance.wire import RawConnection
 from miniredis.engine import Instant
 from miniredis.tick_runner import TickRunner
+from tests.waiting import until
 
 BEGINNING = Instant(wall=1_700_000_000_000_000, monotonic=5_000_000)
 
@@ -34,8 +35,7 @@ def client(server: miniredis.EmbeddedServer) -> Iterator[RawConnection]:
 def blocked(server: miniredis.EmbeddedServer, count: int) -> None:
     """Until so many clients are blocked."""
     with redis.Redis(port=server.port) as control:
-        while control.info("clients")["blocked_clients"] != count:
-            pass
+        until(lambda: control.info("clients")["blocked_clients"] == count, f"{count} clients are blocked")
 
 
 def test_a_held_clock_stands_still(server: miniredis.EmbeddedServer, client: RawConnection) -> None:

@@ -18,6 +18,8 @@ import redis
 import miniredis
 from miniredis.__main__ import main
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @contextmanager
 def running(*flags: str) -> Iterator[tuple[subprocess.Popen[str], str]]:

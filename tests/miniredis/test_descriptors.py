@@ -23,6 +23,8 @@ from miniredis.descriptors import Rejection, Spare
 
 from .loops import started
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 KINDS: Final = ("miniredis", "redis-server")
 
 LAUNCHER: Final = """#!{python}

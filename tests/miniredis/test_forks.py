@@ -24,6 +24,8 @@ from ..waiting import PATIENCE
 from .loops import started
 from .transcript import Client
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @contextmanager
 def child(act: Callable[[], object] = lambda: None) -> Iterator[None]:

@@ -19,15 +19,15 @@ SEED = 20
 
 def run_with(monkeypatch: pytest.MonkeyPatch, handler: Any, longest_lull: float = 2) -> Findings:
     monkeypatch.setattr(LOOKUP[b"get"], "handler", handler)
-    return Fuzzer(SEED, longest_lull).run(3_000)
+    return Fuzzer(SEED, longest_lull).run(600)
 
 
 def test_thousands_of_fuzzed_frames_find_no_fault() -> None:
-    findings = Fuzzer(SEED).run(6_000)
+    findings = Fuzzer(SEED).run(3_000)
     assert findings.faults == {}
-    assert findings.frames == 6_000
-    assert findings.commands > 2_400
-    assert findings.clients > 150
+    assert findings.frames == 3_000
+    assert findings.commands > 1_200
+    assert findings.clients > 75
 
 
 def test_a_mutation_that_asks_for_a_snapshot_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,11 +41,15 @@ def by_group(cases: dict[str, Case]) -> dict[str, dict[str, Case]]:
 
 
 MANY = 20
-"""Of a group of so many, one in four is played in the default run."""
+"""Of a group of so many, one in four is played in the default run..."""
+
+LONG = {"hoards", "never reads"}
+"""...and of these, which take long."""
 
 GROUPS = by_group(CASES)
-SOME = {name: dict([*group.items()][:: 4 if len(group) > MANY else 1]) for name, group in GROUPS.items()}
-ALL = {name: group for name, group in GROUPS.items() if len(group) > MANY or name.startswith("query buffer")}
+FULL = {name for name, group in GROUPS.items() if len(group) > MANY or name in LONG}
+SOME = {name: dict([*group.items()][:: 4 if name in FULL else 1]) for name, group in GROUPS.items()}
+ALL = {name: group for name, group in GROUPS.items() if name in FULL or name.startswith("query buffer")}
 
 
 @pytest.fixture(scope="module")

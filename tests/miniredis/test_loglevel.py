@@ -19,6 +19,8 @@ from conformance.wire import RawConnection
 from ..waiting import until
 from .loops import started
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 Started = tuple[int, Callable[[], str]]
 """The port of a server, and what tells its log so far."""
 

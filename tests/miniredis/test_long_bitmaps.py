@@ -11,6 +11,7 @@ import pytest
 from conformance.targets import Address
 from conformance.wire import RawConnection
 from miniredis.engine.commands.bitmaps import CHUNK
+from tests.cases import exhaustive
 
 SIZES = [CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 3]
 
@@ -30,8 +31,14 @@ def ask(both: list[RawConnection], *words: str | bytes) -> None:
 
 
 @pytest.mark.usefixtures("redis_7_0")
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("fill", [b"\0", b"\xff"])
+@pytest.mark.parametrize(
+    ("size", "fill"),
+    [
+        exhaustive(size, fill, when=(at + of) % 2 > 0)
+        for at, size in enumerate(SIZES)
+        for of, fill in enumerate([b"\0", b"\xff"])
+    ],
+)
 def test_bitpos_and_bitcount_work_across_chunk_borders(
     size: int, fill: bytes, both: list[RawConnection]
 ) -> None:

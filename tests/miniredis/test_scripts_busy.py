@@ -12,6 +12,7 @@ import pytest
 import miniredis
 from conformance.wire import Hangup, RawConnection
 
+from ..cases import exhaustive
 from ..conftest import ANY_LOOP
 from ..waiting import PATIENCE, until
 
@@ -177,9 +178,12 @@ HARD: Final = {
 }
 """What a real server is lost to, for ever or for minutes."""
 
+LONG: Final = {"coroutines at the end of the stack", "coroutines in coroutines"}
+"""What miniredis takes half a second to end."""
+
 
 @ANY_LOOP
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [exhaustive(name, when=name in LONG) for name in SCRIPTS])
 def test_script_kill_ends_a_script(name: str, bench: Bench, request: pytest.FixtureRequest) -> None:
     if name in HARD and "redis-server" in request.node.name:
         pytest.skip("a real Redis never ends this script, or only after minutes")

@@ -14,6 +14,8 @@ import miniredis
 
 from . import script_fuzz
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 pytest.importorskip(
     "miniredis.scripting.interpreter", reason="scripts need the extra 'lua'", exc_type=ImportError
 )

@@ -233,10 +233,10 @@ def test_a_long_pipeline_gets_all_replies_when_the_client_reads_only_at_its_end(
     value = "x" * 10_000
     with redis.Redis(port=server.port) as client:
         pipeline = client.pipeline(transaction=False)
-        for _ in range(3000):
+        for _ in range(1500):
             pipeline.set("k", value)
             pipeline.get("k")
-        assert pipeline.execute() == [True, value.encode()] * 3000
+        assert pipeline.execute() == [True, value.encode()] * 1500
 
 
 def test_a_client_that_does_not_read_does_not_delay_others(server: miniredis.Server) -> None:

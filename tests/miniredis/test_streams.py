@@ -222,7 +222,7 @@ def test_a_restored_stream_equals_the_dumped_one() -> None:
 def test_a_damaged_stream_payload_is_refused_or_restores_a_usable_stream() -> None:
     chance = random.Random(2)  # noqa: S311
     refused = 0
-    for _ in range(1000):
+    for _ in range(400):
         body = bytearray(dump(some_stream(chance))[:-10])
         for _ in range(chance.randrange(1, 4)):
             body[chance.randrange(1, len(body))] = chance.randrange(256)
@@ -234,7 +234,7 @@ def test_a_damaged_stream_payload_is_refused_or_restores_a_usable_stream() -> No
         assert isinstance(value, Stream)
         assert len(list(value.walk())) == len(value) == len(list(value.walk_back()))
         assert all(value.find(number) == content for number, content in value.walk())
-    assert refused > 300
+    assert refused > 120
 
 
 # Nodes

@@ -31,7 +31,7 @@ from pressure import (
     Queue,
     QueueDoesNotExistError,
 )
-from tests.cases import check_each
+from tests.cases import check_each, exhaustive
 
 from .conftest import until
 from .faults import COMMANDS, FAULTS, Fault, Patient, forbidden, patient, states
@@ -250,19 +250,19 @@ def both_ways(fault: Fault) -> tuple[bool, ...]:
 
 
 FEW = ("put, to the bound", "get", "get, empty at first", "receive", "delete")
-A_FEW = [
+A_FEW: list[Any] = [
     *(
         ("sync", fault, operation)
         for fault in ("message lost", "out of memory", "no transactions")
         for operation in FEW
     ),
     *(
-        ("plain", fault, operation)
+        exhaustive("plain", fault, operation, when=fault == "disk full")
         for fault in ("reply lost", "disk full", "no reading")
         for operation in FEW
     ),
     *(
-        ("leased and plain", fault, operation)
+        exhaustive("leased and plain", fault, operation, when=fault == "no transactions")
         for fault in ("out of memory", "no transactions")
         for operation in FEW
     ),

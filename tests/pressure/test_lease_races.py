@@ -52,12 +52,22 @@ DISTURBED: dict[str, tuple[int, tuple[Any, ...], list[Any]]] = {
     "close": (2, (operation(protocol.close, a_while),), [None]),
 }
 
-#: How a client sends an operation, and how often its lease is renewed meanwhile. Twice is in hundreds of orders: in
-#: the default run a second attempt is disturbed, too, of the operation that has the fewest messages.
+#: What is in hundreds of orders: the exhaustive run has it.
+HUNDREDS = {("get", False, 2), ("receive", True, 1)}
+
+
+def marks(name: str, scripts: bool, times: int) -> list[pytest.MarkDecorator]:
+    if (name, scripts, times) in HUNDREDS:
+        return [pytest.mark.exhaustive]
+    return [pytest.mark.slow] if times == 2 else []
+
+
+#: How a client sends an operation, and how often its lease is renewed meanwhile. Twice is in thousands of orders, but
+#: for the operation that has the fewest messages.
 WAYS = [
     pytest.param(
         name, scripts, times,
-        marks=[pytest.mark.slow] if times == 2 and name != "get" else [],
+        marks=marks(name, scripts, times),
         id=f"{name}-{'scripts' if scripts else 'plain'}-{times}",
     )
     for name in DISTURBED for scripts, times in ((True, 1), (False, 1), (False, 2))

@@ -46,10 +46,13 @@ DIGESTS = tuple(f"  {each}: " for each in DISTURBANCES)
 #: In which each operation that has a choice is disturbed in the default run.
 TELLING = {"one", "fed", "deadlock"}
 
+#: What sends many batches, each of which is disturbed in each way: in the exhaustive run.
+LONG = {("repair", "deadlock", False), ("put_many at once", "one", False)}
+
 
 @pytest.mark.parametrize(
     ("operation", "situation", "scripts"),
-    [exhaustive(*each, when=each[1] not in TELLING) for each in GROUPS],
+    [exhaustive(*each, when=each[1] not in TELLING or each in LONG) for each in GROUPS],
 )
 def test_each_disturbed_operation_sends_the_recorded_batches(
     operation: str, situation: str, scripts: bool

@@ -17,6 +17,8 @@ from pressure.identity import connection_in, released
 
 from .conftest import PREFIX, ROOT, Server, execute, invariant, until
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 JOBS = PREFIX + "jobs"
 DEAD = b"host:1:01234567/1/1"
 ROLES = ["producer", "consumer"]

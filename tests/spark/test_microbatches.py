@@ -18,6 +18,7 @@ from pressure.spark import source as sources
 from pressure.spark.server import QueueServer
 from pressure.spark.sink import Sink
 from pressure.spark.source import Source, slices
+from tests.cases import exhaustive_but
 
 from .conftest import Place, some
 
@@ -150,7 +151,7 @@ ROUTES = {
     ],
     indirect=["server"],
 )
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("route", exhaustive_but(["pressure"], ROUTES))
 def test_a_stream_killed_at_every_step_loses_and_doubles_no_row(
     make: Callable[..., Place], route: str, old: bool
 ) -> None:

@@ -19,6 +19,8 @@ from pressure.spark.source import Source, State, slices
 
 from .conftest import Place, each_of, some
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 SHORT = 0.3
 """Seconds of a lease that is to run out."""
 

@@ -15,6 +15,8 @@ from conformance.targets import Address
 
 from .notation import history
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 KEPT = Path(__file__).parent / "kept"
 """Histories in files: one of clients that were killed, as it was recorded, and the same with one thing wrong."""
 

@@ -28,6 +28,8 @@ from miniredis.journal.disk import File
 from ...waiting import until
 from .rdb_states import fill, fill_at_random, portrait
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 AT_ONCE: Final = Retry(NoBackoff(), 0)
 """A client that does not connect again."""
 

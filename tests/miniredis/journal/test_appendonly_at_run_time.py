@@ -21,6 +21,7 @@ from miniredis.journal.disk import Disk
 from miniredis.journal.journal import Journal
 from miniredis.logs import ServerLog
 
+from ...cases import exhaustive
 from ...waiting import until
 from .memory_disk import Killed, MemoryDisk, Plan, failing_once, killing, works
 from .test_journal import NOW, InThisProcess, Server
@@ -131,7 +132,7 @@ def both(one: Plan, other: Plan) -> Plan:
 
 
 @pytest.mark.parametrize("operation", ["create", "write", "sync", "rename", "sync folder", "close", "remove"])
-@pytest.mark.parametrize("place", range(1, 5))
+@pytest.mark.parametrize("place", [1, exhaustive(2), exhaustive(3), 4])
 def test_a_first_base_that_fails_anywhere_is_written_again_and_a_kill_doubles_nothing(
     operation: str, place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

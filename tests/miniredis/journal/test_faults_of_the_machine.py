@@ -24,6 +24,8 @@ from miniredis.engine import Instant
 
 from ...waiting import PATIENCE, until
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 class Process:
     """A miniredis in a process of its own, with a client.

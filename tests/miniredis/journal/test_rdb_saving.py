@@ -29,6 +29,8 @@ from miniredis.journal.damage import DamagedFileError
 from ...waiting import PATIENCE, until
 from .rdb_states import FAR, LIBRARY, fill, loaded, new_engine, portrait, real_in
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 SAVING: Final = b"-ERR Background save already in progress\r\n"
 MISCONF: Final = b"-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist"
 

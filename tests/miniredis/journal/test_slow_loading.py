@@ -32,6 +32,8 @@ from tests.cases import exhaustive_but
 from ...waiting import PATIENCE, until
 from .rdb_states import new_engine, of_engine
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 LOADING: Final = b"-LOADING Redis is loading the dataset in memory\r\n"
 
 KEYS: Final = 5000

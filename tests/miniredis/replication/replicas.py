@@ -165,22 +165,31 @@ def all_data(client: Any) -> dict[object, object]:
     found: dict[object, object] = {}
     for database in range(16):
         client.execute_command("SELECT", database)
-        for key in sorted(client.execute_command("KEYS", "*")):
-            found[database, key] = (
-                client.execute_command("DEBUG", "DIGEST-VALUE", key),
-                client.execute_command("PEXPIRETIME", key),
-                groups(client, key),
-            )
+        keys = sorted(client.execute_command("KEYS", "*"))
+        told = (at_once(client, database, [(*words, key) for key in keys]) for words in OF_EACH)
+        for key, digest, deadline, kind in zip(keys, *told, strict=True):
+            found[database, key] = (digest, deadline, groups(client, key) if kind == b"stream" else None)
     client.execute_command("SELECT", 0)
     libraries = client.execute_command("FUNCTION", "LIST", "WITHCODE")
     found["libraries"] = sorted(library[b"library_code"] for library in libraries)
     return found
 
 
+OF_EACH = (("DEBUG", "DIGEST-VALUE"), ("PEXPIRETIME",), ("TYPE",))
+"""What is asked of each key."""
+
+
+def at_once(client: Any, database: int, commands: list[tuple[str | bytes, ...]]) -> list[Any]:
+    """The replies to commands that are sent together, to a database."""
+    with client.pipeline(transaction=False) as pipeline:  # on a connection of its own
+        for words in (("SELECT", database), *commands):
+            pipeline.execute_command(*words)
+        replies: list[Any] = pipeline.execute()
+    return replies[1:]
+
+
 def groups(client: Any, key: bytes) -> object:
     """The groups of a stream, without the number of entries read, which Redis 7.0 does not propagate."""
-    if client.execute_command("TYPE", key) != b"stream":
-        return None
     told = client.execute_command("XINFO", "GROUPS", key)
     return [
         [group[name] for name in (b"name", b"consumers", b"pending", b"last-delivered-id")] for group in told

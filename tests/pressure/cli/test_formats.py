@@ -17,6 +17,8 @@ from tests.pressure.conftest import PREFIX, ROOT, invariant, until, waiting
 
 from .conftest import Cli, Run, feed, finish, stream
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 MESSAGES = [b"one", b"", b"two\nlines", b"\xff\0\r\n", b"x" * 200_000]
 
 

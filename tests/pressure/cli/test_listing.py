@@ -20,6 +20,8 @@ from tests.pressure.conftest import PREFIX, ROOT, free_port
 
 from .conftest import Run
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 DEAD = "host:1:01234567/1/1"
 
 

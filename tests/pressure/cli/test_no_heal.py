@@ -7,9 +7,12 @@ import sys
 import pytest
 import redis
 
+from ..conftest import server_fixture
 from .conftest import Run
 
 DEAD = "host:1:01234567/1/1"
+
+server_address = server_fixture("miniredis", more=("redis-server",))
 
 #: Subcommands, and the role that each needs.
 NEEDS = {

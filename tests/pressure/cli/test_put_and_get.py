@@ -20,6 +20,8 @@ from tests.pressure.conftest import PREFIX, ROOT, Task, invariant, roles_free, u
 
 from .conftest import Cli, finish, stream
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 JOBS = PREFIX + "jobs"
 Start = Callable[[Callable[[], Any]], Task]
 
@@ -175,8 +177,7 @@ def test_get_takes_no_message_after_its_reader_has_left(cli: Cli, raw: redis.Red
 
 def test_get_ends_when_its_reader_leaves(cli: Cli, raw: redis.Redis, queue: Queue) -> None:
     queue.create()
-    for number in range(1000):
-        queue.put(b"%d" % number)
+    queue.put_many([b"%d" % number for number in range(1000)])
     get = cli("get", "jobs")
     head = [stream(get.stdout).readline() for _ in range(5)]
     stream(get.stdout).close()

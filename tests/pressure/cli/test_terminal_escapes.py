@@ -14,6 +14,7 @@ from pressure import Queue
 from pressure.cli import _fail, main
 from pressure.cli.status import UNEXPECTED, LostError
 
+from ..conftest import server_fixture
 from .terminal import terminal
 
 #: A terminal would clear its screen, set its title, turn red, and send back what it is.
@@ -21,6 +22,8 @@ EVIL = b"x\x1b[2J\x1b]0;t\x07\x9b31m\x7f" + "\x9b31m\x85\u202e".encode()
 NAME = os.fsdecode(EVIL)
 WRONG_USAGE = 2
 ROOT = b"__pressure__:" + EVIL
+
+server_address = server_fixture("miniredis", more=("redis-server",))
 
 #: All that shows what others wrote, and what fails over it.
 COMMANDS = (

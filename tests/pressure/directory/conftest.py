@@ -12,6 +12,7 @@ import redis
 
 import miniredis
 from miniredis.shared import LOCK, SERVERS
+from tests.forks import popen
 from tests.waiting import PATIENCE, until
 
 
@@ -36,7 +37,7 @@ class Other:
 
     def __init__(self, *lines: str) -> None:
         program = "import sys\nfor line in sys.stdin:\n    exec(line)\n    print('done', flush=True)"
-        self.process = subprocess.Popen(
+        self.process = popen(
             [sys.executable, "-c", program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -24,6 +24,8 @@ from pressure import Queue
 
 from .conftest import Other, blocked, owner
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 WITH_SCRIPTS = sorted(set(FLAVOURS) - {"plain"})
 
 

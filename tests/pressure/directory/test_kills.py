@@ -25,6 +25,8 @@ from tests.cases import exhaustive
 
 from .conftest import owner
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 def run_with_kills(folder: Path, url: str, kills: int) -> None:
     """Processes put and receive, and the one that runs the server is killed again and again."""

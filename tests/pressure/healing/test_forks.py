@@ -18,6 +18,8 @@ from tests.pressure.conftest import DEADLINE, ROOT, Task, invariant, until
 
 from .conftest import A_WHILE, JOBS, SOON, Make, said
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 Run = Callable[[Callable[[], Any]], Task]
 
 #: What a parent does, in each flavour; ``{after}`` is what it does in the block, and ``{words}`` are arguments.

@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 import redis
 
+from ...cases import exhaustive
 from ..conftest import server_fixture
+
+pytestmark = pytest.mark.usefixtures("forked")
 
 ROOT = Path(__file__).parents[3]
 LIMIT = 900.0
@@ -29,7 +32,7 @@ SIZES = [
 server_address = server_fixture("embedded_server", more=("real_server",))
 
 
-@pytest.mark.parametrize("kind", ["backup", "ring", "reliable"])
+@pytest.mark.parametrize("kind", ["reliable", exhaustive("backup"), exhaustive("ring")])
 @pytest.mark.parametrize(("items", "seconds"), SIZES)
 def test_killed_workers_lose_no_item(
     redis_url: str, raw: redis.Redis, kind: str, items: int, seconds: float

@@ -142,11 +142,11 @@ RELIABLE_ACTS: dict[str, Act] = {
 }
 
 
-#: Two that pop and try again have thousands of orders, but for those that take one message each.
-THOUSANDS = {("pop", "pop"), ("pop", "pop one")}
+#: Two that pop and try again have thousands of orders; those that take one message each, or else move one, hundreds.
+MANY_ORDERS = {("pop", "pop"), ("pop", "pop one"), ("pop one", "pop one"), ("move", "pop"), ("retry", "pop")}
 
 PAIRS = [
-    exhaustive(*pair, when=pair in THOUSANDS) for pair in combinations_with_replacement(RELIABLE_ACTS, 2)
+    exhaustive(*pair, when=pair in MANY_ORDERS) for pair in combinations_with_replacement(RELIABLE_ACTS, 2)
 ]
 
 
