@@ -33,8 +33,8 @@ SCRIPTS: Final = (
     Guilty(
         "has a script pass the bound by one",
         LUA,
-        "uncounted = set_token(limit == 0 or length < limit) or uncounted",
-        "uncounted = set_token(limit == 0 or length <= limit) or uncounted",
+        "    uncounted = set_token(limit == 0 or length < limit) or uncounted",
+        "    uncounted = set_token(limit == 0 or length <= limit) or uncounted",
         ("put.leaves-full", "queue.synchronized"),
     ),
     Guilty(
@@ -82,8 +82,8 @@ SCRIPTS: Final = (
     Guilty(
         "has a script refill though the queue is over-full",
         LUA,
-        "set_token(limit == 0 or call('LLEN', KEYS[6]) < limit)",
-        "set_token(true)",
+        "set_token(limit == 0 or length < limit) or uncounted\n  count(",
+        "set_token(true) or uncounted\n  count(",
         ("get.over-full", "decided.drains-to-bound"),
     ),
     Guilty(
@@ -125,8 +125,8 @@ SCRIPTS: Final = (
     Guilty(
         "has a script let other producers in between its values",
         LUA,
-        "    keep = wait\n    return 'full'\n",
-        "    return 'full'\n",
+        "if room < wanted then keep = wait end",
+        "keep = keep and room == wanted",
         ("decided.many",),
     ),
 )

@@ -119,7 +119,7 @@ def restore_token(ctx: Context, owed: bool) -> Operation[TokenFound]:
     """
     keys = ctx.keys
     looks: tuple[Command, ...] = (
-        (b"WATCH", keys.producer_free, keys.not_full, keys.bound),
+        (b"WATCH", keys.producer_free, keys.not_full, keys.bound, keys.queue),
         (b"LLEN", keys.producer_free),
         (b"LLEN", keys.not_full),
         (b"GET", keys.bound),
