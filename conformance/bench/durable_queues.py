@@ -25,7 +25,7 @@ from pressure.extras import how_to_install
 from .model import Measure, MissingError, Pair
 from .workbench import Workbench
 
-__all__ = ["PROCESSES", "QUEUES", "DurableQueue", "beside"]
+__all__ = ["PROCESSES", "QUEUES", "DurableQueue", "beside_durable"]
 
 PROCESSES: Final = 8
 JOB: Final = "j" * 100
@@ -44,7 +44,7 @@ def on_directory(_: Any, folder: Path, policy: str) -> Once:
 
 def in_huey(module: Any, folder: Path, _: str) -> Once:
     """The storage of ``SqliteHuey``, without tasks around the jobs."""
-    storage = module.storage.SqliteStorage("jobs", str(folder / "huey.db"), fsync=True, timeout=60)
+    storage = module.SqliteStorage("jobs", str(folder / "huey.db"), fsync=True, timeout=60)
     data = JOB.encode()
     return lambda: (storage.enqueue(data), storage.dequeue())
 
@@ -83,6 +83,11 @@ class DurableQueue:
     begin: Callable[[Any, Path, str], Once]
     policy: str
 
+    @property
+    def is_peer(self) -> bool:
+        """Whether it is not ``pressure``."""
+        return self.begin is not on_directory
+
 
 QUEUES: Final[Mapping[str, DurableQueue]] = {
     "always": DurableQueue("miniredis", on_directory, "always"),
@@ -95,7 +100,7 @@ QUEUES: Final[Mapping[str, DurableQueue]] = {
 }
 
 
-def beside(peer: str) -> Measure:
+def beside_durable(peer: str) -> Measure:
     """Pairs a second of ``pressure`` and of another queue, which are equally durable."""
 
     def measure(bench: Workbench) -> Generator[Pair]:
