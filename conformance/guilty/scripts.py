@@ -17,11 +17,25 @@ LUA: Final = "pressure/protocol/lua.py"
 
 SCRIPTS: Final = (
     Guilty(
-        "has a script keep its role when it fails",
+        "has a script keep the role of a client that does not wait for a message",
+        LUA,
+        "    if wait then take() end\n    keep = wait\n",
+        "    take()\n    keep = true\n",
+        ("get-nowait.empty",),
+    ),
+    Guilty(
+        "has a script keep the role of a client that does not wait for room",
+        LUA,
+        "  if room == 0 and not keep then return 'full' end\n",
+        "  keep = keep or room == 0\n",
+        ("put-nowait.full",),
+    ),
+    Guilty(
+        "has a script keep the role when a message is settled",
         LUA,
         "if not keep then release() end",
-        "if not keep and status == 'ok' then release() end",
-        ("put-nowait.full", "get-nowait.empty", "decided.role-back-on-error"),
+        "if not keep and mode == 'free' then release() end",
+        ("decided.reliable-done",),
     ),
     Guilty(
         "has a script leave two tokens",
